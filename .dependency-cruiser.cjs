@@ -1,0 +1,69 @@
+// The layering rule: a file imports only from its own folder and from folders with a lower number, never from a sibling of the
+// same number. Types count. What a file loads lazily counts too.
+const layers = [
+  ["lib"],
+  ["core"],
+  ["resource"],
+  ["catalog", "execute", "toolset", "store", "prompt"],
+  ["source"],
+  ["mcp", "agent", "a2a", "manifest", "workflow", "tool-packs"],
+  ["testing"],
+  ["toolkit.ts"],
+  ["config"],
+  ["cli"],
+];
+const pathOf = (names) => `^src/(${names.map((name) => (name.endsWith(".ts") ? name.replace(".", "\\.") : `${name}/`)).join("|")})`;
+
+const layering = layers.flatMap((names, level) =>
+  names.map((name) => {
+    const forbidden = [...layers[level].filter((other) => other !== name), ...layers.slice(level + 1).flat(), "index.ts"];
+    return {
+      name: `layer-${name.replace(".ts", "")}`,
+      comment: `${name} is on layer ${level}: it imports only from itself and from lower layers.`,
+      severity: "error",
+      from: { path: pathOf([name]) },
+      to: { path: pathOf(forbidden) },
+    };
+  }),
+);
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...layering,
+    {
+      name: "no-cycles",
+      comment: "No file needs itself, not even for a type.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "mcp-sdk-in-one-folder",
+      comment: "Nothing of the MCP SDK leaves src/mcp.",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/mcp/" },
+      to: { path: "node_modules/@modelcontextprotocol/" },
+    },
+    {
+      name: "no-dev-dependencies",
+      comment: "What is shipped needs only what is installed with it.",
+      severity: "error",
+      from: { path: "^src/" },
+      to: { dependencyTypes: ["npm-dev"] },
+    },
+    {
+      name: "resolvable",
+      comment: "Every import leads somewhere.",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default", "types"] },
+  },
+};

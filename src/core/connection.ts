@@ -1,0 +1,60 @@
+import type { Entry, Kind } from "./item.ts";
+
+/** What a server says of itself. */
+export interface ServerInfo {
+  readonly name: string;
+  readonly version?: string | undefined;
+  readonly title?: string | undefined;
+  /** How to use it, for a model. */
+  readonly instructions?: string | undefined;
+  readonly protocolVersion?: string | undefined;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The life of a connection: `idle` until it is started, `connecting`, `connected`, `waiting` for its next attempt, `stopped` for
+ * good.
+ */
+export type ConnectionState = "idle" | "connecting" | "connected" | "waiting" | "stopped";
+
+/** What an operator sees of a connector. All fields are live. */
+export interface Connection {
+  /** Provisional until the first handshake where none was given; then fixed for good. */
+  readonly namespace: string;
+  /** What it connects to, without secrets: a URL, a command line or the connector's label. */
+  readonly label: string;
+  readonly transport: string | undefined;
+  readonly state: ConnectionState;
+  /** When it came into its state, in milliseconds since the epoch. */
+  readonly since: number;
+  /** Of the last handshake. */
+  readonly server: ServerInfo | undefined;
+  readonly protocolVersion: string | undefined;
+  /** How many of each kind are known. */
+  readonly counts: Readonly<Record<Kind, number>>;
+  /** Why the last attempt or connection ended. */
+  readonly lastError: Error | undefined;
+  /** Attempts since the last handshake. */
+  readonly attempts: number;
+  /** When the next attempt begins, in milliseconds since the epoch; undefined where none is planned. */
+  readonly nextAttemptAt: number | undefined;
+  /** Of the last request that was answered, in milliseconds. */
+  readonly latencyMs: number | undefined;
+  readonly callsInFlight: number;
+  /** The last of what a child process wrote to stderr. */
+  readonly stderr: string | undefined;
+  /** What is not as it should be and harms nothing else: a schema that cannot be compiled, a list cut at its limit. */
+  readonly warnings: readonly string[];
+  /** What it offers now, or offered last. */
+  list<K extends Kind>(kind: K): readonly Entry<K>[];
+  /**
+   * Resolves when it is connected and listed; starts it where it is idle.
+   *
+   * @throws ToolkitError `UNAVAILABLE` when it stopped for good, `CLOSED` when it was closed; the signal's reason when it aborts
+   */
+  ready(options?: { readonly signal?: AbortSignal | undefined }): Promise<void>;
+  /** Drops the connection, or the wait for it, and tries at once. */
+  reconnect(): void;
+  /** Removes it from its toolkit and ends all it started. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,97 @@
+import type { ServerInfo } from "./connection.ts";
+import type { CallContext, Kind, PromptArgument, RenderedPrompt } from "./item.ts";
+import type { Content, ReadOptions } from "./resource.ts";
+import type { JsonSchema } from "./schema/types.ts";
+import type { LogEntry } from "./session.ts";
+import type { SourceChange } from "./source.ts";
+import type { ToolAnnotations } from "./tool-options.ts";
+
+interface Descriptor {
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** A remote tool, as plain data. */
+export interface ToolDescriptor extends Descriptor {
+  readonly input?: JsonSchema | undefined;
+  readonly output?: JsonSchema | undefined;
+  readonly annotations?: ToolAnnotations | undefined;
+  /** Why it can be listed and not called, such as a protocol feature that is not supported. */
+  readonly uncallable?: string | undefined;
+}
+
+/** A remote prompt, as plain data. */
+export interface PromptDescriptor extends Descriptor {
+  readonly arguments?: readonly PromptArgument[] | undefined;
+}
+
+/** A remote resource, as plain data. */
+export interface ResourceDescriptor extends Descriptor {
+  readonly uri: string;
+  readonly mediaType?: string | undefined;
+  readonly size?: number | undefined;
+}
+
+/** A remote resource template, as plain data. */
+export interface TemplateDescriptor extends Descriptor {
+  readonly uriTemplate: string;
+  readonly mediaType?: string | undefined;
+}
+
+/** The descriptor of each kind. */
+export interface DescriptorMap {
+  tool: ToolDescriptor;
+  prompt: PromptDescriptor;
+  resource: ResourceDescriptor;
+  template: TemplateDescriptor;
+}
+
+/** A list as a server gave it. */
+export interface DescriptorList<K extends Kind> {
+  readonly items: readonly DescriptorMap[K][];
+  /** What was left out and why: a list over its limit, an entry that cannot be read. */
+  readonly warnings: readonly string[];
+}
+
+/** What a connection generation tells its supervisor. Whatever comes after its end is ignored. */
+export interface ConnectorHost {
+  /** A list changed, or the content of a resource. Any number of times: the supervisor joins them. */
+  changed(change: SourceChange): void;
+  log(entry: LogEntry): void;
+}
+
+/** One generation of a connection: from a handshake to its end. */
+export interface ConnectorSession extends AsyncDisposable {
+  readonly server: ServerInfo;
+  /** `stdio`, `streamable-http`, `sse`, `in-memory`, or the connector's own word. */
+  readonly transport: string;
+  /** Resolves, with why if it was not asked for, when the connection has ended. It never rejects. */
+  readonly closed: Promise<Error | undefined>;
+  /** Reads a list whole. A kind the server does not have is missing. */
+  readonly list: { readonly [K in Kind]?: (options: ReadOptions) => Promise<DescriptorList<K>> };
+  /** Kinds whose changes the server announces; the others are polled. */
+  readonly announces: ReadonlySet<Kind>;
+  /** The last of what the far side wrote to stderr. */
+  readonly stderr?: (() => string) | undefined;
+  call(name: string, input: unknown, context: CallContext): Promise<Content>;
+  render?(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt>;
+  read?(uri: string, context: CallContext | ReadOptions): Promise<Content>;
+}
+
+/** A way to reach one server. It makes a new session at each attempt and keeps nothing between them. */
+export interface Connector {
+  /** For people, without secrets. */
+  readonly label: string;
+  /** What two connectors to the same place share; missing, each is its own. */
+  readonly key?: string | undefined;
+  /** A namespace to use until the server has said its name. */
+  readonly suggestedName?: string | undefined;
+  /**
+   * Connects and shakes hands.
+   *
+   * @throws whatever went wrong; when the signal aborts, after everything it had started is ended
+   */
+  connect(options: { readonly signal: AbortSignal; readonly host: ConnectorHost }): Promise<ConnectorSession>;
+}

@@ -1,0 +1,161 @@
+import { digest } from "../lib/canonical.ts";
+import { ToolkitError } from "./error.ts";
+import { assertItemName, assertUri } from "./identifier.ts";
+import { type Item, type Kind, kinds, type Prompt, type ResourceTemplate, type Tool } from "./item.ts";
+import { isResource, type Resource } from "./resource.ts";
+import { toJsonSchema, toObjectSchema } from "./schema/json-schema.ts";
+import type { JsonSchema, SchemaLike } from "./schema/types.ts";
+import type { ToolAnnotations, ToolOptions } from "./tool-options.ts";
+
+/**
+ * What an item says of itself, read once when it is added: whatever happens to the user's object afterwards, the catalogue stays
+ * as it was.
+ */
+export interface Definition {
+  readonly kind: Kind;
+  readonly name: string;
+  /** What identifies it within its namespace and kind: the URI of a resource or template, else the name. */
+  readonly key: string;
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+  /** As written on the wire. */
+  readonly input: JsonSchema | undefined;
+  readonly output: JsonSchema | undefined;
+  /** As given: what validates. Undefined where nothing is to be validated. */
+  readonly inputSchema: SchemaLike | undefined;
+  readonly outputSchema: SchemaLike | undefined;
+  readonly annotations: ToolAnnotations | undefined;
+  readonly options: ToolOptions | undefined;
+  readonly mediaType: string | undefined;
+  readonly size: number | undefined;
+  /** Two items with the same fingerprint are the same: a hash of kind, name, description, schemas and version. */
+  readonly fingerprint: string;
+}
+
+/**
+ * What `readDefinition` was told about an item.
+ *
+ * `local` items were written by the user and are held to every rule; `remote` ones are taken as they are, for one odd schema must
+ * not hide a tool.
+ */
+export type Origin = "local" | "remote";
+
+type Fields = Omit<Definition, "fingerprint">;
+
+class ItemDefinition {
+  #fingerprint: string | undefined;
+
+  constructor(fields: Fields) {
+    Object.assign(this, fields);
+  }
+
+  get fingerprint(): string {
+    const { kind, name, key, title, description, meta, input, output, annotations, options, mediaType, size } =
+      this as unknown as Definition;
+    const version = options?.version;
+    this.#fingerprint ??= digest([
+      [kind, name, key, title, description, version, mediaType, size],
+      [meta, input, output, annotations],
+    ]);
+    return this.#fingerprint;
+  }
+}
+
+/**
+ * Reads what an item says of itself.
+ *
+ * @throws ToolkitError `INVALID_NAME`, `RESERVED_NAME`, `INVALID_SCHEMA`, or `INVALID_INPUT` for what is no item
+ */
+export function readDefinition(item: Item, origin: Origin): Definition {
+  assertItem(item);
+  const { name, title, description, meta } = item;
+  const common = { name, key: name, title, description, meta };
+  const fields = { ...none, ...common, ...readers[item.kind](item as never, origin) };
+  if (origin === "local") assertNames(fields);
+  return new ItemDefinition(fields) as unknown as Definition;
+}
+
+const none = {
+  input: undefined,
+  output: undefined,
+  inputSchema: undefined,
+  outputSchema: undefined,
+  annotations: undefined,
+  options: undefined,
+  mediaType: undefined,
+  size: undefined,
+};
+
+type Reader<T> = (item: T, origin: Origin) => Partial<Fields> & { readonly kind: Kind };
+
+const readers: {
+  readonly tool: Reader<Tool>;
+  readonly prompt: Reader<Prompt>;
+  readonly resource: Reader<Resource>;
+  readonly template: Reader<ResourceTemplate>;
+} = {
+  tool(tool, origin) {
+    const { input, output, annotations, options } = tool;
+    return {
+      kind: "tool",
+      ...schemas(tool, origin),
+      input:
+        input === undefined
+          ? { type: "object" }
+          : origin === "remote"
+            ? (input as JsonSchema)
+            : toObjectSchema(input, { what: `input schema of the tool "${tool.name}"`, direction: "input" }),
+      inputSchema: input ?? { type: "object" },
+      outputSchema: output,
+      annotations,
+      options,
+    };
+  },
+  prompt(prompt, origin) {
+    return { kind: "prompt", ...schemas(prompt, origin) };
+  },
+  resource: ({ uri, mediaType, size }) => ({ kind: "resource", key: uri, mediaType, size }),
+  template: ({ uriTemplate, mediaType }) => ({ kind: "template", key: uriTemplate, mediaType }),
+};
+
+function schemas(item: Tool | Prompt, origin: Origin): Partial<Fields> {
+  const { input, output } = item;
+  const what = (direction: "input" | "output") => ({
+    what: `${direction} schema of the ${item.kind} "${item.name}"`,
+    direction,
+  });
+  const read = (schema: SchemaLike | undefined, direction: "input" | "output") =>
+    schema === undefined || origin === "remote"
+      ? (schema as JsonSchema | undefined)
+      : toJsonSchema(schema, what(direction));
+  return {
+    // A tool's input is read by its own reader: it must describe an object.
+    input: item.kind === "tool" ? undefined : read(input, "input"),
+    output: read(output, "output"),
+    inputSchema: input,
+    outputSchema: output,
+  };
+}
+
+function assertNames(fields: Fields): void {
+  if (fields.kind === "tool" || fields.kind === "prompt") assertItemName(fields.name, fields.kind);
+  else assertUri(fields.key);
+}
+
+function assertItem(item: unknown): asserts item is Item {
+  const kind = (item as { kind?: unknown } | null | undefined)?.kind;
+  const method = kind === "tool" ? "run" : kind === "prompt" ? "render" : kind === "template" ? "resource" : undefined;
+  const complete =
+    kind === "resource"
+      ? isResource(item)
+      : method !== undefined && typeof (item as Record<string, unknown>)[method] === "function";
+  if (complete && kinds.includes(kind as Kind)) return;
+  const message =
+    kind === "resource"
+      ? "a resource must be made with resource.* or defineResource"
+      : method !== undefined
+        ? `a ${kind} needs the function ${method}`
+        : `it must be a tool, a prompt, a resource or a template, and is ${item === null ? "null" : typeof item}`;
+  throw new ToolkitError("INVALID_INPUT", `This is no item: ${message}.`, { issues: [{ pointer: "", message }] });
+}

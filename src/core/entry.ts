@@ -1,0 +1,36 @@
+import type { Definition } from "./definition.ts";
+import type { Entry, ItemMap, Kind } from "./item.ts";
+
+/** The ref of an item: `namespace.name`, or `uri#namespace` for a resource or template. */
+export function refOf(kind: Kind, namespace: string, key: string): string {
+  return kind === "tool" || kind === "prompt" ? `${namespace}.${key}` : `${key}#${namespace}`;
+}
+
+const definitions = new WeakMap<Entry, Definition>();
+
+/** Makes the frozen envelope of an item. */
+export function makeEntry<K extends Kind>(
+  definition: Definition,
+  item: ItemMap[K],
+  namespace: string,
+  stale: boolean,
+): Entry<K> {
+  const { kind, name, key } = definition;
+  const entry = Object.freeze({
+    kind,
+    namespace,
+    name,
+    ref: refOf(kind, namespace, key),
+    stale,
+    item,
+  }) as unknown as Entry<K>;
+  definitions.set(entry as unknown as Entry, definition);
+  return entry;
+}
+
+/** What the item of an entry said of itself when it was added. */
+export function definitionOf(entry: Entry): Definition {
+  const definition = definitions.get(entry);
+  if (definition === undefined) throw new TypeError("Not an entry of a toolkit.");
+  return definition;
+}

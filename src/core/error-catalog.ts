@@ -1,0 +1,152 @@
+/** Where in the way of a call it failed. */
+export type Phase = "resolve" | "policy" | "validate" | "connect" | "execute" | "result";
+
+/** One thing that is wrong with a value. */
+export interface Issue {
+  /** Where: a JSON pointer (RFC 6901), empty for the whole value. */
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** The typed details of each code. */
+export interface ErrorDetails {
+  NOT_FOUND: { readonly key: string; readonly suggestions: readonly string[] };
+  AMBIGUOUS_NAME: { readonly name: string; readonly candidates: readonly string[] };
+  INVALID_NAME: { readonly name: string; readonly allowed: string };
+  RESERVED_NAME: { readonly name: string };
+  CONFLICT: { readonly key: string; readonly owners: readonly string[] };
+  INVALID_SCHEMA: { readonly pointer: string };
+  INVALID_INPUT: { readonly issues: readonly Issue[] };
+  INVALID_OUTPUT: { readonly issues: readonly Issue[] };
+  INVALID_PROMPT: {
+    readonly file?: string | undefined;
+    /** From 1. */
+    readonly line?: number | undefined;
+    /** From 1. */
+    readonly column?: number | undefined;
+    /** What to write instead. */
+    readonly hint?: string | undefined;
+  };
+  INVALID_MANIFEST: { readonly file?: string | undefined; readonly line?: number | undefined };
+  INVALID_CONFIG: { readonly path: string };
+  INVALID_TARGET: { readonly target: string; readonly variable?: string | undefined };
+  DENIED: { readonly rule: string };
+  PENDING: { readonly id: string; readonly reason: string };
+  RATE_LIMITED: { readonly retryAfterMs: number };
+  TIMEOUT: {
+    /** `inactivity`: nothing heard for so long; `total`: the hard cap of an attempt; `call`: the caller's own limit. */
+    readonly limit: "inactivity" | "total" | "call";
+    readonly limitMs: number;
+    readonly elapsedMs: number;
+  };
+  UNAVAILABLE: { readonly namespace: string; readonly retryInMs?: number | undefined };
+  UNAUTHORIZED: { readonly target: string };
+  OUTCOME_UNKNOWN: { readonly namespace: string };
+  LIMIT_EXCEEDED: { readonly limit: string; readonly max: number; readonly actual?: number | undefined };
+  TOOL_FAILED: {
+    /** What the tool gave, where a server reported an error as its result. */
+    readonly content?: unknown;
+  };
+  REMOTE_ERROR: { readonly server: string; readonly rpcCode?: number | undefined; readonly data?: unknown };
+  MODEL_FAILED: { readonly provider: string; readonly model: string; readonly status?: number | undefined };
+  STEP_LIMIT: { readonly maxSteps: number };
+  STEP_FAILED: { readonly step: string; readonly input?: unknown };
+  DEPTH_EXCEEDED: { readonly maxDepth: number; readonly chain: readonly string[] };
+  NO_DELEGATE: { readonly prompt: string };
+  NO_STORE: { readonly operation: string };
+  STORE_FAILED: { readonly operation: string };
+  MISSING_PEER: { readonly package: string; readonly install: string };
+  CLOSED: { readonly what: string };
+}
+
+/** What went wrong, as a program reads it. */
+export type ErrorCode = keyof ErrorDetails;
+
+/** Each code in a sentence, and what to do about it. The reference in the documentation is held against this table. */
+export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: string; readonly remedy: string } } = {
+  NOT_FOUND: {
+    summary: "Nothing has this name, URI or target.",
+    remedy: "Use one of the suggestions, or list() what there is.",
+  },
+  AMBIGUOUS_NAME: {
+    summary: "Several namespaces have this name and strictNames is on.",
+    remedy: "Write namespace.name.",
+  },
+  INVALID_NAME: {
+    summary: "A name, namespace or URI is not of the allowed form.",
+    remedy: "Use a letter, then up to 63 letters, digits, _ or -; a resource needs a URI with a scheme.",
+  },
+  RESERVED_NAME: { summary: "The name belongs to Toolweave itself.", remedy: "Choose another name." },
+  CONFLICT: {
+    summary: "Something else has this key already.",
+    remedy: "Rename one, remove the other first, or give both explicit namespaces.",
+  },
+  INVALID_SCHEMA: {
+    summary: "A schema given for an item is not one.",
+    remedy: "Correct the schema at the pointer the error names.",
+  },
+  INVALID_INPUT: {
+    summary: "The input or an argument does not fit; nothing ran.",
+    remedy: "Correct what the issues name, each with its JSON pointer.",
+  },
+  INVALID_OUTPUT: {
+    summary: "The result does not fit the output schema, or JSON cannot hold it.",
+    remedy: "Correct the tool, or its output schema. It ran, so it is never repeated.",
+  },
+  INVALID_PROMPT: {
+    summary: "A prompt file cannot be read or rendered.",
+    remedy: "Correct the file at the line and column the error names.",
+  },
+  INVALID_MANIFEST: { summary: "A tool manifest cannot be read.", remedy: "Correct the file at the line it names." },
+  INVALID_CONFIG: { summary: "An option or the configuration is not valid.", remedy: "Correct the option it names." },
+  INVALID_TARGET: {
+    summary: "What a connector is to connect to is not valid.",
+    remedy: "Give an http(s) URL, a command, or a Connector; set the variable it names.",
+  },
+  DENIED: { summary: "The policy refuses the call.", remedy: "Change the policy rule it names, or do not call." },
+  PENDING: { summary: "The call waits for an approval or for work elsewhere.", remedy: "Resolve it by its id." },
+  RATE_LIMITED: { summary: "Too many calls.", remedy: "Call again after the wait it names." },
+  TIMEOUT: {
+    summary: "A limit of time was reached.",
+    remedy: "Raise the limit it names, or report progress from the tool.",
+  },
+  UNAVAILABLE: {
+    summary: "The connector is not connected.",
+    remedy: "See the connection for the last error and the next attempt.",
+  },
+  UNAUTHORIZED: { summary: "The server wants credentials.", remedy: "Give the headers or the auth it names." },
+  OUTCOME_UNKNOWN: {
+    summary: "The call was sent and its answer was lost; it may have run.",
+    remedy: "Find out whether it ran before you call again.",
+  },
+  LIMIT_EXCEEDED: {
+    summary: "A limit of size or number was reached.",
+    remedy: "Raise the limit it names, or ask less.",
+  },
+  TOOL_FAILED: {
+    summary: "The tool ran and failed.",
+    remedy: "See the cause, or the content a server sent with its error.",
+  },
+  REMOTE_ERROR: {
+    summary: "A server answered with a protocol error.",
+    remedy: "See the server and its JSON-RPC code.",
+  },
+  MODEL_FAILED: { summary: "The language model failed.", remedy: "See provider, model and status." },
+  STEP_LIMIT: {
+    summary: "An agent run took more steps than allowed.",
+    remedy: "Raise maxSteps, or simplify the task.",
+  },
+  STEP_FAILED: { summary: "A step of a workflow failed.", remedy: "See the step, its input and the cause." },
+  DEPTH_EXCEEDED: {
+    summary: "Calls called calls beyond the limit.",
+    remedy: "Look for the recursion in the chain it names, or raise maxDepth.",
+  },
+  NO_DELEGATE: {
+    summary: "A prompt was called and nothing executes prompts.",
+    remedy: "Give the toolkit a delegate with runPrompt, or render() the prompt.",
+  },
+  NO_STORE: { summary: "Nothing stores the user namespace.", remedy: "Give the toolkit a store." },
+  STORE_FAILED: { summary: "The store failed.", remedy: "See the cause." },
+  MISSING_PEER: { summary: "An optional package is not installed.", remedy: "Install it with the command it names." },
+  CLOSED: { summary: "It was closed and takes no more calls.", remedy: "Make a new one." },
+};

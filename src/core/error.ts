@@ -1,0 +1,85 @@
+import { type ErrorCode, type ErrorDetails, errorCatalog, type Phase } from "./error-catalog.ts";
+
+const brand: unique symbol = Symbol.for("toolweave.error") as never;
+
+/** What an error is given beside its code, message and details. */
+export interface ErrorOptions {
+  readonly cause?: unknown;
+  readonly ref?: string | undefined;
+  readonly phase?: Phase | undefined;
+}
+
+/**
+ * The one error class. `code` tells what went wrong, `details` the particulars of that code, the message what, where and what to
+ * do. An error of a call also carries the `ref` of what was called and the `phase` in which it failed.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await toolkit.call("weather.forecast", { city: "Bern" });
+ * } catch (error) {
+ *   if (ToolkitError.is(error, "UNAVAILABLE")) retryLater(error.details.retryInMs);
+ *   else throw error;
+ * }
+ * ```
+ */
+export class ToolkitError<C extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = "ToolkitError";
+  readonly code: C;
+  readonly details: ErrorDetails[C];
+  readonly ref: string | undefined;
+  readonly phase: Phase | undefined;
+
+  constructor(code: C, message: string, details: ErrorDetails[C], options: ErrorOptions = {}) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.code = code;
+    this.details = details;
+    this.ref = options.ref;
+    this.phase = options.phase;
+  }
+
+  get [brand](): true {
+    return true;
+  }
+
+  /** True for a ToolkitError, also of another copy of this package; with a code, only for that code. */
+  static is<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is ToolkitError<C> {
+    if (typeof error !== "object" || error === null || (error as { [brand]?: unknown })[brand] !== true) return false;
+    return code === undefined || (error as ToolkitError).code === code;
+  }
+
+  /** For logs and the wire: everything but the stack. */
+  toJSON(): { code: C; message: string; details: ErrorDetails[C]; ref?: string; phase?: Phase; remedy: string } {
+    return {
+      code: this.code,
+      message: this.message,
+      details: this.details,
+      ...(this.ref === undefined ? {} : { ref: this.ref }),
+      ...(this.phase === undefined ? {} : { phase: this.phase }),
+      remedy: errorCatalog[this.code].remedy,
+    };
+  }
+}
+
+/** The error with ref and phase where it has none yet; what it says of itself stays. */
+export function located<C extends ErrorCode>(error: ToolkitError<C>, ref: string, phase: Phase): ToolkitError<C> {
+  if (error.ref !== undefined && error.phase !== undefined) return error;
+  const copy = new ToolkitError(error.code, error.message, error.details, {
+    ref: error.ref ?? ref,
+    phase: error.phase ?? phase,
+    ...("cause" in error ? { cause: error.cause } : {}),
+  });
+  if (error.stack !== undefined) copy.stack = error.stack;
+  return copy;
+}
+
+/** What an unknown thrown value says. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name;
+  if (typeof thrown === "string") return thrown;
+  try {
+    return JSON.stringify(thrown) ?? String(thrown);
+  } catch {
+    return String(thrown);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Connection, ServerInfo } from "./connection.ts";
+import type { ToolkitError } from "./error.ts";
+
+/** What changed in one namespace. Items are named by ref. */
+export interface ListChange {
+  readonly namespace: string;
+  /** The connection the namespace belongs to; undefined for builtins and local sources. */
+  readonly connection?: Connection | undefined;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Still there under the same ref, with another fingerprint. */
+  readonly changed: readonly string[];
+}
+
+/** The fields of each event, by type. */
+export interface EventMap {
+  toolListChanged: ListChange;
+  promptListChanged: ListChange;
+  /** Resources and resource templates. */
+  resourceListChanged: ListChange;
+  /** The content of a resource changed. */
+  resourceUpdated: { readonly namespace: string; readonly uri: string; readonly connection?: Connection | undefined };
+  connectorConnected: { readonly namespace: string; readonly connection: Connection; readonly server: ServerInfo };
+  connectorDisconnected: {
+    readonly namespace: string;
+    readonly connection: Connection;
+    readonly error?: Error | undefined;
+    /** Attempts since the last handshake. */
+    readonly attempts: number;
+    /** Undefined when no attempt follows. */
+    readonly retryInMs?: number | undefined;
+  };
+  connectorRemoved: { readonly namespace: string; readonly connection: Connection; readonly error?: Error | undefined };
+  /** An unscoped name that several namespaces have was resolved by order; told once a name. */
+  ambiguousName: { readonly name: string; readonly chosen: string; readonly candidates: readonly string[] };
+  callStarted: { readonly callId: string; readonly ref: string };
+  callFinished: {
+    readonly callId: string;
+    readonly ref: string;
+    readonly durationMs: number;
+    readonly error?: ToolkitError | Error | undefined;
+  };
+}
+
+export type ToolkitEventType = keyof EventMap;
+
+/** Something that happened, told after it is true. */
+export type ToolkitEvent<T extends ToolkitEventType = ToolkitEventType> = {
+  [P in T]: { readonly type: P } & EventMap[P];
+}[T];
+
+/** Hears events of a type, or all of them for `*`. What it throws is logged and harms nobody. */
+export type EventListener<T extends ToolkitEventType | "*"> = (
+  event: T extends ToolkitEventType ? ToolkitEvent<T> : ToolkitEvent,
+) => void;

@@ -1,0 +1,206 @@
+import type { ToolkitError } from "./error.ts";
+import type { Content, Described, Resource } from "./resource.ts";
+import type { SchemaLike } from "./schema/types.ts";
+import type { CallOptions, Logger, Session } from "./session.ts";
+import type { ToolAnnotations, ToolOptions } from "./tool-options.ts";
+
+// A tool gets a context, a context has a toolbox, a toolbox calls tools: one idea, so one file.
+
+/**
+ * Something a model may call.
+ *
+ * @typeParam In - what a caller passes
+ * @typeParam Parsed - what `run` gets: the input after the schema's defaults and transforms
+ * @typeParam Out - what `run` gives
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a tool of unknown input must be assignable from every tool, as functions of any are
+export interface Tool<In = any, Parsed = any, Out = unknown> extends Described {
+  readonly kind: "tool";
+  /** Describes the input, an object. Missing, any object is taken. */
+  readonly input?: SchemaLike | undefined;
+  /** Describes the result. */
+  readonly output?: SchemaLike | undefined;
+  readonly annotations?: ToolAnnotations | undefined;
+  readonly options?: ToolOptions | undefined;
+  /** Does the work. It may give nothing, a string, bytes, a Resource, any JSON value, an async iterable of these, or a promise. */
+  run(input: Parsed, context: CallContext): Out | PromiseLike<Out>;
+  /** Never there at run time: carries the type of the input. @internal */
+  readonly "~input"?: ((input: In) => void) | undefined;
+}
+
+/** One argument of a prompt, in the form of MCP. */
+export interface PromptArgument {
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly required?: boolean | undefined;
+}
+
+/** A prompt: renders to messages, and may be executed by a delegate. */
+// biome-ignore lint/suspicious/noExplicitAny: as for Tool
+export interface Prompt<In = any> extends Described {
+  readonly kind: "prompt";
+  readonly input?: SchemaLike | undefined;
+  readonly output?: SchemaLike | undefined;
+  /** The model to execute it with. */
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly system?: string | undefined;
+  /** Names and globs of the tools and prompts its model may use. */
+  readonly tools?: readonly string[] | undefined;
+  readonly thinking?: boolean | undefined;
+  /** In tokens. */
+  readonly thinkingBudget?: number | undefined;
+  render(input: In, context: CallContext): Promise<RenderedPrompt>;
+}
+
+/** What a prompt renders to. */
+export interface RenderedPrompt {
+  readonly system?: string | undefined;
+  readonly messages: readonly PromptMessage[];
+}
+
+/** One message of a rendered prompt. */
+export interface PromptMessage {
+  readonly role: "user" | "assistant";
+  readonly content: readonly Resource[];
+}
+
+/** A family of resources, by URI template (RFC 6570). */
+export interface ResourceTemplate extends Described {
+  readonly kind: "template";
+  readonly uriTemplate: string;
+  readonly mediaType?: string | undefined;
+  /** The resource of this family that has the URI. */
+  resource(uri: string): Resource;
+}
+
+/** The item of each kind. */
+export interface ItemMap {
+  tool: Tool;
+  prompt: Prompt;
+  resource: Resource;
+  template: ResourceTemplate;
+}
+
+/** A kind of item. */
+export type Kind = keyof ItemMap;
+
+/** Any item. */
+export type Item = ItemMap[Kind];
+
+/** Every kind, in the order in which lists are sorted. */
+export const kinds = ["tool", "prompt", "resource", "template"] as const satisfies readonly Kind[];
+
+/**
+ * What `lookup` and `list` hand out: a frozen envelope around the untouched item. A ref with its kind identifies an item; an
+ * entry is a snapshot and says what was true when it was made.
+ */
+export type Entry<K extends Kind = Kind> = {
+  [P in K]: {
+    readonly kind: P;
+    readonly namespace: string;
+    readonly name: string;
+    /** `namespace.name`, or `uri#namespace` for a resource or template. */
+    readonly ref: string;
+    /** The namespace was not connected when the entry was made: the item may have changed since. */
+    readonly stale: boolean;
+    readonly item: ItemMap[P];
+  };
+}[K];
+
+/** What a tool or prompt gets beside its input. */
+export interface CallContext {
+  readonly session: Session;
+  /** Aborts when the caller aborts, a limit is reached or the toolkit closes. */
+  readonly signal: AbortSignal;
+  readonly logger: Logger;
+  readonly attachments: readonly Resource[];
+  /** `_meta` for what is called further down: the session's and the call's. */
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+  /** Calls made through it inherit session, signal and depth. */
+  readonly toolbox: Toolbox;
+  /** 0 for a call from outside, one more for each call in between. */
+  readonly depth: number;
+  /** Reports progress and restarts the inactivity limit. Resolves to whether somebody listens. */
+  progress(progress: number, total?: number, message?: string): Promise<boolean>;
+}
+
+/** The kinds `lookup` and `list` mean where none is named. */
+export type DefaultKind = Exclude<Kind, "template">;
+
+/** How a key is looked up. */
+export interface LookupOptions<K extends Kind = DefaultKind> {
+  readonly kind?: K | undefined;
+  readonly session?: Session | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What to list. Every field narrows. */
+export interface ListQuery<K extends Kind = DefaultKind> {
+  readonly kind?: K | readonly K[] | undefined;
+  readonly namespace?: string | readonly string[] | undefined;
+  /** Names, bare or as refs; for resources the URI. */
+  readonly name?: string | readonly string[] | undefined;
+  /** At most so many entries; 0 gives the count alone. */
+  readonly limit?: number | undefined;
+  readonly offset?: number | undefined;
+  readonly session?: Session | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A namespace that could not contribute, or only what it knew before. */
+export interface ListFailure {
+  readonly namespace: string;
+  readonly error: ToolkitError;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+}
+
+/** A page of entries, sorted by kind (tool, prompt, resource, template), then by ref in code-unit order. */
+export interface ListPage<K extends Kind = DefaultKind> {
+  readonly entries: readonly Entry<K>[];
+  /** All that match, before paging. */
+  readonly count: number;
+  readonly offset: number;
+  readonly limit: number | undefined;
+  /** What is missing or old, and why. */
+  readonly failures: readonly ListFailure[];
+}
+
+// What a function without a result returns.
+// biome-ignore lint/suspicious/noConfusingVoidType: it is the type of such a function
+type Nothing = undefined | void;
+
+/** The type a result has for the caller: what JSON says of it, or unknown where it is text, bytes or nothing. */
+export type ResultOf<Out> = [Out] extends [Content<infer T>]
+  ? T
+  : [Out] extends [string | Uint8Array | Nothing | AsyncIterable<unknown>]
+    ? unknown
+    : Out;
+
+/** Input may be left out where `{}` is one. */
+// biome-ignore lint/complexity/noBannedTypes: {} is meant: the empty object as input
+type CallArguments<In> = {} extends In
+  ? [input?: In | undefined, options?: CallOptions | undefined]
+  : [input: In, options?: CallOptions | undefined];
+
+/** The narrow port that agents, workflows, servers and tools use. */
+export interface Toolbox {
+  /**
+   * Finds an item by `name`, `namespace.name`, URI or `uri#namespace`.
+   *
+   * @throws ToolkitError `NOT_FOUND` with near matches, or with the reason where its namespace never connected;
+   *   `AMBIGUOUS_NAME` with `strictNames`
+   */
+  lookup<K extends Kind = DefaultKind>(key: string, options?: LookupOptions<K>): Promise<Entry<K>>;
+  /** Lists what there is. A namespace that is down contributes what it had, marked stale, and a line in `failures`. */
+  list<K extends Kind = DefaultKind>(query?: ListQuery<K>): Promise<ListPage<K>>;
+  /** Calls a tool or executes a prompt. Rejects with a ToolkitError, or with the reason of an aborted signal. */
+  call<In, Parsed, Out>(tool: Tool<In, Parsed, Out>, ...args: CallArguments<In>): Promise<Content<ResultOf<Out>>>;
+  call(target: string | Prompt | Entry<"tool" | "prompt">, input?: unknown, options?: CallOptions): Promise<Content>;
+  /** Reads a resource whole. */
+  read(target: string | Entry<"resource">, options?: CallOptions): Promise<Content>;
+  /** Renders a prompt to messages without executing it. */
+  render(target: string | Prompt | Entry<"prompt">, input?: unknown, options?: CallOptions): Promise<RenderedPrompt>;
+}

@@ -1,0 +1,67 @@
+/** What every item says of itself. */
+export interface Described {
+  /** Identifies the item within its namespace and kind. */
+  readonly name: string;
+  /** For people. */
+  readonly title?: string | undefined;
+  /** For models: what it does and when to use it. */
+  readonly description?: string | undefined;
+  /** Anything else, carried along untouched (MCP's `_meta`). */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** How a resource is read. */
+export interface ReadOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Something to read: a handle, which reads when it is asked. Made with `resource.*` or `defineResource` and recognised by
+ * its brand, never by its shape.
+ */
+export interface Resource<T = unknown> extends Described {
+  readonly kind: "resource";
+  /** Identifies it within its namespace (RFC 3986, with a scheme). */
+  readonly uri: string;
+  /** RFC 6838; undefined while unknown. */
+  readonly mediaType?: string | undefined;
+  /** In bytes; undefined while unknown. */
+  readonly size?: number | undefined;
+  bytes(options?: ReadOptions): Promise<Uint8Array>;
+  /** As UTF-8 text. @throws ToolkitError `INVALID_OUTPUT` where the bytes are no text */
+  text(options?: ReadOptions): Promise<string>;
+  /** Parsed as JSON. @throws ToolkitError `INVALID_OUTPUT` where they are no JSON */
+  json(options?: ReadOptions): Promise<T>;
+}
+
+/** A resource that is loaded: no I/O is left, its media type is known. What `call` and `read` give. */
+export interface Content<T = unknown> extends Resource<T> {
+  readonly mediaType: string;
+  readonly size: number;
+  /** The parts of a `multipart/mixed` content. */
+  readonly parts?: readonly Content[] | undefined;
+}
+
+/**
+ * The property by which a Resource is known: `"loaded"` for a Content, `"handle"` for one that reads when it is asked. A
+ * registered symbol, so that two copies of this package recognise each other's.
+ *
+ * @internal
+ */
+export const resourceBrand: unique symbol = Symbol.for("toolweave.resource") as never;
+
+function brandOf(value: unknown): unknown {
+  return typeof value === "object" && value !== null
+    ? (value as { [resourceBrand]?: unknown })[resourceBrand]
+    : undefined;
+}
+
+/** True for whatever was made with `resource.*` or `defineResource`, or came from a connector. */
+export function isResource(value: unknown): value is Resource {
+  return brandOf(value) !== undefined;
+}
+
+/** True for a Resource that is loaded. */
+export function isContent(value: unknown): value is Content {
+  return brandOf(value) === "loaded";
+}

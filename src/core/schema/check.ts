@@ -1,0 +1,165 @@
+import { pointerTo, resolvePointer } from "../../lib/pointer.ts";
+
+/** What is wrong with a schema, and where in it. */
+export interface SchemaProblem {
+  readonly pointer: string;
+  readonly message: string;
+}
+
+const typeNames = new Set(["null", "boolean", "object", "array", "number", "string", "integer"]);
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isSchema = (value: unknown) => typeof value === "boolean" || isObject(value);
+const isStringList = (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === "string");
+const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 0;
+const isNumber = (value: unknown) => typeof value === "number" && Number.isFinite(value);
+const isString = (value: unknown) => typeof value === "string";
+
+/** Keywords whose value must have a form, and the form in words. Keywords that are not named here are left alone. */
+const forms: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
+  type: [
+    (value) => [value].flat().length > 0 && [value].flat().every((name) => typeNames.has(name as string)),
+    `one of ${[...typeNames].join(", ")}, or a list of these`,
+  ],
+  enum: [Array.isArray, "a list of values"],
+  required: [isStringList, "a list of property names"],
+  properties: [isObject, "an object of schemas"],
+  patternProperties: [isObject, "an object of schemas"],
+  $defs: [isObject, "an object of schemas"],
+  definitions: [isObject, "an object of schemas"],
+  dependentSchemas: [isObject, "an object of schemas"],
+  additionalProperties: [isSchema, "a schema"],
+  unevaluatedProperties: [isSchema, "a schema"],
+  unevaluatedItems: [isSchema, "a schema"],
+  propertyNames: [isSchema, "a schema"],
+  contains: [isSchema, "a schema"],
+  not: [isSchema, "a schema"],
+  if: [isSchema, "a schema"],
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: [isSchema, "a schema"],
+  else: [isSchema, "a schema"],
+  items: [(value) => isSchema(value) || Array.isArray(value), "a schema or a list of schemas"],
+  prefixItems: [Array.isArray, "a list of schemas"],
+  allOf: [(value) => Array.isArray(value) && value.length > 0, "a list of at least one schema"],
+  anyOf: [(value) => Array.isArray(value) && value.length > 0, "a list of at least one schema"],
+  oneOf: [(value) => Array.isArray(value) && value.length > 0, "a list of at least one schema"],
+  minimum: [isNumber, "a number"],
+  maximum: [isNumber, "a number"],
+  exclusiveMinimum: [isNumber, "a number"],
+  exclusiveMaximum: [isNumber, "a number"],
+  multipleOf: [(value) => isNumber(value) && (value as number) > 0, "a number above 0"],
+  minLength: [isCount, "a whole number from 0"],
+  maxLength: [isCount, "a whole number from 0"],
+  minItems: [isCount, "a whole number from 0"],
+  maxItems: [isCount, "a whole number from 0"],
+  minProperties: [isCount, "a whole number from 0"],
+  maxProperties: [isCount, "a whole number from 0"],
+  format: [isString, "text"],
+  title: [isString, "text"],
+  description: [isString, "text"],
+};
+
+const schemaMaps = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+const schemaLists = ["allOf", "anyOf", "oneOf", "prefixItems"];
+const schemas =
+  "additionalProperties unevaluatedProperties unevaluatedItems propertyNames contains not if then else".split(" ");
+const maxDepth = 100;
+
+/**
+ * Finds what makes a document no JSON Schema (draft 2020-12 or draft-07): keywords of the wrong form, references that lead
+ * nowhere, patterns that are none. A structural walk, so that thousands of tools can be added without loading a validator.
+ *
+ * @returns the first problem, or undefined
+ */
+export function findSchemaProblem(document: unknown): SchemaProblem | undefined {
+  if (!isObject(document)) return { pointer: "", message: "it must be an object" };
+  const root = document;
+  return walk(root, "", 0);
+
+  function walk(schema: unknown, pointer: string, depth: number): SchemaProblem | undefined {
+    if (typeof schema === "boolean") return undefined;
+    if (!isObject(schema)) return { pointer, message: "it must be a schema: an object, true or false" };
+    if (depth > maxDepth)
+      return { pointer, message: `it is nested deeper than ${maxDepth} levels, or contains itself` };
+    return keywords(schema, pointer) ?? reference(schema, pointer) ?? children(schema, pointer, depth + 1);
+  }
+
+  function keywords(schema: Record<string, unknown>, pointer: string): SchemaProblem | undefined {
+    for (const keyword in schema) {
+      const value = schema[keyword];
+      if (value === undefined) continue;
+      const form = Object.hasOwn(forms, keyword) ? forms[keyword] : undefined;
+      if (form !== undefined && !form[0](value)) {
+        return { pointer: pointerTo(pointer, keyword), message: `${keyword} must be ${form[1]}` };
+      }
+      if (keyword === "pattern" && (typeof value !== "string" || toPattern(value) === undefined)) {
+        return { pointer: pointerTo(pointer, keyword), message: "pattern must be a regular expression (ECMA-262)" };
+      }
+    }
+    for (const pattern in (schema.patternProperties ?? {}) as Record<string, unknown>) {
+      if (toPattern(pattern) === undefined) {
+        return {
+          pointer: pointerTo(pointerTo(pointer, "patternProperties"), pattern),
+          message: "its name must be a regular expression (ECMA-262)",
+        };
+      }
+    }
+    return undefined;
+  }
+
+  function reference(schema: Record<string, unknown>, pointer: string): SchemaProblem | undefined {
+    const target = schema.$ref;
+    if (target === undefined) return undefined;
+    const at = pointerTo(pointer, "$ref");
+    if (typeof target !== "string") return { pointer: at, message: "$ref must be text" };
+    if (target === "#") return undefined;
+    if (target.startsWith("#/")) {
+      let path = target.slice(1);
+      try {
+        path = decodeURIComponent(path);
+      } catch {}
+      return isSchema(resolvePointer(root, path)) ? undefined : { pointer: at, message: `${target} leads nowhere` };
+    }
+    // An anchor or an $id inside the document is for the validator to find; nothing is ever fetched.
+    return target.startsWith("#") || typeof root.$id === "string"
+      ? undefined
+      : { pointer: at, message: `${target} is outside the document, and nothing is fetched: put it under $defs` };
+  }
+
+  function children(schema: Record<string, unknown>, pointer: string, depth: number): SchemaProblem | undefined {
+    for (const keyword of schemaMaps) {
+      for (const [key, child] of Object.entries(schema[keyword] ?? {})) {
+        const problem = walk(child, pointerTo(pointerTo(pointer, keyword), key), depth);
+        if (problem !== undefined) return problem;
+      }
+    }
+    const lists = Array.isArray(schema.items) ? [...schemaLists, "items"] : schemaLists;
+    for (const keyword of lists) {
+      for (const [index, child] of ((schema[keyword] ?? []) as unknown[]).entries()) {
+        const problem = walk(child, pointerTo(pointerTo(pointer, keyword), index), depth);
+        if (problem !== undefined) return problem;
+      }
+    }
+    const single = Array.isArray(schema.items) ? schemas : [...schemas, "items"];
+    for (const keyword of single) {
+      if (schema[keyword] === undefined) continue;
+      const problem = walk(schema[keyword], pointerTo(pointer, keyword), depth);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * A JSON Schema pattern as a regular expression: with the `u` flag as the specification wants it, else without, as many schemas in
+ * the wild are written. Undefined where it is none.
+ */
+export function toPattern(source: string): RegExp | undefined {
+  for (const flags of ["u", ""]) {
+    try {
+      return new RegExp(source, flags);
+    } catch {}
+  }
+  return undefined;
+}

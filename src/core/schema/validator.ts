@@ -1,0 +1,72 @@
+import { digest } from "../../lib/canonical.ts";
+import { pointerTo } from "../../lib/pointer.ts";
+import type { Issue } from "../error-catalog.ts";
+import { isTypedSchema, type JsonSchema, type SchemaLike, type StandardIssue, type StandardResult } from "./types.ts";
+import { Violation } from "./violation.ts";
+
+/**
+ * Gives the value after the schema's defaults and transforms, or a Violation; a promise only where the schema is asynchronous or
+ * its validator is not loaded yet.
+ *
+ * @throws Error when the schema cannot be compiled, such as for a reference that leads nowhere
+ */
+export type Validator = (value: unknown) => unknown;
+
+/** The validator of a schema. Compiled at first use; equal JSON Schemas share one, however often they are met. */
+export function validatorOf(schema: SchemaLike): Validator {
+  return isTypedSchema(schema)
+    ? standardValidator(schema["~standard"].validate)
+    : sharedValidator(schema as JsonSchema);
+}
+
+function standardValidator(
+  validate: (value: unknown) => StandardResult<unknown> | Promise<StandardResult<unknown>>,
+): Validator {
+  return (value) => {
+    const result = validate(value);
+    return result instanceof Promise ? result.then(outcome) : outcome(result);
+  };
+}
+
+function outcome(result: StandardResult<unknown>): unknown {
+  return result.issues === undefined ? result.value : new Violation(result.issues.map(toIssue));
+}
+
+function toIssue(issue: StandardIssue): Issue {
+  const steps = (issue.path ?? []).map((step) => (typeof step === "object" ? step.key : step));
+  return { pointer: steps.reduce<string>(pointerTo, ""), message: issue.message };
+}
+
+// Weak on both sides: a validator lives as long as an item that uses it.
+const byObject = new WeakMap<JsonSchema, Validator>();
+const byContent = new Map<string, WeakRef<Validator>>();
+const forget = new FinalizationRegistry<string>((key) => {
+  if (byContent.get(key)?.deref() === undefined) byContent.delete(key);
+});
+
+function sharedValidator(schema: JsonSchema): Validator {
+  const known = byObject.get(schema);
+  if (known !== undefined) return known;
+  const key = digest(schema);
+  let validator = byContent.get(key)?.deref();
+  if (validator === undefined) {
+    validator = jsonValidator(schema);
+    byContent.set(key, new WeakRef(validator));
+    forget.register(validator, key);
+  }
+  byObject.set(schema, validator);
+  return validator;
+}
+
+function jsonValidator(schema: JsonSchema): Validator {
+  let check: ((value: unknown) => unknown) | undefined;
+  let loading: Promise<(value: unknown) => unknown> | undefined;
+  return (value) => {
+    if (check !== undefined) return check(value);
+    loading ??= import("./ajv.ts").then((ajv) => {
+      check = ajv.compile(schema);
+      return check;
+    });
+    return loading.then((compiled) => compiled(value));
+  };
+}

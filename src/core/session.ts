@@ -1,0 +1,56 @@
+import type { Content, Resource } from "./resource.ts";
+
+/** Where messages for an operator go: pino, console or anything with these four methods. */
+export interface Logger {
+  debug(message: string, details?: unknown): void;
+  info(message: string, details?: unknown): void;
+  warn(message: string, details?: unknown): void;
+  error(message: string, details?: unknown): void;
+}
+
+/** Who is calling. Outside MCP everything but the id is undefined. */
+export interface Session {
+  readonly id: string;
+  /** Whoever the caller was authenticated as. */
+  readonly principal?: string | undefined;
+  readonly clientInfo?: { readonly name: string; readonly version: string } | undefined;
+  readonly capabilities?: Readonly<Record<string, unknown>> | undefined;
+  /** Sent along to MCP servers as `_meta`. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  /** Hears what a tool or an upstream server logs during this session's calls. */
+  log?(entry: LogEntry): void;
+}
+
+/** The log levels of MCP, which are those of RFC 5424. */
+export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+
+/** A log message, as MCP sends it. */
+export interface LogEntry {
+  readonly level: LogLevel;
+  /** Who says it, such as the namespace of a connector. */
+  readonly logger?: string | undefined;
+  readonly data: unknown;
+}
+
+/** How far a call is. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+/** How a call is made. */
+export interface CallOptions {
+  /** Aborts the call: it rejects with the signal's own reason, even where the tool does not listen. */
+  readonly signal?: AbortSignal | undefined;
+  /** Bounds everything together, in milliseconds. Default: none. */
+  readonly timeoutMs?: number | undefined;
+  /** Handed to `run` unchanged and in order; to a prompt they are attached to its message. Connectors take none. */
+  readonly attachments?: readonly Resource[] | undefined;
+  readonly session?: Session | undefined;
+  /** Sent along to an MCP server as `_meta`. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  onProgress?(progress: Progress): void;
+  /** Hears each part of a result that comes in parts. */
+  onPartial?(part: Content): void;
+}

@@ -1,0 +1,28 @@
+/** A server reached over HTTP. */
+export interface HttpTarget {
+  readonly url: string | URL;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** `http` is Streamable HTTP. Default: Streamable HTTP, and SSE where a server does not speak it. */
+  readonly type?: "http" | "streamable-http" | "streamableHttp" | "sse" | undefined;
+}
+
+/** A server started as a child process and spoken to over stdio. */
+export interface StdioTarget {
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  /** Added to a short list of harmless variables (PATH, HOME, ...), not to the whole environment. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly cwd?: string | undefined;
+  readonly type?: "stdio" | undefined;
+}
+
+/** One server, in the form MCP clients share. `${VAR}` and `${VAR:-default}` expand from the environment. */
+export type ConnectorConfig = HttpTarget | StdioTarget;
+
+/** The file MCP clients share: servers by name. */
+export interface McpServersConfig {
+  readonly mcpServers: Readonly<Record<string, ConnectorConfig>>;
+}
+
+/** What a connector may be made for. A string is a URL. */
+export type ConnectorTarget = string | URL | ConnectorConfig;
