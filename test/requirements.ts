@@ -1,0 +1,243 @@
+/** One line of what Toolweave promises. A test that proves it cites the id: `verifies("N1", "...", ...)`. */
+export interface Requirement {
+  readonly id: string;
+  /** What must hold, so that a reader can judge a test without another page. */
+  readonly text: string;
+}
+
+/** What the project promises so far. `npm run requirements` shows which tests prove each line. */
+export const requirements: readonly Requirement[] = [
+  // N: names, keys, refs
+  {
+    id: "N1",
+    text: "Namespaces and the names of builtin tools and prompts are identifiers: a letter, then at most 63 letters, digits, `_` or `-`. Anything else is INVALID_NAME, which quotes the name and says what is allowed. Remote names are taken unchanged; one that MCP would not allow stays callable and is logged once.",
+  },
+  {
+    id: "N2",
+    text: "`submit_output`, the namespaces `builtin`, `user` and `inline`, and the target `connector:user` are RESERVED_NAME. A second tool or prompt of one name in a namespace is CONFLICT naming both owners; a builtin resource replaces the one with its URI. One add() takes all its items, of every kind, or none.",
+  },
+  {
+    id: "N3",
+    text: "A tool or prompt has the ref `namespace.name`, a resource or template `uri#namespace`. Kind and ref identify an item, so a tool and a prompt may bear one name.",
+  },
+  {
+    id: "N4",
+    text: "A key with a scheme of two or more characters and something behind it is a URI. Its last fragment chooses the namespace only if there is such a namespace; otherwise it is part of the URI. A URI that finds nothing is tried as a name.",
+  },
+  {
+    id: "N5",
+    text: "A name is split at its first dot. A known namespace before the dot is the only place searched, with NOT_FOUND if it lacks the rest; with an unknown one the whole key is an unscoped name.",
+  },
+  {
+    id: "N6",
+    text: "Scoped keys go before unscoped ones, names before URIs. Unscoped: builtins, then namespaces in the order they were added, then `user`; a tool before a prompt; equal on every run. A name in several namespaces is reported once as ambiguousName, or is AMBIGUOUS_NAME with its candidates under strictNames.",
+  },
+  {
+    id: "N7",
+    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due.",
+  },
+  {
+    id: "N9",
+    text: "remove() takes the builtin tool of that key, else the prompt, else the resource or template by URI, else throws NOT_FOUND, and emits the change. removeConnector() is NOT_FOUND for a target it does not know and CONFLICT for a URL two connectors share.",
+  },
+
+  // I: items and schemas
+  {
+    id: "I1",
+    text: 'defineTool infers what run takes and gives from a Standard Schema that knows its JSON Schema (zod, valibot converted, arktype); plain JSON Schema works too. Input describes an object and is `{type: "object"}` where absent. A bad schema is INVALID_SCHEMA at add(), with the pointer to the fault, found without loading ajv.',
+  },
+  {
+    id: "I2",
+    text: "A Standard Schema validates by its own validate, defaults, transforms and promises included; JSON Schema (2020-12, draft-07, formats) by ajv, compiled at first use and once per schema content.",
+  },
+  {
+    id: "I3",
+    text: "A remote tool whose schema does not compile is listed and callable without validation; that is logged once and seen on its connection, and no sibling suffers.",
+  },
+  {
+    id: "I4",
+    text: "Entries and lists belong to the toolkit and are frozen. An item's fields are read once, at add(). The user's object is never frozen, copied or spread, and run is called as a method on it.",
+  },
+  {
+    id: "I5",
+    text: "Each item has a fingerprint over kind, name, description, schemas and version. By it, events tell what was added, removed and changed.",
+  },
+
+  // L: list
+  {
+    id: "L1",
+    text: "list() gives tools, prompts and resources; `kind` narrows that or adds templates. `namespace` and `name` take one or several; names are bare or qualified, URIs for resources. An unknown namespace is an empty page.",
+  },
+  {
+    id: "L2",
+    text: "Order is by kind (tool, prompt, resource, template), then by ref in code units. `count` is the total before paging; `offset` works alone; `limit: 0` gives the count only; a negative or fractional number is INVALID_INPUT.",
+  },
+  {
+    id: "L3",
+    text: "A warm list asks no server. A namespace that is down gives its last known entries, marked stale, and a line in `failures` with the reason; the others are neither delayed nor emptied.",
+  },
+  {
+    id: "L4",
+    text: "Remote lists are read through all their pages. A cursor that comes twice is REMOTE_ERROR. At 10,000 items of a kind the list is cut, and `failures` says so.",
+  },
+
+  // K: lookup, read, render
+  {
+    id: "K1",
+    text: "lookup() answers from memory and asks no connected server. A URI that only a template (RFC 6570) matches gives a resource read through that template's server. A stale entry is found and marked; calling it waits for the connection within the caller's deadline, then is UNAVAILABLE.",
+  },
+  {
+    id: "K3",
+    text: "read() and render() take the way of a call, timeout included. A handle from lookup() reads anew at each bytes(); what call() and read() give is loaded.",
+  },
+
+  // C: call
+  {
+    id: "C1",
+    text: "A call's target is a key, an entry, or a tool or prompt object: a registered one resolves by identity, another runs in the namespace `inline`. Input is a JSON value or a resource (JSON gives its value, text its string); missing input is `{}` where an object is wanted. Calling a resource is INVALID_INPUT that points to read().",
+  },
+  {
+    id: "C2",
+    text: "The steps of a call run in the order the design draws, each compiled once per entry; an idle step is not in the chain. `use` puts the user's own steps behind validation and before the run.",
+  },
+  {
+    id: "C3",
+    text: "run may give nothing, a string, bytes, a resource, any JSON value, an async iterable of parts (each to onPartial), or a promise of these. What JSON cannot hold, nothing under an output schema, and text where the schema wants JSON are INVALID_OUTPUT, never run again.",
+  },
+  {
+    id: "C4",
+    text: "From MCP, structuredContent becomes JSON, one block that block, several a multipart/mixed with parts; the original blocks and _meta stay reachable in meta. isError is TOOL_FAILED with the server's text and content; a JSON-RPC error is REMOTE_ERROR with server and code.",
+  },
+  {
+    id: "C5",
+    text: "Input that does not fit its schema is INVALID_INPUT with every issue and its JSON pointer, and nothing has run. Input that fits is passed on as it is.",
+  },
+  {
+    id: "C6",
+    text: "An abort rejects with the signal's own reason within 50 ms, whatever the tool does, and the far side hears notifications/cancelled. With a signal aborted before the call nothing runs.",
+  },
+  {
+    id: "C7",
+    text: "An attempt is limited by the tool, else its connector, else the default (tools 60 s, prompts none); the call's own timeoutMs bounds the whole. Progress restarts the inactivity limit, never the hard cap of 10 min. TIMEOUT names the limit and the time spent.",
+  },
+  {
+    id: "C12",
+    text: "A throw in a tool is TOOL_FAILED with its cause. Every error of a call carries ref and phase. A throw in a delegate, listener or logger is logged and breaks neither another call nor the process; no rejection goes unhandled.",
+  },
+  {
+    id: "C13",
+    text: "context.session is always there, with a fresh id outside MCP. progress() tells whether the report could be delivered. testContext() makes a context for unit tests.",
+  },
+  {
+    id: "C14",
+    text: "Attachments reach run unchanged and in order, and are attached to a prompt's message. A connector's tool that is given any is INVALID_INPUT.",
+  },
+
+  // E: events
+  {
+    id: "E1",
+    text: "Events are toolListChanged, promptListChanged, resourceListChanged, resourceUpdated, connectorConnected, connectorDisconnected, connectorRemoved, ambiguousName, callStarted and callFinished, each with the namespace, ref, error or counts it is about.",
+  },
+  {
+    id: "E2",
+    text: "delegate.onEvent, on() and events() hear the same events in one order, outside any step inside: a listener that lists sees the new state. Events of connectors carry their connection, builtin ones none.",
+  },
+  {
+    id: "E3",
+    text: "A burst of notifications makes one re-list and one event per kind; an unchanged list makes none. Builtins emit one event per kind and batch; replacing a resource emits resourceUpdated.",
+  },
+  {
+    id: "E4",
+    text: "events() is bounded: a reader that falls behind loses the oldest events and is told how many.",
+  },
+
+  // R: resources
+  {
+    id: "R1",
+    text: "resource.text, json, data, read (path, URL, Blob, stream), from, withUri, withDescription and defineResource make resources. Their names are identifiers, except that of a file (its name without extension). URIs are text:, json:, data: and file:///; one without a scheme is INVALID_NAME.",
+  },
+  {
+    id: "R2",
+    text: "The media type comes from the bytes, then the extension, then text/plain if they decode, else application/octet-stream. Text becomes UTF-8 by BOM, declared charset or detection; bytes that do not decode stay as they are.",
+  },
+  {
+    id: "R3",
+    text: "toJSON() and resource.fromJSON() give back every content, its parts too: text as text, the rest in base64.",
+  },
+
+  // O: observability
+  {
+    id: "O3",
+    text: "`logger` is any object with debug, info, warn and error. The library writes nothing to the console by itself. What is logged to a session also reaches its MCP client.",
+  },
+
+  // Z: errors
+  {
+    id: "Z",
+    text: "One table holds every error code, what it means and what to do; the types and the reference page have the same codes, no more and no less. An abort rejects with the signal's reason, not with a code.",
+  },
+
+  // M: connectors
+  {
+    id: "M1",
+    text: "A connector's target is an http(s) URL as URL or string (Streamable HTTP, else SSE), a stdio config (command, args, env, cwd), a Connector, or the mcpServers form of other MCP clients. ${VAR} and ${VAR:-default} expand from the environment; a variable that is missing is INVALID_TARGET with its name.",
+  },
+  {
+    id: "M2",
+    text: "URLs compare in canonical form: lower-case scheme and host, no default port, dot segments, user info, query or fragment. The same target twice is CONFLICT unless both have explicit, different namespaces. Another scheme, no host or a bad port is INVALID_TARGET.",
+  },
+  {
+    id: "M3",
+    text: "The namespace is the one given; else, before the handshake, the last path segment (not `mcp` or `sse`), the host or the command, and after it the server's own name as an identifier, kept for good. A clash gets a number and a warning; a clash of given ones is CONFLICT at once.",
+  },
+  {
+    id: "M4",
+    text: "Connectors connect in parallel at start(), at once when added later, or on first need if lazy. start() returns when each has connected or failed once, or after startTimeoutMs; a dead one does not make it throw.",
+  },
+  {
+    id: "M5",
+    text: "A connector is idle, connecting, connected, waiting or stopped. After a loss it tries at once, then after 2 s doubling to 20 min with full jitter, for ever or for maxAttempts, after which it is removed. A handshake resets the delay. Each attempt has a new client; an old one changes nothing.",
+  },
+  {
+    id: "M6",
+    text: "After each connect, and each gap in the notifications, all lists are read again and compared. A server without listChanged is polled every pollMs (60 s).",
+  },
+  {
+    id: "M8",
+    text: "A stdio child runs in a process group of its own. Closing ends the group (stdin, TERM, KILL after 2 s) and leaves no orphan and no open handle. The last 64 KiB of stderr stay on the connection and are quoted in errors.",
+  },
+  {
+    id: "M9",
+    text: "Removing or closing while connecting, calling or waiting ends all that was started. close() may be repeated, takes at most 5 s and reports what did not end; a closed toolkit answers CLOSED.",
+  },
+  {
+    id: "M10",
+    text: "From a server come progress and log messages (to the logger and the caller's session). To it goes _meta: the session's and the call's meta.",
+  },
+  {
+    id: "M13",
+    text: "A connection shows state, since, server, protocol version, transport, counts, last error, attempts, next attempt, latency, calls in flight and stderr tail, and offers list(kind), ready(), reconnect() and close().",
+  },
+
+  // P: prompts
+  {
+    id: "P1",
+    text: "A prompt is a markdown file: YAML front matter, then a Handlebars body. Known fields are name (else the file's), title (at least 10 characters, else the first heading), description, model, provider, system_prompt, input, output or format, tools, thinking and thinking_budget; others are kept under meta.",
+  },
+  {
+    id: "P2",
+    text: "Helpers are `json value`, `default fallback value` (for null, undefined and the empty string only), `join list separator`, upper, lower and trim. {{this}} is the whole input; {{> name}} is a partial of the same folder.",
+  },
+  {
+    id: "P3",
+    text: "No code runs from a prompt file: no front matter engine but YAML, no prototype access, an unknown helper is an error. Templates are compiled once; text is not HTML-escaped.",
+  },
+  {
+    id: "P4",
+    text: "INVALID_PROMPT gives file, line, column and what to write instead, for Go template syntax its Handlebars form. A missing closing `---` is an error.",
+  },
+  {
+    id: "P6",
+    text: "Variables are validated against `input`. A prompt's MCP arguments are its top-level properties, or one argument `input` where it is no object; MCP's string arguments are coerced by the schema.",
+  },
+];
