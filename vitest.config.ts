@@ -1,0 +1,23 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    typecheck: {
+      enabled: true,
+      include: ["test/types/**/*.test-d.ts"],
+      tsconfig: "tsconfig.json",
+      // Errors outside the type tests are those of `npm run check:types`; here they would be counted twice.
+      ignoreSourceErrors: true,
+    },
+    pool: "forks",
+    globals: false,
+    // Real servers start in seconds on a slow machine; a test that hangs fails after this.
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    teardownTimeout: 10_000,
+    // A rejection nobody handles is a bug of ours: it fails the run.
+    dangerouslyIgnoreUnhandledErrors: false,
+    allowOnly: false,
+  },
+});
