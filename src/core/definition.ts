@@ -12,6 +12,7 @@ import type { ToolAnnotations, ToolOptions } from "./tool-options.ts";
  * as it was.
  */
 export interface Definition {
+  readonly origin: Origin;
   readonly kind: Kind;
   readonly name: string;
   /** What identifies it within its namespace and kind: the URI of a resource or template, else the name. */
@@ -27,6 +28,7 @@ export interface Definition {
   readonly outputSchema: SchemaLike | undefined;
   readonly annotations: ToolAnnotations | undefined;
   readonly options: ToolOptions | undefined;
+  readonly version: string | undefined;
   readonly mediaType: string | undefined;
   readonly size: number | undefined;
   /** Two items with the same fingerprint are the same: a hash of kind, name, description, schemas and version. */
@@ -51,12 +53,12 @@ class ItemDefinition {
   }
 
   get fingerprint(): string {
-    const { kind, name, key, title, description, meta, input, output, annotations, options, mediaType, size } =
+    const { kind, name, key, title, description, input, output, annotations, version, mediaType, size } =
       this as unknown as Definition;
-    const version = options?.version;
+    // Without meta: servers put there what differs at each list.
     this.#fingerprint ??= digest([
       [kind, name, key, title, description, version, mediaType, size],
-      [meta, input, output, annotations],
+      [input, output, annotations],
     ]);
     return this.#fingerprint;
   }
@@ -70,7 +72,7 @@ class ItemDefinition {
 export function readDefinition(item: Item, origin: Origin): Definition {
   assertItem(item);
   const { name, title, description, meta } = item;
-  const common = { name, key: name, title, description, meta };
+  const common = { origin, name, key: name, title, description, meta };
   const fields = { ...none, ...common, ...readers[item.kind](item as never, origin) };
   if (origin === "local") assertNames(fields);
   return new ItemDefinition(fields) as unknown as Definition;
@@ -83,6 +85,7 @@ const none = {
   outputSchema: undefined,
   annotations: undefined,
   options: undefined,
+  version: undefined,
   mediaType: undefined,
   size: undefined,
 };
@@ -110,10 +113,11 @@ const readers: {
       outputSchema: output,
       annotations,
       options,
+      version: options?.version,
     };
   },
   prompt(prompt, origin) {
-    return { kind: "prompt", ...schemas(prompt, origin) };
+    return { kind: "prompt", ...schemas(prompt, origin), version: prompt.version };
   },
   resource: ({ uri, mediaType, size }) => ({ kind: "resource", key: uri, mediaType, size }),
   template: ({ uriTemplate, mediaType }) => ({ kind: "template", key: uriTemplate, mediaType }),

@@ -51,6 +51,8 @@ export interface Prompt<In = any> extends Described {
   readonly thinking?: boolean | undefined;
   /** In tokens. */
   readonly thinkingBudget?: number | undefined;
+  /** Part of the fingerprint: another one says that the prompt changed, such as a hash of its file. */
+  readonly version?: string | undefined;
   render(input: In, context: CallContext): Promise<RenderedPrompt>;
 }
 

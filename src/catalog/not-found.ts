@@ -1,0 +1,40 @@
+import { ToolkitError } from "../core/error.ts";
+import type { Kind } from "../core/item.ts";
+import { nearest } from "../lib/similar.ts";
+import { parseKey } from "./key.ts";
+import type { Namespace } from "./namespace.ts";
+
+/** Above so many names none are compared: an error must not be dear. */
+const maxCompared = 20_000;
+
+/** The error for a key that finds nothing: near matches, and why a namespace that was asked for has nothing. */
+export function notFound(
+  key: string,
+  kinds: readonly Kind[],
+  namespaces: readonly Namespace[],
+): ToolkitError<"NOT_FOUND"> {
+  const parsed = parseKey(key, (name) => namespaces.some((namespace) => namespace.name === name));
+  const scope = parsed.scopedName?.namespace ?? parsed.scopedUri?.namespace;
+  const searched = scope === undefined ? namespaces : namespaces.filter(({ name }) => name === scope);
+  const suggestions = nearest(key, refs(searched, kinds), 3);
+  const reasons = searched.flatMap(({ failures }) => failures).map(({ error }) => error.message);
+  const message = [
+    `There is no ${kinds.length < 3 ? kinds.join(" or ") : "item"} "${key}".`,
+    // Of a namespace that was named, or where everything is down; else it would be noise.
+    ...(scope !== undefined ? reasons : reasons.slice(0, 1)),
+    ...(suggestions.length > 0 ? [`Did you mean ${suggestions.map((ref) => `\`${ref}\``).join(", ")}?`] : []),
+  ].join(" ");
+  return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
+}
+
+function* refs(namespaces: readonly Namespace[], kinds: readonly Kind[]): Generator<string> {
+  let left = maxCompared;
+  for (const namespace of namespaces) {
+    for (const kind of kinds) {
+      for (const { ref } of namespace.entries(kind)) {
+        if (left-- === 0) return;
+        yield ref;
+      }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+/** An event: anything with a type. */
+export interface TypedEvent {
+  readonly type: string;
+}
+
+type Listener<E> = (event: E) => void;
+
+/**
+ * Tells events in the order in which they were emitted, each after the code that emitted it has ended: a listener sees the state
+ * the event speaks of, and what it changes itself is told afterwards, to all.
+ */
+export class Emitter<E extends TypedEvent> {
+  readonly #listeners = new Map<string, Set<Listener<E>>>();
+  readonly #onError: (error: unknown, event: E) => void;
+  #queue: E[] = [];
+
+  constructor(onError: (error: unknown, event: E) => void) {
+    this.#onError = onError;
+  }
+
+  /** True where somebody would hear an event of the type: without, it need not be made. */
+  hears(type: E["type"]): boolean {
+    return this.#listeners.has(type) || this.#listeners.has("*");
+  }
+
+  /** Listens to a type, or to all with `*`, until the returned function is called. */
+  on(type: E["type"] | "*", listener: Listener<E>): () => void {
+    // A wrapper of its own, so that a function that listens twice is two listeners.
+    const own: Listener<E> = (event) => listener(event);
+    let listeners = this.#listeners.get(type);
+    if (listeners === undefined) {
+      listeners = new Set();
+      this.#listeners.set(type, listeners);
+    }
+    listeners.add(own);
+    return () => {
+      const current = this.#listeners.get(type);
+      current?.delete(own);
+      if (current?.size === 0) this.#listeners.delete(type);
+    };
+  }
+
+  emit(event: E): void {
+    if (!this.hears(event.type)) return;
+    this.#queue.push(event);
+    if (this.#queue.length === 1) queueMicrotask(() => this.flush());
+  }
+
+  /** Tells now whatever was emitted. */
+  flush(): void {
+    while (this.#queue.length > 0) {
+      const events = this.#queue;
+      this.#queue = [];
+      for (const event of events) this.#tell(event);
+    }
+  }
+
+  #tell(event: E): void {
+    for (const listener of [...(this.#listeners.get("*") ?? []), ...(this.#listeners.get(event.type) ?? [])]) {
+      try {
+        const result: unknown = listener(event);
+        // An async listener is a listener too: what it throws must not become an unhandled rejection.
+        if (result instanceof Promise) result.catch((error) => this.#onError(error, event));
+      } catch (error) {
+        this.#onError(error, event);
+      }
+    }
+  }
+}

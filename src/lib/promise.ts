@@ -1,0 +1,40 @@
+/** A value, now or later. */
+export type Awaitable<T> = T | PromiseLike<T>;
+
+/** True for whatever has a `then`. */
+export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return (
+    value !== null &&
+    (typeof value === "object" || typeof value === "function") &&
+    typeof (value as { then?: unknown }).then === "function"
+  );
+}
+
+/** Goes on with a value at once where it is there already, so that what is synchronous stays so. */
+export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
+  return isPromiseLike(value) ? (value as PromiseLike<T>).then(next) : next(value as T);
+}
+
+/** Rejects with the signal's reason when it aborts first; leaves no listener behind. */
+export function abortable<T>(promise: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return Promise.resolve(promise);
+  return new Promise<T>((resolve, reject) => {
+    if (signal.aborted) {
+      Promise.resolve(promise).catch(() => undefined);
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(
+      (value) => {
+        signal.removeEventListener("abort", onAbort);
+        resolve(value);
+      },
+      (error) => {
+        signal.removeEventListener("abort", onAbort);
+        reject(error);
+      },
+    );
+  });
+}
