@@ -1,0 +1,33 @@
+/** Compiles src into dist, from nothing, and makes sure that everything package.json promises is there. */
+import { access, chmod, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { commandOf, exportTargets, project, readManifest } from "./support/project.ts";
+import { run, seconds } from "./support/run.ts";
+
+await rm(join(project, "dist"), { recursive: true, force: true });
+const manifest = await readManifest();
+const tsc = await commandOf(import.meta.resolve("typescript/package.json"), "tsc");
+const compiled = await run(process.execPath, [tsc, "-p", "tsconfig.build.json"], { cwd: project });
+const problems: string[] = [];
+if (compiled.failure !== undefined) problems.push(`tsc ${compiled.failure}\n${compiled.output}`);
+
+for (const target of exportTargets(manifest)) {
+  const exists = await access(join(project, target)).then(
+    () => true,
+    () => false,
+  );
+  if (!exists) problems.push(`package.json exports ${target}, which the build did not make.`);
+}
+
+for (const [command, target] of Object.entries(manifest.bin ?? {})) {
+  const text = await readFile(join(project, target), "utf8").catch(() => "");
+  if (text.startsWith("#!/usr/bin/env node\n")) await chmod(join(project, target), 0o755);
+  else problems.push(`The command ${command} (${target}) is missing or does not begin with #!/usr/bin/env node.`);
+}
+
+if (problems.length > 0) {
+  console.error(problems.join("\n"));
+  process.exitCode = 1;
+} else {
+  console.log(`Built dist in ${seconds(compiled.durationMs)}.`);
+}

@@ -1,0 +1,124 @@
+/**
+ * Packs the package as npm would publish it and looks at the result: publint, are-the-types-wrong, every export imported by
+ * this Node from a folder that holds the package and the dependencies it declares, and nothing of this machine inside.
+ */
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { commandOf, type Manifest, project, readManifest } from "./support/project.ts";
+import { run } from "./support/run.ts";
+
+const node = process.execPath;
+const manifest = await readManifest();
+const folder = await mkdtemp(join(await realpath(tmpdir()), "toolweave-package-"));
+try {
+  const tarball = await pack();
+  const installed = await install(tarball, manifest);
+  const checks: readonly (readonly [string, () => Promise<string | undefined>])[] = [
+    ["publint", async () => lint(tarball)],
+    ["are the types wrong", async () => resolveTypes(tarball)],
+    ["every export imports", async () => importExports(manifest)],
+    ["public types need no MCP SDK", async () => publicTypes(installed, manifest)],
+    ["nothing of this machine", async () => foreignText(installed)],
+  ];
+  for (const [name, check] of checks) {
+    const problem = await check();
+    console.log(`${problem === undefined ? "ok    " : "failed"}  ${name}`);
+    if (problem === undefined) continue;
+    console.error(problem);
+    process.exitCode = 1;
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function pack(): Promise<string> {
+  const args = ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder];
+  const packed = await run(process.platform === "win32" ? "npm.cmd" : "npm", args, { cwd: project });
+  const [tarball] = (await readdir(folder)).filter((file) => file.endsWith(".tgz"));
+  if (packed.failure === undefined && tarball !== undefined) return join(folder, tarball);
+  throw new Error(`npm pack ${packed.failure ?? "made no file"}\n${packed.output}`);
+}
+
+/** As after `npm install`, without the network: what the package does not declare it cannot import. */
+async function install(tarball: string, { name, dependencies }: Manifest): Promise<string> {
+  const modules = join(folder, "node_modules");
+  const target = join(modules, name);
+  await mkdir(target, { recursive: true });
+  const unpacked = await run("tar", ["-xzf", tarball, "-C", target, "--strip-components", "1"]);
+  if (unpacked.failure !== undefined) throw new Error(`tar ${unpacked.failure}\n${unpacked.output}`);
+  for (const dependency of Object.keys(dependencies)) {
+    await mkdir(dirname(join(modules, dependency)), { recursive: true });
+    await symlink(join(project, "node_modules", dependency), join(modules, dependency), "junction");
+  }
+  return target;
+}
+
+async function command(args: readonly string[]): Promise<string | undefined> {
+  const result = await run(node, args, { cwd: folder, env: { ...process.env, NO_COLOR: "1" } });
+  return result.failure === undefined ? undefined : `${result.failure}\n${result.output}`;
+}
+
+async function lint(tarball: string): Promise<string | undefined> {
+  const bytes = new Uint8Array(await readFile(tarball)).buffer;
+  const { messages, pkg } = await publint({ pack: { tarball: bytes }, strict: true });
+  const problems = messages.map((message) => formatMessage(message, pkg, { color: false }));
+  return problems.length === 0 ? undefined : problems.join("\n");
+}
+
+async function resolveTypes(tarball: string): Promise<string | undefined> {
+  const attw = await commandOf(import.meta.resolve("@arethetypeswrong/cli/package.json"), "attw");
+  return command([attw, tarball, "--profile", "esm-only", "--no-definitely-typed"]);
+}
+
+async function importExports({ name, exports }: Manifest): Promise<string | undefined> {
+  const problems: string[] = [];
+  for (const [subpath, target] of Object.entries(exports)) {
+    const specifier = JSON.stringify(join(name, subpath).replaceAll("\\", "/"));
+    const isJson = typeof target === "string" && target.endsWith(".json");
+    const code = isJson
+      ? `import value from ${specifier} with { type: "json" }; if (!value.name) process.exit(3);`
+      : `import * as module from ${specifier}; if (Object.keys(module).length === 0) process.exit(3);`;
+    const problem = await command(["--input-type=module", "--eval", code]);
+    if (problem !== undefined) problems.push(`import ${specifier}: ${problem}`);
+  }
+  return problems.length === 0 ? undefined : problems.join("\n");
+}
+
+/** Follows the declarations a user sees from each export; one that names the SDK would tie users to its version. */
+async function publicTypes(installed: string, { exports }: Manifest): Promise<string | undefined> {
+  const queue = Object.values(exports).flatMap((target) =>
+    typeof target !== "string" && target.types !== undefined ? [join(installed, target.types)] : [],
+  );
+  const seen = new Set<string>();
+  const problems: string[] = [];
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (seen.has(file)) continue;
+    seen.add(file);
+    const text = await readFile(file, "utf8");
+    if (text.includes("@modelcontextprotocol/sdk"))
+      problems.push(`${file.slice(installed.length + 1)} names the MCP SDK`);
+    for (const [, specifier = ""] of text.matchAll(/(?:from|import)\s*\(?\s*["'](\.[^"']+)["']/g)) {
+      queue.push(join(dirname(file), specifier.replace(/\.[jt]s$/, ".d.ts")));
+    }
+  }
+  return problems.length === 0 ? undefined : problems.join("\n");
+}
+
+async function foreignText(installed: string): Promise<string | undefined> {
+  const registry = /\bregistry(\.[\w-]+)+\.(org|com|net|io|dev|internal)\b|\bnpm\.pkg\.github\.com\b/;
+  const paths = [project, join(homedir(), "/")].filter((path) => path.length > 2);
+  const problems: string[] = [];
+  for (const entry of await readdir(installed, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = join(entry.parentPath, entry.name);
+    const text = await readFile(file, "utf8");
+    const host = registry.exec(text)?.[0];
+    for (const found of [...paths.filter((path) => text.includes(path)), ...(host === undefined ? [] : [host])]) {
+      problems.push(`${file.slice(installed.length + 1)} contains ${JSON.stringify(found)}`);
+    }
+  }
+  return problems.length === 0 ? undefined : problems.join("\n");
+}

@@ -1,0 +1,36 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The folder of the project, without a slash at its end. */
+export const project = fileURLToPath(new URL("../..", import.meta.url)).replace(/[/\\]$/, "");
+
+/** The fields of package.json the scripts read. */
+export interface Manifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly bin?: Readonly<Record<string, string>>;
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+/** package.json of the project. */
+export async function readManifest(): Promise<Manifest> {
+  return JSON.parse(await readFile(join(project, "package.json"), "utf8"));
+}
+
+/** Every file an `exports` field points at, each once. */
+export function exportTargets(manifest: Manifest): readonly string[] {
+  const targets = Object.values(manifest.exports).flatMap((target) =>
+    typeof target === "string" ? [target] : Object.values(target),
+  );
+  return [...new Set(targets)];
+}
+
+/** The script behind a package's command, to be run by this very Node; `manifest` is the URL of the package.json. */
+export async function commandOf(manifest: string, command: string): Promise<string> {
+  const { name, bin } = JSON.parse(await readFile(fileURLToPath(manifest), "utf8"));
+  const script: unknown = typeof bin === "string" ? bin : bin?.[command];
+  if (typeof script !== "string") throw new Error(`${name} has no command "${command}". Run npm ci.`);
+  return fileURLToPath(new URL(script, manifest));
+}
