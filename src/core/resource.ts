@@ -40,6 +40,19 @@ export interface Content<T = unknown> extends Resource<T> {
   readonly size: number;
   /** The parts of a `multipart/mixed` content. */
   readonly parts?: readonly Content[] | undefined;
+  /** Plain data that `resource.fromJSON` makes into its equal. */
+  toJSON(): ContentJson;
+}
+
+/** A Content as JSON: text as `text`, anything else as `base64`, a multipart as its `parts`. */
+export interface ContentJson extends Described {
+  readonly kind: "resource";
+  readonly uri: string;
+  readonly mediaType: string;
+  readonly text?: string | undefined;
+  /** RFC 4648, section 4. */
+  readonly base64?: string | undefined;
+  readonly parts?: readonly ContentJson[] | undefined;
 }
 
 /**

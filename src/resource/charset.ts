@@ -1,0 +1,78 @@
+import { charsetOf, essenceOf } from "./media-type.ts";
+
+/**
+ * The text that bytes are, or undefined where they are none. The first that applies decides: a byte order mark; the charset the
+ * media type declares; valid UTF-8; the zero bytes of UTF-16; the charset an HTML or XML document declares in itself.
+ */
+export async function decodeText(bytes: Uint8Array, mediaType: string): Promise<string | undefined> {
+  const marked = markOf(bytes);
+  if (marked !== undefined) return decodeUnicode(bytes, marked);
+  const declared = charsetOf(mediaType);
+  if (declared !== undefined && !isUtf8Label(declared)) {
+    const text = await decodeCharset(bytes, declared);
+    if (text !== unknownCharset) return text;
+  }
+  const utf16 = utf16Of(bytes);
+  if (utf16 !== undefined) return decodeUnicode(bytes, utf16);
+  const text = decodeUnicode(bytes, "utf-8");
+  if (text !== undefined) return text;
+  const inside = declared === undefined ? charsetInside(bytes, mediaType) : undefined;
+  if (inside === undefined || isUtf8Label(inside)) return undefined;
+  const decoded = await decodeCharset(bytes, inside);
+  return decoded === unknownCharset ? undefined : decoded;
+}
+
+type Unicode = "utf-8" | "utf-16le" | "utf-16be";
+
+const unknownCharset: unique symbol = Symbol("unknown charset");
+
+const isUtf8Label = (charset: string) => charset === "utf-8" || charset === "utf8";
+
+function markOf(bytes: Uint8Array): Unicode | undefined {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return "utf-8";
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
+  return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : undefined;
+}
+
+// Text in UTF-16 that is mostly Latin has a zero in every other byte, and hardly one in the others.
+function utf16Of(bytes: Uint8Array): Unicode | undefined {
+  const length = Math.min(bytes.length & ~1, 512);
+  if (bytes.length % 2 !== 0 || length < 2) return undefined;
+  const zeros = [0, 0];
+  for (let at = 0; at < length; at++) if (bytes[at] === 0) zeros[at & 1] = (zeros[at & 1] ?? 0) + 1;
+  const [even = 0, odd = 0] = zeros;
+  if (even === 0 && odd >= length * 0.35) return "utf-16le";
+  return odd === 0 && even >= length * 0.35 ? "utf-16be" : undefined;
+}
+
+function decodeUnicode(bytes: Uint8Array, encoding: Unicode): string | undefined {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+// What the web means by these labels (https://encoding.spec.whatwg.org/#names-and-labels).
+const asWindows1252: ReadonlySet<string> = new Set(["ascii", "us-ascii", "iso-8859-1", "iso8859-1", "latin1"]);
+
+async function decodeCharset(bytes: Uint8Array, label: string): Promise<string | undefined | typeof unknownCharset> {
+  if (label === "utf-16" || label === "utf-16le") return decodeUnicode(bytes, "utf-16le");
+  if (label === "utf-16be") return decodeUnicode(bytes, "utf-16be");
+  // Node's own TextDecoder has got windows-1252 wrong in several releases, and knows fewer charsets.
+  const { default: iconv } = await import("iconv-lite");
+  const charset = asWindows1252.has(label) ? "windows-1252" : label;
+  if (!iconv.encodingExists(charset)) return unknownCharset;
+  const text = iconv.decode(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), charset);
+  // iconv-lite puts U+FFFD where a byte means nothing.
+  return text.includes("\ufffd") ? undefined : text;
+}
+
+// Only the beginning is looked at, as browsers do (https://html.spec.whatwg.org/#prescan-a-byte-stream-to-determine-its-encoding).
+function charsetInside(bytes: Uint8Array, mediaType: string): string | undefined {
+  const essence = essenceOf(mediaType);
+  const head = () => Buffer.from(bytes.subarray(0, 1024)).toString("latin1");
+  if (essence === "text/html") return /<meta[^>]+charset\s*=\s*["']?([\w-]+)/i.exec(head())?.[1]?.toLowerCase();
+  if (!/[/+]xml$/.test(essence)) return undefined;
+  return /^<\?xml[^>]+encoding\s*=\s*["']([\w-]+)/i.exec(head())?.[1]?.toLowerCase();
+}

@@ -1,0 +1,335 @@
+import { ToolkitError } from "../core/error.ts";
+import { type Content, type ContentJson, type ReadOptions, resourceBrand } from "../core/resource.ts";
+import { decodeText } from "./charset.ts";
+import { parseJsonText, toJsonText } from "./json-text.ts";
+import { bytesType, isJsonType, jsonType, multipartType, textType } from "./media-type.ts";
+
+/** What a Content says of itself. Names and URIs are taken as they are: whoever speaks for a user checks them first. */
+export interface ContentFields {
+  readonly name: string;
+  /** Default: the name behind the scheme `text`, `json`, `data` or `multipart`. */
+  readonly uri?: string | undefined;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  /** Default: `text/plain`, `application/json`, `application/octet-stream` or `multipart/mixed`. */
+  readonly mediaType?: string | undefined;
+}
+
+// The results of calls are of these classes: brand and kind are on the prototype, and size, bytes and JSON are made when asked.
+abstract class LoadedContent implements Content {
+  readonly name: string;
+  readonly uri: string;
+  readonly mediaType: string;
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(fields: ContentFields, scheme: string, mediaType: string) {
+    this.name = fields.name;
+    this.uri = fields.uri ?? scheme + fields.name;
+    this.mediaType = fields.mediaType ?? mediaType;
+    this.title = fields.title;
+    this.description = fields.description;
+    this.meta = fields.meta;
+  }
+
+  get kind(): "resource" {
+    return "resource";
+  }
+
+  get [resourceBrand](): "loaded" {
+    return "loaded";
+  }
+
+  abstract get size(): number;
+  /** The caller's own: to change it changes no Content. */
+  abstract bytes(options?: ReadOptions): Promise<Uint8Array>;
+  abstract text(options?: ReadOptions): Promise<string>;
+
+  async json(options?: ReadOptions): Promise<unknown> {
+    return parseJsonText(await this.text(options), this.name, this.mediaType);
+  }
+
+  toJSON(): ContentJson {
+    return { ...describe(this), ...this.body() };
+  }
+
+  protected abstract body(): Pick<ContentJson, "text" | "base64" | "parts">;
+}
+
+function describe(content: Content): ContentJson {
+  const { kind, name, uri, mediaType, title, description, meta } = content;
+  return {
+    kind,
+    name,
+    uri,
+    mediaType,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(meta === undefined ? {} : { meta }),
+  };
+}
+
+class TextContent extends LoadedContent {
+  readonly #text: string;
+  // What the text was made from, until somebody takes it or reads the text.
+  #value: unknown;
+
+  constructor(text: string, value: unknown, fields: ContentFields, scheme: string, mediaType: string) {
+    super(fields, scheme, mediaType);
+    this.#text = text;
+    this.#value = value;
+  }
+
+  get size(): number {
+    return Buffer.byteLength(this.#text);
+  }
+
+  async bytes(options?: ReadOptions): Promise<Uint8Array> {
+    return encode(await this.text(options));
+  }
+
+  async text(options?: ReadOptions): Promise<string> {
+    options?.signal?.throwIfAborted();
+    this.#value = undefined;
+    return this.#text;
+  }
+
+  protected body() {
+    return { text: this.#text };
+  }
+
+  static textOf(content: TextContent): string {
+    return content.#text;
+  }
+
+  static takeValue(content: TextContent): unknown {
+    const value = content.#value;
+    content.#value = undefined;
+    return value;
+  }
+}
+
+class EmptyContent extends TextContent {
+  constructor(fields: ContentFields) {
+    super("", undefined, fields, "text:", textType);
+  }
+}
+
+class BytesContent extends LoadedContent {
+  // Base64 until the bytes are wanted: what is only passed on is never decoded.
+  #source: Uint8Array | string;
+
+  constructor(source: Uint8Array | string, fields: ContentFields) {
+    super(fields, "data:", bytesType);
+    this.#source = source;
+  }
+
+  get size(): number {
+    return typeof this.#source === "string" ? this.#decoded().length : this.#source.length;
+  }
+
+  async bytes(options?: ReadOptions): Promise<Uint8Array> {
+    options?.signal?.throwIfAborted();
+    return this.#decoded().slice();
+  }
+
+  async text(options?: ReadOptions): Promise<string> {
+    options?.signal?.throwIfAborted();
+    const text = await decodeText(this.#decoded(), this.mediaType);
+    if (text !== undefined) return text;
+    throw notText(this.name, this.mediaType);
+  }
+
+  protected body() {
+    const source = this.#source;
+    return {
+      base64: typeof source === "string" ? source : viewOf(source).toString("base64"),
+    };
+  }
+
+  #decoded(): Uint8Array {
+    // Not a Buffer: its slice() shares memory.
+    if (typeof this.#source === "string") this.#source = new Uint8Array(Buffer.from(this.#source, "base64"));
+    return this.#source;
+  }
+}
+
+class MultipartContent extends LoadedContent {
+  readonly parts: readonly Content[];
+
+  constructor(parts: readonly Content[], fields: ContentFields) {
+    super(fields, "multipart:", multipartType);
+    this.parts = Object.freeze([...parts]);
+  }
+
+  get size(): number {
+    return Buffer.byteLength(this.#joined());
+  }
+
+  async bytes(options?: ReadOptions): Promise<Uint8Array> {
+    return encode(await this.text(options));
+  }
+
+  async text(options?: ReadOptions): Promise<string> {
+    options?.signal?.throwIfAborted();
+    return this.#joined();
+  }
+
+  override async json(options?: ReadOptions): Promise<unknown> {
+    const [only, ...others] = this.parts.filter((part) => isJsonType(part.mediaType));
+    if (only !== undefined && others.length === 0) return only.json(options);
+    const found = only === undefined ? "none of its parts is JSON" : `${others.length + 1} of its parts are JSON`;
+    throw new ToolkitError("INVALID_OUTPUT", `"${this.name}" is no single JSON value: ${found}. Use its parts.`, {
+      issues: [{ pointer: "", message: found }],
+    });
+  }
+
+  protected body() {
+    return { parts: this.parts.map((part) => part.toJSON()) };
+  }
+
+  #joined(): string {
+    return this.parts
+      .map(textOf)
+      .filter((text) => text !== undefined)
+      .join("\n");
+  }
+}
+
+class DerivedContent extends LoadedContent {
+  readonly #original: Content;
+
+  constructor(original: Content, fields: ContentFields) {
+    super(fields, "", original.mediaType);
+    this.#original = original;
+  }
+
+  get size(): number {
+    return this.#original.size;
+  }
+
+  get parts(): readonly Content[] | undefined {
+    return this.#original.parts;
+  }
+
+  bytes(options?: ReadOptions): Promise<Uint8Array> {
+    return this.#original.bytes(options);
+  }
+
+  text(options?: ReadOptions): Promise<string> {
+    return this.#original.text(options);
+  }
+
+  override json(options?: ReadOptions): Promise<unknown> {
+    return this.#original.json(options);
+  }
+
+  protected body() {
+    const { text, base64, parts } = this.#original.toJSON();
+    if (parts !== undefined) return { parts };
+    return text === undefined ? { base64 } : { text };
+  }
+
+  static originalOf(content: DerivedContent): Content {
+    return content.#original;
+  }
+}
+
+/** A text. The charset of its media type, if any, is to be left out: a text has none. */
+export function textContent(text: string, fields: ContentFields): Content {
+  return new TextContent(text, undefined, fields, "text:", textType);
+}
+
+/**
+ * A JSON value, as it is now: what becomes of the object afterwards does not show, and every `json()` gives a fresh value.
+ *
+ * @throws ToolkitError `INVALID_OUTPUT` where JSON cannot hold it, naming what and where
+ */
+export function jsonContent<T = unknown>(value: T, fields: ContentFields): Content<T> {
+  return new TextContent(toJsonText(value, fields.name), value, fields, "json:", jsonType) as Content as Content<T>;
+}
+
+/** Bytes, which become the Content's own: copy them first where somebody else may change them. They are not sniffed. */
+export function bytesContent(bytes: Uint8Array, fields: ContentFields): Content {
+  return new BytesContent(Buffer.isBuffer(bytes) ? plain(bytes) : bytes, fields);
+}
+
+/** Bytes given in base64 (RFC 4648, section 4), which are decoded when they are first asked for. */
+export function base64Content(base64: string, fields: ContentFields): Content {
+  return new BytesContent(base64, fields);
+}
+
+/**
+ * Several parts in one.
+ *
+ * Its `text()` is the texts of those parts that are text, joined with a newline, and `bytes()` is that in UTF-8; `json()` is that
+ * of the one part that is JSON, and `INVALID_OUTPUT` where there is none or several.
+ */
+export function multipartContent(parts: readonly Content[], fields: ContentFields): Content {
+  return new MultipartContent(parts, fields);
+}
+
+/** Nothing: `text/plain` of size 0. */
+export function emptyContent(fields: ContentFields): Content {
+  return new EmptyContent(fields);
+}
+
+/** The same content under another name, URI or description; nothing is copied. */
+export function derivedContent<T>(original: Content<T>, changes: Partial<ContentFields>): Content<T> {
+  const { name, uri, mediaType, title, description, meta } = original;
+  const fields = { name, uri, mediaType, title, description, meta, ...changes };
+  return new DerivedContent(original, fields) as Content as Content<T>;
+}
+
+/** Some parts as one Content: nothing of none, the one, or `multipart/mixed`. */
+export function joinParts(parts: readonly Content[], fields: ContentFields): Content {
+  const [only] = parts;
+  if (only === undefined) return emptyContent(fields);
+  return parts.length === 1 ? only : multipartContent(parts, fields);
+}
+
+/**
+ * The text of a Content without a promise: of a text or JSON, or the joined texts of a multipart. Undefined for bytes, even where
+ * they could be decoded.
+ */
+export function textOf(content: Content): string | undefined {
+  if (content instanceof TextContent) return TextContent.textOf(content);
+  if (content instanceof BytesContent) return undefined;
+  if (content instanceof DerivedContent) return textOf(DerivedContent.originalOf(content));
+  if (content.parts === undefined) return content.toJSON().text;
+  const texts = content.parts.map(textOf).filter((text) => text !== undefined);
+  return texts.length === 0 ? undefined : texts.join("\n");
+}
+
+/**
+ * The value a JSON Content was made from, once, if nobody has read the Content since.
+ *
+ * @internal
+ */
+export function takeValue(content: Content): unknown {
+  return content instanceof TextContent ? TextContent.takeValue(content) : undefined;
+}
+
+/** True for what stands for no result at all, unlike an empty text. */
+export function isEmptyContent(content: Content): boolean {
+  if (content instanceof DerivedContent) return isEmptyContent(DerivedContent.originalOf(content));
+  return content instanceof EmptyContent;
+}
+
+/** @internal */
+export function notText(name: string, mediaType: string): ToolkitError<"INVALID_OUTPUT"> {
+  const message = `the bytes are no text in ${mediaType.includes("charset") ? "the charset they declare" : "UTF-8 or UTF-16"}`;
+  return new ToolkitError(
+    "INVALID_OUTPUT",
+    `"${name}" (${mediaType}) cannot be read as text: ${message}. Use bytes().`,
+    {
+      issues: [{ pointer: "", message }],
+    },
+  );
+}
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+const viewOf = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const plain = (buffer: Buffer) => new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);

@@ -1,0 +1,92 @@
+import { ToolkitError } from "../core/error.ts";
+import { type Content, isContent, type ReadOptions, type Resource, resourceBrand } from "../core/resource.ts";
+import { untilAborted } from "./abort.ts";
+import { decodeText } from "./charset.ts";
+import { type ContentFields, notText } from "./content.ts";
+import { parseJsonText } from "./json-text.ts";
+import { textType } from "./media-type.ts";
+import { contentOfBytes } from "./sniff.ts";
+
+/** What reading gives: bytes, or text that stands for its UTF-8. */
+export type ReadResult = Uint8Array | string;
+
+/** What a handle says of itself, and how it reads. */
+export interface HandleFields extends ContentFields {
+  readonly uri: string;
+  /** In bytes, where it is known without reading. */
+  readonly size?: number | undefined;
+  /** Reads afresh, each time it is called. */
+  bytes(options: ReadOptions): ReadResult | PromiseLike<ReadResult>;
+}
+
+class ResourceHandle implements Resource {
+  readonly name: string;
+  readonly uri: string;
+  readonly mediaType: string | undefined;
+  readonly size: number | undefined;
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+  readonly #fields: HandleFields;
+
+  constructor(fields: HandleFields) {
+    this.name = fields.name;
+    this.uri = fields.uri;
+    this.mediaType = fields.mediaType;
+    this.size = fields.size;
+    this.title = fields.title;
+    this.description = fields.description;
+    this.meta = fields.meta;
+    this.#fields = fields;
+  }
+
+  get kind(): "resource" {
+    return "resource";
+  }
+
+  get [resourceBrand](): "handle" {
+    return "handle";
+  }
+
+  async bytes(options: ReadOptions = {}): Promise<Uint8Array> {
+    options.signal?.throwIfAborted();
+    const given = this.#fields.bytes(options);
+    const result: unknown = await untilAborted(Promise.resolve(given), options.signal);
+    if (typeof result === "string") return new TextEncoder().encode(result);
+    if (result instanceof Uint8Array) return result;
+    const message = `its bytes() gave ${result === null ? "null" : typeof result}, not bytes or a string`;
+    throw new ToolkitError("INVALID_OUTPUT", `The resource ${this.uri} cannot be read: ${message}.`, {
+      issues: [{ pointer: "", message }],
+    });
+  }
+
+  async text(options?: ReadOptions): Promise<string> {
+    const mediaType = this.mediaType ?? textType;
+    const text = await decodeText(await this.bytes(options), mediaType);
+    if (text !== undefined) return text;
+    throw notText(this.name, mediaType);
+  }
+
+  async json(options?: ReadOptions): Promise<unknown> {
+    return parseJsonText(await this.text(options), this.name, this.mediaType ?? "unknown media type");
+  }
+}
+
+/** A handle as it is described, its name and URI unchecked. */
+export function resourceHandle<T = unknown>(fields: HandleFields): Resource<T> {
+  return new ResourceHandle(fields) as Resource as Resource<T>;
+}
+
+/**
+ * Reads a Resource whole: a Content is itself, a handle is read, its media type found where it has none, its text made UTF-8.
+ *
+ * @throws whatever its reading throws; the signal's reason when it aborts
+ */
+export async function loadResource(resource: Resource, options: ReadOptions = {}): Promise<Content> {
+  options.signal?.throwIfAborted();
+  if (isContent(resource)) return resource;
+  const { name, uri, mediaType, title, description, meta } = resource;
+  const bytes = await resource.bytes(options);
+  // The bytes may still be somebody's who changes them later.
+  return contentOfBytes(bytes.slice(), { name, uri, mediaType, title, description, meta });
+}

@@ -1,0 +1,124 @@
+import { messageOf, ToolkitError } from "../core/error.ts";
+import type { Issue } from "../core/error-catalog.ts";
+import { pointerTo } from "../lib/pointer.ts";
+
+/**
+ * The JSON text of a value, as `JSON.stringify` writes it: members that are undefined or functions are left out, and NaN and
+ * Infinity become null.
+ *
+ * @throws ToolkitError `INVALID_OUTPUT`, naming what JSON cannot hold and where: a BigInt, a cycle, a getter or `toJSON` that
+ *   throws, or a value that is as a whole undefined, a function or a symbol
+ */
+export function toJsonText(value: unknown, name: string): string {
+  let cause: unknown;
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    if (text !== undefined) return text;
+  } catch (error) {
+    cause = error;
+  }
+  const issue = findObstacle(value, "", []) ?? {
+    pointer: "",
+    message: cause === undefined ? "its toJSON gives nothing" : messageOf(cause),
+  };
+  const where = issue.pointer === "" ? "the whole value" : `the value at ${issue.pointer}`;
+  throw new ToolkitError(
+    "INVALID_OUTPUT",
+    `JSON cannot hold "${name}": ${where} ${issue.message}. Convert it first.`,
+    { issues: [issue] },
+    cause === undefined ? {} : { cause },
+  );
+}
+
+/** Parses the text of a resource. @throws ToolkitError `INVALID_OUTPUT` */
+export function parseJsonText(text: string, name: string, mediaType: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const message = text === "" ? "is empty, not JSON" : `is no JSON: ${messageOf(cause)}`;
+    throw new ToolkitError(
+      "INVALID_OUTPUT",
+      `"${name}" (${mediaType}) ${message}. Read it with text().`,
+      { issues: [{ pointer: "", message }] },
+      { cause },
+    );
+  }
+}
+
+// Walks as JSON.stringify does, once that has failed: it does not say where.
+function findObstacle(given: unknown, pointer: string, ancestors: readonly object[]): Issue | undefined {
+  let value = given;
+  try {
+    const toJson = (value as { toJSON?: unknown } | null | undefined)?.toJSON;
+    if (typeof toJson === "function") value = toJson.call(value, "");
+  } catch (error) {
+    return { pointer, message: `has a toJSON that throws: ${messageOf(error)}` };
+  }
+  if (typeof value === "bigint") return { pointer, message: "is a BigInt" };
+  if (value === undefined || typeof value === "function" || typeof value === "symbol") {
+    // Anywhere below, JSON.stringify leaves these out.
+    return pointer === "" ? { pointer, message: `is ${value === undefined ? "" : "a "}${typeof value}` } : undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  if (ancestors.includes(value)) return { pointer, message: "contains itself (a cycle)" };
+  if (ancestors.length > maxDepth) return { pointer, message: `is nested deeper than ${maxDepth} levels` };
+  const inside = [...ancestors, value];
+  for (const key of Object.keys(value)) {
+    const at = pointerTo(pointer, key);
+    let member: unknown;
+    try {
+      member = (value as Record<string, unknown>)[key];
+    } catch (error) {
+      return { pointer: at, message: `has a getter that throws: ${messageOf(error)}` };
+    }
+    const obstacle = findObstacle(member, at, inside);
+    if (obstacle !== undefined) return obstacle;
+  }
+  return undefined;
+}
+
+const maxDepth = 1000;
+
+// Deeper than this it is cheaper to parse than to worry about the stack.
+const maxPlainDepth = 64;
+
+/**
+ * True for what JSON holds exactly: `JSON.parse(JSON.stringify(value))` would give its equal. Plain objects and dense arrays with
+ * nothing hidden, strings, finite numbers, booleans, null.
+ */
+export function isPlainJson(value: unknown, depth = 0): boolean {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+      return true;
+    case "number":
+      return Number.isFinite(value);
+    case "object":
+      break;
+    default:
+      return false;
+  }
+  if (value === null) return true;
+  if (depth > maxPlainDepth || typeof (value as { toJSON?: unknown }).toJSON === "function") return false;
+  return Array.isArray(value) ? isPlainArray(value, depth + 1) : isPlainObject(value, depth + 1);
+}
+
+function isPlainArray(array: readonly unknown[], depth: number): boolean {
+  // A named property on an array is lost in JSON; a hole reads as undefined.
+  if (Object.getPrototypeOf(array) !== Array.prototype || Reflect.ownKeys(array).length !== array.length + 1) {
+    return false;
+  }
+  for (const entry of array) if (!isPlainJson(entry, depth)) return false;
+  return true;
+}
+
+function isPlainObject(object: object, depth: number): boolean {
+  const prototype = Object.getPrototypeOf(object);
+  if (prototype !== Object.prototype && prototype !== null) return false;
+  const keys = Reflect.ownKeys(object);
+  for (const key of keys) {
+    if (typeof key === "symbol" || !Object.prototype.propertyIsEnumerable.call(object, key)) return false;
+    if (!isPlainJson((object as Record<string, unknown>)[key], depth)) return false;
+  }
+  return true;
+}
