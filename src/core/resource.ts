@@ -69,6 +69,19 @@ function brandOf(value: unknown): unknown {
     : undefined;
 }
 
+/**
+ * Where a handle has a better way to be read whole than its bytes, such as a remote one whose server gives several parts, it has it
+ * under this key.
+ *
+ * @internal
+ */
+export const readWhole: unique symbol = Symbol.for("toolweave.readWhole") as never;
+
+/** A handle that reads itself whole. @internal */
+export interface WholeReader {
+  [readWhole](options: ReadOptions): Promise<Content>;
+}
+
 /** True for whatever was made with `resource.*` or `defineResource`, or came from a connector. */
 export function isResource(value: unknown): value is Resource {
   return brandOf(value) !== undefined;

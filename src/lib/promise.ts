@@ -15,6 +15,19 @@ export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable
   return isPromiseLike(value) ? (value as PromiseLike<T>).then(next) : next(value as T);
 }
 
+/** Runs something and puts another error in the place of whatever it throws, now or later. */
+export function rescue<T>(run: () => Awaitable<T>, errorFor: (thrown: unknown) => unknown): Awaitable<T> {
+  try {
+    const result = run();
+    if (!isPromiseLike(result)) return result;
+    return (result as PromiseLike<T>).then(undefined, (thrown) => {
+      throw errorFor(thrown);
+    });
+  } catch (thrown) {
+    throw errorFor(thrown);
+  }
+}
+
 /** Rejects with the signal's reason when it aborts first; leaves no listener behind. */
 export function abortable<T>(promise: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return Promise.resolve(promise);

@@ -1,6 +1,14 @@
 import { ToolkitError } from "../core/error.ts";
-import { type Content, isContent, type ReadOptions, type Resource, resourceBrand } from "../core/resource.ts";
-import { untilAborted } from "./abort.ts";
+import {
+  type Content,
+  isContent,
+  type ReadOptions,
+  type Resource,
+  readWhole,
+  resourceBrand,
+  type WholeReader,
+} from "../core/resource.ts";
+import { abortable } from "../lib/promise.ts";
 import { decodeText } from "./charset.ts";
 import { type ContentFields, notText } from "./content.ts";
 import { parseJsonText } from "./json-text.ts";
@@ -51,7 +59,7 @@ class ResourceHandle implements Resource {
   async bytes(options: ReadOptions = {}): Promise<Uint8Array> {
     options.signal?.throwIfAborted();
     const given = this.#fields.bytes(options);
-    const result: unknown = await untilAborted(Promise.resolve(given), options.signal);
+    const result: unknown = await abortable(Promise.resolve(given), options.signal);
     if (typeof result === "string") return new TextEncoder().encode(result);
     if (result instanceof Uint8Array) return result;
     const message = `its bytes() gave ${result === null ? "null" : typeof result}, not bytes or a string`;
@@ -85,6 +93,7 @@ export function resourceHandle<T = unknown>(fields: HandleFields): Resource<T> {
 export async function loadResource(resource: Resource, options: ReadOptions = {}): Promise<Content> {
   options.signal?.throwIfAborted();
   if (isContent(resource)) return resource;
+  if (readWhole in resource) return (resource as Resource & WholeReader)[readWhole](options);
   const { name, uri, mediaType, title, description, meta } = resource;
   const bytes = await resource.bytes(options);
   // The bytes may still be somebody's who changes them later.

@@ -1,0 +1,21 @@
+import { located, messageOf, ToolkitError } from "../core/error.ts";
+import type { Phase } from "../core/error-catalog.ts";
+
+/**
+ * Makes the error of a call from whatever was thrown inside it. An error that says itself what it is keeps its code; one that belongs
+ * to another call, which this one made, is the cause of a `TOOL_FAILED`. Too deep is too deep for the whole chain.
+ */
+export function toCallError(ref: string, phase: Phase): (thrown: unknown) => ToolkitError {
+  return (thrown) => {
+    if (ToolkitError.is(thrown)) {
+      if (thrown.code === "DEPTH_EXCEEDED") return thrown;
+      if (thrown.ref === undefined || thrown.ref === ref) return located(thrown, ref, phase);
+    }
+    return new ToolkitError(
+      "TOOL_FAILED",
+      `${ref} failed: ${messageOf(thrown)}`,
+      {},
+      { cause: thrown, ref, phase: "execute" },
+    );
+  };
+}

@@ -1,0 +1,193 @@
+import { readDefinition } from "../core/definition.ts";
+import { makeEntry } from "../core/entry.ts";
+import { ToolkitError } from "../core/error.ts";
+import { inlineNamespace } from "../core/identifier.ts";
+import type {
+  DefaultKind,
+  Entry,
+  Item,
+  Kind,
+  ListPage,
+  ListQuery,
+  LookupOptions,
+  Prompt,
+  RenderedPrompt,
+  Tool,
+  Toolbox,
+} from "../core/item.ts";
+import { type Content, isResource } from "../core/resource.ts";
+import type { CallOptions } from "../core/session.ts";
+import { type Awaitable, andThen, isPromiseLike } from "../lib/promise.ts";
+import type { Executor } from "./executor.ts";
+import type { CallState } from "./state.ts";
+
+/** What exists, as far as calls need to know. */
+export interface Directory {
+  /** Finds what a key means; at once where it is known. @throws ToolkitError `NOT_FOUND` and the like */
+  find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): Awaitable<Entry<K>>;
+  /** The entry that is registered now for an entry handed out before. */
+  current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined;
+  /** The entry of a registered item. */
+  entryOf(item: Item): Entry | undefined;
+  list<K extends Kind>(query: ListQuery<K>): Promise<ListPage<K>>;
+}
+
+const lookupKinds = ["tool", "prompt", "resource"] as const;
+const callKinds = ["tool", "prompt"] as const;
+const resourceKinds = ["resource"] as const;
+const promptKinds = ["prompt"] as const;
+const noOptions: CallOptions = Object.freeze({});
+
+type CallTarget = string | Tool | Prompt | Entry<"tool" | "prompt">;
+
+/** The toolbox: resolves what is to be called and hands it to the executor. One made for a call in progress passes on what that call has. */
+export class Dispatch implements Toolbox {
+  readonly #directory: Directory;
+  readonly #executor: Executor;
+  readonly #parent: CallState | undefined;
+  readonly #inline: WeakMap<object, Entry<"tool" | "prompt">>;
+
+  constructor(directory: Directory, executor: Executor, parent?: CallState, inline = new WeakMap()) {
+    this.#directory = directory;
+    this.#executor = executor;
+    this.#parent = parent;
+    this.#inline = inline;
+  }
+
+  async lookup<K extends Kind = DefaultKind>(key: string, options: LookupOptions<K> = {}): Promise<Entry<K>> {
+    const { kind, signal } = options;
+    return this.#directory.find(
+      key,
+      kind === undefined ? (lookupKinds as readonly Kind[] as readonly K[]) : [kind],
+      signal,
+    );
+  }
+
+  async list<K extends Kind = DefaultKind>(query: ListQuery<K> = {}): Promise<ListPage<K>> {
+    return this.#directory.list(query);
+  }
+
+  // One promise for whatever happens: what is synchronous inside stays so.
+  async call(target: CallTarget, input?: unknown, options: CallOptions = noOptions): Promise<never> {
+    const entry = this.#callable(target, options);
+    const content = isPromiseLike(entry)
+      ? entry.then((found) => this.#executor.call(found, input, options, this.#parent))
+      : this.#executor.call(entry, input, options, this.#parent);
+    return content as never;
+  }
+
+  async read(target: string | Entry<"resource">, options: CallOptions = noOptions): Promise<Content> {
+    return andThen(this.#readable(target, options), (entry) => this.#executor.read(entry, options, this.#parent));
+  }
+
+  async render(
+    target: string | Prompt | Entry<"prompt">,
+    input?: unknown,
+    options: CallOptions = noOptions,
+  ): Promise<RenderedPrompt> {
+    return andThen(this.#renderable(target, options), (entry) =>
+      this.#executor.render(entry, input, options, this.#parent),
+    );
+  }
+
+  #callable(target: CallTarget, { signal }: CallOptions): Awaitable<Entry<"tool" | "prompt">> {
+    if (typeof target === "string") return this.#find(target, callKinds, signal, "call");
+    return isEntry(target) ? this.#registered(target as Entry<"tool" | "prompt">) : this.#ofItem(target);
+  }
+
+  #readable(target: string | Entry<"resource">, { signal }: CallOptions): Awaitable<Entry<"resource">> {
+    if (typeof target === "string") return this.#find(target, resourceKinds, signal, "read");
+    if (isEntry(target) && target.kind === "resource") return this.#registered(target as Entry<"resource">);
+    throw notTarget(target, "read takes the name or URI of a resource, or its entry");
+  }
+
+  #renderable(target: string | Prompt | Entry<"prompt">, { signal }: CallOptions): Awaitable<Entry<"prompt">> {
+    if (typeof target === "string") return this.#find(target, promptKinds, signal, "render");
+    const entry: Entry = isEntry(target) ? this.#registered(target as Entry<"prompt">) : this.#ofItem(target as Prompt);
+    if (entry.kind === "prompt") return entry as Entry<"prompt">;
+    throw notTarget(target, "render takes a prompt");
+  }
+
+  #find<K extends Kind>(
+    key: string,
+    kinds: readonly K[],
+    signal: AbortSignal | undefined,
+    use: keyof typeof insteadOf,
+  ): Awaitable<Entry<K>> {
+    const parentSignal = this.#parent?.signal;
+    try {
+      const found = this.#directory.find(key, kinds, signal ?? parentSignal);
+      return isPromiseLike(found) ? found.then(undefined, (error) => this.#otherKind(error, key, use)) : found;
+    } catch (error) {
+      return this.#otherKind(error, key, use);
+    }
+  }
+
+  /** Where the key names something of another kind, says what that is for. */
+  #otherKind(error: unknown, key: string, use: keyof typeof insteadOf): never {
+    if (!ToolkitError.is(error, "NOT_FOUND")) throw error;
+    let other: Awaitable<Entry>;
+    try {
+      other = this.#directory.find(key, lookupKinds, undefined);
+    } catch {
+      throw error;
+    }
+    if (isPromiseLike(other)) throw error;
+    throw notTarget(
+      other,
+      `${other.ref} is a ${other.kind}: ${insteadOf[use][other.kind as keyof (typeof insteadOf)["call"]]}`,
+    );
+  }
+
+  #registered<K extends Kind>(entry: Entry<K>): Entry<K> {
+    const current = this.#directory.current(entry) ?? (entry.namespace === inlineNamespace ? entry : undefined);
+    if (current !== undefined) return current;
+    const message = `${entry.ref} is no longer there.`;
+    throw new ToolkitError(
+      "NOT_FOUND",
+      message,
+      { key: entry.ref, suggestions: [] },
+      { ref: entry.ref, phase: "resolve" },
+    );
+  }
+
+  #ofItem(item: Tool | Prompt): Entry<"tool" | "prompt"> {
+    if (typeof item === "object" && item !== null) {
+      const registered = this.#directory.entryOf(item) ?? this.#inline.get(item);
+      if (registered !== undefined) return registered as Entry<"tool" | "prompt">;
+    }
+    if (isResource(item)) throw notTarget(item, "a resource is not called: read it");
+    const definition = readDefinition(item, "local");
+    if (definition.kind !== "tool" && definition.kind !== "prompt") {
+      throw notTarget(item, `a ${definition.kind} is not called: read its resources`);
+    }
+    const entry = makeEntry<"tool" | "prompt">(definition, item, inlineNamespace, false);
+    this.#inline.set(item, entry);
+    return entry;
+  }
+}
+
+const insteadOf = {
+  call: { tool: "call it", prompt: "call it", resource: "read it instead of calling it" },
+  read: {
+    tool: "call it instead of reading it",
+    prompt: "call or render it instead of reading it",
+    resource: "read it",
+  },
+  render: { tool: "call it instead of rendering it", prompt: "render it", resource: "read it instead of rendering it" },
+};
+
+/** An entry has an item; an item has none. */
+function isEntry(target: unknown): target is Entry {
+  return typeof target === "object" && target !== null && "item" in target && "ref" in target;
+}
+
+function notTarget(target: unknown, message: string): ToolkitError<"INVALID_INPUT"> {
+  const ref = isEntry(target) ? (target as Entry).ref : undefined;
+  return new ToolkitError(
+    "INVALID_INPUT",
+    `${message[0]?.toUpperCase()}${message.slice(1)}.`,
+    { issues: [{ pointer: "", message }] },
+    { ref, phase: "resolve" },
+  );
+}

@@ -1,0 +1,155 @@
+import { definitionOf } from "../core/entry.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { ToolkitEvent } from "../core/event.ts";
+import type { Entry, RenderedPrompt, Toolbox } from "../core/item.ts";
+import type { Content } from "../core/resource.ts";
+import type { CallOptions, Logger } from "../core/session.ts";
+import type { Emitter } from "../lib/emitter.ts";
+import { type Awaitable, andThen, isPromiseLike, rescue } from "../lib/promise.ts";
+import type { WaitingRoom } from "../lib/waiting-room.ts";
+import { loadResource } from "../resource/handle.ts";
+import { toCallError } from "./call-error.ts";
+import { readInput } from "./input.ts";
+import { compileCall, compileRender, type PipelineOptions } from "./pipeline.ts";
+import { CallState, type StateHost } from "./state.ts";
+import { type Next, StepCall } from "./step.ts";
+import { limitError } from "./timeout.ts";
+
+/** What an executor is made with. */
+export interface ExecutorOptions extends PipelineOptions {
+  readonly logger: Logger;
+  readonly events: Emitter<ToolkitEvent>;
+  readonly room: WaitingRoom;
+  toolboxFor(parent: CallState): Toolbox;
+}
+
+type Callable = Entry<"tool" | "prompt">;
+
+/** Runs calls: compiles the way of each entry once, owns the caller's abort and deadline, and knows what is in flight. */
+export class Executor implements StateHost {
+  readonly logger: Logger;
+  readonly #options: ExecutorOptions;
+  readonly #calls = new WeakMap<Callable, Next>();
+  readonly #renders = new WeakMap<Callable, Next<RenderedPrompt>>();
+  #sequence = 0;
+  #closed = false;
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+    this.logger = options.logger;
+  }
+
+  toolboxFor(parent: CallState): Toolbox {
+    return this.#options.toolboxFor(parent);
+  }
+
+  /** Ends every call in flight, and answers each further one, with `CLOSED`. */
+  close(): void {
+    this.#closed = true;
+    this.#options.room.cutAll(closedError());
+  }
+
+  call(entry: Callable, input: unknown, options: CallOptions, parent: CallState | undefined): Awaitable<Content> {
+    let next = this.#calls.get(entry);
+    if (next === undefined) {
+      next = compileCall(entry, this.#options);
+      this.#calls.set(entry, next);
+    }
+    return this.#start(entry, input, options, parent, next);
+  }
+
+  render(
+    entry: Entry<"prompt">,
+    input: unknown,
+    options: CallOptions,
+    parent: CallState | undefined,
+  ): Awaitable<RenderedPrompt> {
+    let next = this.#renders.get(entry);
+    if (next === undefined) {
+      next = compileRender(entry, this.#options);
+      this.#renders.set(entry, next);
+    }
+    return this.#start(entry, input, options, parent, next);
+  }
+
+  /** Reads a resource whole, within the limits of a call. */
+  read(entry: Entry<"resource">, options: CallOptions, parent: CallState | undefined): Awaitable<Content> {
+    const state = new CallState(this, entry.ref, options, parent);
+    const { room, timeoutMs, maxTimeoutMs } = this.#options;
+    return this.#bound(state, () => {
+      const loading = rescue(() => loadResource(entry.item, state), toCallError(entry.ref, "execute"));
+      if (!isPromiseLike(loading)) return loading;
+      return room.wait(loading, {
+        inactivityMs: timeoutMs,
+        totalMs: maxTimeoutMs,
+        onLimit: (limit, elapsedMs) =>
+          limitError(state, limit, limit === "total" ? maxTimeoutMs : timeoutMs, elapsedMs),
+        onCut: (reason) => state.cut(reason),
+      });
+    });
+  }
+
+  #start<R>(
+    entry: Callable,
+    given: unknown,
+    options: CallOptions,
+    parent: CallState | undefined,
+    next: Next<R>,
+  ): Awaitable<R> {
+    const state = new CallState(this, entry.ref, options, parent);
+    return this.#bound(state, () =>
+      andThen(readInput(entry, definitionOf(entry), given), (input) => next(new StepCall(entry, input, state))),
+    );
+  }
+
+  /** The outermost of a call: nothing inside outlives the caller's abort, its deadline, or the toolkit. */
+  #bound<R>(state: CallState, run: () => Awaitable<R>): Awaitable<R> {
+    if (this.#closed) throw closedError();
+    const { signals, options } = state;
+    if (signals !== undefined) for (const signal of signals) signal.throwIfAborted();
+    const finish = this.#announce(state);
+    let result: Awaitable<R>;
+    try {
+      result = run();
+    } catch (error) {
+      finish?.(error);
+      throw error;
+    }
+    if (!isPromiseLike(result)) {
+      finish?.(undefined);
+      return result;
+    }
+    const callLimitMs = options.timeoutMs;
+    const bounded = this.#options.room.wait(result, {
+      signals,
+      totalMs: callLimitMs,
+      onLimit: (_limit, elapsedMs) => limitError(state, "call", callLimitMs ?? 0, elapsedMs),
+      onCut: (reason) => state.cut(reason),
+    });
+    if (finish !== undefined) bounded.then(() => finish(undefined), finish);
+    return bounded;
+  }
+
+  /** Tells that a call began; gives what tells that it ended. Nothing where nobody listens. */
+  #announce({ ref }: CallState): ((error: unknown) => void) | undefined {
+    const { events } = this.#options;
+    if (!events.hears("callStarted") && !events.hears("callFinished")) return undefined;
+    const callId = String(++this.#sequence);
+    const startedAt = performance.now();
+    events.emit({ type: "callStarted", callId, ref });
+    return (error) => {
+      const durationMs = performance.now() - startedAt;
+      events.emit({
+        type: "callFinished",
+        callId,
+        ref,
+        durationMs,
+        ...(error === undefined ? {} : { error: error instanceof Error ? error : new Error(String(error)) }),
+      });
+    };
+  }
+}
+
+function closedError(): ToolkitError<"CLOSED"> {
+  return new ToolkitError("CLOSED", "The toolkit is closed and takes no more calls.", { what: "toolkit" });
+}

@@ -1,0 +1,30 @@
+import type { Definition } from "../core/definition.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { Entry } from "../core/item.ts";
+import { isResource, type Resource } from "../core/resource.ts";
+import type { Awaitable } from "../lib/promise.ts";
+import { isJsonType } from "../resource/media-type.ts";
+
+/**
+ * The JSON value of what a caller gave as input: a JSON resource is its value, a text one its string, and nothing is `{}` where the
+ * schema wants an object.
+ */
+export function readInput({ ref, kind }: Entry, { input }: Definition, given: unknown): Awaitable<unknown> {
+  if (given === undefined) return kind === "tool" || input === undefined || input.type === "object" ? {} : undefined;
+  if (!isResource(given)) return given;
+  return readResource(ref, given);
+}
+
+async function readResource(ref: string, resource: Resource): Promise<unknown> {
+  try {
+    return await (isJsonType(resource.mediaType ?? "") ? resource.json() : resource.text());
+  } catch (cause) {
+    const message = `is the resource ${resource.uri}, which can be read neither as JSON nor as text`;
+    throw new ToolkitError(
+      "INVALID_INPUT",
+      `The input of ${ref} ${message}.`,
+      { issues: [{ pointer: "", message }] },
+      { cause, ref, phase: "validate" },
+    );
+  }
+}

@@ -1,0 +1,29 @@
+import type { Content } from "../core/resource.ts";
+import { type Awaitable, andThen, rescue } from "../lib/promise.ts";
+import { toContent } from "../resource/normalise.ts";
+import { toCallError } from "./call-error.ts";
+import type { CallState } from "./state.ts";
+import type { Next, Target } from "./step.ts";
+
+/** Makes a Content of whatever `run` gave. */
+export function normalise({ entry }: Target, next: Next<unknown>): Next {
+  const { name } = entry;
+  const failed = toCallError(entry.ref, "result");
+  const options = { name };
+  const convert = (value: unknown, state: CallState): Awaitable<Content> =>
+    isAsyncIterable(value)
+      ? toContent(value, { name, signal: state.signal, onPartial: partListener(state) })
+      : toContent(value, options);
+  return (call) => andThen(next(call), (value) => rescue(() => convert(value, call.state), failed));
+}
+
+function isAsyncIterable(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+function partListener(state: CallState): (part: Content) => void {
+  return (part) => {
+    state.touch();
+    state.options.onPartial?.(part);
+  };
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import { messageOf } from "../core/error.ts";
+import type { CallContext, Toolbox } from "../core/item.ts";
+import type { Resource } from "../core/resource.ts";
+import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
+import type { Wait } from "../lib/waiting-room.ts";
+
+/** What a call state needs of whoever runs it. */
+export interface StateHost {
+  readonly logger: Logger;
+  toolboxFor(parent: CallState): Toolbox;
+}
+
+const noAttachments: readonly Resource[] = Object.freeze([]);
+
+/**
+ * The context of one call, and what its steps share. Everything a call may not need is made when it is asked for.
+ */
+export class CallState implements CallContext {
+  readonly ref: string;
+  readonly options: CallOptions;
+  readonly parent: CallState | undefined;
+  readonly depth: number;
+  /** Where it waits for somebody else, such as a connection: the error to give when the wait is too long. */
+  waitingFor: (() => Error) | undefined = undefined;
+  readonly #host: StateHost;
+  #session: Session | undefined;
+  #toolbox: Toolbox | undefined;
+  #controller: AbortController | undefined;
+  #waits: Wait[] | undefined;
+  #cut: { readonly reason: unknown } | undefined;
+
+  constructor(host: StateHost, ref: string, options: CallOptions, parent: CallState | undefined) {
+    this.#host = host;
+    this.ref = ref;
+    this.options = options;
+    this.parent = parent;
+    this.depth = parent === undefined ? 0 : parent.depth + 1;
+  }
+
+  get session(): Session {
+    this.#session ??= this.options.session ?? this.parent?.session ?? Object.freeze({ id: randomUUID() });
+    return this.#session;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#cut !== undefined) this.#controller.abort(this.#cut.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get logger(): Logger {
+    const { session, parent } = this;
+    // Without a session of its own there is nobody beside the toolkit's logger to tell.
+    if (parent === undefined && this.options.session?.log === undefined) return this.#host.logger;
+    return session.log === undefined ? this.#host.logger : sessionLogger(this.#host.logger, session, this.ref);
+  }
+
+  get attachments(): readonly Resource[] {
+    return this.options.attachments ?? noAttachments;
+  }
+
+  get meta(): Readonly<Record<string, unknown>> | undefined {
+    const own = this.options.meta;
+    const session = this.options.session?.meta ?? this.parent?.session.meta;
+    return session === undefined ? own : { ...session, ...own };
+  }
+
+  get toolbox(): Toolbox {
+    this.#toolbox ??= this.#host.toolboxFor(this);
+    return this.#toolbox;
+  }
+
+  /** Refs of the calls that led here, the outermost first. */
+  get chain(): readonly string[] {
+    return this.parent === undefined ? [this.ref] : [...this.parent.chain, this.ref];
+  }
+
+  /** What aborts it from outside: the caller's own signal and that of the call around it. */
+  get signals(): readonly AbortSignal[] | undefined {
+    const own = this.options.signal;
+    if (this.parent === undefined) return own === undefined ? undefined : [own];
+    return own === undefined ? [this.parent.signal] : [own, this.parent.signal];
+  }
+
+  async progress(progress: number, total?: number, message?: string): Promise<boolean> {
+    for (let state: CallState | undefined = this; state !== undefined; state = state.parent) state.touch();
+    const { onProgress } = this.options;
+    if (onProgress === undefined || this.#cut !== undefined) return false;
+    const told: Progress = {
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    };
+    try {
+      await (onProgress.call(this.options, told) as unknown);
+      return true;
+    } catch (error) {
+      this.#host.logger.error(`A progress listener of ${this.ref} failed: ${messageOf(error)}`, { error });
+      return false;
+    }
+  }
+
+  /** A sign of life. */
+  touch(): void {
+    if (this.#waits !== undefined) for (const wait of this.#waits) wait.touch();
+  }
+
+  waits(wait: Wait): void {
+    this.#waits ??= [];
+    this.#waits.push(wait);
+  }
+
+  /** Ends it: whoever listens to its signal hears the reason. */
+  cut(reason: unknown): void {
+    if (this.#cut !== undefined) return;
+    this.#cut = { reason };
+    this.#controller?.abort(reason);
+  }
+}
+
+const levels = { debug: "debug", info: "info", warn: "warning", error: "error" } as const satisfies Record<
+  keyof Logger,
+  LogLevel
+>;
+
+/** A logger that also tells the caller's session. */
+function sessionLogger(logger: Logger, session: Session, ref: string): Logger {
+  const tell = (method: keyof Logger) => (message: string, details?: unknown) => {
+    logger[method](message, details);
+    try {
+      session.log?.({
+        level: levels[method],
+        logger: ref,
+        data: details === undefined ? message : { message, details },
+      });
+    } catch (error) {
+      logger.error(`The log of session ${session.id} failed: ${messageOf(error)}`, { error });
+    }
+  };
+  return { debug: tell("debug"), info: tell("info"), warn: tell("warn"), error: tell("error") };
+}

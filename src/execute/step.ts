@@ -1,0 +1,46 @@
+import type { Definition } from "../core/definition.ts";
+import type { CallContext, Entry } from "../core/item.ts";
+import type { Call } from "../core/middleware.ts";
+import type { Content } from "../core/resource.ts";
+import type { Awaitable } from "../lib/promise.ts";
+import type { CallState } from "./state.ts";
+
+/** The input has not been validated since it was given or changed. */
+export const unparsed: unique symbol = Symbol("unparsed");
+
+/** A call on its way through the steps. */
+export class StepCall implements Call {
+  readonly entry: Entry<"tool" | "prompt">;
+  readonly input: unknown;
+  readonly state: CallState;
+  /** What `run` gets: the input after the schema's defaults and transforms. */
+  parsed: unknown = unparsed;
+
+  constructor(entry: Entry<"tool" | "prompt">, input: unknown, state: CallState) {
+    this.entry = entry;
+    this.input = input;
+    this.state = state;
+  }
+
+  get context(): CallContext {
+    return this.state;
+  }
+
+  with({ input }: { readonly input: unknown }): StepCall {
+    return new StepCall(this.entry, input, this.state);
+  }
+}
+
+/** What goes on with a call. It answers at once where it can, so that what is synchronous costs no promise. */
+export type Next<R = Content> = (call: StepCall) => Awaitable<R>;
+
+/** What a chain is compiled for. */
+export interface Target {
+  readonly entry: Entry<"tool" | "prompt">;
+  readonly definition: Definition;
+}
+
+/**
+ * Makes one step of the chain for one target, once. A step that has nothing to do there returns `next` itself, and costs nothing.
+ */
+export type Step = <R>(target: Target, next: Next<R>) => Next<R>;
