@@ -1,0 +1,47 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { fillExamples } from "./examples-in-docs.ts";
+import { fillGenerated } from "./generated.ts";
+import { brokenLinks } from "./links.ts";
+import type { Manifest } from "./project.ts";
+
+/** The pages of the project: those at its top and all under docs/ and example/, relative to it. */
+export async function pagesOf(project: string): Promise<readonly string[]> {
+  const top = await readdir(project);
+  const deep = await Promise.all(
+    ["docs", "example"].map(async (folder) => {
+      const files = await readdir(join(project, folder), { recursive: true }).catch(() => []);
+      return files.map((file) => `${folder}/${file.split(sep).join("/")}`);
+    }),
+  );
+  return [...top, ...deep.flat()].filter((file) => file.endsWith(".md")).sort();
+}
+
+/**
+ * What is wrong with the docs: code blocks that differ from the example they name, generated parts that are out of date, links
+ * that lead nowhere. With `write` the first two are mended instead of reported.
+ */
+export async function checkDocs(
+  project: string,
+  manifest: Manifest,
+  options: { readonly write?: boolean } = {},
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  const pages = await pagesOf(project);
+  for (const page of pages) {
+    const text = await readFile(join(project, page), "utf8");
+    const filled = await fillExamples(project, page, text, manifest);
+    const wanted = await fillGenerated(project, page, filled.text);
+    problems.push(...filled.problems);
+    if (wanted === text) continue;
+    if (options.write === true) await writeFile(join(project, page), wanted);
+    else problems.push(`${page}:${firstDifference(text, wanted)} is out of date: run npm run docs.`);
+  }
+  return [...problems, ...(await brokenLinks(project, pages))];
+}
+
+/** The line, from 1, in which two texts differ first. */
+function firstDifference(text: string, other: string): number {
+  const lines = other.split("\n");
+  return text.split("\n").findIndex((line, at) => line !== lines[at]) + 1 || lines.length;
+}

@@ -1,0 +1,64 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import ts from "typescript";
+import { errorCatalog } from "../../src/core/error-catalog.ts";
+
+/** What a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
+const generators: Readonly<Record<string, (project: string) => Promise<string>>> = {
+  errors: errorTable,
+  decisions: decisionTable,
+};
+
+/** The page with its generated parts made anew. @throws Error for a part nothing generates. */
+export async function fillGenerated(project: string, page: string, text: string): Promise<string> {
+  const parts = /(<!-- generated: ([\w-]+) -->\n)[\s\S]*?(<!-- \/generated -->)/g;
+  const pieces: string[] = [];
+  let at = 0;
+  for (const match of text.matchAll(parts)) {
+    const [whole, start = "", name = "", end = ""] = match;
+    const generate = generators[name];
+    if (generate === undefined) throw new Error(`${page}: nothing generates "${name}".`);
+    pieces.push(text.slice(at, match.index), start, "\n", await generate(project), "\n\n", end);
+    at = match.index + whole.length;
+  }
+  return pieces.join("") + text.slice(at);
+}
+
+/** The fields of each code's details, as `ErrorDetails` declares them. */
+export async function errorDetailFields(project: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const file = join(project, "src/core/error-catalog.ts");
+  const source = ts.createSourceFile(file, await readFile(file, "utf8"), ts.ScriptTarget.Latest);
+  const fields = new Map<string, readonly string[]>();
+  for (const statement of source.statements) {
+    if (!ts.isInterfaceDeclaration(statement) || statement.name.text !== "ErrorDetails") continue;
+    for (const member of statement.members) {
+      if (!ts.isPropertySignature(member) || member.type === undefined || !ts.isTypeLiteralNode(member.type)) continue;
+      fields.set(
+        member.name.getText(source),
+        member.type.members.map((field) => `${field.name?.getText(source)}${field.questionToken ? "?" : ""}`),
+      );
+    }
+  }
+  return fields;
+}
+
+async function errorTable(project: string): Promise<string> {
+  const fields = await errorDetailFields(project);
+  const rows = Object.entries(errorCatalog).map(([code, { summary, remedy }]) => {
+    const details = (fields.get(code) ?? []).map((field) => `\`${field}\``).join(", ");
+    return `| \`${code}\` | ${summary} | ${remedy} | ${details} |`;
+  });
+  return ["| code | what it means | what to do | details |", "| --- | --- | --- | --- |", ...rows].join("\n");
+}
+
+async function decisionTable(project: string): Promise<string> {
+  const folder = join(project, "docs/decisions");
+  const files = (await readdir(folder)).filter((file) => /^\d{4}-.*\.md$/.test(file)).sort();
+  const rows: string[] = [];
+  for (const file of files) {
+    const [, title] = /^#\s+(?:\d+\.\s+)?(.*)$/m.exec(await readFile(join(folder, file), "utf8")) ?? [];
+    if (title === undefined) throw new Error(`docs/decisions/${file} has no heading.`);
+    rows.push(`| [${file.slice(0, 4)}](${file}) | ${title} |`);
+  }
+  return ["| no. | decision |", "| --- | --- |", ...rows].join("\n");
+}
