@@ -83,8 +83,8 @@ const maxDepth = 1000;
 const maxPlainDepth = 64;
 
 /**
- * True for what JSON holds exactly: `JSON.parse(JSON.stringify(value))` would give its equal. Plain objects and dense arrays with
- * nothing hidden, strings, finite numbers, booleans, null.
+ * True for what JSON holds exactly: `JSON.parse(JSON.stringify(value))` would be its equal to every reader of JSON. Plain objects with
+ * nothing hidden, dense arrays, strings, finite numbers, booleans, null.
  */
 export function isPlainJson(value: unknown, depth = 0): boolean {
   switch (typeof value) {
@@ -99,26 +99,25 @@ export function isPlainJson(value: unknown, depth = 0): boolean {
       return false;
   }
   if (value === null) return true;
-  if (depth > maxPlainDepth || typeof (value as { toJSON?: unknown }).toJSON === "function") return false;
+  if (depth > maxPlainDepth) return false;
   return Array.isArray(value) ? isPlainArray(value, depth + 1) : isPlainObject(value, depth + 1);
 }
 
 function isPlainArray(array: readonly unknown[], depth: number): boolean {
-  // A named property on an array is lost in JSON; a hole reads as undefined.
-  if (Object.getPrototypeOf(array) !== Array.prototype || Reflect.ownKeys(array).length !== array.length + 1) {
-    return false;
-  }
-  for (const entry of array) if (!isPlainJson(entry, depth)) return false;
+  if (Object.getPrototypeOf(array) !== Array.prototype || "toJSON" in array) return false;
+  // By index: a hole reads as undefined.
+  for (let at = 0; at < array.length; at++) if (!isPlainJson(array[at], depth)) return false;
   return true;
 }
 
 function isPlainObject(object: object, depth: number): boolean {
   const prototype = Object.getPrototypeOf(object);
   if (prototype !== Object.prototype && prototype !== null) return false;
-  const keys = Reflect.ownKeys(object);
-  for (const key of keys) {
-    if (typeof key === "symbol" || !Object.prototype.propertyIsEnumerable.call(object, key)) return false;
+  let seen = 0;
+  // Faster than any list of keys; what is inherited makes the count differ. A toJSON of its own is a function among the members.
+  for (const key in object) {
+    seen++;
     if (!isPlainJson((object as Record<string, unknown>)[key], depth)) return false;
   }
-  return true;
+  return seen === Object.getOwnPropertyNames(object).length;
 }

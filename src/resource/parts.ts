@@ -1,5 +1,6 @@
 import type { Content } from "../core/resource.ts";
-import { untilAborted } from "./abort.ts";
+import { abortable } from "../lib/promise.ts";
+import { abandon } from "./abandon.ts";
 
 /** How parts are collected. */
 export interface PartsOptions {
@@ -24,7 +25,7 @@ export async function collectParts(iterable: AsyncIterable<unknown>, options: Pa
     let value: unknown;
     try {
       signal?.throwIfAborted();
-      const result = await untilAborted(iterator.next(), signal);
+      const result = await abortable(iterator.next(), signal);
       if (result.done === true) return parts;
       value = result.value;
     } catch (error) {
@@ -33,7 +34,7 @@ export async function collectParts(iterable: AsyncIterable<unknown>, options: Pa
       throw error;
     }
     try {
-      const part = await untilAborted(Promise.resolve(convert(value, parts.length)), signal);
+      const part = await abortable(Promise.resolve(convert(value, parts.length)), signal);
       onPart?.(part);
       parts.push(part);
     } catch (error) {
@@ -42,14 +43,3 @@ export async function collectParts(iterable: AsyncIterable<unknown>, options: Pa
     }
   }
 }
-
-// Nobody waits: a generator answers return() only after the step it is in, which may never end.
-function abandon(iterator: AsyncIterator<unknown>): void {
-  try {
-    Promise.resolve(iterator.return?.()).catch(ignore);
-  } catch {
-    // It failed to close: why it was closed is what counts.
-  }
-}
-
-function ignore(): void {}

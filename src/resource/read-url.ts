@@ -1,0 +1,104 @@
+import { posix } from "node:path";
+import { messageOf, ToolkitError } from "../core/error.ts";
+import type { Content } from "../core/resource.ts";
+import { collectBytes, tooLarge } from "./collect-bytes.ts";
+import { type LocationOptions, unreadable } from "./read-file.ts";
+import { contentOfBytes } from "./sniff.ts";
+
+/**
+ * Reads an http(s) or `data:` URL with `fetch`, redirects followed. Its name is the last segment of the path without extension, or
+ * the host.
+ */
+export async function readUrlContent(url: URL, options: LocationOptions): Promise<Content> {
+  const { signal } = options;
+  if (url.username !== "" || url.password !== "") {
+    throw unreadable(shown(url), "a URL with user name or password is not fetched; use defineResource", undefined);
+  }
+  const response = await request(url, signal);
+  assertOk(response, url);
+  const bytes = await body(response, url, options);
+  const { name, ext } = posix.parse(url.protocol === "data:" ? "" : url.pathname);
+  const fields = {
+    name: options.name ?? (decode(name) || url.hostname || "data"),
+    uri: url.href,
+    mediaType: options.mediaType,
+  };
+  const declared = response.headers.get("content-type") ?? undefined;
+  return contentOfBytes(bytes, fields, { declared, extension: ext.slice(1) });
+}
+
+async function request(url: URL, signal: AbortSignal | undefined): Promise<Response> {
+  try {
+    return await fetch(url, signal === undefined ? {} : { signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw unreachable(url, error);
+  }
+}
+
+function assertOk(response: Response, url: URL): void {
+  if (response.ok) return;
+  // Whatever it says is not read: the connection must not stay taken.
+  response.body?.cancel().catch(() => undefined);
+  const { status, statusText } = response;
+  const said = `${status} ${statusText}`.trim();
+  if (status === 404 || status === 410) {
+    throw new ToolkitError("NOT_FOUND", `There is nothing at ${shown(url)}: the server answered ${said}.`, {
+      key: shown(url),
+      suggestions: [],
+    });
+  }
+  if (status === 401 || status === 403) {
+    throw new ToolkitError(
+      "UNAUTHORIZED",
+      `${shown(url)} wants credentials: the server answered ${said}. Fetch it yourself in a defineResource.`,
+      { target: shown(url) },
+    );
+  }
+  throw new ToolkitError("REMOTE_ERROR", `${shown(url)} cannot be read: the server answered ${said}.`, {
+    server: url.host,
+    data: { status },
+  });
+}
+
+async function body(response: Response, url: URL, { signal, maxBytes }: LocationOptions): Promise<Uint8Array> {
+  const what = `The content of ${shown(url)}`;
+  if (response.body === null) return new Uint8Array();
+  const announced = Number(response.headers.get("content-length") ?? 0);
+  if (announced > maxBytes) {
+    response.body.cancel().catch(() => undefined);
+    throw tooLarge(what, maxBytes, announced);
+  }
+  try {
+    return await collectBytes(response.body, { what, maxBytes, signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw ToolkitError.is(error) ? error : unreachable(url, error);
+  }
+}
+
+function unreachable(url: URL, error: unknown): ToolkitError<"UNAVAILABLE"> {
+  // fetch says "fetch failed" and keeps why in the cause.
+  const reason = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const code = (reason as { code?: unknown } | null)?.code;
+  const why = messageOf(reason) || String(code);
+  return new ToolkitError(
+    "UNAVAILABLE",
+    `${shown(url)} cannot be read: ${why}.`,
+    { namespace: url.host },
+    { cause: error },
+  );
+}
+
+// Without what may be secret.
+function shown(url: URL): string {
+  return url.protocol === "data:" ? "the data: URL" : `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,92 @@
+import { ToolkitError } from "../core/error.ts";
+import { assertIdentifier } from "../core/identifier.ts";
+import type { Content } from "../core/resource.ts";
+import { type ByteStream, collectBytes, tooLarge } from "./collect-bytes.ts";
+import { type LocationOptions, readFileContent, unreadable } from "./read-file.ts";
+import { readUrlContent } from "./read-url.ts";
+import { contentOfBytes } from "./sniff.ts";
+
+/** What `resource.read` reads: a path, a URL (file, http, https, data), a Blob or File, or a stream of bytes. */
+export type ReadSource = string | URL | Blob | ByteStream;
+
+/** How `resource.read` reads. */
+export interface ReadSourceOptions {
+  /** An identifier. Default: the base name of a file or URL without its extension, else `blob` or `stream`. */
+  readonly name?: string | undefined;
+  /** What it is, with a charset where it is text in another than UTF-8. Default: found by content, then by extension. */
+  readonly mediaType?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** At most so many bytes. Default: 104,857,600 (100 MiB). */
+  readonly maxBytes?: number | undefined;
+}
+
+const defaultMaxBytes = 100 * 1024 * 1024;
+
+/** `scheme://...`, or the two schemes that go without. A path may contain a colon. */
+const urlText = /^(?:[a-z][a-z0-9+.-]+:\/\/|file:|data:)/i;
+
+/** Reads a source whole: see `resource.read`. */
+export async function readSource(source: ReadSource, options: ReadSourceOptions = {}): Promise<Content> {
+  const { name, mediaType, signal, maxBytes = defaultMaxBytes } = options;
+  if (name !== undefined) assertIdentifier(name, "resource");
+  assertMaxBytes(maxBytes);
+  signal?.throwIfAborted();
+  const location = { name, mediaType, signal, maxBytes };
+  if (typeof source === "string" && !urlText.test(source)) return readFileContent(source, location);
+  if (typeof source === "string" || source instanceof URL) return readLocation(toUrl(source), location);
+  if (source instanceof Blob) return readBlob(source, location);
+  if (!isStream(source)) {
+    throw unreadable("This", "it must be a path, a URL, a Blob or a stream, or use resource.from", undefined);
+  }
+  const title = name ?? "stream";
+  const bytes = await collectBytes(source, { what: `The stream "${title}"`, maxBytes, signal });
+  return contentOfBytes(bytes, { name: title, mediaType });
+}
+
+function readLocation(url: URL, options: LocationOptions): Promise<Content> {
+  switch (url.protocol) {
+    case "file:":
+      return readFileContent(url, options);
+    case "http:":
+    case "https:":
+    case "data:":
+      return readUrlContent(url, options);
+    default:
+      throw unreadable(url.href, `the scheme ${url.protocol} is not file:, http:, https: or data:`, undefined);
+  }
+}
+
+function toUrl(source: string | URL): URL {
+  if (typeof source !== "string") return source;
+  try {
+    return new URL(source);
+  } catch (cause) {
+    throw unreadable(source, "it is no valid URL", cause);
+  }
+}
+
+async function readBlob(blob: Blob, { name, mediaType, signal, maxBytes }: LocationOptions): Promise<Content> {
+  const file = blob instanceof File ? blob.name : "";
+  const dot = file.lastIndexOf(".");
+  const title = name ?? ((dot > 0 ? file.slice(0, dot) : file) || "blob");
+  const what = `The blob "${title}"`;
+  if (blob.size > maxBytes) throw tooLarge(what, maxBytes, blob.size);
+  const bytes = await collectBytes(blob.stream(), { what, maxBytes, signal });
+  const fields = { name: title, uri: `data:${encodeURIComponent(title)}`, mediaType };
+  return contentOfBytes(bytes, fields, {
+    declared: blob.type,
+    extension: dot > 0 ? file.slice(dot + 1) : undefined,
+  });
+}
+
+function isStream(source: unknown): source is ByteStream {
+  return typeof source === "object" && source !== null && Symbol.asyncIterator in source;
+}
+
+function assertMaxBytes(maxBytes: number): void {
+  if (maxBytes === Number.POSITIVE_INFINITY || (Number.isInteger(maxBytes) && maxBytes >= 0)) return;
+  const message = "must be a whole number of bytes, 0 or more, or Infinity";
+  throw new ToolkitError("INVALID_INPUT", `maxBytes ${message}, and is ${maxBytes}.`, {
+    issues: [{ pointer: "/maxBytes", message }],
+  });
+}

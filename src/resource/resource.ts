@@ -1,0 +1,153 @@
+import { ToolkitError } from "../core/error.ts";
+import { assertIdentifier, assertUri } from "../core/identifier.ts";
+import { type Content, isContent, isResource, type Resource } from "../core/resource.ts";
+import { derivedContent, jsonContent, textContent } from "./content.ts";
+import { contentFromJson } from "./from-json.ts";
+import { resourceHandle } from "./handle.ts";
+import { withoutCharset } from "./media-type.ts";
+import { copyOf } from "./normalise.ts";
+import { type ReadSource, type ReadSourceOptions, readSource } from "./read.ts";
+import { contentOfBytes } from "./sniff.ts";
+
+/** What a resource says of itself beside its name. */
+export interface ResourceOptions {
+  readonly mediaType?: string | undefined;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+}
+
+function optionsOf({ mediaType, title, description, meta }: ResourceOptions) {
+  return { mediaType, title, description, meta };
+}
+
+function text(name: string, value: string, options: ResourceOptions = {}): Content {
+  assertIdentifier(name, "resource");
+  if (typeof value !== "string") throw wrongValue(name, "must be a string; use resource.from for other values");
+  const fields = { name, ...optionsOf(options) };
+  return textContent(value, { ...fields, mediaType: fields.mediaType && withoutCharset(fields.mediaType) });
+}
+
+function json<T>(name: string, value: T, options: ResourceOptions = {}): Content<T> {
+  assertIdentifier(name, "resource");
+  return jsonContent(value, { name, ...optionsOf(options) });
+}
+
+async function data(name: string, bytes: Bytes, options: ResourceOptions = {}): Promise<Content> {
+  assertIdentifier(name, "resource");
+  if (!isBytes(bytes)) throw wrongValue(name, "must be bytes; use resource.from for other values");
+  return contentOfBytes(copyOf(bytes), { name, ...optionsOf(options) });
+}
+
+async function from(name: string, value: unknown): Promise<Resource> {
+  assertIdentifier(name, "resource");
+  if (isResource(value)) return derive(value, { name });
+  if (typeof value === "string") return text(name, value);
+  if (isBytes(value)) return data(name, value);
+  return value instanceof Blob ? readSource(value, { name }) : json(name, value);
+}
+
+function withUri<R extends Resource>(original: R, uri: string): SameKind<R> {
+  assertUri(uri);
+  return derive(original, { uri });
+}
+
+function withDescription<R extends Resource>(original: R, description: string): SameKind<R> {
+  return derive(original, { description });
+}
+
+/** A Content of a Content, a handle of a handle. */
+export type SameKind<R extends Resource> =
+  R extends Content<infer T> ? Content<T> : R extends Resource<infer T> ? Resource<T> : never;
+
+/** What `resource.data` takes. */
+export type Bytes = Uint8Array | ArrayBuffer;
+
+function isBytes(value: unknown): value is Bytes {
+  return ArrayBuffer.isView(value) || value instanceof ArrayBuffer;
+}
+
+type Changes = { readonly name?: string; readonly uri?: string; readonly description?: string };
+
+function derive<R extends Resource>(original: R, changes: Changes): SameKind<R> {
+  if (isContent(original)) return derivedContent(original, changes) as SameKind<R>;
+  if (!isResource(original)) throw wrongValue("resource", "must be a Resource, made with resource.* or defineResource");
+  const { name, uri, mediaType, title, description, meta, size } = original as Resource;
+  const fields = { name, uri, mediaType, title, description, meta, size, ...changes };
+  return resourceHandle({ ...fields, bytes: (options) => original.bytes(options) }) as SameKind<R>;
+}
+
+function wrongValue(name: string, message: string): ToolkitError<"INVALID_INPUT"> {
+  return new ToolkitError("INVALID_INPUT", `The value of "${name}" ${message}.`, {
+    issues: [{ pointer: "", message }],
+  });
+}
+
+/**
+ * Makes resources. Names are identifiers, except those that come from a file or URL.
+ *
+ * @example
+ * ```ts
+ * const note = resource.text("note", "Buy milk.");
+ * const report = await resource.read("reports/2024.pdf");
+ * await toolkit.call("summarize", note, { attachments: [report] });
+ * ```
+ */
+export const resource: {
+  /**
+   * A text, at `text:name`. Default media type: `text/plain`.
+   *
+   * @throws ToolkitError `INVALID_NAME`; `INVALID_INPUT` for what is no string
+   */
+  text(name: string, value: string, options?: ResourceOptions): Content;
+  /**
+   * A JSON value as it is now, at `json:name`: what becomes of the object afterwards does not show.
+   *
+   * @throws ToolkitError `INVALID_NAME`; `INVALID_OUTPUT` where JSON cannot hold the value, naming what and where
+   */
+  json<T>(name: string, value: T, options?: ResourceOptions): Content<T>;
+  /**
+   * Bytes, copied, at `data:name`. Without a media type it is found by content, which is why there is a promise. Bytes that are
+   * text become UTF-8, from the charset the media type declares.
+   *
+   * @throws ToolkitError `INVALID_NAME`; `INVALID_INPUT` for what is no bytes
+   */
+  data(name: string, bytes: Bytes, options?: ResourceOptions): Promise<Content>;
+  /**
+   * Reads a path, a URL (file, http, https, data), a Blob or a stream whole.
+   *
+   * A file is at its absolute `file:` URL and an http(s) URL at itself; a Blob or stream is at `data:name`. A stream is destroyed
+   * where reading fails.
+   *
+   * @throws ToolkitError `NOT_FOUND` for a missing file or a 404, `LIMIT_EXCEEDED` beyond `maxBytes`, `UNAUTHORIZED` for a 401 or
+   *   403, `REMOTE_ERROR` for another status, `UNAVAILABLE` where a server is not reached, `INVALID_INPUT` for what cannot be read,
+   *   `INVALID_NAME`; the signal's reason when it aborts
+   */
+  read(source: ReadSource, options?: ReadSourceOptions): Promise<Content>;
+  /**
+   * A resource of any value: a string as text, bytes and Blobs as data, a Resource as itself under the new name (and its own URI),
+   * anything else as JSON.
+   *
+   * @throws ToolkitError `INVALID_NAME`; `INVALID_OUTPUT` where JSON cannot hold the value
+   */
+  from(name: string, value: unknown): Promise<Resource>;
+  /** The same resource under another URI. @throws ToolkitError `INVALID_NAME` for a URI without a scheme */
+  withUri<R extends Resource>(original: R, uri: string): SameKind<R>;
+  /** The same resource with another description. */
+  withDescription<R extends Resource>(original: R, description: string): SameKind<R>;
+  /**
+   * Makes a Content of what its `toJSON()` gave.
+   *
+   * @throws ToolkitError `INVALID_INPUT`, whose issue points to what is wrong
+   */
+  fromJSON(json: unknown): Content;
+} = Object.freeze({
+  text,
+  json,
+  data,
+  read: readSource,
+  from,
+  withUri,
+  withDescription,
+  fromJSON: (value: unknown) => contentFromJson(value),
+});
