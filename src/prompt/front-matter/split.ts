@@ -1,0 +1,72 @@
+import { placeOf, promptProblem } from "../problem.ts";
+
+/** A file in its two parts. Lines count from 1, in the whole file. */
+export interface SplitFile {
+  /** The whole text: without byte order mark, lines ended by `\n`. */
+  readonly text: string;
+  readonly yaml: string;
+  readonly yamlLine: number;
+  readonly body: string;
+  readonly bodyLine: number;
+}
+
+const openingLine = /^---[ \t]*(\S.*)?$/;
+const closingLine = /^---[ \t]*$/m;
+
+/** A text without byte order mark and with `\n` as the end of each line: lines and columns stay what they are. */
+export function normaliseText(text: string): string {
+  const start = text.charCodeAt(0) === 0xfeff ? 1 : 0;
+  return (start === 1 ? text.slice(1) : text).replace(/\r\n?/g, "\n");
+}
+
+/** Cuts the lines around the front matter. @throws ToolkitError `INVALID_PROMPT` */
+export function splitFrontMatter(given: string, file: string | undefined): SplitFile {
+  const text = normaliseText(given);
+  const fail = (offset: number, what: string, hint: string) => promptProblem(file, placeOf(text, offset), what, hint);
+  const firstLine = text.split("\n", 1)[0] ?? "";
+  const opening = openingLine.exec(firstLine);
+  if (opening === null) {
+    const late = /^\s+---[ \t]*$/m.exec(text)?.index === 0;
+    const hint = late
+      ? "Remove everything before the first ---."
+      : "Start the file with a line ---, then the fields such as `title: ...`, then a line ---, then the text.";
+    throw fail(0, "The file does not start with front matter.", hint);
+  }
+  if (opening[1] !== undefined) {
+    throw fail(
+      3,
+      `The opening line says ${JSON.stringify(opening[1])} after ---, but front matter is YAML and no code runs from a prompt file.`,
+      "Write --- alone on the first line.",
+    );
+  }
+  const yamlStart = firstLine.length + 1;
+  const rest = text.slice(yamlStart);
+  const closing = closingLine.exec(rest);
+  if (closing === null) throw unclosed(rest, yamlStart, fail);
+  const yaml = rest.slice(0, closing.index);
+  const body = rest.slice(closing.index + closing[0].length + 1);
+  return { text, yaml, yamlLine: 2, body, bodyLine: 2 + yaml.split("\n").length };
+}
+
+function unclosed(rest: string, start: number, fail: (offset: number, what: string, hint: string) => Error): Error {
+  const almost = /^[ \t]*(?:-{3,}|\.{3})[ \t]*$/m.exec(rest);
+  if (almost !== null) {
+    return fail(
+      start + almost.index,
+      `The front matter is not closed: this line is ${JSON.stringify(almost[0])}.`,
+      "Write --- alone, without blanks before it.",
+    );
+  }
+  return fail(
+    0,
+    "The front matter that starts here is never closed.",
+    "Write a line --- after the last field, before the text of the prompt.",
+  );
+}
+
+/** The text of a partial: front matter, where it has some, is cut off. @throws ToolkitError `INVALID_PROMPT` */
+export function partialBody(given: string, file: string): { readonly body: string; readonly bodyLine: number } {
+  const text = normaliseText(given);
+  if (/^---[ \t]*\n/.test(text)) return splitFrontMatter(text, file);
+  return { body: text, bodyLine: 1 };
+}

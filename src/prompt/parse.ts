@@ -1,0 +1,72 @@
+import type { Prompt } from "../core/item.ts";
+import { readFields } from "./front-matter/fields.ts";
+import { splitFrontMatter } from "./front-matter/split.ts";
+import { type FrontMatter, readFrontMatter } from "./front-matter/yaml.ts";
+import { promptProblem } from "./problem.ts";
+import { FilePrompt } from "./prompt.ts";
+import { Partials } from "./template/partials.ts";
+import { type TemplateSource, templateFromLine } from "./template/source.ts";
+import { Template } from "./template/template.ts";
+import { firstHeading } from "./title.ts";
+
+/** How the text of a prompt is read. */
+export interface ParsePromptOptions {
+  /** Where it is from: named in errors, and the name of a prompt that has none of its own. Nothing is read from it. */
+  readonly filename?: string | undefined;
+  /** The text of each partial by name: `{{> tone}}` is `partials.tone`. */
+  readonly partials?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Reads a prompt from the text of a markdown file: YAML front matter between two lines `---`, then a Handlebars template. The
+ * template is checked now and compiled when it is first rendered.
+ *
+ * @throws ToolkitError `INVALID_PROMPT` with line, column and what to write instead; `INVALID_NAME` or `RESERVED_NAME` for its name
+ *
+ * @example
+ * ```ts
+ * const prompt = parsePrompt("---\nname: greet\n---\nGreet {{name}} in one sentence.");
+ * ```
+ */
+export function parsePrompt(text: string, options: ParsePromptOptions = {}): Prompt {
+  const given = options.partials ?? {};
+  const shelf = {
+    find(name: string) {
+      const partial = Object.hasOwn(given, name) ? given[name] : undefined;
+      return partial === undefined ? undefined : { file: `partial ${name}`, text: partial };
+    },
+    describe: (name: string) => `"${name}" in the option partials`,
+  };
+  return parsePromptFile(text, options.filename, new Partials(shelf));
+}
+
+/** As `parsePrompt`, with the partials of a folder. */
+export function parsePromptFile(text: string, file: string | undefined, folder: Partials): Prompt {
+  const split = splitFrontMatter(text, file);
+  const frontMatter = readFrontMatter(split, file);
+  const fields = readFields(frontMatter);
+  if (split.body.trim() === "") {
+    const place = { line: split.bodyLine, column: 1 };
+    throw promptProblem(file, place, "The prompt has no text.", "Write it after the closing line ---.");
+  }
+  const body = new Template(templateFromLine(split.body, file, split.bodyLine), "prompt");
+  const system =
+    fields.system === undefined ? undefined : new Template(systemSource(fields.system, frontMatter), "prompt");
+  const partials = new Map([...folder.neededBy(body), ...(system === undefined ? [] : folder.neededBy(system))]);
+  return new FilePrompt(fields, fields.title ?? firstHeading(split.body), {
+    file,
+    unknown: Object.keys(fields.unknown ?? {}),
+    body,
+    system,
+    partials,
+    placeOf: frontMatter.placeOf,
+  });
+}
+
+function systemSource(text: string, frontMatter: FrontMatter): TemplateSource {
+  return {
+    text,
+    file: frontMatter.file,
+    placeAt: (line, column) => frontMatter.placeInText("system_prompt", text, line, column),
+  };
+}

@@ -1,0 +1,262 @@
+import { messageOf } from "../../core/error.ts";
+import { type Place, placeOf, promptProblem } from "../problem.ts";
+import { isBlock, isMustache, isPath, parseFailure, parseTemplate } from "./engine.ts";
+import { findGoTag, goHint } from "./go-syntax.ts";
+import { type HelperForm, helperForms } from "./helpers.ts";
+import { explainParseFailure } from "./parse-failure.ts";
+import type { TemplateSource } from "./source.ts";
+
+/** A field of the input, or a partial, that a template uses. */
+export interface TemplateUse {
+  readonly name: string;
+  readonly place: Place;
+}
+
+/** What a template needs. */
+export interface TemplateUses {
+  /** Fields of the input itself, as far as they are named; not those of list entries. */
+  readonly fields: readonly TemplateUse[];
+  /** It uses the input as a whole (`{{this}}`). */
+  readonly whole: boolean;
+  readonly partials: readonly TemplateUse[];
+}
+
+/** Whether a template is the text of a prompt, or a partial, which does not know where it is used. */
+export type TemplateRole = "prompt" | "partial";
+
+/**
+ * Reads a template and refuses what is wrong or unsafe in it, with the place in the file. Nothing is compiled.
+ *
+ * @throws ToolkitError `INVALID_PROMPT`
+ */
+export function checkTemplate(source: TemplateSource, role: TemplateRole): TemplateUses {
+  // Without a tag there is nothing to parse.
+  if (!source.text.includes("{{")) return { fields: [], whole: false, partials: [] };
+  try {
+    const program = parse(source);
+    const check = new TemplateCheck(source, role);
+    check.program(program);
+    return check;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const what = `The template cannot be read: ${messageOf(error)}.`;
+    throw promptProblem(source.file, source.placeAt(1, 1), what, "Nest its blocks less deeply.", error);
+  }
+}
+
+function parse(source: TemplateSource): hbs.AST.Program {
+  try {
+    return parseTemplate(source.text);
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
+    const failure = parseFailure(error);
+    const go = findGoTag(source.text);
+    if (go !== undefined) {
+      const { line, column } = placeOf(source.text, go.offset);
+      throw promptProblem(source.file, source.placeAt(line, column), `${go.tag} cannot be read.`, go.hint, error);
+    }
+    const { what, hint, line, column } = explainParseFailure(source.text, failure);
+    throw promptProblem(source.file, source.placeAt(line, column), what, hint, error);
+  }
+}
+
+const dataNames = new Set(["index", "key", "first", "last", "root"]);
+const partialName = /^[A-Za-z0-9_][A-Za-z0-9_-]*$/;
+const helperList = [...helperForms.keys()].join(", ");
+
+/** What names mean inside a block: the fields of the input, or of something else. */
+interface Scope {
+  readonly isInput: boolean;
+  readonly blockParams: readonly string[];
+}
+
+class TemplateCheck implements TemplateUses {
+  readonly fields: TemplateUse[] = [];
+  readonly partials: TemplateUse[] = [];
+  whole = false;
+  readonly #source: TemplateSource;
+  readonly #role: TemplateRole;
+  readonly #scopes: Scope[] = [{ isInput: true, blockParams: [] }];
+  readonly #open: string[] = [];
+
+  constructor(source: TemplateSource, role: TemplateRole) {
+    this.#source = source;
+    this.#role = role;
+  }
+
+  program(program: hbs.AST.Program): void {
+    for (const node of program.body) this.#statement(node);
+  }
+
+  #statement(node: hbs.AST.Statement): void {
+    if (isMustache(node)) this.#mustache(node);
+    else if (isBlock(node)) this.#block(node);
+    else if (node.type === "PartialStatement") this.#partial(node as hbs.AST.PartialStatement);
+    else if (node.type === "PartialBlockStatement") {
+      throw this.#problem(node, "A partial cannot be used as a block.", "Write {{> name}} without the #.");
+    } else if (node.type.startsWith("Decorator")) {
+      throw this.#problem(
+        node,
+        "Decorators and inline partials ({{* ...}} and {{#*inline ...}}) are not available.",
+        "Put the text in a file _name.md of the same folder and write {{> name}}.",
+      );
+    }
+  }
+
+  #mustache(node: hbs.AST.MustacheStatement): void {
+    const { path, params } = node;
+    this.#refuseGo(node);
+    if (!isPath(path)) {
+      throw this.#problem(node, "This tag holds a value and no field.", "Write the text without {{ and }}.");
+    }
+    const form = this.#helper(path);
+    if (params.length === 0 && node.hash === undefined && form === undefined) this.#value(path);
+    else this.#call(node, path, form, "inline");
+  }
+
+  #block(node: hbs.AST.BlockStatement): void {
+    const { path, program, inverse } = node;
+    this.#refuseGo(node);
+    const form = isPath(path) ? this.#helper(path) : undefined;
+    if (form === undefined && node.params.length === 0) {
+      const name = isPath(path) ? path.original : "name";
+      const hint = `Write {{#if ${name}}} ... {{/if}} for text under a condition, {{#each ${name}}} ... {{/each}} for a list.`;
+      throw this.#problem(node, `There is no block {{#${name}}}.`, hint);
+    }
+    this.#call(node, path, form, "block");
+    this.#open.push(path.original);
+    const changesScope = path.original === "each" || path.original === "with";
+    if (changesScope && program) this.#scopes.unshift({ isInput: false, blockParams: program.blockParams ?? [] });
+    if (program) this.program(program);
+    if (changesScope && program) this.#scopes.shift();
+    if (inverse) this.program(inverse);
+    this.#open.pop();
+  }
+
+  /** A helper with its values. */
+  #call(
+    node: hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression,
+    path: hbs.AST.PathExpression,
+    form: HelperForm | undefined,
+    usedAs: "inline" | "block",
+  ): void {
+    const name = path.original;
+    if (form === undefined) {
+      throw this.#problem(path, `There is no helper ${JSON.stringify(name)}.`, `The helpers are ${helperList}.`);
+    }
+    const example = `Write it as in ${form.example}.`;
+    if (form.block !== (usedAs === "block")) {
+      throw this.#problem(path, form.block ? `${name} is a block.` : `${name} is no block.`, example);
+    }
+    const [least, most] = form.arguments;
+    const { params, hash } = node;
+    if (params.length < least || params.length > most) {
+      const variable = params.length === 0 ? ` A field named ${name} is written {{this.${name}}}.` : "";
+      const wanted = least === 1 ? "one value" : `${least} values`;
+      throw this.#problem(path, `${name} takes ${wanted} and has ${params.length}.`, `${example}${variable}`);
+    }
+    for (const pair of hash?.pairs ?? []) {
+      if (!form.named.includes(pair.key)) {
+        throw this.#problem(pair, `${name} takes no ${pair.key}=.`, example);
+      }
+      this.#expression(pair.value);
+    }
+    for (const param of params) this.#expression(param);
+  }
+
+  #expression(node: hbs.AST.Expression): void {
+    if (isPath(node)) this.#value(node);
+    else if (node.type === "SubExpression") {
+      const { path } = node as hbs.AST.SubExpression;
+      this.#call(node as hbs.AST.SubExpression, path, isPath(path) ? this.#helper(path) : undefined, "inline");
+    }
+  }
+
+  #partial(node: hbs.AST.PartialStatement): void {
+    const { name, params, hash } = node;
+    const text = name.type === "SubExpression" ? "" : String((name as hbs.AST.PathExpression).original);
+    if (!partialName.test(text)) {
+      throw this.#problem(
+        node,
+        text === "" ? "The name of a partial cannot be computed." : `${JSON.stringify(text)} is no name of a partial.`,
+        "A partial is a file of the same folder: write {{> name}}, without folders, dots and extension.",
+      );
+    }
+    if (params.length > 1) {
+      throw this.#problem(node, "A partial takes one value at most.", `Write {{> ${text}}} or {{> ${text} author}}.`);
+    }
+    for (const param of params) this.#expression(param);
+    for (const pair of hash?.pairs ?? []) this.#expression(pair.value);
+    this.partials.push({ name: text, place: this.#placeOf(node) });
+  }
+
+  /** A field, `this` or `@index`, where its value is used. */
+  #value(path: hbs.AST.PathExpression): void {
+    const [head] = path.parts;
+    const isScoped = /^(?:this\b|\.)/.test(path.original);
+    if (path.data) {
+      if (!dataNames.has(head ?? "")) {
+        const known = [...dataNames].map((name) => `@${name}`).join(", ");
+        throw this.#problem(path, `There is no @${head}.`, `There are ${known}.`);
+      }
+      if (head === "root") this.#use(path.parts[1], path);
+      return;
+    }
+    if (!isScoped && head !== undefined && this.#isBlockParam(head)) return;
+    const scope = this.#scopes[path.depth];
+    if (scope?.isInput) this.#use(head, path);
+    if (scope === undefined && this.#role === "prompt") {
+      const hint = "Remove one ../: only {{#each}} and {{#with}} lead into a value, {{#if}} does not.";
+      throw this.#problem(path, `${path.original} leads out of the input.`, hint);
+    }
+  }
+
+  #use(name: string | undefined, path: hbs.AST.PathExpression): void {
+    if (name === undefined) this.whole = true;
+    else this.fields.push({ name, place: this.#placeOf(path) });
+  }
+
+  #helper(path: hbs.AST.PathExpression): HelperForm | undefined {
+    const { original, depth, data, parts } = path;
+    if (data || depth > 0 || parts.length !== 1 || original !== parts[0] || this.#isBlockParam(original))
+      return undefined;
+    return helperForms.get(original);
+  }
+
+  #isBlockParam(name: string): boolean {
+    return this.#scopes.some(({ blockParams }) => blockParams.includes(name));
+  }
+
+  /** `{{ if .x }}` is a path to Handlebars, `if.x`: only what is written tells. */
+  #refuseGo(node: hbs.AST.MustacheStatement | hbs.AST.BlockStatement): void {
+    const { path, params } = node;
+    const name = isPath(path) ? path.original : "";
+    const isSuspicious =
+      path.loc.end.column - path.loc.start.column !== name.length ||
+      params.length > 0 ||
+      helperForms.get(name)?.block === true;
+    if (!isSuspicious) return;
+    const written = this.#written(node);
+    const inner = /^\{\{\{?~?([\s\S]*?)~?\}\}/.exec(written)?.[1] ?? "";
+    const hint = goHint(inner, this.#open);
+    if (hint !== undefined) throw this.#problem(node, `{{${inner}}} is no Handlebars.`, hint);
+    if (/[^[]*\s[./]|[./]\s/.test(inner) && isPath(path) && params.length === 0 && !/["'[]/.test(inner)) {
+      throw this.#problem(node, `{{${inner}}} has a blank inside a name.`, `Write {{${path.original}}}.`);
+    }
+  }
+
+  #written(node: hbs.AST.Node): string {
+    const { start } = node.loc;
+    const lines = this.#source.text.split("\n").slice(start.line - 1);
+    return lines.join("\n").slice(start.column);
+  }
+
+  #placeOf(node: hbs.AST.Node): Place {
+    const { line, column } = node.loc.start;
+    return this.#source.placeAt(line, column + 1);
+  }
+
+  #problem(node: hbs.AST.Node, what: string, hint: string): Error {
+    return promptProblem(this.#source.file, this.#placeOf(node), what, hint);
+  }
+}

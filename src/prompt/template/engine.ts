@@ -1,0 +1,94 @@
+import { loadHandlebars } from "../libraries.ts";
+import { helperForms, ownHelpers } from "./helpers.ts";
+import { toText } from "./text.ts";
+
+/** A compiled template. */
+export type Compiled = (context: unknown, options: object) => string;
+
+type Handlebars = ReturnType<typeof loadHandlebars>;
+type Node = hbs.AST.Node;
+
+// No template can spell this name, so none can call or replace the helper.
+const showHelper = "~show";
+const compileOptions = {
+  noEscape: true,
+  knownHelpersOnly: true,
+  knownHelpers: { [showHelper]: true, ...Object.fromEntries([...helperForms.keys()].map((name) => [name, true])) },
+};
+
+/** Given at each render. Said outright, so that a refused property is not written to the console either. */
+export const renderOptions = { allowProtoPropertiesByDefault: false, allowProtoMethodsByDefault: false };
+
+let instance: Handlebars | undefined;
+
+/** Our own Handlebars: nobody else's helpers and partials are in it, and ours are in nobody else's. */
+function engine(): Handlebars {
+  if (instance === undefined) {
+    instance = loadHandlebars().create();
+    for (const name of ["log", "helperMissing", "blockHelperMissing"]) instance.unregisterHelper(name);
+    instance.registerHelper({ ...ownHelpers, [showHelper]: toText });
+  }
+  return instance;
+}
+
+/** The syntax tree of a template. @throws Error of Handlebars, see `parseFailure` */
+export function parseTemplate(text: string): hbs.AST.Program {
+  return engine().parse(text);
+}
+
+/** Where and why Handlebars refused a template; line and column from 1. */
+export interface ParseFailure {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Reads what `parseTemplate` has just thrown. */
+export function parseFailure(error: unknown): ParseFailure {
+  const {
+    message = String(error),
+    lineNumber,
+    column,
+  } = error as { message?: string; lineNumber?: number; column?: number };
+  if (typeof lineNumber === "number" && typeof column === "number")
+    return { message, line: lineNumber, column: column + 1 };
+  // A syntax error carries no column, but the lexer stands where it was found.
+  const { Parser } = loadHandlebars() as {
+    Parser?: { lexer?: { yylloc?: { first_line: number; first_column: number } } };
+  };
+  const at = Parser?.lexer?.yylloc;
+  const line = Number(/^Parse error on line (\d+)/.exec(message)?.[1] ?? at?.first_line ?? 1);
+  return { message, line, column: at?.first_line === line ? at.first_column + 1 : 1 };
+}
+
+/** Compiles a template that was checked. */
+export function compileTemplate(text: string): Compiled {
+  const program = parseTemplate(text);
+  showValues(program);
+  return engine().compile(program, compileOptions) as Compiled;
+}
+
+/** Passes every shown value through `toText`: Handlebars itself would write a list as `a,b` and an object as [object Object]. */
+function showValues(program: hbs.AST.Program): void {
+  for (const node of program.body) {
+    if (isBlock(node)) {
+      for (const inner of [node.program, node.inverse]) if (inner) showValues(inner);
+    } else if (isMustache(node)) showValue(node);
+  }
+}
+
+function showValue(node: hbs.AST.MustacheStatement): void {
+  const { path, params, hash, loc } = node;
+  const isCall = params.length > 0;
+  if (isCall && helperForms.get((path as hbs.AST.PathExpression).original)?.givesText) return;
+  const value = isCall ? { type: "SubExpression", path, params, hash, loc } : path;
+  const show = { type: "PathExpression", data: false, depth: 0, parts: [showHelper], original: showHelper, loc };
+  Object.assign(node, { path: show, params: [value], hash: undefined });
+}
+
+/** True for `{{#x}}...{{/x}}`. */
+export const isBlock = (node: Node): node is hbs.AST.BlockStatement => node.type === "BlockStatement";
+/** True for `{{x}}`. */
+export const isMustache = (node: Node): node is hbs.AST.MustacheStatement => node.type === "MustacheStatement";
+/** True for a name or path. */
+export const isPath = (node: Node): node is hbs.AST.PathExpression => node.type === "PathExpression";
