@@ -1,0 +1,174 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+
+/** One of the things compared: an operation, done again and again. */
+export type Operation = () => unknown;
+
+/** How long an operation takes, in microseconds. */
+export interface Timing {
+  readonly p50: number;
+  readonly p99: number;
+  /** How many samples the percentiles are of; each is one operation, or the mean of a batch of very short ones. */
+  readonly samples: number;
+}
+
+/** What to reach: a ratio to the peer, or microseconds. Lower is better in both. */
+export interface Target {
+  readonly of: "ratio" | "microseconds";
+  readonly must?: number;
+  readonly reach?: number;
+}
+
+/** One row of a bench: ours beside the peer, and beside a target of the bench by its name. */
+export interface Comparison {
+  readonly name: string;
+  readonly target?: string;
+  readonly ours: Timing;
+  /** What ours is measured against. */
+  readonly peer?: { readonly name: string; readonly timing: Timing };
+}
+
+/** A bench: a file that exports one. It asserts no time; it shows the numbers beside the targets. */
+export interface Bench {
+  readonly name: string;
+  readonly targets: Readonly<Record<string, Target>>;
+  run(): Promise<readonly Comparison[]>;
+}
+
+/** How much to measure. */
+export interface Effort {
+  /** Each side once per round. Default: 20. */
+  readonly rounds?: number;
+  /** How long one side is measured in a round, in milliseconds. Default: 50. */
+  readonly roundMs?: number;
+  /** How long each side runs before anything is measured. Default: 300. */
+  readonly warmUpMs?: number;
+}
+
+/** Operations shorter than this, in microseconds, are measured in batches, so that reading the clock does not count. */
+const batchUs = 20;
+
+/** Measures sides in turns, so that whatever else the machine does meets all of them alike. */
+export async function measure<Side extends string>(
+  sides: Readonly<Record<Side, Operation>>,
+  effort: Effort = {},
+): Promise<Readonly<Record<Side, Timing>>> {
+  const { rounds = 20, roundMs = 50, warmUpMs = 300 } = effort;
+  const prepared = [];
+  for (const [name, operation] of Object.entries<Operation>(sides)) {
+    await runFor(operation, warmUpMs, 1);
+    prepared.push({ name, operation, batch: await batchSize(operation), samples: [] as number[] });
+  }
+  for (let round = 0; round < rounds; round += 1) {
+    // Every second round backwards: no side always runs after the same other one.
+    for (const side of round % 2 === 0 ? prepared : prepared.toReversed()) {
+      side.samples.push(...(await runFor(side.operation, roundMs, side.batch)));
+    }
+  }
+  const timings = prepared.map(({ name, samples }) => [name, timingOf(samples)]);
+  return Object.fromEntries(timings);
+}
+
+/** The percentiles of some samples in microseconds. */
+export function timingOf(samples: readonly number[]): Timing {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99), samples: sorted.length };
+}
+
+/** Prints the table of a bench and writes the same as JSON to `.bench/<name>.json`. */
+export async function report(bench: Bench, comparisons: readonly Comparison[], project: string): Promise<string> {
+  const rows = comparisons.map((comparison) => judged(bench, comparison));
+  const folder = join(project, ".bench");
+  await mkdir(folder, { recursive: true });
+  const json = { bench: bench.name, node: process.version, cpus: cpus().length, date: new Date().toISOString(), rows };
+  await writeFile(join(folder, `${bench.name}.json`), `${JSON.stringify(json, null, 2)}\n`);
+  return tableOf(bench.name, rows);
+}
+
+interface Row extends Comparison {
+  readonly ratio?: number;
+  readonly must?: string;
+  readonly reach?: string;
+  readonly verdict: "" | "reached" | "met" | "missed";
+}
+
+function judged(bench: Bench, comparison: Comparison): Row {
+  const target = comparison.target === undefined ? undefined : bench.targets[comparison.target];
+  if (comparison.target !== undefined && target === undefined) {
+    throw new Error(`The bench ${bench.name} has no target "${comparison.target}".`);
+  }
+  const ratio = comparison.peer === undefined ? undefined : comparison.ours.p50 / comparison.peer.timing.p50;
+  const value = target?.of === "microseconds" ? comparison.ours.p50 : ratio;
+  const shown = (limit: number | undefined): string =>
+    limit === undefined ? "" : target?.of === "ratio" ? `${limit} x` : time(limit);
+  const verdict = target === undefined || value === undefined ? "" : verdictOf(value, target);
+  return {
+    ...comparison,
+    ...(ratio === undefined ? {} : { ratio }),
+    must: shown(target?.must),
+    reach: shown(target?.reach),
+    verdict,
+  };
+}
+
+function verdictOf(value: number, { must, reach }: Target): Row["verdict"] {
+  if (reach !== undefined && value <= reach) return "reached";
+  if (must === undefined) return "";
+  return value <= must ? "met" : "missed";
+}
+
+function tableOf(name: string, rows: readonly Row[]): string {
+  const columns = [name, "p50", "p99", "peer", "p50", "p99", "ratio", "must", "reach for", ""];
+  const cells = rows.map((row) => [
+    row.name,
+    time(row.ours.p50),
+    time(row.ours.p99),
+    row.peer?.name ?? "",
+    row.peer === undefined ? "" : time(row.peer.timing.p50),
+    row.peer === undefined ? "" : time(row.peer.timing.p99),
+    row.ratio === undefined ? "" : `${row.ratio.toFixed(row.ratio < 0.1 ? 3 : 2)} x`,
+    row.must ?? "",
+    row.reach ?? "",
+    row.verdict,
+  ]);
+  const widths = columns.map((column, at) => Math.max(column.length, ...cells.map((row) => row[at]?.length ?? 0)));
+  const isText = (at: number): boolean => at === 0 || at === 3 || at === 9;
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, at) => (isText(at) ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join("  ")
+      .trimEnd();
+  return [line(columns), line(widths.map((width) => "-".repeat(width))), ...cells.map(line)].join("\n");
+}
+
+function time(microseconds: number): string {
+  if (microseconds < 1) return `${(microseconds * 1000).toFixed(0)} ns`;
+  if (microseconds < 1000) return `${microseconds.toFixed(microseconds < 10 ? 2 : 1)} us`;
+  return `${(microseconds / 1000).toFixed(1)} ms`;
+}
+
+async function batchSize(operation: Operation): Promise<number> {
+  const samples = await runFor(operation, 20, 64);
+  const { p50 } = timingOf(samples);
+  return p50 >= batchUs ? 1 : Math.ceil(batchUs / Math.max(p50, 0.001));
+}
+
+/** Samples in microseconds: at least one, however long the operation takes. */
+async function runFor(operation: Operation, durationMs: number, batch: number): Promise<readonly number[]> {
+  const samples: number[] = [];
+  const end = performance.now() + durationMs;
+  do {
+    const started = process.hrtime.bigint();
+    for (let at = 0; at < batch; at += 1) {
+      const result = operation();
+      // An operation that gives no promise is not to pay for an await.
+      if (result instanceof Promise) await result;
+    }
+    samples.push(Number(process.hrtime.bigint() - started) / 1000 / batch);
+  } while (performance.now() < end);
+  return samples;
+}

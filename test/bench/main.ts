@@ -1,0 +1,22 @@
+/** `npm run bench` runs every bench, `npm run bench -- NAME...` only those named. */
+import { project } from "../../script/support/project.ts";
+import type { Bench } from "./harness.ts";
+import { report } from "./harness.ts";
+
+/** Loaded one by one: what one bench imports is not to weigh on another. */
+const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
+  import: () => import("./import.ts"),
+};
+
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !Object.hasOwn(benches, name));
+if (unknown.length > 0) {
+  console.error(`There is no bench ${unknown.join(", ")}. There are ${Object.keys(benches).join(", ")}.`);
+  process.exit(2);
+}
+for (const name of named.length > 0 ? named : Object.keys(benches)) {
+  const load = benches[name];
+  if (load === undefined) continue;
+  const { bench } = await load();
+  console.log(`${await report(bench, await bench.run(), project)}\n`);
+}
