@@ -1,3 +1,4 @@
+import { bufferOf } from "./bytes.ts";
 import { charsetOf, essenceOf } from "./media-type.ts";
 
 /**
@@ -63,7 +64,7 @@ async function decodeCharset(bytes: Uint8Array, label: string): Promise<string |
   const { default: iconv } = await import("iconv-lite");
   const charset = asWindows1252.has(label) ? "windows-1252" : label;
   if (!iconv.encodingExists(charset)) return unknownCharset;
-  const text = iconv.decode(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), charset);
+  const text = iconv.decode(bufferOf(bytes), charset);
   // iconv-lite puts U+FFFD where a byte means nothing.
   return text.includes("\ufffd") ? undefined : text;
 }

@@ -9,6 +9,7 @@ import {
   type WholeReader,
 } from "../core/resource.ts";
 import { abortable } from "../lib/promise.ts";
+import { copyOf } from "./bytes.ts";
 import { decodeText } from "./charset.ts";
 import { type ContentFields, notText } from "./content.ts";
 import { parseJsonText } from "./json-text.ts";
@@ -95,7 +96,7 @@ export async function loadResource(resource: Resource, options: ReadOptions = {}
   if (isContent(resource)) return resource;
   if (readWhole in resource) return (resource as Resource & WholeReader)[readWhole](options);
   const { name, uri, mediaType, title, description, meta } = resource;
-  const bytes = await resource.bytes(options);
+  const bytes = await abortable(resource.bytes(options), options.signal);
   // The bytes may still be somebody's who changes them later.
-  return contentOfBytes(bytes.slice(), { name, uri, mediaType, title, description, meta });
+  return contentOfBytes(copyOf(bytes), { name, uri, mediaType, title, description, meta });
 }

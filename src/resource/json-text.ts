@@ -60,7 +60,7 @@ function findObstacle(given: unknown, pointer: string, ancestors: readonly objec
     return pointer === "" ? { pointer, message: `is ${value === undefined ? "" : "a "}${typeof value}` } : undefined;
   }
   if (typeof value !== "object" || value === null) return undefined;
-  if (ancestors.includes(value)) return { pointer, message: "contains itself (a cycle)" };
+  if (ancestors.includes(value)) return { pointer, message: "refers back to a value it is part of (a cycle)" };
   if (ancestors.length > maxDepth) return { pointer, message: `is nested deeper than ${maxDepth} levels` };
   const inside = [...ancestors, value];
   for (const key of Object.keys(value)) {

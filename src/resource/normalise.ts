@@ -1,5 +1,7 @@
 import { ToolkitError } from "../core/error.ts";
 import { type Content, isContent, isResource, type Resource } from "../core/resource.ts";
+import { abortable } from "../lib/promise.ts";
+import { copyOf } from "./bytes.ts";
 import { emptyContent, isEmptyContent, joinParts, jsonContent, takeValue, textContent, textOf } from "./content.ts";
 import { loadResource } from "./handle.ts";
 import { isPlainJson, parseJsonText } from "./json-text.ts";
@@ -68,14 +70,9 @@ async function ofIterable(iterable: AsyncIterable<unknown>, options: ToContentOp
 }
 
 async function ofBlob(blob: Blob, options: ToContentOptions): Promise<Content> {
-  return contentOfBytes(new Uint8Array(await blob.arrayBuffer()), fieldsOf(options), { declared: blob.type });
-}
-
-/** The bytes behind a view or buffer, copied: whoever made them may go on using the memory. */
-export function copyOf(value: ArrayBufferView | ArrayBuffer | SharedArrayBuffer): Uint8Array {
-  return ArrayBuffer.isView(value)
-    ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice()
-    : new Uint8Array(value).slice();
+  return contentOfBytes(new Uint8Array(await abortable(blob.arrayBuffer(), options.signal)), fieldsOf(options), {
+    declared: blob.type,
+  });
 }
 
 /**

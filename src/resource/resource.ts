@@ -1,11 +1,11 @@
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier, assertUri } from "../core/identifier.ts";
 import { type Content, isContent, isResource, type Resource } from "../core/resource.ts";
+import { copyOf } from "./bytes.ts";
 import { derivedContent, jsonContent, textContent } from "./content.ts";
 import { contentFromJson } from "./from-json.ts";
 import { resourceHandle } from "./handle.ts";
 import { withoutCharset } from "./media-type.ts";
-import { copyOf } from "./normalise.ts";
 import { type ReadSource, type ReadSourceOptions, readSource } from "./read.ts";
 import { contentOfBytes } from "./sniff.ts";
 

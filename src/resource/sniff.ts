@@ -109,7 +109,8 @@ export async function sniffMediaType(bytes: Uint8Array, hints: SniffHints = {}):
   const found = await signatureOf(bytes);
   if (found !== undefined) {
     const container = containers.get(found);
-    return container !== undefined && hinted !== undefined && container(hinted) ? hinted : found;
+    if (container !== undefined && hinted !== undefined && container(hinted)) return hinted;
+    return isTextType(found) ? withCharset(found, hints.declared) : found;
   }
   return hinted ?? ((await isText(bytes)) ? textType : bytesType);
 }
@@ -136,8 +137,12 @@ function hintOf({ declared, extension }: SniffHints): string | undefined {
   const known = extension === undefined ? undefined : typesByExtension.get(extension.toLowerCase());
   if (declared === undefined || declared === "" || essenceOf(declared) === bytesType) return known;
   if (essenceOf(declared) !== textType || known === undefined || !isTextType(known)) return declared;
-  const charset = charsetOf(declared);
-  return charset === undefined ? known : `${known}; charset=${charset}`;
+  return withCharset(known, declared);
+}
+
+function withCharset(mediaType: string, declared: string | undefined): string {
+  const charset = declared === undefined ? undefined : charsetOf(declared);
+  return charset === undefined ? mediaType : `${mediaType}; charset=${charset}`;
 }
 
 async function signatureOf(bytes: Uint8Array): Promise<string | undefined> {

@@ -1,0 +1,70 @@
+import { type Content, type ContentJson, type ReadOptions, resourceBrand } from "../core/resource.ts";
+import { parseJsonText } from "./json-text.ts";
+
+/** What a Content says of itself. Names and URIs are taken as they are: whoever speaks for a user checks them first. */
+export interface ContentFields {
+  readonly name: string;
+  /** Default: the name behind the scheme `text`, `json`, `data` or `multipart`. */
+  readonly uri?: string | undefined;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  /** Default: `text/plain`, `application/json`, `application/octet-stream` or `multipart/mixed`. */
+  readonly mediaType?: string | undefined;
+}
+
+// The results of calls are of this class: brand and kind are on the prototype, and size, bytes and JSON are made when asked.
+/** What every Content has in common. */
+export abstract class LoadedContent implements Content {
+  readonly name: string;
+  readonly uri: string;
+  readonly mediaType: string;
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(fields: ContentFields, scheme: string, mediaType: string) {
+    this.name = fields.name;
+    this.uri = fields.uri ?? scheme + fields.name;
+    this.mediaType = fields.mediaType ?? mediaType;
+    this.title = fields.title;
+    this.description = fields.description;
+    this.meta = fields.meta;
+  }
+
+  get kind(): "resource" {
+    return "resource";
+  }
+
+  get [resourceBrand](): "loaded" {
+    return "loaded";
+  }
+
+  abstract get size(): number;
+  /** The caller's own: to change it changes no Content. */
+  abstract bytes(options?: ReadOptions): Promise<Uint8Array>;
+  abstract text(options?: ReadOptions): Promise<string>;
+
+  async json(options?: ReadOptions): Promise<unknown> {
+    return parseJsonText(await this.text(options), this.name, this.mediaType);
+  }
+
+  toJSON(): ContentJson {
+    return { ...describe(this), ...this.body() };
+  }
+
+  protected abstract body(): Pick<ContentJson, "text" | "base64" | "parts">;
+}
+
+function describe(content: Content): ContentJson {
+  const { kind, name, uri, mediaType, title, description, meta } = content;
+  return {
+    kind,
+    name,
+    uri,
+    mediaType,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(meta === undefined ? {} : { meta }),
+  };
+}
