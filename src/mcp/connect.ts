@@ -1,0 +1,161 @@
+import type { ConnectorHost, ConnectorSession } from "../core/connector.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { Kind } from "../core/item.ts";
+import type { LogLevel } from "../core/session.ts";
+import { lists } from "./descriptor.ts";
+import { failureOf } from "./failure.ts";
+import { type ClientInfo, ownClientInfo, shakeHands } from "./handshake.ts";
+import { ConnectionLostError } from "./rpc/error.ts";
+import { Peer } from "./rpc/peer.ts";
+import { McpSession } from "./session.ts";
+import type { Transport } from "./transport/transport.ts";
+
+/** A folder or other place a server may work in. */
+export interface Root {
+  /** A `file:` URI. */
+  readonly uri: string;
+  readonly name?: string | undefined;
+}
+
+/** What every MCP connector can be told. */
+export interface ConnectorOptions {
+  /** How long the whole handshake may take, in milliseconds. Default: 30,000. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** The most entries of a kind; what goes beyond is left out, with a warning. Default: 10,000. */
+  readonly maxListSize?: number | undefined;
+  /** Who we say we are. Default: toolweave and its version. */
+  readonly clientInfo?: ClientInfo | undefined;
+  /** Where the server may work. Given, the server may ask for them. */
+  readonly roots?: readonly Root[] | undefined;
+  /** The least level of log messages to ask for. Default: the server decides. */
+  readonly logLevel?: LogLevel | undefined;
+}
+
+/** One attempt to connect. */
+export interface Attempt {
+  readonly label: string;
+  readonly host: ConnectorHost;
+  readonly options: ConnectorOptions;
+  /** Aborts the attempt. */
+  readonly signal: AbortSignal;
+}
+
+const defaultConnectTimeoutMs = 30_000;
+const defaultMaxListSize = 10_000;
+const logLevels: readonly LogLevel[] = [
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+];
+
+/**
+ * Runs an attempt within its time limit and the caller's signal.
+ *
+ * @throws the signal's reason, `UNAVAILABLE` when the time is over, or whatever `run` throws
+ */
+export async function within<T>(attempt: Attempt, run: (attempt: Attempt) => Promise<T>): Promise<T> {
+  const { label, options, signal } = attempt;
+  const timeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+  signal.throwIfAborted();
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(signal.reason);
+  const expire = () =>
+    controller.abort(
+      new ToolkitError("UNAVAILABLE", `${label} did not answer initialize within ${timeoutMs} ms (connectTimeoutMs).`, {
+        namespace: label,
+      }),
+    );
+  const timer = setTimeout(expire, timeoutMs);
+  signal.addEventListener("abort", onAbort);
+  try {
+    return await run({ ...attempt, signal: controller.signal });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/**
+ * Connects over a transport and shakes hands. When that fails, everything it had started is ended before it rejects.
+ *
+ * @throws what the handshake threw, untranslated; the signal's reason
+ */
+export async function openSession(transport: Transport, attempt: Attempt): Promise<ConnectorSession> {
+  const { label, options, signal, host } = attempt;
+  const { clientInfo = ownClientInfo(), roots, maxListSize = defaultMaxListSize, logLevel } = options;
+  const peer = new Peer(transport, {
+    notification: (method, params) => notified(host, method, params, label),
+    request: (method) => (method === "roots/list" && roots !== undefined ? { roots } : undefined),
+    gap: () => {
+      for (const kind of Object.keys(lists) as Kind[]) host.changed({ kind });
+    },
+    warning: (text) => host.log({ level: "warning", logger: label, data: text }),
+  });
+  // An abort must not cancel initialize, the specification says: it ends the connection instead.
+  const onAbort = () => void peer.close();
+  signal.addEventListener("abort", onAbort);
+  try {
+    await peer.start({ signal });
+    const server = await shakeHands(peer, transport, {
+      clientInfo,
+      capabilities: roots === undefined ? {} : { roots: {} },
+      label,
+    });
+    signal.throwIfAborted();
+    // Not waited for: a server that does not care loses nothing.
+    if (logLevel !== undefined && server.capabilities.logging !== undefined) {
+      peer.request("logging/setLevel", { level: logLevel }).catch(() => {});
+    }
+    return new McpSession({ peer, transport, server, label, maxListSize });
+  } catch (error) {
+    await peer.close();
+    throw explained(error, transport, signal);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** What a failed attempt throws: the signal's reason as it is, the rest as a ToolkitError where it is known. */
+export function connectFailure(error: unknown, { label, signal }: Attempt): unknown {
+  if (signal.aborted) return error;
+  return failureOf(error, { what: "initialize", label, server: undefined, repeatable: true });
+}
+
+/** Adds what the far side said in place of an answer. */
+function explained(error: unknown, transport: Transport, signal: AbortSignal): unknown {
+  const diagnosis = transport.diagnosis?.();
+  if (signal.aborted) {
+    const reason: unknown = signal.reason;
+    // Ours to explain is only our own time limit.
+    if (diagnosis === undefined || !ToolkitError.is(reason, "UNAVAILABLE")) return reason;
+    return new ToolkitError(reason.code, `${reason.message} So far: ${diagnosis}.`, reason.details);
+  }
+  if (diagnosis === undefined || !(error instanceof ConnectionLostError)) return error;
+  return new ConnectionLostError(diagnosis, { sent: error.sent, cause: error });
+}
+
+function notified(host: ConnectorHost, method: string, params: Readonly<Record<string, unknown>>, label: string): void {
+  for (const kind of changedBy[method] ?? []) host.changed({ kind });
+  if (method === "notifications/resources/updated" && typeof params.uri === "string") {
+    host.changed({ kind: "resource", uri: params.uri });
+  }
+  if (method === "notifications/message") {
+    host.log({
+      level: logLevels.find((level) => level === params.level) ?? "info",
+      logger: typeof params.logger === "string" ? params.logger : label,
+      data: params.data,
+    });
+  }
+}
+
+/** What each notification says has changed. */
+const changedBy: Readonly<Record<string, readonly Kind[]>> = {
+  "notifications/tools/list_changed": ["tool"],
+  "notifications/prompts/list_changed": ["prompt"],
+  "notifications/resources/list_changed": ["resource", "template"],
+};

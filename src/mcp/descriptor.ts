@@ -1,0 +1,111 @@
+import type { DescriptorMap } from "../core/connector.ts";
+import type { Kind, PromptArgument } from "../core/item.ts";
+import { isRecord } from "./rpc/message.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads one entry of a list. What cannot be read of it is left out and told; undefined means that nothing of use is left. */
+export type DescriptorReader<K extends Kind> = (
+  entry: Fields,
+  warn: (text: string) => void,
+) => DescriptorMap[K] | undefined;
+
+/** How the lists of each kind are asked for, and how their entries are read and told apart. */
+export const lists: {
+  readonly [K in Kind]: {
+    readonly method: string;
+    /** The field of the result. */
+    readonly field: string;
+    /** The field of an entry that identifies it. */
+    readonly key: string;
+    readonly read: DescriptorReader<K>;
+  };
+} = {
+  tool: { method: "tools/list", field: "tools", key: "name", read: readTool },
+  prompt: { method: "prompts/list", field: "prompts", key: "name", read: readPrompt },
+  resource: { method: "resources/list", field: "resources", key: "uri", read: readResource },
+  template: { method: "resources/templates/list", field: "resourceTemplates", key: "uriTemplate", read: readTemplate },
+};
+
+function readTool(entry: Fields, warn: (text: string) => void): DescriptorMap["tool"] | undefined {
+  const { inputSchema, outputSchema, annotations, execution } = entry;
+  const name = textOf(entry.name);
+  if (name === undefined) return undefined;
+  if (inputSchema !== undefined && !isRecord(inputSchema))
+    warn(`the input schema of ${name} is no object and is left out`);
+  if (outputSchema !== undefined && !isRecord(outputSchema))
+    warn(`the output schema of ${name} is no object and is left out`);
+  const hints = isRecord(annotations) ? annotations : undefined;
+  const needsTask = isRecord(execution) && execution.taskSupport === "required";
+  return {
+    ...described(entry, name),
+    ...defined("title", textOf(entry.title) ?? textOf(hints?.title)),
+    ...defined("input", isRecord(inputSchema) ? inputSchema : undefined),
+    ...defined("output", isRecord(outputSchema) ? outputSchema : undefined),
+    ...defined("annotations", hints),
+    ...defined("uncallable", needsTask ? "it can only run as a task, and MCP tasks are not supported yet" : undefined),
+  };
+}
+
+function readPrompt(entry: Fields): DescriptorMap["prompt"] | undefined {
+  const name = textOf(entry.name);
+  if (name === undefined) return undefined;
+  const list = Array.isArray(entry.arguments) ? entry.arguments.map(readArgument) : undefined;
+  return {
+    ...described(entry, name),
+    ...defined(
+      "arguments",
+      list?.filter((argument) => argument !== undefined),
+    ),
+  };
+}
+
+function readArgument(entry: unknown): PromptArgument | undefined {
+  if (!isRecord(entry)) return undefined;
+  const name = textOf(entry.name);
+  if (name === undefined) return undefined;
+  return {
+    name,
+    ...defined("title", textOf(entry.title)),
+    ...defined("description", textOf(entry.description)),
+    ...defined("required", typeof entry.required === "boolean" ? entry.required : undefined),
+  };
+}
+
+function readResource(entry: Fields): DescriptorMap["resource"] | undefined {
+  const uri = textOf(entry.uri);
+  if (uri === undefined) return undefined;
+  return {
+    ...described(entry, textOf(entry.name) ?? uri),
+    uri,
+    ...defined("mediaType", textOf(entry.mimeType)),
+    ...defined("size", typeof entry.size === "number" ? entry.size : undefined),
+  };
+}
+
+function readTemplate(entry: Fields): DescriptorMap["template"] | undefined {
+  const uriTemplate = textOf(entry.uriTemplate);
+  if (uriTemplate === undefined) return undefined;
+  return {
+    ...described(entry, textOf(entry.name) ?? uriTemplate),
+    uriTemplate,
+    ...defined("mediaType", textOf(entry.mimeType)),
+  };
+}
+
+function described(entry: Fields, name: string) {
+  return {
+    name,
+    ...defined("title", textOf(entry.title)),
+    ...defined("description", typeof entry.description === "string" ? entry.description : undefined),
+    ...defined("meta", isRecord(entry._meta) ? entry._meta : undefined),
+  };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function defined<N extends string, T>(name: N, value: T | undefined): { readonly [P in N]?: T } {
+  return (value === undefined ? {} : { [name]: value }) as { readonly [P in N]?: T };
+}

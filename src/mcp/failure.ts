@@ -1,0 +1,87 @@
+import { ToolkitError } from "../core/error.ts";
+import { ConnectionLostError, RpcError, rpcCodes } from "./rpc/error.ts";
+import { HttpStatusError, NotMcpError } from "./transport/http/status.ts";
+
+/** What failed, for the message and the details of the error. */
+export interface Attempt {
+  /** What was asked, such as `tools/call echo`. */
+  readonly what: string;
+  /** The connector, without secrets. */
+  readonly label: string;
+  /** The name the server gave itself; undefined before the handshake. */
+  readonly server: string | undefined;
+  /** True where it changes nothing at the server, so that it may be asked again even if it may have arrived. */
+  readonly repeatable: boolean;
+  /** The URI that was read, if any. */
+  readonly uri?: string | undefined;
+}
+
+const defaultRetryAfterMs = 1_000;
+
+/** Turns what a request threw into a ToolkitError. What is neither ours nor the transport's is left as it is. */
+export function failureOf(error: unknown, attempt: Attempt): unknown {
+  if (error instanceof RpcError) return remoteError(error, attempt);
+  if (error instanceof HttpStatusError) return statusFailure(error, attempt);
+  if (error instanceof ConnectionLostError) {
+    return error.sent && !attempt.repeatable ? unknownOutcome(error, attempt) : unavailable(error, attempt);
+  }
+  if (error instanceof NotMcpError) return unavailable(error, attempt);
+  return error;
+}
+
+function remoteError(error: RpcError, { what, label, server, uri }: Attempt): ToolkitError {
+  const name = server ?? label;
+  if (uri !== undefined && error.code === rpcCodes.resourceNotFound) {
+    const message = `${name} has no resource ${uri}: ${error.message}`;
+    return new ToolkitError("NOT_FOUND", message, { key: uri, suggestions: [] }, { cause: error });
+  }
+  return new ToolkitError(
+    "REMOTE_ERROR",
+    `${name} answered ${what} with an error (${error.code}): ${error.message}`,
+    { server: name, rpcCode: error.code, ...(error.data === undefined ? {} : { data: error.data }) },
+    { cause: error },
+  );
+}
+
+function statusFailure(error: HttpStatusError, attempt: Attempt): ToolkitError {
+  const { what, label, server } = attempt;
+  const { status } = error;
+  const cause = { cause: error };
+  const said = `${label} ${error.message}`;
+  if (status === 401 || status === 403) {
+    const need =
+      status === 401 ? "wants credentials: give headers, such as Authorization" : "refuses these credentials";
+    return new ToolkitError("UNAUTHORIZED", `${label} ${need}. It ${error.message}`, { target: label }, cause);
+  }
+  if (status === 429) {
+    const retryAfterMs = error.retryAfterMs ?? defaultRetryAfterMs;
+    return new ToolkitError("RATE_LIMITED", `${said}. Call again in ${retryAfterMs} ms.`, { retryAfterMs }, cause);
+  }
+  // A server that is not there did not run it; a gateway that waited in vain cannot know.
+  if (status === 503) return unavailable(error, attempt);
+  if (status === 502 || status === 504) {
+    return attempt.repeatable ? unavailable(error, attempt) : unknownOutcome(error, attempt);
+  }
+  return new ToolkitError("REMOTE_ERROR", `${said} to ${what}.`, { server: server ?? label, data: { status } }, cause);
+}
+
+function unavailable(error: Error, { what, label }: Attempt): ToolkitError {
+  const retryInMs = error instanceof HttpStatusError ? error.retryAfterMs : undefined;
+  const details = { namespace: label, ...(retryInMs === undefined ? {} : { retryInMs }) };
+  return new ToolkitError("UNAVAILABLE", `${label} gave no answer to ${what}: ${sentence(error)}`, details, {
+    cause: error,
+  });
+}
+
+function unknownOutcome(error: Error, { what, label }: Attempt): ToolkitError {
+  return new ToolkitError(
+    "OUTCOME_UNKNOWN",
+    `${what} was sent to ${label} and its answer was lost: ${sentence(error)} It may have run: find out before you call again.`,
+    { namespace: label },
+    { cause: error },
+  );
+}
+
+function sentence(error: Error): string {
+  return /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
+}

@@ -1,0 +1,5 @@
+export type { ConnectorOptions, Root } from "./connect.ts";
+export { inMemoryConnector, type McpConnectorOptions, mcpConnector } from "./connector.ts";
+export type { ClientInfo } from "./handshake.ts";
+export { type NamedConfig, parseMcpServers } from "./target/mcp-servers.ts";
+export type { ServerFactory, ServerTransport } from "./transport/in-memory.ts";

@@ -1,0 +1,95 @@
+import type { DescriptorList, DescriptorMap } from "../core/connector.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { Kind } from "../core/item.ts";
+import { lists } from "./descriptor.ts";
+import { RpcError, rpcCodes } from "./rpc/error.ts";
+import { isRecord } from "./rpc/message.ts";
+
+/** How a list is read. */
+export interface ListOptions {
+  /** Asks for one page. */
+  readonly request: (method: string, params: object | undefined) => Promise<unknown>;
+  /** The server, for errors and warnings. */
+  readonly server: string;
+  /** The most entries of a kind. */
+  readonly maxSize: number;
+}
+
+/**
+ * Reads a list to its last page, at most `maxSize` entries. An entry that cannot be read, or has the name of another, is left out;
+ * its siblings stay.
+ *
+ * @throws ToolkitError `REMOTE_ERROR` where the pages go round in a circle; whatever a request throws
+ */
+export async function readList<K extends Kind>(kind: K, options: ListOptions): Promise<DescriptorList<K>> {
+  const { method, field } = lists[kind];
+  const { request, server, maxSize } = options;
+  const collector = new Collector(kind);
+  const cursors = new Set<string>();
+  for (let cursor: string | undefined; ; ) {
+    const page = await requestPage(request, method, cursor);
+    if (page === undefined)
+      return { items: [], warnings: kind === "template" ? [] : [`${server} does not know ${method}`] };
+    const entries = isRecord(page) ? page[field] : undefined;
+    if (!Array.isArray(entries)) throw badList(server, method, `without "${field}"`);
+    for (const entry of entries) collector.add(entry);
+    cursor =
+      isRecord(page) && typeof page.nextCursor === "string" && page.nextCursor !== "" ? page.nextCursor : undefined;
+    // Pages may be empty: without the second bound a server could go on for ever.
+    if (collector.items.length > maxSize || cursors.size > maxSize) return cut(collector, method, maxSize);
+    if (cursor === undefined) return collector;
+    if (cursors.has(cursor))
+      throw badList(server, method, "with a cursor it gave before: its pages go round in a circle");
+    cursors.add(cursor);
+  }
+}
+
+/** Undefined where the server says that it has no such method. */
+async function requestPage(
+  request: ListOptions["request"],
+  method: string,
+  cursor: string | undefined,
+): Promise<unknown> {
+  try {
+    return await request(method, cursor === undefined ? undefined : { cursor });
+  } catch (error) {
+    if (cursor === undefined && error instanceof RpcError && error.code === rpcCodes.methodNotFound) return undefined;
+    throw error;
+  }
+}
+
+class Collector<K extends Kind> implements DescriptorList<K> {
+  readonly items: DescriptorMap[K][] = [];
+  readonly warnings: string[] = [];
+  readonly #kind: K;
+  readonly #keys = new Set<unknown>();
+
+  constructor(kind: K) {
+    this.#kind = kind;
+  }
+
+  add(entry: unknown): void {
+    const { key, read } = lists[this.#kind];
+    const item = isRecord(entry) ? read(entry, (text) => this.warnings.push(text)) : undefined;
+    if (item === undefined) {
+      this.warnings.push(`a ${this.#kind} without "${key}" is left out`);
+      return;
+    }
+    const id = (item as unknown as Readonly<Record<string, unknown>>)[key];
+    if (this.#keys.has(id)) {
+      this.warnings.push(`a second ${this.#kind} with the ${key} ${String(id)} is left out`);
+      return;
+    }
+    this.#keys.add(id);
+    this.items.push(item);
+  }
+}
+
+function cut<K extends Kind>(list: DescriptorList<K>, method: string, maxSize: number): DescriptorList<K> {
+  const warning = `${method} gave more than maxListSize (${maxSize}) entries: the rest is left out`;
+  return { items: list.items.slice(0, maxSize), warnings: [...list.warnings, warning] };
+}
+
+function badList(server: string, method: string, how: string): ToolkitError<"REMOTE_ERROR"> {
+  return new ToolkitError("REMOTE_ERROR", `${server} answered ${method} ${how}.`, { server });
+}

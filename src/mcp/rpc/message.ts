@@ -1,0 +1,29 @@
+/** The id of a request. A server may use strings. */
+export type RequestId = string | number;
+
+/** What a peer says went wrong (JSON-RPC 2.0, section 5.1). */
+export interface RpcErrorObject {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** One message of JSON-RPC 2.0, read no further than its envelope. */
+export interface RpcMessage {
+  readonly jsonrpc: "2.0";
+  readonly id?: RequestId | null | undefined;
+  readonly method?: string | undefined;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: RpcErrorObject | undefined;
+}
+
+/** True for what is an object and says it is JSON-RPC 2.0. The rest is looked at where it is used. */
+export function isRpcMessage(value: unknown): value is RpcMessage {
+  return isRecord(value) && value.jsonrpc === "2.0";
+}
+
+/** True for an object that is no array. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

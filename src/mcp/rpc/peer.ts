@@ -1,0 +1,212 @@
+import type { Progress } from "../../core/session.ts";
+import type { Transport, TransportEvents } from "../transport/transport.ts";
+import { ConnectionLostError, RpcError, rpcCodes } from "./error.ts";
+import { isRecord, type RequestId, type RpcMessage } from "./message.ts";
+
+/** How a request is made. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Hears the progress the far side reports. With it the request carries a progress token. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+/** What a peer does with what the far side says unasked. */
+export interface PeerHandlers {
+  notification(method: string, params: Readonly<Record<string, unknown>>): void;
+  /** Answers a request of the far side; undefined where there is no such method. */
+  request(method: string): Readonly<Record<string, unknown>> | undefined;
+  gap(): void;
+  warning(text: string): void;
+}
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+  onProgress: ((progress: Progress) => void) | undefined;
+  signal: AbortSignal | undefined;
+  onAbort: (() => void) | undefined;
+}
+
+const noParams = {};
+
+/**
+ * One end of a JSON-RPC connection: matches answers with requests, and hands on what comes unasked.
+ *
+ * It does the work of the SDK's `Protocol` class in the way a supervised connector needs it: every message is handled in the order
+ * it came (so the last progress is heard before its result), one abort listener a request which goes with it, one cancel a
+ * request, results as they came, and for what is lost whether it was sent.
+ */
+export class Peer {
+  readonly #transport: Transport;
+  readonly #handlers: PeerHandlers;
+  readonly #pending = new Map<RequestId, Pending>();
+  readonly #ended = Promise.withResolvers<Error | undefined>();
+  // From 1: servers built on the TypeScript SDK ignore a cancel for request 0.
+  #nextId = 1;
+  #open = true;
+  #endError: Error | undefined;
+
+  constructor(transport: Transport, handlers: PeerHandlers) {
+    this.#transport = transport;
+    this.#handlers = handlers;
+  }
+
+  /** Resolves when the connection has ended, with why if `close` was not called. */
+  get closed(): Promise<Error | undefined> {
+    return this.#ended.promise;
+  }
+
+  /** Opens the transport. Rejects as it does. */
+  start(options: { readonly signal: AbortSignal }): Promise<void> {
+    const events: TransportEvents = {
+      message: (message) => this.#receive(message),
+      lost: (id, error) => this.#take(id)?.reject(error),
+      gap: () => this.#open && this.#handlers.gap(),
+      warning: (text) => this.#open && this.#handlers.warning(text),
+      closed: (error) => this.#end(error),
+    };
+    return this.#transport.start(events, options);
+  }
+
+  /**
+   * Sends a request and gives its result as it came.
+   *
+   * @throws RpcError for an error answered, ConnectionLostError, whatever the transport throws, or the signal's reason
+   */
+  request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
+    const { signal, onProgress } = options;
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      if (!this.#open) return reject(this.#lostError(false));
+      const id = this.#nextId++;
+      const pending: Pending = { resolve, reject, onProgress, signal, onAbort: undefined };
+      this.#pending.set(id, pending);
+      if (signal !== undefined) {
+        pending.onAbort = () => this.#cancel(id, signal.reason);
+        signal.addEventListener("abort", pending.onAbort);
+      }
+      this.#send(
+        { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
+        (error) => this.#take(id)?.reject(error),
+      );
+    });
+  }
+
+  /** Sends a notification. Where it cannot be delivered there is nobody to tell. */
+  notify(method: string, params?: object): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const sending = this.#send({ jsonrpc: "2.0", method, params }, reject);
+      if (sending === undefined) resolve();
+      else sending.then(resolve, reject);
+    });
+  }
+
+  /** Ends the connection. Requests in flight are lost. Idempotent. */
+  async close(): Promise<void> {
+    this.#end(undefined);
+    await this.#transport.close();
+  }
+
+  #send(message: RpcMessage, failed: (error: unknown) => void): Promise<void> | undefined {
+    try {
+      const sending = this.#transport.send(message);
+      sending?.catch(failed);
+      return sending;
+    } catch (error) {
+      failed(error);
+      return undefined;
+    }
+  }
+
+  #receive(message: RpcMessage): void {
+    if (!this.#open) return;
+    const { id, method } = message;
+    if (typeof method === "string") {
+      if (id === undefined || id === null) this.#notified(method, message.params);
+      else this.#answer(id, method);
+      return;
+    }
+    // Some servers give the id back as text.
+    const pending = id === undefined || id === null ? undefined : this.#take(typeof id === "string" ? Number(id) : id);
+    if (pending !== undefined) settle(pending, message);
+    else if (message.error !== undefined && (id === undefined || id === null)) {
+      this.#handlers.warning(`It reported an error for no request: ${new RpcError(message.error).message}`);
+    }
+    // What answers no request is the late answer to a cancelled one.
+  }
+
+  #notified(method: string, params: unknown): void {
+    const fields = isRecord(params) ? params : noParams;
+    if (method === "notifications/progress") this.#progressed(fields as Readonly<Record<string, unknown>>);
+    else this.#handlers.notification(method, fields);
+  }
+
+  #progressed(params: Readonly<Record<string, unknown>>): void {
+    const { progressToken, progress, total, message } = params;
+    if (typeof progress !== "number") return;
+    const token = typeof progressToken === "string" ? Number(progressToken) : progressToken;
+    this.#pending.get(token as RequestId)?.onProgress?.({
+      progress,
+      total: typeof total === "number" ? total : undefined,
+      message: typeof message === "string" ? message : undefined,
+    });
+  }
+
+  #answer(id: RequestId, method: string): void {
+    const result = method === "ping" ? {} : this.#handlers.request(method);
+    const answer =
+      result === undefined
+        ? { error: { code: rpcCodes.methodNotFound, message: `Method not found: ${method}` } }
+        : { result };
+    this.#send({ jsonrpc: "2.0", id, ...answer }, (error) =>
+      this.#handlers.warning(`Its request ${method} could not be answered: ${String(error)}`),
+    );
+  }
+
+  #cancel(id: RequestId, reason: unknown): void {
+    const pending = this.#take(id);
+    if (pending === undefined) return;
+    pending.reject(reason);
+    // Whether the far side hears of it changes nothing for the caller.
+    const told = this.notify("notifications/cancelled", { requestId: id, reason: textOf(reason) });
+    const forget = () => this.#transport.forget?.(id);
+    told.then(forget, forget);
+  }
+
+  #take(id: RequestId): Pending | undefined {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return undefined;
+    this.#pending.delete(id);
+    if (pending.onAbort !== undefined) pending.signal?.removeEventListener("abort", pending.onAbort);
+    return pending;
+  }
+
+  #end(error: Error | undefined): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#endError = error;
+    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(this.#lostError(true));
+    this.#ended.resolve(error);
+  }
+
+  #lostError(sent: boolean): Error {
+    const error = this.#endError;
+    const why = error === undefined ? "the connection was closed" : error.message;
+    return new ConnectionLostError(why, { sent, cause: error });
+  }
+}
+
+function withToken(params: object | undefined, id: RequestId): object {
+  const meta = (params as { _meta?: object } | undefined)?._meta;
+  return { ...params, _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } };
+}
+
+function settle(pending: Pending, message: RpcMessage): void {
+  if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
+  else if (message.result !== undefined) pending.resolve(message.result);
+  else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));
+}
+
+function textOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message || reason.name : String(reason);
+}

@@ -1,0 +1,169 @@
+import type { ServerInfo } from "../core/connection.ts";
+import type { ConnectorSession } from "../core/connector.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { CallContext, Kind, RenderedPrompt } from "../core/item.ts";
+import type { Content, ReadOptions } from "../core/resource.ts";
+import type { Progress } from "../core/session.ts";
+import { readContent, toolContent } from "./content.ts";
+import { lists } from "./descriptor.ts";
+import { failureOf } from "./failure.ts";
+import { readList } from "./list.ts";
+import { promptArguments, renderedPrompt } from "./prompt.ts";
+import { isRecord } from "./rpc/message.ts";
+import type { Peer, RequestOptions } from "./rpc/peer.ts";
+import type { Transport } from "./transport/transport.ts";
+
+/** What a session is made of. */
+export interface SessionParts {
+  readonly peer: Peer;
+  readonly transport: Transport;
+  readonly server: ServerInfo;
+  readonly label: string;
+  readonly maxListSize: number;
+}
+
+/** The capability that has each kind. */
+const capabilityOf = {
+  tool: "tools",
+  prompt: "prompts",
+  resource: "resources",
+  template: "resources",
+} as const satisfies Record<Kind, string>;
+
+/** One connection generation to an MCP server. */
+export class McpSession implements ConnectorSession {
+  readonly server: ServerInfo;
+  readonly transport: string;
+  readonly list: ConnectorSession["list"];
+  readonly render?: NonNullable<ConnectorSession["render"]>;
+  readonly read?: NonNullable<ConnectorSession["read"]>;
+  readonly #parts: SessionParts;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: SessionParts) {
+    const { server, transport } = parts;
+    this.#parts = parts;
+    this.server = server;
+    this.transport = transport.name;
+    const { prompts, resources } = server.capabilities;
+    this.list = this.#lists();
+    if (prompts !== undefined) this.render = (name, input, context) => this.#render(name, input, context);
+    if (resources !== undefined) this.read = (uri, context) => this.#read(uri, context);
+  }
+
+  get closed(): Promise<Error | undefined> {
+    return this.#parts.peer.closed;
+  }
+
+  /** Live: over HTTP a server can lose the stream by which it announces. */
+  get announces(): ReadonlySet<Kind> {
+    const { server, transport } = this.#parts;
+    if (transport.hears === false) return new Set();
+    const announced = (Object.keys(lists) as Kind[]).filter((kind) => {
+      const capability = server.capabilities[capabilityOf[kind]];
+      return isRecord(capability) && capability.listChanged === true;
+    });
+    return new Set(announced);
+  }
+
+  get stderr(): (() => string) | undefined {
+    const { transport } = this.#parts;
+    return transport.stderr === undefined ? undefined : () => transport.stderr?.() ?? "";
+  }
+
+  call(name: string, input: unknown, context: CallContext): Promise<Content> {
+    if (context.attachments.length > 0) return Promise.reject(attachmentsRefused(name));
+    const { meta, signal } = context;
+    const params =
+      meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
+    const server = this.server.name;
+    return this.#parts.peer.request("tools/call", params, { signal, onProgress: reporter(context) }).then(
+      (result) => toolContent(result, { name, server }),
+      (error) => this.#fail(error, signal, { what: `tools/call ${name}`, repeatable: false }),
+    );
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#parts.peer.close();
+    return this.#closing;
+  }
+
+  async #render(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt> {
+    if (context.attachments.length > 0) throw attachmentsRefused(name);
+    const { meta, signal } = context;
+    const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };
+    const result = await this.#request(
+      "prompts/get",
+      params,
+      { signal, onProgress: reporter(context) },
+      { what: `prompts/get ${name}` },
+    );
+    return renderedPrompt(result, name);
+  }
+
+  async #read(uri: string, context: CallContext | ReadOptions): Promise<Content> {
+    const call = "progress" in context ? context : undefined;
+    const meta = call?.meta;
+    const params = meta === undefined ? { uri } : { uri, _meta: meta };
+    const onProgress = call === undefined ? undefined : reporter(call);
+    const options = { signal: context.signal, onProgress };
+    return readContent(
+      await this.#request("resources/read", params, options, { what: `resources/read ${uri}`, uri }),
+      uri,
+    );
+  }
+
+  #lists(): ConnectorSession["list"] {
+    const { server, maxListSize } = this.#parts;
+    const lister = (kind: Kind) => (options: ReadOptions) =>
+      readList(kind, {
+        request: (method, params) => this.#parts.peer.request(method, params, options),
+        server: server.name,
+        maxSize: maxListSize,
+      }).catch((error: unknown) => this.#fail(error, options.signal, { what: lists[kind].method, repeatable: true }));
+    const offered = (Object.keys(lists) as Kind[]).filter(
+      (kind) => server.capabilities[capabilityOf[kind]] !== undefined,
+    );
+    return Object.fromEntries(offered.map((kind) => [kind, lister(kind)])) as ConnectorSession["list"];
+  }
+
+  /** A request that changes nothing at the server. */
+  #request(
+    method: string,
+    params: object,
+    options: RequestOptions,
+    attempt: { readonly what: string; readonly uri?: string },
+  ): Promise<unknown> {
+    return this.#parts.peer
+      .request(method, params, options)
+      .catch((error: unknown) => this.#fail(error, options.signal, { ...attempt, repeatable: true }));
+  }
+
+  #fail(
+    error: unknown,
+    signal: AbortSignal | undefined,
+    attempt: { readonly what: string; readonly repeatable: boolean; readonly uri?: string },
+  ): never {
+    // An abort rejects with the signal's own reason, whatever that is.
+    if (signal?.aborted === true && error === signal.reason) throw error;
+    throw failureOf(error, { ...attempt, label: this.#parts.label, server: this.server.name });
+  }
+}
+
+function reporter(context: CallContext): (progress: Progress) => void {
+  return ({ progress, total, message }) => {
+    // Nobody but the context can do anything about a report that is not delivered.
+    context.progress(progress, total, message).catch(() => {});
+  };
+}
+
+function attachmentsRefused(name: string): ToolkitError<"INVALID_INPUT"> {
+  const message = "attachments cannot be sent to an MCP server";
+  return new ToolkitError(
+    "INVALID_INPUT",
+    `${name} takes no attachments: ${message}. Pass their content in the input.`,
+    {
+      issues: [{ pointer: "", message }],
+    },
+  );
+}

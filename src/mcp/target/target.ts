@@ -1,0 +1,176 @@
+import type { ConnectorTarget } from "../../core/target.ts";
+import { type Environment, expand } from "./expand.ts";
+import { invalidTarget } from "./invalid.ts";
+import { canonicalUrl, parseUrl } from "./url.ts";
+
+/** A server reached over HTTP, checked and expanded. */
+export interface CheckedHttpTarget {
+  readonly kind: "http";
+  /** Without user info: that is among the headers. */
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** `auto` tries Streamable HTTP, then SSE. */
+  readonly protocol: "auto" | "streamable-http" | "sse";
+}
+
+/** A server that is a child process, checked and expanded. */
+export interface CheckedStdioTarget {
+  readonly kind: "stdio";
+  readonly command: string;
+  readonly args: readonly string[];
+  /** In addition to the inherited ones. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+}
+
+/** What a connector connects to. */
+export type CheckedTarget = CheckedHttpTarget | CheckedStdioTarget;
+
+const httpTypes: Readonly<Record<string, CheckedHttpTarget["protocol"]>> = {
+  http: "streamable-http",
+  "streamable-http": "streamable-http",
+  streamableHttp: "streamable-http",
+  sse: "sse",
+};
+const knownTypes = ["stdio", ...Object.keys(httpTypes)];
+
+/**
+ * Checks a target, and expands `${VAR}` and `${VAR:-default}` in it.
+ *
+ * @throws ToolkitError `INVALID_TARGET` saying what to write; never with a header, a variable's value, user info or a query in it
+ */
+export function parseTarget(target: ConnectorTarget, env: Environment = process.env): CheckedTarget {
+  if (typeof target === "string" || target instanceof URL) return httpTarget({ url: target }, env);
+  if (typeof target !== "object" || target === null || Array.isArray(target)) {
+    throw invalidTarget("A connector target is a URL, { url } or { command, args }.", String(target));
+  }
+  const config: Readonly<Record<string, unknown>> = { ...target };
+  checkType(config.type);
+  if (config.url !== undefined && config.command !== undefined) {
+    throw invalidTarget('A connector target has both "url" and "command": give one of them.', "url, command");
+  }
+  if (config.url !== undefined) return httpTarget(config, env);
+  if (config.command !== undefined) return stdioTarget(config, env);
+  const needed = config.type === "stdio" ? '"command"' : config.type === undefined ? '"url" or "command"' : '"url"';
+  throw invalidTarget(
+    `A connector target needs ${needed}, such as { url: "https://host/mcp" } or { command: "npx" }.`,
+    "{}",
+  );
+}
+
+/** What a person sees of a target: the URL, or the command without its arguments, which may hold secrets. */
+export function labelOf(target: CheckedTarget): string {
+  return target.kind === "http" ? canonicalUrl(target.url) : target.command;
+}
+
+function checkType(type: unknown): void {
+  if (type === undefined || (typeof type === "string" && knownTypes.includes(type))) return;
+  throw invalidTarget(
+    `The type ${JSON.stringify(type)} of a connector target is unknown: write one of ${knownTypes.join(", ")}.`,
+    String(type),
+  );
+}
+
+function httpTarget(config: Readonly<Record<string, unknown>>, env: Environment): CheckedHttpTarget {
+  const { url: given, type } = config;
+  if (type === "stdio") throw invalidTarget('A connector target of type "stdio" needs "command", not "url".', "type");
+  if (typeof given !== "string" && !(given instanceof URL))
+    throw invalidTarget('"url" must be a string or a URL.', "url");
+  // A URL object may have escaped the braces of a variable; there is nothing to expand in one.
+  const url = parseUrl(typeof given === "string" ? expand(given, env, "url") : given);
+  const headers = expandValues(config.headers, env, "headers");
+  checkHeaders(headers);
+  return {
+    kind: "http",
+    url: withoutCredentials(url),
+    headers: { ...credentialsOf(url), ...headers },
+    protocol: typeof type === "string" ? (httpTypes[type] ?? "auto") : "auto",
+  };
+}
+
+function stdioTarget(config: Readonly<Record<string, unknown>>, env: Environment): CheckedStdioTarget {
+  const { command: given, args = [], cwd, type } = config;
+  if (type !== undefined && type !== "stdio")
+    throw invalidTarget(`A connector target of type "${type}" needs "url", not "command".`, "type");
+  const command = typeof given === "string" ? expand(given, env, "command").trim() : "";
+  if (command === "") throw invalidTarget('"command" must name a program, such as "npx".', "command");
+  if (!Array.isArray(args) || !args.every((argument) => typeof argument === "string")) {
+    throw invalidTarget('"args" must be a list of strings: one argument each, no shell reads them.', "args");
+  }
+  if (cwd !== undefined && typeof cwd !== "string") throw invalidTarget('"cwd" must be the path of a folder.', "cwd");
+  return {
+    kind: "stdio",
+    command,
+    args: args.map((argument: string, index) => expand(argument, env, `args[${index}]`)),
+    env: expandValues(config.env, env, "env"),
+    cwd: cwd === undefined || cwd === "" ? undefined : expand(cwd, env, "cwd"),
+  };
+}
+
+function expandValues(values: unknown, env: Environment, where: string): Record<string, string> {
+  if (values === undefined || values === null) return {};
+  if (typeof values !== "object" || Array.isArray(values))
+    throw invalidTarget(`"${where}" must be an object of strings.`, where);
+  const expanded: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values)) {
+    // JSON files often hold numbers where a variable is meant.
+    if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
+      throw invalidTarget(`"${where}.${name}" must be a string.`, `${where}.${name}`);
+    }
+    expanded[name] = expand(String(value), env, `${where}.${name}`);
+  }
+  return expanded;
+}
+
+function checkHeaders(headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      new Headers([[name, value]]);
+    } catch {
+      // The platform's own message quotes the value.
+      throw invalidTarget(
+        `"headers.${name}" is no valid HTTP header: look for line breaks and special characters.`,
+        `headers.${name}`,
+      );
+    }
+  }
+}
+
+function credentialsOf({ username, password }: URL): Record<string, string> {
+  if (username === "" && password === "") return {};
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { Authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+}
+
+function withoutCredentials(url: URL): URL {
+  const copy = new URL(url);
+  copy.username = "";
+  copy.password = "";
+  return copy;
+}
+
+/**
+ * A namespace to use until the server has said its name: the last path segment of the URL that is neither `mcp` nor `sse`, else
+ * the host, or the command's name.
+ */
+export function suggestedNameOf(target: CheckedTarget): string {
+  if (target.kind === "stdio") return fileName(target.command);
+  const segments = target.url.pathname
+    .split("/")
+    .filter((segment) => segment !== "" && !/^(?:mcp|sse)$/i.test(segment));
+  const last = segments.at(-1);
+  return last === undefined ? target.url.hostname : safeDecode(last);
+}
+
+function fileName(path: string): string {
+  const name = path.split(/[\\/]/).at(-1) ?? path;
+  return name.replace(/\.(?:exe|cmd|bat|com|m?js|ts|py|sh)$/i, "") || path;
+}
+
+function safeDecode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,47 @@
+/** A server answered with a status that is no success. */
+export class HttpStatusError extends Error {
+  override readonly name = "HttpStatusError";
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, options: { readonly status: number; readonly retryAfterMs: number | undefined }) {
+    super(message);
+    this.status = options.status;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** A server answered with something that is not MCP at all. */
+export class NotMcpError extends Error {
+  override readonly name = "NotMcpError";
+}
+
+const quotedLength = 300;
+
+/** Describes an answer that is no success; `text` is its body. */
+export function statusError(response: Response, text: string): HttpStatusError {
+  const said = text.trim();
+  const quote = said === "" || isHtml(response) || said.startsWith("<") ? "" : `: ${said.slice(0, quotedLength)}`;
+  const status = `${response.status} ${response.statusText}`.trim();
+  return new HttpStatusError(`answered ${status}${quote}`, {
+    status: response.status,
+    retryAfterMs: retryAfterMs(response.headers.get("retry-after"), Date.now()),
+  });
+}
+
+/** The media type of an answer, without parameters, in lower case. */
+export function mediaTypeOf(response: Response): string {
+  return (response.headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+function isHtml(response: Response): boolean {
+  return mediaTypeOf(response) === "text/html";
+}
+
+/** `Retry-After` in milliseconds: seconds or a date (RFC 9110, section 10.2.3). */
+export function retryAfterMs(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined;
+  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1_000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

@@ -1,0 +1,305 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { ConnectionLostError } from "../../rpc/error.ts";
+import { isRpcMessage, type RequestId, type RpcMessage } from "../../rpc/message.ts";
+import type { Transport, TransportEvents } from "../transport.ts";
+import { discard, HttpClient, type HttpParameters } from "./http-client.ts";
+import { HttpStatusError, mediaTypeOf, NotMcpError } from "./status.ts";
+
+const jsonType = "application/json";
+const eventStreamType = "text/event-stream";
+
+const deleteTimeoutMs = 1_000;
+// How long the first stream may take to open before a session begins without it.
+const streamOpenMs = 1_000;
+const retryMs = 1_000;
+const maxRetryMs = 60_000;
+// A stream that held so long was closed for being idle, not for being unwanted.
+const steadyMs = 10_000;
+const maxResumes = 5;
+
+/**
+ * Streamable HTTP: each message is a POST, answered with JSON or an event stream; what the server says unasked comes over one
+ * more event stream. A session the server no longer knows, and a server that is down, end the connection.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+ */
+export class StreamableHttpTransport implements Transport {
+  readonly name = "streamable-http";
+  readonly #http: HttpClient;
+  readonly #abort = new AbortController();
+  readonly #posts = new Map<RequestId, AbortController>();
+  #events: TransportEvents | undefined;
+  #sessionId: string | undefined;
+  #version: string | undefined;
+  #hears = false;
+  #open = true;
+  #closing: Promise<void> | undefined;
+
+  constructor(parameters: HttpParameters) {
+    this.#http = new HttpClient(parameters);
+  }
+
+  get hears(): boolean {
+    return this.#hears;
+  }
+
+  async start(events: TransportEvents): Promise<void> {
+    this.#events = events;
+  }
+
+  negotiated(protocolVersion: string): void {
+    this.#version = protocolVersion;
+  }
+
+  ready(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, streamOpenMs);
+      const settled = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#listen(settled)
+        .catch((error: Error) => this.#end(error))
+        .finally(settled);
+    });
+  }
+
+  send(message: RpcMessage): Promise<void> {
+    if (!this.#open) throw new ConnectionLostError("the connection was closed", { sent: false });
+    const { id, method } = message;
+    return id !== undefined && id !== null && method !== undefined ? this.#ask(id, message) : this.#tell(message);
+  }
+
+  forget(id: RequestId): void {
+    this.#posts.get(id)?.abort();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#dispose();
+    return this.#closing;
+  }
+
+  async #tell(message: RpcMessage): Promise<void> {
+    const response = await this.#post(message, this.#abort.signal);
+    await discard(response);
+  }
+
+  /** Sends a request and hands on its answer, or tells that there will be none. */
+  async #ask(id: RequestId, message: RpcMessage): Promise<void> {
+    const post = new AbortController();
+    this.#posts.set(id, post);
+    try {
+      const response = await this.#post(message, post.signal);
+      const type = mediaTypeOf(response);
+      if (type === jsonType) this.#deliver(await this.#http.text(response));
+      else if (type === eventStreamType) await this.#follow(id, response, post.signal);
+      else {
+        await discard(response);
+        throw new NotMcpError(`answered ${type === "" ? "without a content type" : type}: this is no MCP endpoint`);
+      }
+      this.#events?.lost(id, new ConnectionLostError("the answer ended without a result", { sent: true }));
+    } catch (error) {
+      // An answer that breaks off is lost; the reason of an abort is known to whoever aborted.
+      if (isOurs(error) || post.signal.aborted) throw error;
+      throw new ConnectionLostError(`the answer broke off: ${messageOf(error)}`, { sent: true, cause: error });
+    } finally {
+      this.#posts.delete(id);
+    }
+  }
+
+  async #post(message: RpcMessage, signal: AbortSignal): Promise<Response> {
+    const response = await this.#request("POST", signal, {
+      headers: { "content-type": jsonType, accept: `${jsonType}, ${eventStreamType}` },
+      body: JSON.stringify(message),
+    });
+    this.#sessionId ??= response.headers.get("mcp-session-id") ?? undefined;
+    if (response.ok) return response;
+    const { error, text } = await this.#http.failure(response);
+    this.#refuseDeadSession(error, text);
+    if (!this.#deliverError(message, text)) throw error;
+    return response;
+  }
+
+  /** Some servers answer an error of JSON-RPC with a status of its own. */
+  #deliverError(request: RpcMessage, text: string): boolean {
+    const answer = parse(text);
+    if (!isRpcMessage(answer) || answer.error === undefined || answer.id !== request.id) return false;
+    this.#events?.message(answer);
+    return true;
+  }
+
+  /** Reads an answer that comes as a stream; a stream that broke is resumed where its events have ids. */
+  async #follow(id: RequestId, first: Response, signal: AbortSignal): Promise<void> {
+    let answered = false;
+    let lastId: string | undefined;
+    let waitMs = retryMs;
+    const read = (response: Response) =>
+      this.#http.events(response, {
+        event: ({ type, data }) => {
+          if (type === "message")
+            this.#deliver(data, (message) => (answered ||= message.method === undefined && message.id === id));
+        },
+        id: (value) => (lastId = value),
+        retry: (ms) => (waitMs = ms),
+      });
+    const readOrResume = async (response: Response) => {
+      try {
+        await read(response);
+      } catch (error) {
+        if (lastId === undefined || signal.aborted || isOurs(error)) throw error;
+      }
+    };
+    await readOrResume(first);
+    for (let attempt = 0; !answered && lastId !== undefined && attempt < maxResumes; attempt++) {
+      await delay(waitMs, undefined, { signal });
+      const response = await this.#get(signal, lastId);
+      if (mediaTypeOf(response) !== eventStreamType) return discard(response);
+      await readOrResume(response);
+    }
+  }
+
+  /** Keeps the stream of what the server says unasked open. `settled` is called when it is first open, or will never be. */
+  async #listen(settled: () => void): Promise<void> {
+    const { signal } = this.#abort;
+    let lastId: string | undefined;
+    let serverRetryMs: number | undefined;
+    let failures = 0;
+    for (let first = true; this.#open; first = false) {
+      const response = await this.#openStream(signal, lastId, first);
+      if (response === undefined) return;
+      this.#hears = true;
+      const opened = performance.now();
+      settled();
+      // What was said while it was closed is lost.
+      if (!first) this.#events?.gap();
+      const broken = await this.#http
+        .events(response, {
+          event: ({ type, data }) => type === "message" && this.#deliver(data),
+          id: (value) => (lastId = value),
+          retry: (ms) => (serverRetryMs = ms),
+        })
+        .then(
+          () => false,
+          () => true,
+        );
+      if (!this.#open) return;
+      failures = performance.now() - opened > steadyMs ? 0 : failures + 1;
+      // A stream that broke once may mean that the server is gone: look at once.
+      const waitMs = broken && failures < 2 ? 0 : (serverRetryMs ?? retryMs * 2 ** Math.max(0, failures - 1));
+      await delay(Math.min(waitMs, maxRetryMs), undefined, { signal });
+    }
+  }
+
+  async #openStream(signal: AbortSignal, lastId: string | undefined, first: boolean): Promise<Response | undefined> {
+    try {
+      const response = await this.#get(signal, lastId);
+      if (mediaTypeOf(response) === eventStreamType) return response;
+      await discard(response);
+    } catch (error) {
+      // 405 says that the server has no such stream; others say it with another status.
+      if (!(error instanceof HttpStatusError)) throw error;
+      if (!first) throw error;
+    }
+    this.#hears = false;
+    return undefined;
+  }
+
+  async #get(signal: AbortSignal, lastId: string | undefined): Promise<Response> {
+    const headers = lastId === undefined ? {} : { "last-event-id": lastId };
+    const response = await this.#request("GET", signal, { headers: { accept: eventStreamType, ...headers } });
+    if (response.ok) return response;
+    const { error, text } = await this.#http.failure(response);
+    if (lastId !== undefined || this.#hears) this.#refuseDeadSession(error, text);
+    throw error;
+  }
+
+  async #request(
+    method: "GET" | "POST" | "DELETE",
+    signal: AbortSignal,
+    { headers = {}, body }: { readonly headers?: Readonly<Record<string, string>>; readonly body?: string } = {},
+  ): Promise<Response> {
+    const session = this.#sessionId === undefined ? {} : { "mcp-session-id": this.#sessionId };
+    const version = this.#version === undefined ? {} : { "mcp-protocol-version": this.#version };
+    try {
+      return await this.#http.request({ method, signal, body, headers: { ...headers, ...session, ...version } });
+    } catch (error) {
+      // Nobody listens there: whoever else is in flight need not wait. Later, so that this request says itself what happened.
+      if (error instanceof ConnectionLostError && !error.sent) setImmediate(() => this.#end(error));
+      throw error;
+    }
+  }
+
+  /** 404 says that a session is over; some servers say it with 400. */
+  #refuseDeadSession(error: HttpStatusError, text: string): void {
+    if (this.#sessionId === undefined) return;
+    if (error.status !== 404 && !(error.status === 400 && /session/i.test(text))) return;
+    const lost = new ConnectionLostError(`the server no longer knows the session (${error.status})`, {
+      sent: false,
+      cause: error,
+    });
+    this.#sessionId = undefined;
+    setImmediate(() => this.#end(lost));
+    throw lost;
+  }
+
+  #deliver(text: string, look?: (message: RpcMessage) => void): void {
+    const value = parse(text);
+    const messages = Array.isArray(value) ? value : [value];
+    for (const message of messages) {
+      if (isRpcMessage(message)) {
+        look?.(message);
+        this.#events?.message(message);
+      } else if (text !== "")
+        this.#events?.warning(`It sent what is no message: ${JSON.stringify(text.slice(0, 200))}`);
+    }
+  }
+
+  #end(error: Error): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#stop();
+    this.#events?.closed(error);
+  }
+
+  #stop(): void {
+    this.#abort.abort();
+    for (const post of this.#posts.values()) post.abort();
+  }
+
+  async #dispose(): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#stop();
+    if (this.#sessionId === undefined) return;
+    try {
+      await discard(await this.#request("DELETE", AbortSignal.timeout(deleteTimeoutMs)));
+    } catch {
+      // The server forgets the session in its own time.
+    }
+  }
+}
+
+function isOurs(error: unknown): boolean {
+  return (
+    error instanceof ConnectionLostError ||
+    error instanceof HttpStatusError ||
+    error instanceof NotMcpError ||
+    isLimit(error)
+  );
+}
+
+function isLimit(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === "LIMIT_EXCEEDED";
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,258 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { stat } from "node:fs/promises";
+import type { Readable, Writable } from "node:stream";
+import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ToolkitError } from "../../../core/error.ts";
+import { ConnectionLostError } from "../../rpc/error.ts";
+import { isRpcMessage, type RpcMessage } from "../../rpc/message.ts";
+import type { Transport, TransportEvents } from "../transport.ts";
+import { commandLine } from "./command-line.ts";
+import { LineReader } from "./line-reader.ts";
+import { adopt, endGroup } from "./process-group.ts";
+import { Tail } from "./tail.ts";
+
+/** How a child is started. */
+export interface StdioParameters {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+  readonly maxMessageBytes: number;
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+const stderrBytes = 64 * 1024;
+// After the child has exited, what it wrote is read; a grandchild may keep the pipe open for ever.
+const drainMs = 100;
+const quotedLength = 200;
+// Lines that are no messages are reported at the 1st, the 100th, the 200th, ...
+const reportEvery = 100;
+
+/**
+ * A child process that speaks MCP over its stdin and stdout, one message a line. It leads a process group of its own, which ends
+ * with it.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
+ */
+export class StdioTransport implements Transport {
+  readonly name = "stdio";
+  readonly #parameters: StdioParameters;
+  readonly #stderr = new Tail(stderrBytes);
+  readonly #lines: LineReader;
+  #child: Child | undefined;
+  #events: TransportEvents | undefined;
+  #ending: Promise<void> | undefined;
+  #oddLines = 0;
+  #firstOddLine: string | undefined;
+  #exit: string | undefined;
+  #leaving = false;
+
+  constructor(parameters: StdioParameters) {
+    this.#parameters = parameters;
+    this.#lines = new LineReader({ maxBytes: parameters.maxMessageBytes, onLine: (line) => this.#line(line) });
+  }
+
+  async start(events: TransportEvents, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    signal.throwIfAborted();
+    this.#events = events;
+    const child = this.#spawn();
+    this.#child = child;
+    await spawned(child).catch(async (error: unknown) => {
+      throw await this.#spawnError(error);
+    });
+    if (child.pid !== undefined) adopt(child.pid);
+    this.#listen(child);
+  }
+
+  send(message: RpcMessage): Promise<void> | undefined {
+    const stdin = this.#child?.stdin;
+    if (this.#ending !== undefined || !stdin?.writable) {
+      throw new ConnectionLostError("the server's process is not running", { sent: false });
+    }
+    if (stdin.write(`${JSON.stringify(message)}\n`)) return undefined;
+    return drained(stdin);
+  }
+
+  stderr(): string {
+    return this.#stderr.text();
+  }
+
+  diagnosis(): string | undefined {
+    const quotes = [
+      this.#exit,
+      this.#firstOddLine === undefined
+        ? undefined
+        : `stdout began with ${JSON.stringify(this.#firstOddLine)}, which is no message`,
+      this.#stderrQuote(),
+    ].filter((text) => text !== undefined);
+    return quotes.length === 0 ? undefined : quotes.join("; ");
+  }
+
+  close(): Promise<void> {
+    return this.#end(undefined);
+  }
+
+  #spawn(): Child {
+    const { command, args, env, cwd } = this.#parameters;
+    const { platform } = process;
+    const line = commandLine(command, args, { platform, shell: process.env.comspec });
+    return spawn(line.file, line.args, {
+      cwd,
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+      shell: false,
+      windowsHide: true,
+      windowsVerbatimArguments: line.verbatim,
+      // A group of its own, so that whatever it starts can be ended with it.
+      detached: platform !== "win32",
+    });
+  }
+
+  #listen(child: Child): void {
+    child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+    child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
+    for (const stream of [child.stdin, child.stdout, child.stderr]) {
+      // A broken pipe is told by the exit that follows, or by a send that finds it closed.
+      stream.on("error", () => {});
+    }
+    child.stdin.on("close", () => this.#lost("it closed its stdin"));
+    child.stdout.on("end", () => this.#lost("it closed its stdout"));
+    child.on("error", (error) => this.#lost(error.message));
+    child.on("exit", (code, signal) => {
+      this.#exit = signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
+      this.#lost(this.#exit);
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#events === undefined) return;
+    try {
+      this.#lines.push(chunk);
+    } catch (error) {
+      void this.#end(error as Error);
+    }
+  }
+
+  #line(line: string): void {
+    const message = parse(line);
+    if (isRpcMessage(message)) this.#events?.message(message);
+    // A batch, as the revision of March 2025 has it.
+    else if (Array.isArray(message) && message.length > 0 && message.every(isRpcMessage)) {
+      for (const each of message) this.#events?.message(each);
+    } else if (line.trim() !== "") this.#odd(line);
+  }
+
+  #odd(line: string): void {
+    const shown = line.length > quotedLength ? `${line.slice(0, quotedLength)}…` : line;
+    this.#firstOddLine ??= shown;
+    if (this.#oddLines++ % reportEvery !== 0) return;
+    this.#events?.warning(
+      `It wrote what is no message to stdout (${this.#oddLines} lines so far): ${JSON.stringify(shown)}`,
+    );
+  }
+
+  /** The far side ended it. What can still be read is read first. */
+  #lost(why: string): void {
+    const child = this.#child;
+    if (this.#leaving || this.#ending !== undefined || child === undefined) return;
+    this.#leaving = true;
+    const finish = () => {
+      clearTimeout(timer);
+      const quote = this.#stderrQuote();
+      void this.#end(new Error(`the server's process ended: ${[this.#exit ?? why, quote].filter(Boolean).join("; ")}`));
+    };
+    const timer = setTimeout(finish, drainMs);
+    // Both have to be over, the pipe and the process, to say all there is to say.
+    const check = () => {
+      if (child.stdout.readableEnded && this.#exit !== undefined) finish();
+    };
+    child.stdout.once("end", check);
+    child.once("exit", check);
+    check();
+  }
+
+  #end(error: Error | undefined): Promise<void> {
+    if (this.#ending === undefined) {
+      this.#ending = this.#dispose();
+      this.#events?.closed(error);
+    }
+    return this.#ending;
+  }
+
+  async #dispose(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    child.stdin.end();
+    try {
+      await endGroup(child);
+    } finally {
+      // A grandchild may have inherited the far ends: ours must not keep this process alive.
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+      child.unref();
+    }
+  }
+
+  #stderrQuote(): string | undefined {
+    const text = this.stderr().trim();
+    return text === "" ? undefined : `stderr ended with ${JSON.stringify(text.slice(-1_000))}`;
+  }
+
+  async #spawnError(cause: unknown): Promise<Error> {
+    const { command, cwd } = this.#parameters;
+    const { code } = cause as NodeJS.ErrnoException;
+    const details = { namespace: command };
+    if (cwd !== undefined && !(await isFolder(cwd))) {
+      return new ToolkitError("UNAVAILABLE", `${command} cannot be started: its cwd ${cwd} is no folder.`, details, {
+        cause,
+      });
+    }
+    const message =
+      code === "ENOENT"
+        ? `The command ${command} was not found. A bare name is looked up in PATH, a path must lead to a file: install it, or correct "command".`
+        : `The command ${command} cannot be started: ${(cause as Error).message}.`;
+    return new ToolkitError("UNAVAILABLE", message, details, { cause });
+  }
+}
+
+/** What a child inherits of our environment: a short list in which there are no secrets, the same as the MCP SDK's. */
+export function inheritedEnvironment(): Record<string, string> {
+  return getDefaultEnvironment();
+}
+
+function spawned(child: Child): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", reject);
+  });
+}
+
+function drained(stdin: Writable): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = () => {
+      stdin.off("drain", settle);
+      stdin.off("close", settle);
+      if (stdin.destroyed) reject(new ConnectionLostError("the server's process closed its stdin", { sent: true }));
+      else resolve();
+    };
+    stdin.on("drain", settle);
+    stdin.on("close", settle);
+  });
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,41 @@
+import type { RequestId, RpcMessage } from "../rpc/message.ts";
+
+/** What a transport tells the one who uses it. None of these throws. */
+export interface TransportEvents {
+  message(message: RpcMessage): void;
+  /** The answer to one request will not come; the connection as such goes on. */
+  lost(id: RequestId, error: Error): void;
+  /** Notifications may have been missed: whatever is known of the server has to be read again. */
+  gap(): void;
+  /** Something is odd and harms nothing else. */
+  warning(text: string): void;
+  /** The connection ended; with why, unless `close` was called. Once, and nothing follows. */
+  closed(error: Error | undefined): void;
+}
+
+/** Carries messages to one server and back, for one connection generation. */
+export interface Transport {
+  /** `stdio`, `streamable-http`, `sse`, `in-memory`. */
+  readonly name: string;
+  /** Opens it. Rejects when it cannot be opened, or with the signal's reason; then nothing it started is left. */
+  start(events: TransportEvents, options: { readonly signal: AbortSignal }): Promise<void>;
+  /**
+   * Sends a message. Undefined means it was handed over at once. An error that says `sent: false` (ConnectionLostError) means that
+   * it surely never left.
+   */
+  send(message: RpcMessage): Promise<void> | undefined;
+  /** Told the version both speak, before anything else is sent. */
+  negotiated?(protocolVersion: string): void;
+  /** Called when the handshake is done. Resolves when what the server says unasked can arrive, or never will. */
+  ready?(): Promise<void>;
+  /** False where the server has no way to say something unasked. Missing, it has. */
+  readonly hears?: boolean;
+  /** The answer to a request is no longer wanted; the far side has been told. */
+  forget?(id: RequestId): void;
+  /** The last of what the far side wrote to stderr. */
+  stderr?(): string;
+  /** What came in place of messages, for the error of a handshake that failed. */
+  diagnosis?(): string | undefined;
+  /** Ends it and all it started; idempotent and bounded. Never rejects. */
+  close(): Promise<void>;
+}
