@@ -12,11 +12,16 @@ const layers = [
   ["config"],
   ["cli"],
 ];
-const pathOf = (names) => `^src/(${names.map((name) => (name.endsWith(".ts") ? name.replace(".", "\\.") : `${name}/`)).join("|")})`;
+const pathOf = (names) =>
+  `^src/(${names.map((name) => (name.endsWith(".ts") ? name.replace(".", "\\.") : `${name}/`)).join("|")})`;
 
 const layering = layers.flatMap((names, level) =>
   names.map((name) => {
-    const forbidden = [...layers[level].filter((other) => other !== name), ...layers.slice(level + 1).flat(), "index.ts"];
+    const forbidden = [
+      ...layers[level].filter((other) => other !== name),
+      ...layers.slice(level + 1).flat(),
+      "index.ts",
+    ];
     return {
       name: `layer-${name.replace(".ts", "")}`,
       comment: `${name} is on layer ${level}: it imports only from itself and from lower layers.`,
