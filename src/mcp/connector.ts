@@ -12,6 +12,7 @@ import {
 import { canonicalUrl } from "./target/url.ts";
 import { HttpStatusError } from "./transport/http/status.ts";
 import { InMemoryTransport, type ServerFactory } from "./transport/in-memory.ts";
+import { inheritedEnvironment } from "./transport/stdio/environment.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** How an MCP server is reached. */
@@ -100,7 +101,7 @@ async function connectStdio(
   attempt: Attempt,
 ): Promise<ConnectorSession> {
   // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
-  const { StdioTransport, inheritedEnvironment } = await import("./transport/stdio/stdio.ts");
+  const { StdioTransport } = await import("./transport/stdio/stdio.ts");
   const environment = { ...inheritedEnvironment(), ...env };
   return openSession(new StdioTransport({ command, args, env: environment, cwd, maxMessageBytes }), attempt);
 }

@@ -1,7 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
-import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { isRpcMessage, type RpcMessage } from "../../rpc/message.ts";
@@ -214,11 +213,6 @@ export class StdioTransport implements Transport {
         : `The command ${command} cannot be started: ${(cause as Error).message}.`;
     return new ToolkitError("UNAVAILABLE", message, details, { cause });
   }
-}
-
-/** What a child inherits of our environment: a short list in which there are no secrets, the same as the MCP SDK's. */
-export function inheritedEnvironment(): Record<string, string> {
-  return getDefaultEnvironment();
 }
 
 function spawned(child: Child): Promise<void> {
