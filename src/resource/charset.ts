@@ -35,15 +35,23 @@ function markOf(bytes: Uint8Array): Unicode | undefined {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : undefined;
 }
 
-// Text in UTF-16 that is mostly Latin has a zero in every other byte, and hardly one in the others.
+// Without a mark: most units are ASCII beside a zero, and no zero is where only a low byte can be. Two units at least, for a small
+// number has that form too.
 function utf16Of(bytes: Uint8Array): Unicode | undefined {
-  const length = Math.min(bytes.length & ~1, 512);
-  if (bytes.length % 2 !== 0 || length < 2) return undefined;
-  const zeros = [0, 0];
-  for (let at = 0; at < length; at++) if (bytes[at] === 0) zeros[at & 1] = (zeros[at & 1] ?? 0) + 1;
-  const [even = 0, odd = 0] = zeros;
-  if (even === 0 && odd >= length * 0.35) return "utf-16le";
-  return odd === 0 && even >= length * 0.35 ? "utf-16be" : undefined;
+  if (bytes.length % 2 !== 0 || bytes.length < 4) return undefined;
+  if (isMostlyAscii(bytes, 0)) return "utf-16le";
+  return isMostlyAscii(bytes, 1) ? "utf-16be" : undefined;
+}
+
+function isMostlyAscii(bytes: Uint8Array, lowByte: 0 | 1): boolean {
+  const length = Math.min(bytes.length, 512);
+  let ascii = 0;
+  for (let at = 0; at < length; at += 2) {
+    const low = bytes[at + lowByte] ?? 0;
+    if (low === 0) return false;
+    if (bytes[at + 1 - lowByte] === 0 && (low === 9 || low === 10 || low === 13 || (low >= 32 && low < 127))) ascii++;
+  }
+  return ascii >= (length / 2) * 0.7;
 }
 
 function decodeUnicode(bytes: Uint8Array, encoding: Unicode): string | undefined {

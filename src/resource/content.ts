@@ -115,6 +115,7 @@ class MultipartContent extends LoadedContent {
   }
 
   override async json(options?: ReadOptions): Promise<unknown> {
+    options?.signal?.throwIfAborted();
     const [only, ...others] = this.parts.filter((part) => isJsonType(part.mediaType));
     if (only !== undefined && others.length === 0) return only.json(options);
     const found = only === undefined ? "none of its parts is JSON" : `${others.length + 1} of its parts are JSON`;

@@ -1,5 +1,4 @@
 import { ToolkitError } from "../core/error.ts";
-import { isUri } from "../core/identifier.ts";
 import type { Content } from "../core/resource.ts";
 import { pointerTo } from "../lib/pointer.ts";
 import { base64Content, type ContentFields, multipartContent, textContent } from "./content.ts";
@@ -37,21 +36,20 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 function readFields(json: Readonly<Record<string, unknown>>, pointer: string): ContentFields {
   const text = (key: string): string => {
     const value = own(json, key);
-    if (typeof value === "string" && value !== "") return value;
-    throw invalid(pointerTo(pointer, key), value === undefined ? "is missing" : "must be a string that is not empty");
+    if (typeof value === "string") return value;
+    throw invalid(pointerTo(pointer, key), value === undefined ? "is missing" : "must be a string");
   };
   const optional = (key: string): string | undefined => {
     const value = own(json, key);
     if (value === undefined || typeof value === "string") return value;
     throw invalid(pointerTo(pointer, key), "must be a string");
   };
-  const uri = text("uri");
-  if (!isUri(uri)) throw invalid(pointerTo(pointer, "uri"), "must be a URI with a scheme");
   const meta = own(json, "meta");
   if (meta !== undefined && !isRecord(meta)) throw invalid(pointerTo(pointer, "meta"), "must be an object");
   return {
+    // As they are: those of remote servers keep no rules.
     name: text("name"),
-    uri,
+    uri: text("uri"),
     mediaType: text("mediaType"),
     title: optional("title"),
     description: optional("description"),
