@@ -67,8 +67,33 @@ export async function measure<Side extends string>(
       side.samples.push(...(await runFor(side.operation, roundMs, side.batch)));
     }
   }
-  const timings = prepared.map(({ name, samples }) => [name, timingOf(samples)]);
-  return Object.fromEntries(timings);
+  return Object.fromEntries(prepared.map(({ name, samples }) => [name, timingOf(samples)])) as Record<Side, Timing>;
+}
+
+/** What an operation that is measured once per round leaves to be cleaned up. */
+export type CleanUp = () => unknown;
+
+/**
+ * Measures sides that are too long, or leave too much behind, to be repeated at will: each once per round, in turns. What a side
+ * returns is called, unmeasured, before the next one begins.
+ */
+export async function measureOnce<Side extends string>(
+  sides: Readonly<Record<Side, () => CleanUp | Promise<CleanUp>>>,
+  rounds: number,
+): Promise<Readonly<Record<Side, Timing>>> {
+  const entries = Object.entries<() => CleanUp | Promise<CleanUp>>(sides);
+  const samples = new Map(entries.map(([name]) => [name, [] as number[]]));
+  // The first two rounds warm up: code is compiled, files are in the cache.
+  for (let round = -2; round < rounds; round += 1) {
+    for (const [name, side] of round % 2 === 0 ? entries : entries.toReversed()) {
+      const started = process.hrtime.bigint();
+      const cleanUp = await side();
+      const took = Number(process.hrtime.bigint() - started) / 1000;
+      await cleanUp();
+      if (round >= 0) samples.get(name)?.push(took);
+    }
+  }
+  return Object.fromEntries([...samples].map(([name, all]) => [name, timingOf(all)])) as Record<Side, Timing>;
 }
 
 /** The percentiles of some samples in microseconds. */
