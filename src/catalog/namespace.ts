@@ -27,6 +27,8 @@ export interface NamespaceOptions {
    * be asked to begin.
    */
   readonly settling?: ((start: boolean) => Promise<void> | undefined) | undefined;
+  /** What is missing or old, and why, at the time of asking. */
+  readonly failures?: (() => readonly ListFailure[]) | undefined;
 }
 
 /** The items of one namespace, by kind and key. */
@@ -35,7 +37,7 @@ export class Namespace {
   readonly settling: (start: boolean) => Promise<void> | undefined;
   #name: string;
   #stale = false;
-  #failures: readonly ListFailure[] = [];
+  readonly #failures: () => readonly ListFailure[];
   readonly #onChange: (namespace: Namespace, kinds: readonly Kind[]) => void;
   readonly #items: { readonly [K in Kind]: Map<string, Entry<K>> } = {
     tool: new Map(),
@@ -54,6 +56,7 @@ export class Namespace {
     this.#name = name;
     this.connection = options.connection;
     this.settling = options.settling ?? (() => undefined);
+    this.#failures = options.failures ?? (() => []);
     this.#onChange = onChange;
   }
 
@@ -63,7 +66,7 @@ export class Namespace {
 
   /** What is missing or old here, and why. */
   get failures(): readonly ListFailure[] {
-    return this.#failures;
+    return this.#failures();
   }
 
   get<K extends Kind>(kind: K, key: string): Entry<K> | undefined {
@@ -129,14 +132,10 @@ export class Namespace {
     return this.change({ put: registrations, remove });
   }
 
-  /** Marks all it has as old, or as current again, and says what is missing. */
-  setState(state: { readonly stale: boolean; readonly failures: readonly ListFailure[] }): void {
-    this.#failures = state.failures;
-    if (state.stale === this.#stale) {
-      this.#onChange(this, []);
-      return;
-    }
-    this.#stale = state.stale;
+  /** Marks all it has as old, or as current again. */
+  setStale(stale: boolean): void {
+    if (stale === this.#stale) return;
+    this.#stale = stale;
     this.#renew();
   }
 

@@ -51,8 +51,10 @@ export interface DescriptorMap {
 /** A list as a server gave it. */
 export interface DescriptorList<K extends Kind> {
   readonly items: readonly DescriptorMap[K][];
-  /** What was left out and why: a list over its limit, an entry that cannot be read. */
+  /** What is not as it should be, such as an entry that cannot be read and was left out. */
   readonly warnings: readonly string[];
+  /** The limit at which the list was cut; undefined where it is whole. */
+  readonly cutAt?: number | undefined;
 }
 
 /** What a connection generation tells its supervisor. Whatever comes after its end is ignored. */

@@ -33,6 +33,8 @@ export interface EventMap {
   connectorRemoved: { readonly namespace: string; readonly connection: Connection; readonly error?: Error | undefined };
   /** An unscoped name that several namespaces have was resolved by order; told once a name. */
   ambiguousName: { readonly name: string; readonly chosen: string; readonly candidates: readonly string[] };
+  /** Only in `events()`: so many were lost here, because the reader was too slow. */
+  eventsLost: { readonly count: number };
   callStarted: { readonly callId: string; readonly ref: string };
   callFinished: {
     readonly callId: string;

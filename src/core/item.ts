@@ -183,7 +183,7 @@ export type ResultOf<Out> = [Out] extends [Content<infer T>]
 
 /** Input may be left out where `{}` is one. */
 // biome-ignore lint/complexity/noBannedTypes: {} is meant: the empty object as input
-type CallArguments<In> = {} extends In
+export type CallArguments<In> = {} extends In
   ? [input?: In | undefined, options?: CallOptions | undefined]
   : [input: In, options?: CallOptions | undefined];
 

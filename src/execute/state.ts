@@ -52,10 +52,15 @@ export class CallState implements CallContext {
   }
 
   get logger(): Logger {
-    const { session, parent } = this;
-    // Without a session of its own there is nobody beside the toolkit's logger to tell.
-    if (parent === undefined && this.options.session?.log === undefined) return this.#host.logger;
-    return session.log === undefined ? this.#host.logger : sessionLogger(this.#host.logger, session, this.ref);
+    const session = this.listeningSession;
+    return session === undefined ? this.#host.logger : sessionLogger(this.#host.logger, session, this.ref);
+  }
+
+  /** The caller's session, where it wants to hear what is logged. */
+  get listeningSession(): Session | undefined {
+    const session = this.options.session;
+    if (session === undefined) return this.parent?.listeningSession;
+    return session.log === undefined ? undefined : session;
   }
 
   get attachments(): readonly Resource[] {

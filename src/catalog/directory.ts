@@ -1,0 +1,133 @@
+import { definitionOf } from "../core/entry.ts";
+import { ToolkitError } from "../core/error.ts";
+import {
+  kinds as allKinds,
+  type DefaultKind,
+  type Entry,
+  type Item,
+  type Kind,
+  type ListPage,
+  type ListQuery,
+} from "../core/item.ts";
+import { type Awaitable, abortable } from "../lib/promise.ts";
+import type { Catalog } from "./catalog.ts";
+
+const defaultKinds: readonly DefaultKind[] = ["tool", "prompt", "resource"];
+
+/** Answers lookups and lists from the catalogue, and waits where a namespace is only just coming. */
+export class Directory {
+  readonly #catalog: Catalog;
+  readonly #assertOpen: () => void;
+
+  /** @param assertOpen - throws when nothing may be asked any more */
+  constructor(catalog: Catalog, assertOpen: () => void) {
+    this.#catalog = catalog;
+    this.#assertOpen = assertOpen;
+  }
+
+  /**
+   * Finds what a key means: at once from memory, or when the namespaces that come before have settled.
+   *
+   * @throws ToolkitError `NOT_FOUND`, `AMBIGUOUS_NAME` or `CLOSED`
+   */
+  find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): Awaitable<Entry<K>> {
+    this.#assertOpen();
+    if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
+    const found = this.#catalog.resolve(key, kinds);
+    return "unsettled" in found ? this.#findLater(key, kinds, signal) : found;
+  }
+
+  async #findLater<K extends Kind>(
+    key: string,
+    kinds: readonly K[],
+    signal: AbortSignal | undefined,
+  ): Promise<Entry<K>> {
+    for (;;) {
+      const found = this.#catalog.resolve(key, kinds);
+      if (!("unsettled" in found)) return found;
+      await abortable(found.unsettled.settling(true) ?? Promise.resolve(), signal);
+      this.#assertOpen();
+    }
+  }
+
+  current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined {
+    return this.#catalog.current(entry);
+  }
+
+  entryOf(item: Item): Entry | undefined {
+    return this.#catalog.entryOf(item);
+  }
+
+  /**
+   * Lists what there is, from memory. Only what has not been asked for at all, such as a lazy connector, is waited for.
+   *
+   * @throws ToolkitError `INVALID_INPUT` for a bad limit or offset, `CLOSED`
+   */
+  async list<K extends Kind>(query: ListQuery<K>): Promise<ListPage<K>> {
+    this.#assertOpen();
+    const { limit, offset = 0, signal } = query;
+    assertCount("limit", limit);
+    assertCount("offset", offset);
+    const namespaces = query.namespace === undefined ? undefined : new Set([query.namespace].flat());
+    await this.#settle(namespaces, signal);
+    const kinds = kindsOf(query.kind);
+    const matching = this.#matching(kinds, namespaces, query.name);
+    const end = limit === undefined ? undefined : offset + limit;
+    return Object.freeze({
+      entries: offset === 0 && end === undefined ? matching : Object.freeze(matching.slice(offset, end)),
+      count: matching.length,
+      offset,
+      limit,
+      failures: Object.freeze(this.#catalog.failures(namespaces)),
+    }) as ListPage<K>;
+  }
+
+  async #settle(namespaces: ReadonlySet<string> | undefined, signal: AbortSignal | undefined): Promise<void> {
+    const waits: Promise<void>[] = [];
+    for (const namespace of this.#catalog.namespaces) {
+      // One that is connecting is not waited for: it delays nobody, and is among the failures until it is there.
+      if (namespace.connection !== undefined && namespace.connection.state !== "idle") continue;
+      if (namespaces?.has(namespace.name) === false) continue;
+      const settling = namespace.settling(true);
+      if (settling !== undefined) waits.push(settling);
+    }
+    if (waits.length > 0) await abortable(Promise.all(waits), signal);
+  }
+
+  #matching(
+    kinds: readonly Kind[],
+    namespaces: ReadonlySet<string> | undefined,
+    name: ListQuery["name"],
+  ): readonly Entry[] {
+    const entries = this.#catalog.entries(kinds, namespaces);
+    if (name === undefined) return entries;
+    const names = new Set([name].flat());
+    return Object.freeze(
+      entries.filter((entry) => names.has(entry.name) || names.has(entry.ref) || names.has(definitionOf(entry).key)),
+    );
+  }
+}
+
+function kindsOf(kind: Kind | readonly Kind[] | undefined): readonly Kind[] {
+  if (kind === undefined) return defaultKinds;
+  const wanted: readonly Kind[] = [kind].flat() as Kind[];
+  for (const each of wanted) {
+    if (!allKinds.includes(each))
+      throw invalid("kind", `must be one of ${allKinds.join(", ")}, and is ${JSON.stringify(each)}`);
+  }
+  return allKinds.filter((each) => wanted.includes(each));
+}
+
+function assertCount(what: string, value: number | undefined): void {
+  if (value === undefined || (Number.isInteger(value) && value >= 0)) return;
+  throw invalid(what, `must be a whole number from 0, and is ${value}`);
+}
+
+function invalid(what: string, message: string): ToolkitError<"INVALID_INPUT"> {
+  return new ToolkitError(
+    "INVALID_INPUT",
+    `The ${what} ${message}.`,
+    { issues: [{ pointer: `/${what}`, message }] },
+    { phase: "resolve" },
+  );
+}

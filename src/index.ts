@@ -1,0 +1,58 @@
+export type { Connection, ConnectionState, ServerInfo } from "./core/connection.ts";
+export type {
+  Connector,
+  ConnectorHost,
+  ConnectorSession,
+  DescriptorList,
+  DescriptorMap,
+  PromptDescriptor,
+  ResourceDescriptor,
+  TemplateDescriptor,
+  ToolDescriptor,
+} from "./core/connector.ts";
+export type { Delegate } from "./core/delegate.ts";
+export { ToolkitError } from "./core/error.ts";
+export { type ErrorCode, type ErrorDetails, errorCatalog, type Issue, type Phase } from "./core/error-catalog.ts";
+export type { EventListener, EventMap, ListChange, ToolkitEvent, ToolkitEventType } from "./core/event.ts";
+export type { Host } from "./core/host.ts";
+export type {
+  CallContext,
+  Entry,
+  Item,
+  ItemMap,
+  Kind,
+  ListFailure,
+  ListPage,
+  ListQuery,
+  LookupOptions,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+  RenderedPrompt,
+  ResourceTemplate,
+  ResultOf,
+  Tool,
+  Toolbox,
+} from "./core/item.ts";
+export type { Call, Handler, Middleware } from "./core/middleware.ts";
+export {
+  type Content,
+  type Described,
+  isContent,
+  isResource,
+  type ReadOptions,
+  type Resource,
+} from "./core/resource.ts";
+export type { InputOf, JsonSchema, OutputOf, SchemaLike, TypedSchema } from "./core/schema/types.ts";
+export type { CallOptions, LogEntry, Logger, LogLevel, Progress, Session } from "./core/session.ts";
+export type { Source, SourceChange } from "./core/source.ts";
+export type { ConnectorConfig, ConnectorTarget, HttpTarget, McpServersConfig, StdioTarget } from "./core/target.ts";
+export { defineTool } from "./core/tool.ts";
+export type { ToolAnnotations, ToolOptions } from "./core/tool-options.ts";
+export type { Clock, Timer } from "./lib/clock.ts";
+export type { EventStreamOptions } from "./lib/event-stream.ts";
+export { parsePrompt } from "./prompt/parse.ts";
+export { readPrompt, readPrompts } from "./prompt/read.ts";
+export { defineResource, defineTemplate } from "./resource/define.ts";
+export { resource } from "./resource/resource.ts";
+export { type AddConnectorOptions, Toolkit, type ToolkitOptions } from "./toolkit.ts";

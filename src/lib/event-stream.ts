@@ -1,0 +1,73 @@
+/** How a stream of events is read. */
+export interface EventStreamOptions {
+  /** How many events may wait to be read; beyond it the oldest are lost. Default 1,000. */
+  readonly limit?: number | undefined;
+  /** Ends the stream when it aborts. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Where a stream takes its events from. */
+export interface EventStreamSource<E> {
+  /** Begins to listen; gives what ends it. */
+  subscribe(listener: (event: E) => void): () => void;
+  /** Makes the event that tells how many were lost. */
+  lost(count: number): E;
+}
+
+/**
+ * Events as an async iterable, bounded: a reader that is too slow loses the oldest, and is told how many in their place. It listens
+ * from the moment it is made until it is returned from, or its signal aborts.
+ */
+export function eventStream<E>(
+  source: EventStreamSource<E>,
+  { limit = 1000, signal }: EventStreamOptions,
+): AsyncIterableIterator<E> {
+  const waiting: E[] = [];
+  let lost = 0;
+  let ended = false;
+  let wake: (() => void) | undefined;
+
+  const unsubscribe = source.subscribe((event) => {
+    waiting.push(event);
+    if (waiting.length > limit) {
+      waiting.shift();
+      lost += 1;
+    }
+    wake?.();
+  });
+  const end = () => {
+    ended = true;
+    unsubscribe();
+    signal?.removeEventListener("abort", end);
+    wake?.();
+  };
+  if (signal?.aborted) end();
+  else signal?.addEventListener("abort", end, { once: true });
+
+  return {
+    async next(): Promise<IteratorResult<E>> {
+      while (lost === 0 && waiting.length === 0 && !ended) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        wake = undefined;
+      }
+      if (lost > 0) {
+        const value = source.lost(lost);
+        lost = 0;
+        return { done: false, value };
+      }
+      const value = waiting.shift();
+      return value === undefined ? { done: true, value: undefined } : { done: false, value };
+    },
+    async return(): Promise<IteratorResult<E>> {
+      waiting.length = 0;
+      lost = 0;
+      end();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { ServerInfo } from "../core/connection.ts";
+import type { Connector } from "../core/connector.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { ToolkitEvent } from "../core/event.ts";
+import { assertNamespace, isFreeNamespace, toIdentifier } from "../core/identifier.ts";
+import type { Logger } from "../core/session.ts";
+import type { Clock } from "../lib/clock.ts";
+import { SupervisedConnection, type SupervisionOptions } from "./connection.ts";
+
+/** How a connector takes part in a toolkit. */
+export interface ConnectOptions {
+  /** Where its items live. Default: the name its server says, fixed at the first handshake. */
+  readonly namespace?: string | undefined;
+  /** Connect at the first list, lookup or call that needs it. Default false. */
+  readonly lazy?: boolean | undefined;
+  /** The inactivity limit of its tools, in milliseconds. Default: the toolkit's `timeoutMs`. */
+  readonly timeoutMs?: number | undefined;
+  /** How often lists are read again that the server does not announce, in milliseconds. Default 60,000. */
+  readonly pollMs?: number | undefined;
+  /** How long one attempt to connect and list may take, in milliseconds. Default 30,000. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** The bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
+  readonly retryMs?: number | undefined;
+  /** The bound no wait goes beyond, in milliseconds. Default 1,200,000 (20 minutes). */
+  readonly maxRetryMs?: number | undefined;
+  /** Failed attempts in a row after which it is removed. Default: it never gives up. */
+  readonly maxAttempts?: number | undefined;
+}
+
+/** What the connectors of a toolkit share. */
+export interface ConnectorsHost {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly startTimeoutMs: number;
+  /** How long a call waits for a connection where it has no limit of its own. */
+  readonly timeoutMs: number;
+  emit(event: ToolkitEvent): void;
+}
+
+const numbers = ["timeoutMs", "pollMs", "connectTimeoutMs", "retryMs", "maxRetryMs", "maxAttempts"] as const;
+
+/** The connectors of a toolkit: which there are, under which names. */
+export class Connectors {
+  readonly #host: ConnectorsHost;
+  readonly #connections = new Set<SupervisedConnection>();
+  readonly #lazy = new WeakSet<SupervisedConnection>();
+  readonly #ending = new Set<Promise<void>>();
+  #started = false;
+
+  constructor(host: ConnectorsHost) {
+    this.#host = host;
+  }
+
+  get connections(): readonly SupervisedConnection[] {
+    return [...this.#connections];
+  }
+
+  /**
+   * Takes a connector in. It connects at once where the others have started, unless it is lazy.
+   *
+   * @throws ToolkitError `CONFLICT`, `INVALID_NAME`, `RESERVED_NAME` or `INVALID_INPUT`
+   */
+  add(connector: Connector, options: ConnectOptions): SupervisedConnection {
+    const { namespace, lazy = false } = options;
+    if (namespace !== undefined) assertNamespace(namespace);
+    assertNumbers(options);
+    this.#assertNew(connector, namespace);
+    const name = namespace ?? this.#freeName(toIdentifier(connector.suggestedName ?? connector.label, "server"));
+    const connection = new SupervisedConnection(
+      connector,
+      { namespace: name, fixed: namespace !== undefined },
+      this.#supervision(options),
+      {
+        ...this.#host,
+        nameFor: (named, server) => this.#nameFor(named, server),
+        removed: (gone) => this.#connections.delete(gone),
+      },
+    );
+    this.#connections.add(connection);
+    if (lazy) this.#lazy.add(connection);
+    else if (this.#started) connection.start();
+    return connection;
+  }
+
+  /** Ends a connection and takes it out. */
+  async remove(connection: SupervisedConnection): Promise<void> {
+    this.#connections.delete(connection);
+    const ending = connection.close();
+    this.#ending.add(ending);
+    await ending.finally(() => this.#ending.delete(ending));
+  }
+
+  /** Starts all that are not lazy; resolves when each has connected or failed once, or took longer than `startTimeoutMs`. */
+  async start(): Promise<void> {
+    this.#started = true;
+    const eager = this.connections.filter((connection) => !this.#lazy.has(connection));
+    for (const connection of eager) connection.start();
+    await Promise.all(eager.map((connection) => connection.settled()));
+  }
+
+  /** Ends all, and whatever is still ending. */
+  async close(): Promise<void> {
+    await Promise.all([...this.connections.map((connection) => this.remove(connection)), ...this.#ending]);
+  }
+
+  /** Two connectors to one place are a mistake, unless both were given names that differ. */
+  #assertNew({ key, label }: Connector, namespace: string | undefined): void {
+    if (key === undefined) return;
+    for (const other of this.#connections) {
+      if (other.connector.key !== key) continue;
+      if (namespace !== undefined && other.nameGiven && namespace !== other.namespace) continue;
+      const message = `${label} is connected already, as "${other.namespace}". Give both connectors explicit, different namespaces.`;
+      throw new ToolkitError("CONFLICT", message, { key, owners: [other.namespace] });
+    }
+  }
+
+  #nameFor(connection: SupervisedConnection, server: ServerInfo): string {
+    const wanted = toIdentifier(server.name, connection.namespace);
+    if (wanted === connection.namespace) return wanted;
+    const name = this.#freeName(wanted);
+    if (name !== wanted) connection.warn(`Another namespace is called "${wanted}" already, so this one is "${name}".`);
+    return name;
+  }
+
+  #freeName(wanted: string): string {
+    const base = wanted.slice(0, 60);
+    for (let number = 1; ; number += 1) {
+      const name = number === 1 ? wanted : `${base}${number}`;
+      if (isFreeNamespace(name) && this.#host.catalog.namespace(name) === undefined) return name;
+    }
+  }
+
+  #supervision(options: ConnectOptions): SupervisionOptions {
+    const {
+      timeoutMs,
+      pollMs = 60_000,
+      connectTimeoutMs = 30_000,
+      retryMs = 2_000,
+      maxRetryMs = 20 * 60_000,
+      maxAttempts,
+    } = options;
+    const { startTimeoutMs } = this.#host;
+    const waitMs = timeoutMs ?? this.#host.timeoutMs;
+    return { timeoutMs, pollMs, connectTimeoutMs, retryMs, maxRetryMs, maxAttempts, startTimeoutMs, waitMs };
+  }
+}
+
+function assertNumbers(options: ConnectOptions): void {
+  for (const name of numbers) {
+    const value = options[name];
+    if (value === undefined || (typeof value === "number" && value > 0)) continue;
+    const message = `must be a number above 0, and is ${value}`;
+    throw new ToolkitError("INVALID_INPUT", `The option ${name} of a connector ${message}.`, {
+      issues: [{ pointer: `/${name}`, message }],
+    });
+  }
+}

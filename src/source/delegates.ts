@@ -1,0 +1,45 @@
+import type { Connector } from "../core/connector.ts";
+import type { Delegate } from "../core/delegate.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { Entry } from "../core/item.ts";
+import type { Resource } from "../core/resource.ts";
+import type { ConnectorTarget } from "../core/target.ts";
+import type { CallState } from "../execute/state.ts";
+
+/** The delegates of a toolkit, asked in the order in which they were given. */
+export class Delegates {
+  readonly #delegates: readonly Delegate[];
+
+  constructor(delegates: Delegate | readonly Delegate[] | undefined) {
+    this.#delegates = delegates === undefined ? [] : [delegates].flat();
+  }
+
+  /** Those that hear events. */
+  get listeners(): readonly Delegate[] {
+    return this.#delegates.filter((delegate) => delegate.onEvent !== undefined);
+  }
+
+  /** @throws ToolkitError `NO_DELEGATE`, or whatever the delegate throws */
+  async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallState): Promise<Resource> {
+    for (const delegate of this.#delegates) {
+      const result = await delegate.runPrompt?.(entry, input, context);
+      if (result !== undefined) return result;
+    }
+    const able = this.#delegates.some((delegate) => delegate.runPrompt !== undefined);
+    const why = able ? "no delegate took it" : "nothing executes prompts";
+    throw new ToolkitError(
+      "NO_DELEGATE",
+      `The prompt ${entry.ref} cannot be called: ${why}. Give the Toolkit a delegate with runPrompt, as in new Toolkit({ delegate }), or use render() for its messages.`,
+      { prompt: entry.ref },
+    );
+  }
+
+  /** The connector a delegate makes for the target, if one does. */
+  createConnector(target: ConnectorTarget): Connector | undefined {
+    for (const delegate of this.#delegates) {
+      const connector = delegate.createConnector?.(target);
+      if (connector !== undefined) return connector;
+    }
+    return undefined;
+  }
+}

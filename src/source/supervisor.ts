@@ -1,0 +1,257 @@
+import type { ConnectionState } from "../core/connection.ts";
+import { backoffDelay } from "../lib/backoff.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import { abortable } from "../lib/promise.ts";
+
+/** What a supervisor keeps alive: one generation of a connection. */
+export interface Generation extends AsyncDisposable {
+  /** Resolves, with why if it was not asked for, when it has ended. Never rejects. */
+  readonly closed: Promise<Error | undefined>;
+}
+
+/** What a supervisor is made with. */
+export interface SupervisorOptions<G extends Generation> {
+  /** Makes a generation, ready for use. Ends all it started before it rejects. */
+  open(signal: AbortSignal): Promise<G>;
+  readonly clock: Clock;
+  /** Gives a number from 0 up to 1. */
+  readonly random: () => number;
+  /** The bound of the first wait after a failed attempt. */
+  readonly retryMs: number;
+  /** The bound no wait goes beyond. */
+  readonly maxRetryMs: number;
+  /** How long one attempt may take. */
+  readonly connectTimeoutMs: number;
+  /** Makes the error for an attempt that took too long. */
+  timedOut(): Error;
+  /** Failed attempts in a row after which it gives up. Default: never. */
+  readonly maxAttempts?: number | undefined;
+  /** Told after each change of state. What it throws is the caller's loss. */
+  onChange?(change: SupervisorChange<G>): void;
+}
+
+/** A change of state, told when it is true. */
+export interface SupervisorChange<G> {
+  readonly from: ConnectionState;
+  readonly to: ConnectionState;
+  readonly generation: G | undefined;
+  /** Why an attempt or generation ended. */
+  readonly error: Error | undefined;
+  /** When the next attempt begins, from now. */
+  readonly retryInMs: number | undefined;
+}
+
+/**
+ * How long a generation must live to be trusted, in milliseconds. The first that ends sooner is followed at once; from the second in a
+ * row on, the wait grows, so that a server that dies after each handshake is not met with a storm of them.
+ */
+export const trustedAfterMs = 5_000;
+
+/**
+ * Keeps one generation of a connection alive.
+ *
+ * ```
+ *            start                opened                lost (at once the first time)
+ *   idle ────────────> connecting ──────> connected ───────────────┐
+ *                          ^  │ failed                             │
+ *                          │  v                                    v
+ *                          └─ waiting <──────────────────── connecting
+ *                       2 s doubling to 20 min, full jitter
+ *
+ *   stopped: from every state, by stop() or after maxAttempts, for good
+ * ```
+ *
+ * Each attempt is a new generation. An old one can change nothing: what it says after its end is not heard.
+ */
+export class Supervisor<G extends Generation> {
+  readonly #options: SupervisorOptions<G>;
+  #state: ConnectionState = "idle";
+  #since: number;
+  #generation: G | undefined;
+  #attempt: AbortController | undefined;
+  #timer: Timer | undefined;
+  #nextAttemptAt: number | undefined;
+  #attempts = 0;
+  /** Failures in a row: they choose the next wait. */
+  #failures = 0;
+  /** Generations in a row that ended before they were trusted. */
+  #flaps = 0;
+  #lastError: Error | undefined;
+  /** Whatever is still ending. */
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(options: SupervisorOptions<G>) {
+    this.#options = options;
+    this.#since = options.clock.now();
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** When it came into its state. */
+  get since(): number {
+    return this.#since;
+  }
+
+  /** The generation that is connected. */
+  get generation(): G | undefined {
+    return this.#generation;
+  }
+
+  /** Attempts since the last handshake. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  get lastError(): Error | undefined {
+    return this.#lastError;
+  }
+
+  get nextAttemptAt(): number | undefined {
+    return this.#nextAttemptAt;
+  }
+
+  /** Begins, if it has not. */
+  start(): void {
+    if (this.#state === "idle") this.#connect(undefined);
+  }
+
+  /** Gives up what there is and tries at once, with a fresh count. Not after `stop`. */
+  reconnect(): void {
+    if (this.#state === "stopped") return;
+    this.#failures = 0;
+    this.#flaps = 0;
+    this.#abandon(undefined);
+    this.#connect(undefined);
+  }
+
+  /** Ends it for good, with all it started; resolves when that has ended. */
+  async stop(error?: Error): Promise<void> {
+    if (this.#state !== "stopped") {
+      this.#abandon(error);
+      this.#change("stopped", error);
+    }
+    await Promise.all(this.#ending);
+  }
+
+  #connect(error: Error | undefined): void {
+    const attempt = new AbortController();
+    this.#attempt = attempt;
+    this.#attempts += 1;
+    this.#change("connecting", error);
+    this.#track(this.#open(attempt));
+  }
+
+  async #open(attempt: AbortController): Promise<void> {
+    const { open, connectTimeoutMs, clock, timedOut } = this.#options;
+    const limit = clock.setTimer(() => attempt.abort(timedOut()), connectTimeoutMs);
+    const opening = Promise.resolve().then(() => open(attempt.signal));
+    try {
+      const generation = await abortable(opening, attempt.signal);
+      attempt.signal.throwIfAborted();
+      this.#opened(generation);
+    } catch (thrown) {
+      // Whatever it still comes to is nobody's.
+      this.#track(
+        opening.then(
+          (late) => late[Symbol.asyncDispose](),
+          () => undefined,
+        ) as Promise<void>,
+      );
+      if (this.#attempt === attempt) this.#failed(toError(thrown));
+    } finally {
+      limit.cancel();
+    }
+  }
+
+  #opened(generation: G): void {
+    this.#attempt = undefined;
+    this.#generation = generation;
+    this.#attempts = 0;
+    this.#failures = 0;
+    this.#change("connected", undefined);
+    void generation.closed.then((error) => {
+      if (this.#generation === generation) this.#lost(generation, error);
+    });
+  }
+
+  #lost(generation: G, error: Error | undefined): void {
+    const trusted = this.#options.clock.now() - this.#since >= trustedAfterMs;
+    this.#flaps = trusted ? 0 : this.#flaps + 1;
+    this.#failures = Math.max(0, this.#flaps - 1);
+    this.#generation = undefined;
+    this.#track(Promise.resolve(generation[Symbol.asyncDispose]()));
+    this.#lastError = error ?? new Error("The connection was closed by the other side.");
+    this.#next(this.#lastError);
+  }
+
+  #failed(error: Error): void {
+    this.#attempt = undefined;
+    this.#lastError = error;
+    this.#failures = Math.max(1, this.#failures);
+    this.#next(error);
+  }
+
+  /** Tries again after the wait that is due. */
+  #next(error: Error): void {
+    const { random, retryMs, maxRetryMs, clock, maxAttempts = Number.POSITIVE_INFINITY } = this.#options;
+    if (this.#attempts >= maxAttempts) {
+      this.#change("stopped", error);
+      return;
+    }
+    const failures = this.#failures;
+    this.#failures += 1;
+    if (failures === 0) {
+      this.#connect(error);
+      return;
+    }
+    const delayMs = backoffDelay(failures, { baseMs: retryMs, maxMs: maxRetryMs, random });
+    this.#nextAttemptAt = clock.now() + delayMs;
+    this.#timer = clock.setTimer(() => {
+      this.#timer = undefined;
+      this.#nextAttemptAt = undefined;
+      this.#connect(undefined);
+    }, delayMs);
+    this.#change("waiting", error, delayMs);
+  }
+
+  /** Lets go of whatever there is: the timer, the attempt, the generation. */
+  #abandon(error: Error | undefined): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#nextAttemptAt = undefined;
+    const attempt = this.#attempt;
+    this.#attempt = undefined;
+    attempt?.abort(error ?? new Error("The attempt was given up."));
+    const generation = this.#generation;
+    this.#generation = undefined;
+    if (generation !== undefined) this.#track(Promise.resolve(generation[Symbol.asyncDispose]()));
+  }
+
+  #change(to: ConnectionState, error: Error | undefined, retryInMs?: number): void {
+    const from = this.#state;
+    this.#state = to;
+    this.#since = this.#options.clock.now();
+    this.#options.onChange?.({
+      from,
+      to,
+      generation: this.#generation,
+      error,
+      retryInMs: to === "connecting" ? 0 : retryInMs,
+    });
+  }
+
+  #track(ending: Promise<void>): void {
+    const tracked: Promise<void> = ending
+      .catch((error) => {
+        this.#lastError = toError(error);
+      })
+      .finally(() => this.#ending.delete(tracked));
+    this.#ending.add(tracked);
+  }
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
