@@ -1,5 +1,4 @@
 import type { ConnectorHost, ConnectorSession } from "../core/connector.ts";
-import { ToolkitError } from "../core/error.ts";
 import type { Kind } from "../core/item.ts";
 import type { LogLevel } from "../core/session.ts";
 import { lists } from "./descriptor.ts";
@@ -31,6 +30,11 @@ export interface ConnectorOptions {
   readonly logLevel?: LogLevel | undefined;
 }
 
+/** The reason of the signal of an attempt that took too long. */
+class ConnectTimeoutError extends Error {
+  override readonly name = "ConnectTimeoutError";
+}
+
 /** One attempt to connect. */
 export interface Attempt {
   readonly label: string;
@@ -56,20 +60,16 @@ const logLevels: readonly LogLevel[] = [
 /**
  * Runs an attempt within its time limit and the caller's signal.
  *
- * @throws the signal's reason, `UNAVAILABLE` when the time is over, or whatever `run` throws
+ * @throws the signal's reason, or whatever `run` throws: after the limit its signal is aborted
  */
 export async function within<T>(attempt: Attempt, run: (attempt: Attempt) => Promise<T>): Promise<T> {
-  const { label, options, signal } = attempt;
+  const { options, signal } = attempt;
   const timeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   signal.throwIfAborted();
   const controller = new AbortController();
   const onAbort = () => controller.abort(signal.reason);
   const expire = () =>
-    controller.abort(
-      new ToolkitError("UNAVAILABLE", `${label} did not answer initialize within ${timeoutMs} ms (connectTimeoutMs).`, {
-        namespace: label,
-      }),
-    );
+    controller.abort(new ConnectTimeoutError(`did not answer within ${timeoutMs} ms (connectTimeoutMs)`));
   const timer = setTimeout(expire, timeoutMs);
   signal.addEventListener("abort", onAbort);
   try {
@@ -86,7 +86,8 @@ export async function within<T>(attempt: Attempt, run: (attempt: Attempt) => Pro
  * @throws what the handshake threw, untranslated; the signal's reason
  */
 export async function openSession(transport: Transport, attempt: Attempt): Promise<ConnectorSession> {
-  const { label, options, signal, host } = attempt;
+  const { label, options, signal } = attempt;
+  const host = guarded(attempt.host);
   const { clientInfo = ownClientInfo(), roots, maxListSize = defaultMaxListSize, logLevel } = options;
   const peer = new Peer(transport, {
     notification: (method, params) => notified(host, method, params, label),
@@ -122,21 +123,36 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
 
 /** What a failed attempt throws: the signal's reason as it is, the rest as a ToolkitError where it is known. */
 export function connectFailure(error: unknown, { label, signal }: Attempt): unknown {
-  if (signal.aborted) return error;
+  if (signal.aborted && !(error instanceof ConnectionLostError)) return error;
   return failureOf(error, { what: "initialize", label, server: undefined, repeatable: true });
 }
 
 /** Adds what the far side said in place of an answer. */
 function explained(error: unknown, transport: Transport, signal: AbortSignal): unknown {
   const diagnosis = transport.diagnosis?.();
-  if (signal.aborted) {
-    const reason: unknown = signal.reason;
-    // Ours to explain is only our own time limit.
-    if (diagnosis === undefined || !ToolkitError.is(reason, "UNAVAILABLE")) return reason;
-    return new ToolkitError(reason.code, `${reason.message} So far: ${diagnosis}.`, reason.details);
+  const reason: unknown = signal.reason;
+  if (reason instanceof ConnectTimeoutError) {
+    const said = diagnosis === undefined ? reason.message : `${reason.message}; ${diagnosis}`;
+    return new ConnectionLostError(said, { sent: true, cause: reason });
   }
+  if (signal.aborted) return reason;
   if (diagnosis === undefined || !(error instanceof ConnectionLostError)) return error;
   return new ConnectionLostError(diagnosis, { sent: error.sent, cause: error });
+}
+
+/** A host that cannot break the connection by what it throws: it hears of it in its own code. */
+function guarded(host: ConnectorHost): ConnectorHost {
+  const attempt = (tell: () => void) => {
+    try {
+      tell();
+    } catch {
+      // Nobody else can do anything about it.
+    }
+  };
+  return {
+    changed: (change) => attempt(() => host.changed(change)),
+    log: (entry) => attempt(() => host.log(entry)),
+  };
 }
 
 function notified(host: ConnectorHost, method: string, params: Readonly<Record<string, unknown>>, label: string): void {

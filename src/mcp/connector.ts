@@ -17,7 +17,7 @@ import type { Transport } from "./transport/transport.ts";
 
 /** How an MCP server is reached. */
 export interface McpConnectorOptions extends ConnectorOptions {
-  /** For HTTP: sent with every request, in addition to the target's own and before them. */
+  /** For HTTP: sent with every request, in addition to the target's own; of the same name, these win. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** For HTTP: what sends the requests. Default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
@@ -30,6 +30,7 @@ export interface McpConnectorOptions extends ConnectorOptions {
 const defaultMaxMessageBytes = 64 * 1024 * 1024;
 /** What servers that know only the transport of 2024 answer to a POST. */
 const fallbackStatuses: ReadonlySet<number> = new Set([400, 404, 405]);
+const credentialStatuses: ReadonlySet<number> = new Set([401, 403]);
 
 /**
  * A connector for an MCP server: over Streamable HTTP (falling back to SSE where the server speaks only that) for a URL, over stdio
@@ -45,7 +46,7 @@ const fallbackStatuses: ReadonlySet<number> = new Set([400, 404, 405]);
  * ```
  */
 export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptions = {}): Connector {
-  const checked = parseTarget(target, options.env);
+  const checked = parseTarget(target, options);
   const label = labelOf(checked);
   return {
     label,
@@ -108,10 +109,10 @@ async function connectStdio(
 
 async function connectHttp(
   { url, headers, protocol }: CheckedHttpTarget,
-  { headers: more, fetch = globalThis.fetch, maxMessageBytes = defaultMaxMessageBytes }: McpConnectorOptions,
+  { fetch = globalThis.fetch, maxMessageBytes = defaultMaxMessageBytes }: McpConnectorOptions,
   attempt: Attempt,
 ): Promise<ConnectorSession> {
-  const parameters = { url, headers: { ...more, ...headers }, fetch, maxMessageBytes };
+  const parameters = { url, headers, fetch, maxMessageBytes };
   const streamable = async (): Promise<Transport> =>
     new (await import("./transport/http/streamable-http.ts")).StreamableHttpTransport(parameters);
   const sse = async (): Promise<Transport> => new (await import("./transport/http/sse.ts")).SseTransport(parameters);
@@ -128,7 +129,7 @@ async function connectHttp(
 
 /** Spoken to in both ways and understood in none: both answers say why. */
 function neither(first: HttpStatusError, second: unknown, { label, signal }: Attempt): unknown {
-  if (signal.aborted) return second;
+  if (signal.aborted || (second instanceof HttpStatusError && credentialStatuses.has(second.status))) return second;
   const why = second instanceof Error ? second.message : String(second);
   return new ToolkitError(
     "UNAVAILABLE",

@@ -152,9 +152,16 @@ export class McpSession implements ConnectorSession {
 
 function reporter(context: CallContext): (progress: Progress) => void {
   return ({ progress, total, message }) => {
-    // Nobody but the context can do anything about a report that is not delivered.
-    context.progress(progress, total, message).catch(() => {});
+    try {
+      context.progress(progress, total, message).catch(ignore);
+    } catch {
+      // What a listener throws must not end the connection.
+    }
   };
+}
+
+function ignore(): void {
+  // The context has told of it.
 }
 
 function attachmentsRefused(name: string): ToolkitError<"INVALID_INPUT"> {

@@ -27,3 +27,15 @@ export function isRpcMessage(value: unknown): value is RpcMessage {
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Parses a text that holds a message, or a batch of them (as the revision of March 2025 has it). Undefined where it holds none. */
+export function parseMessages(text: string): readonly RpcMessage[] | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (isRpcMessage(value)) return [value];
+  return Array.isArray(value) && value.length > 0 && value.every(isRpcMessage) ? value : undefined;
+}

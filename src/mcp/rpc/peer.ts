@@ -10,7 +10,7 @@ export interface RequestOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** What a peer does with what the far side says unasked. */
+/** What a peer does with what the far side says unasked. None of these throws. */
 export interface PeerHandlers {
   notification(method: string, params: Readonly<Record<string, unknown>>): void;
   /** Answers a request of the far side; undefined where there is no such method. */
@@ -145,6 +145,7 @@ export class Peer {
     const { progressToken, progress, total, message } = params;
     if (typeof progress !== "number") return;
     const token = typeof progressToken === "string" ? Number(progressToken) : progressToken;
+    // What answers no request is the late word of one that is over.
     this.#pending.get(token as RequestId)?.onProgress?.({
       progress,
       total: typeof total === "number" ? total : undefined,

@@ -8,6 +8,7 @@ export interface CheckedHttpTarget {
   readonly kind: "http";
   /** Without user info: that is among the headers. */
   readonly url: URL;
+  /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** `auto` tries Streamable HTTP, then SSE. */
   readonly protocol: "auto" | "streamable-http" | "sse";
@@ -21,6 +22,16 @@ export interface CheckedStdioTarget {
   /** In addition to the inherited ones. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
+  /** The command line as it was written, variables not expanded. */
+  readonly written: readonly string[];
+}
+
+/** What else a target is read with. */
+export interface TargetOptions {
+  /** Where variables come from. Default: `process.env`. */
+  readonly env?: Environment | undefined;
+  /** Headers beside the target's own, which they replace. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What a connector connects to. */
@@ -39,8 +50,9 @@ const knownTypes = ["stdio", ...Object.keys(httpTypes)];
  *
  * @throws ToolkitError `INVALID_TARGET` saying what to write; never with a header, a variable's value, user info or a query in it
  */
-export function parseTarget(target: ConnectorTarget, env: Environment = process.env): CheckedTarget {
-  if (typeof target === "string" || target instanceof URL) return httpTarget({ url: target }, env);
+export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}): CheckedTarget {
+  const { env = process.env, headers } = options;
+  if (typeof target === "string" || target instanceof URL) return httpTarget({ url: target }, env, headers);
   if (typeof target !== "object" || target === null || Array.isArray(target)) {
     throw invalidTarget("A connector target is a URL, { url } or { command, args }.", String(target));
   }
@@ -49,7 +61,7 @@ export function parseTarget(target: ConnectorTarget, env: Environment = process.
   if (config.url !== undefined && config.command !== undefined) {
     throw invalidTarget('A connector target has both "url" and "command": give one of them.', "url, command");
   }
-  if (config.url !== undefined) return httpTarget(config, env);
+  if (config.url !== undefined) return httpTarget(config, env, headers);
   if (config.command !== undefined) return stdioTarget(config, env);
   const needed = config.type === "stdio" ? '"command"' : config.type === undefined ? '"url" or "command"' : '"url"';
   throw invalidTarget(
@@ -58,9 +70,23 @@ export function parseTarget(target: ConnectorTarget, env: Environment = process.
   );
 }
 
-/** What a person sees of a target: the URL, or the command without its arguments, which may hold secrets. */
+const secretFlag = /(?:token|key|secret|passw|auth|credential|bearer)/i;
+const maxLabelLength = 120;
+
+/**
+ * What a person sees of a target: the canonical URL, or the command line as it was written, without the values of what looks like
+ * a secret.
+ */
 export function labelOf(target: CheckedTarget): string {
-  return target.kind === "http" ? canonicalUrl(target.url) : target.command;
+  if (target.kind === "http") return canonicalUrl(target.url);
+  const shown = target.written.map((word, index) => {
+    const [name = ""] = word.split("=", 1);
+    if (secretFlag.test(name) && name !== word) return `${name}=***`;
+    const before = target.written[index - 1] ?? "";
+    return before.startsWith("-") && !before.includes("=") && secretFlag.test(before) ? "***" : word;
+  });
+  const line = shown.join(" ");
+  return line.length > maxLabelLength ? `${line.slice(0, maxLabelLength)}…` : line;
 }
 
 function checkType(type: unknown): void {
@@ -71,19 +97,24 @@ function checkType(type: unknown): void {
   );
 }
 
-function httpTarget(config: Readonly<Record<string, unknown>>, env: Environment): CheckedHttpTarget {
+function httpTarget(
+  config: Readonly<Record<string, unknown>>,
+  env: Environment,
+  more: Readonly<Record<string, string>> | undefined,
+): CheckedHttpTarget {
   const { url: given, type } = config;
   if (type === "stdio") throw invalidTarget('A connector target of type "stdio" needs "command", not "url".', "type");
   if (typeof given !== "string" && !(given instanceof URL))
     throw invalidTarget('"url" must be a string or a URL.', "url");
   // A URL object may have escaped the braces of a variable; there is nothing to expand in one.
   const url = parseUrl(typeof given === "string" ? expand(given, env, "url") : given);
-  const headers = expandValues(config.headers, env, "headers");
-  checkHeaders(headers);
+  const headers = new Headers(credentialsOf(url));
+  setHeaders(headers, expandValues(config.headers, env, "headers"));
+  setHeaders(headers, more ?? {});
   return {
     kind: "http",
     url: withoutCredentials(url),
-    headers: { ...credentialsOf(url), ...headers },
+    headers: Object.fromEntries(headers),
     protocol: typeof type === "string" ? (httpTypes[type] ?? "auto") : "auto",
   };
 }
@@ -104,6 +135,7 @@ function stdioTarget(config: Readonly<Record<string, unknown>>, env: Environment
     args: args.map((argument: string, index) => expand(argument, env, `args[${index}]`)),
     env: expandValues(config.env, env, "env"),
     cwd: cwd === undefined || cwd === "" ? undefined : expand(cwd, env, "cwd"),
+    written: [String(given), ...args],
   };
 }
 
@@ -122,10 +154,10 @@ function expandValues(values: unknown, env: Environment, where: string): Record<
   return expanded;
 }
 
-function checkHeaders(headers: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(headers)) {
+function setHeaders(headers: Headers, values: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(values)) {
     try {
-      new Headers([[name, value]]);
+      headers.set(name, value);
     } catch {
       // The platform's own message quotes the value.
       throw invalidTarget(

@@ -33,10 +33,18 @@ export class InMemoryTransport implements Transport {
     this.#create = create;
   }
 
-  async start(events: TransportEvents): Promise<void> {
+  async start(events: TransportEvents, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     this.#events = events;
     this.#open = true;
-    await this.#create(this.#far);
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", onAbort);
+    try {
+      // A server that never gets ready must not hold the attempt.
+      await Promise.race([this.#create(this.#far), aborted.promise]);
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
   }
 
   send(message: RpcMessage): undefined {

@@ -1,5 +1,5 @@
 import { ConnectionLostError } from "../../rpc/error.ts";
-import { isRpcMessage, type RpcMessage } from "../../rpc/message.ts";
+import { parseMessages, type RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { discard, HttpClient, type HttpParameters } from "./http-client.ts";
 import { mediaTypeOf, NotMcpError } from "./status.ts";
@@ -106,14 +106,10 @@ export class SseTransport implements Transport {
   }
 
   #deliver(data: string): void {
-    let message: unknown;
-    try {
-      message = JSON.parse(data);
-    } catch {
-      message = undefined;
-    }
-    if (isRpcMessage(message)) this.#events?.message(message);
-    else this.#events?.warning(`It sent what is no message: ${JSON.stringify(data.slice(0, 200))}`);
+    const messages = parseMessages(data);
+    if (messages === undefined)
+      this.#events?.warning(`It sent what is no message: ${JSON.stringify(data.slice(0, 200))}`);
+    else for (const message of messages) this.#events?.message(message);
   }
 
   async #post(url: URL, message: RpcMessage): Promise<void> {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { messageOf, ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
-import { isRpcMessage, type RequestId, type RpcMessage } from "../../rpc/message.ts";
+import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { discard, HttpClient, type HttpParameters } from "./http-client.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError } from "./status.ts";
@@ -16,6 +17,8 @@ const maxRetryMs = 60_000;
 // A stream that held so long was closed for being idle, not for being unwanted.
 const steadyMs = 10_000;
 const maxResumes = 5;
+// What these say is more than a JSON-RPC error in their body could.
+const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
 
 /**
  * Streamable HTTP: each message is a POST, answered with JSON or an event stream; what the server says unasked comes over one
@@ -32,6 +35,7 @@ export class StreamableHttpTransport implements Transport {
   #sessionId: string | undefined;
   #version: string | undefined;
   #hears = false;
+  #late = false;
   #open = true;
   #closing: Promise<void> | undefined;
 
@@ -53,7 +57,11 @@ export class StreamableHttpTransport implements Transport {
 
   ready(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, streamOpenMs);
+      const expire = () => {
+        this.#late = true;
+        resolve();
+      };
+      const timer = setTimeout(expire, streamOpenMs);
       const settled = () => {
         clearTimeout(timer);
         resolve();
@@ -81,7 +89,7 @@ export class StreamableHttpTransport implements Transport {
 
   async #tell(message: RpcMessage): Promise<void> {
     const response = await this.#post(message, this.#abort.signal);
-    await discard(response);
+    if (response !== undefined) await discard(response);
   }
 
   /** Sends a request and hands on its answer, or tells that there will be none. */
@@ -90,6 +98,7 @@ export class StreamableHttpTransport implements Transport {
     this.#posts.set(id, post);
     try {
       const response = await this.#post(message, post.signal);
+      if (response === undefined) return;
       const type = mediaTypeOf(response);
       if (type === jsonType) this.#deliver(await this.#http.text(response));
       else if (type === eventStreamType) await this.#follow(id, response, post.signal);
@@ -107,7 +116,8 @@ export class StreamableHttpTransport implements Transport {
     }
   }
 
-  async #post(message: RpcMessage, signal: AbortSignal): Promise<Response> {
+  /** Undefined where the answer was an error that has been handed on. */
+  async #post(message: RpcMessage, signal: AbortSignal): Promise<Response | undefined> {
     const response = await this.#request("POST", signal, {
       headers: { "content-type": jsonType, accept: `${jsonType}, ${eventStreamType}` },
       body: JSON.stringify(message),
@@ -116,14 +126,14 @@ export class StreamableHttpTransport implements Transport {
     if (response.ok) return response;
     const { error, text } = await this.#http.failure(response);
     this.#refuseDeadSession(error, text);
-    if (!this.#deliverError(message, text)) throw error;
-    return response;
+    if (namedStatuses.has(error.status) || !this.#deliverError(message, text)) throw error;
+    return undefined;
   }
 
   /** Some servers answer an error of JSON-RPC with a status of its own. */
   #deliverError(request: RpcMessage, text: string): boolean {
-    const answer = parse(text);
-    if (!isRpcMessage(answer) || answer.error === undefined || answer.id !== request.id) return false;
+    const [answer] = parseMessages(text) ?? [];
+    if (answer?.error === undefined || answer.id !== request.id) return false;
     this.#events?.message(answer);
     return true;
   }
@@ -151,10 +161,23 @@ export class StreamableHttpTransport implements Transport {
     };
     await readOrResume(first);
     for (let attempt = 0; !answered && lastId !== undefined && attempt < maxResumes; attempt++) {
-      await delay(waitMs, undefined, { signal });
-      const response = await this.#get(signal, lastId);
+      await delay(Math.min(waitMs, maxRetryMs), undefined, { signal });
+      const response = await this.#resume(signal, lastId);
       if (mediaTypeOf(response) !== eventStreamType) return discard(response);
       await readOrResume(response);
+    }
+  }
+
+  async #resume(signal: AbortSignal, lastId: string): Promise<Response> {
+    try {
+      return await this.#get(signal, lastId);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      // Whatever became of this request, the one it was to resume was sent.
+      throw new ConnectionLostError(`the answer broke off and cannot be resumed: the server ${messageOf(error)}`, {
+        sent: true,
+        cause: error,
+      });
     }
   }
 
@@ -170,8 +193,8 @@ export class StreamableHttpTransport implements Transport {
       this.#hears = true;
       const opened = performance.now();
       settled();
-      // What was said while it was closed is lost.
-      if (!first) this.#events?.gap();
+      // What was said while it was not open is lost.
+      if (!first || this.#late) this.#events?.gap();
       const broken = await this.#http
         .events(response, {
           event: ({ type, data }) => type === "message" && this.#deliver(data),
@@ -197,10 +220,9 @@ export class StreamableHttpTransport implements Transport {
       await discard(response);
     } catch (error) {
       // 405 says that the server has no such stream; others say it with another status.
-      if (!(error instanceof HttpStatusError)) throw error;
-      if (!first) throw error;
+      if (!first || !(error instanceof HttpStatusError)) throw error;
     }
-    this.#hears = false;
+    if (!first) throw new Error("the server no longer offers its event stream");
     return undefined;
   }
 
@@ -243,14 +265,12 @@ export class StreamableHttpTransport implements Transport {
   }
 
   #deliver(text: string, look?: (message: RpcMessage) => void): void {
-    const value = parse(text);
-    const messages = Array.isArray(value) ? value : [value];
-    for (const message of messages) {
-      if (isRpcMessage(message)) {
-        look?.(message);
-        this.#events?.message(message);
-      } else if (text !== "")
-        this.#events?.warning(`It sent what is no message: ${JSON.stringify(text.slice(0, 200))}`);
+    const messages = parseMessages(text);
+    if (messages === undefined)
+      this.#events?.warning(`It sent what is no message: ${JSON.stringify(text.slice(0, 200))}`);
+    for (const message of messages ?? []) {
+      look?.(message);
+      this.#events?.message(message);
     }
   }
 
@@ -279,27 +299,7 @@ export class StreamableHttpTransport implements Transport {
   }
 }
 
+/** What says itself what it is; anything else broke an answer off. */
 function isOurs(error: unknown): boolean {
-  return (
-    error instanceof ConnectionLostError ||
-    error instanceof HttpStatusError ||
-    error instanceof NotMcpError ||
-    isLimit(error)
-  );
-}
-
-function isLimit(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === "LIMIT_EXCEEDED";
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return [ConnectionLostError, HttpStatusError, NotMcpError, ToolkitError].some((type) => error instanceof type);
 }

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
-import { isRpcMessage, type RpcMessage } from "../../rpc/message.ts";
+import { parseMessages, type RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { commandLine } from "./command-line.ts";
 import { LineReader } from "./line-reader.ts";
@@ -47,6 +47,7 @@ export class StdioTransport implements Transport {
   #firstOddLine: string | undefined;
   #exit: string | undefined;
   #leaving = false;
+  #draining: Promise<void> | undefined;
 
   constructor(parameters: StdioParameters) {
     this.#parameters = parameters;
@@ -58,10 +59,10 @@ export class StdioTransport implements Transport {
     this.#events = events;
     const child = this.#spawn();
     this.#child = child;
+    if (child.pid !== undefined) adopt(child.pid);
     await spawned(child).catch(async (error: unknown) => {
       throw await this.#spawnError(error);
     });
-    if (child.pid !== undefined) adopt(child.pid);
     this.#listen(child);
   }
 
@@ -71,7 +72,11 @@ export class StdioTransport implements Transport {
       throw new ConnectionLostError("the server's process is not running", { sent: false });
     }
     if (stdin.write(`${JSON.stringify(message)}\n`)) return undefined;
-    return drained(stdin);
+    // One promise for all who wait, for each listener counts.
+    this.#draining ??= drained(stdin).finally(() => {
+      this.#draining = undefined;
+    });
+    return this.#draining;
   }
 
   stderr(): string {
@@ -135,12 +140,9 @@ export class StdioTransport implements Transport {
   }
 
   #line(line: string): void {
-    const message = parse(line);
-    if (isRpcMessage(message)) this.#events?.message(message);
-    // A batch, as the revision of March 2025 has it.
-    else if (Array.isArray(message) && message.length > 0 && message.every(isRpcMessage)) {
-      for (const each of message) this.#events?.message(each);
-    } else if (line.trim() !== "") this.#odd(line);
+    const messages = parseMessages(line);
+    if (messages !== undefined) for (const message of messages) this.#events?.message(message);
+    else if (line.trim() !== "") this.#odd(line);
   }
 
   #odd(line: string): void {
@@ -163,11 +165,12 @@ export class StdioTransport implements Transport {
       void this.#end(new Error(`the server's process ended: ${[this.#exit ?? why, quote].filter(Boolean).join("; ")}`));
     };
     const timer = setTimeout(finish, drainMs);
-    // Both have to be over, the pipe and the process, to say all there is to say.
+    // The pipes and the process have to be over, to say all there is to say.
     const check = () => {
-      if (child.stdout.readableEnded && this.#exit !== undefined) finish();
+      if (child.stdout.readableEnded && child.stderr.readableEnded && this.#exit !== undefined) finish();
     };
     child.stdout.once("end", check);
+    child.stderr.once("end", check);
     child.once("exit", check);
     check();
   }
@@ -233,14 +236,6 @@ function drained(stdin: Writable): Promise<void> {
     stdin.on("drain", settle);
     stdin.on("close", settle);
   });
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 async function isFolder(path: string): Promise<boolean> {
