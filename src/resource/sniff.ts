@@ -90,21 +90,14 @@ const containers: ReadonlyMap<string, (mediaType: string) => boolean> = new Map(
   ["application/x-cfb", (mediaType: string) => !isTextType(mediaType)],
 ]);
 
-/** Formats that are known by two or three letters, with which a text may well begin ("BM", "MZ", "ID3", "BZh", ...). */
-const weakSignatures: ReadonlySet<string> = new Set([
-  "application/x-bzip2",
-  "application/x-msdownload",
-  "application/x-shockwave-flash",
-  "audio/mpeg",
-  "image/bmp",
-  "video/x-flv",
-]);
+/** Formats that are not text and may be written in nothing but characters. Any other begins with letters ("FORM", "BM") and goes on in bytes. */
+const writtenFormats: ReadonlySet<string> = new Set(["application/pdf", "application/postscript", "application/eps"]);
 
 /**
  * The media type of bytes: by their content, else as declared, else by the extension, else `text/plain` where they are text, else
  * `application/octet-stream`.
  */
-export async function sniffMediaType(bytes: Uint8Array, hints: SniffHints = {}): Promise<string> {
+async function sniffMediaType(bytes: Uint8Array, hints: SniffHints = {}): Promise<string> {
   const hinted = hintOf(hints);
   const found = await signatureOf(bytes);
   if (found !== undefined) {
@@ -155,8 +148,8 @@ async function signatureOf(bytes: Uint8Array): Promise<string | undefined> {
     // A damaged file has the signature of its format and not its structure: it is of no known type.
     return undefined;
   }
-  if (mime !== undefined && weakSignatures.has(mime) && (await isText(bytes))) return undefined;
-  return mime;
+  if (mime === undefined || isTextType(mime) || writtenFormats.has(mime)) return mime;
+  return (await isText(bytes)) ? undefined : mime;
 }
 
 // What no text contains (https://mimesniff.spec.whatwg.org/#binary-data-byte).
