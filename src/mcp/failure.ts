@@ -31,7 +31,8 @@ export function failureOf(error: unknown, attempt: Attempt): unknown {
 
 function remoteError(error: RpcError, { what, label, server, uri }: Attempt): ToolkitError {
   const name = server ?? label;
-  if (uri !== undefined && error.code === rpcCodes.resourceNotFound) {
+  // A read has no parameter but its URI: some servers call an unknown one invalid.
+  if (uri !== undefined && (error.code === rpcCodes.resourceNotFound || error.code === rpcCodes.invalidParams)) {
     const message = `${name} has no resource ${uri}: ${error.message}`;
     return new ToolkitError("NOT_FOUND", message, { key: uri, suggestions: [] }, { cause: error });
   }
