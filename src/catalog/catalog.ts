@@ -35,8 +35,8 @@ export class Catalog {
   readonly #options: CatalogOptions;
   readonly #byName = new Map<string, Namespace>();
   readonly #byItem = new WeakMap<Item, Entry>();
-  /** Keys that were resolved to an item, by kinds; forgotten at every change. */
-  readonly #resolved = new Map<string, Map<string, Entry>>();
+  /** Keys that were resolved to an item, by set of kinds; forgotten at every change. */
+  readonly #resolved: Map<string, Entry>[] = [];
   readonly #reported = new Set<string>();
   readonly #lists = new Map<string, readonly Entry[]>();
   readonly builtin: Namespace;
@@ -128,18 +128,17 @@ export class Catalog {
    * @throws ToolkitError `NOT_FOUND` or `AMBIGUOUS_NAME`
    */
   resolve<K extends Kind>(key: string, kinds: readonly K[]): Entry<K> | Unsettled {
-    const cacheKey = kinds.join();
-    let resolved = this.#resolved.get(cacheKey);
-    const known = resolved?.get(key);
+    let set = 0;
+    for (const kind of kinds) set |= bits[kind];
+    const known = this.#resolved[set]?.get(key);
     if (known !== undefined) return known as Entry<K>;
     const found = this.#search(key, kinds);
     if (found === undefined) throw notFound(key, kinds, [...this.#byName.values()]);
     if ("unsettled" in found) return found;
     // What a template makes is not kept: there is no end of its URIs.
     if (this.#byName.get(found.namespace)?.get(found.kind, definitionOf(found).key) === found) {
-      resolved ??= new Map();
-      this.#resolved.set(cacheKey, resolved);
-      resolved.set(key, found);
+      const resolved = this.#resolved[set] ?? new Map<string, Entry>();
+      this.#resolved[set] = resolved.set(key, found);
     }
     return found as Entry<K>;
   }
@@ -250,7 +249,7 @@ export class Catalog {
   }
 
   #forget(kinds: readonly Kind[]): void {
-    this.#resolved.clear();
+    this.#resolved.length = 0;
     for (const key of this.#lists.keys()) {
       if (kinds.length === 0 || kinds.some((kind) => key.split(",").includes(kind))) this.#lists.delete(key);
     }
@@ -271,6 +270,9 @@ export class Catalog {
     }
   }
 }
+
+/** A set of kinds as a number. */
+const bits: Readonly<Record<Kind, number>> = { tool: 1, prompt: 2, resource: 4, template: 8 };
 
 type ListEventType = Extract<ToolkitEventType, `${string}ListChanged`>;
 

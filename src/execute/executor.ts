@@ -1,4 +1,3 @@
-import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, RenderedPrompt, Toolbox } from "../core/item.ts";
@@ -9,11 +8,12 @@ import { type Awaitable, andThen, isPromiseLike, rescue } from "../lib/promise.t
 import type { WaitingRoom } from "../lib/waiting-room.ts";
 import { loadResource } from "../resource/handle.ts";
 import { toCallError } from "./call-error.ts";
-import { readInput } from "./input.ts";
+import { needsReading, readInput } from "./input.ts";
 import { compileCall, compileRender, type PipelineOptions } from "./pipeline.ts";
 import { CallState, type StateHost } from "./state.ts";
 import { type Next, StepCall } from "./step.ts";
-import { limitError } from "./timeout.ts";
+import { attemptLimits } from "./timeout.ts";
+import type { CallLimits } from "./timeout-error.ts";
 
 /** What an executor is made with. */
 export interface ExecutorOptions extends PipelineOptions {
@@ -75,42 +75,37 @@ export class Executor implements StateHost {
   /** Reads a resource whole, within the limits of a call. */
   read(entry: Entry<"resource">, options: CallOptions, parent: CallState | undefined): Awaitable<Content> {
     const state = new CallState(this, entry.ref, options, parent);
-    const { room, timeoutMs, maxTimeoutMs } = this.#options;
-    return this.#bound(state, () => {
-      const loading = rescue(() => loadResource(entry.item, state), toCallError(entry.ref, "execute"));
-      if (!isPromiseLike(loading)) return loading;
-      return room.wait(loading, {
-        inactivityMs: timeoutMs,
-        totalMs: maxTimeoutMs,
-        onLimit: (limit, elapsedMs) =>
-          limitError(state, limit, limit === "total" ? maxTimeoutMs : timeoutMs, elapsedMs),
-        onCut: (reason) => state.cut(reason),
-      });
-    });
+    return this.#bound(state, this.#load, entry);
   }
+
+  readonly #load = (entry: Entry<"resource">, state: CallState): Awaitable<Content> => {
+    const loading = rescue(() => loadResource(entry.item, state), toCallError(entry.ref, "execute"));
+    const { room, timeoutMs } = this.#options;
+    return isPromiseLike(loading) ? room.wait(loading, state, attemptLimits(timeoutMs, this.#options)) : loading;
+  };
 
   #start<R>(
     entry: Callable,
-    given: unknown,
+    input: unknown,
     options: CallOptions,
     parent: CallState | undefined,
     next: Next<R>,
   ): Awaitable<R> {
     const state = new CallState(this, entry.ref, options, parent);
-    return this.#bound(state, () =>
-      andThen(readInput(entry, definitionOf(entry), given), (input) => next(new StepCall(entry, input, state))),
-    );
+    if (!needsReading(input)) return this.#bound(state, next, new StepCall(entry, input, state));
+    const read = () => andThen(readInput(entry, input), (value) => next(new StepCall(entry, value, state)));
+    return this.#bound(state, read, undefined);
   }
 
   /** The outermost of a call: nothing inside outlives the caller's abort, its deadline, or the toolkit. */
-  #bound<R>(state: CallState, run: () => Awaitable<R>): Awaitable<R> {
+  #bound<T, R>(state: CallState, run: (given: T, state: CallState) => Awaitable<R>, given: T): Awaitable<R> {
     if (this.#closed) throw closedError();
-    const { signals, options } = state;
-    if (signals !== undefined) for (const signal of signals) signal.throwIfAborted();
+    state.callerSignal?.throwIfAborted();
+    state.outerSignal?.throwIfAborted();
     const finish = this.#announce(state);
     let result: Awaitable<R>;
     try {
-      result = run();
+      result = run(given, state);
     } catch (error) {
       finish?.(error);
       throw error;
@@ -119,15 +114,12 @@ export class Executor implements StateHost {
       finish?.(undefined);
       return result;
     }
-    const callLimitMs = options.timeoutMs;
-    const bounded = this.#options.room.wait(result, {
-      signals,
-      totalMs: callLimitMs,
-      onLimit: (_limit, elapsedMs) => limitError(state, "call", callLimitMs ?? 0, elapsedMs),
-      onCut: (reason) => state.cut(reason),
-    });
-    if (finish !== undefined) bounded.then(() => finish(undefined), finish);
-    return bounded;
+    const { timeoutMs } = state.options;
+    // Where an attempt is waited for already, that wait hears the same signals: another would hear nothing new.
+    if (timeoutMs !== undefined || !state.isWaiting)
+      result = this.#options.room.wait(result, state, callLimits(timeoutMs));
+    if (finish !== undefined) result.then(() => finish(undefined), finish);
+    return result;
   }
 
   /** Tells that a call began; gives what tells that it ended. Nothing where nobody listens. */
@@ -148,6 +140,12 @@ export class Executor implements StateHost {
       });
     };
   }
+}
+
+const unlimited: CallLimits = { of: "call", inactivityMs: Number.POSITIVE_INFINITY, totalMs: Number.POSITIVE_INFINITY };
+
+function callLimits(timeoutMs: number | undefined): CallLimits {
+  return timeoutMs === undefined ? unlimited : { ...unlimited, totalMs: timeoutMs };
 }
 
 function closedError(): ToolkitError<"CLOSED"> {

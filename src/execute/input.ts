@@ -1,4 +1,4 @@
-import type { Definition } from "../core/definition.ts";
+import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
 import { isResource, type Resource } from "../core/resource.ts";
@@ -9,10 +9,17 @@ import { isJsonType } from "../resource/media-type.ts";
  * The JSON value of what a caller gave as input: a JSON resource is its value, a text one its string, and nothing is `{}` where the
  * schema wants an object.
  */
-export function readInput({ ref, kind }: Entry, { input }: Definition, given: unknown): Awaitable<unknown> {
+export function readInput(entry: Entry, given: unknown): Awaitable<unknown> {
+  const { ref, kind } = entry;
+  const { input } = definitionOf(entry);
   if (given === undefined) return kind === "tool" || input === undefined || input.type === "object" ? {} : undefined;
   if (!isResource(given)) return given;
   return readResource(ref, given);
+}
+
+/** True for an input that is not its own value already. */
+export function needsReading(given: unknown): boolean {
+  return given === undefined || isResource(given);
 }
 
 async function readResource(ref: string, resource: Resource): Promise<unknown> {

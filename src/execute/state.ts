@@ -3,7 +3,8 @@ import { messageOf } from "../core/error.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
 import type { Resource } from "../core/resource.ts";
 import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
-import type { Wait } from "../lib/waiting-room.ts";
+import type { Wait, Waiter, WaitLimits } from "../lib/waiting-room.ts";
+import { timeoutError } from "./timeout-error.ts";
 
 /** What a call state needs of whoever runs it. */
 export interface StateHost {
@@ -16,7 +17,7 @@ const noAttachments: readonly Resource[] = Object.freeze([]);
 /**
  * The context of one call, and what its steps share. Everything a call may not need is made when it is asked for.
  */
-export class CallState implements CallContext {
+export class CallState implements CallContext, Waiter {
   readonly ref: string;
   readonly options: CallOptions;
   readonly parent: CallState | undefined;
@@ -27,7 +28,8 @@ export class CallState implements CallContext {
   #session: Session | undefined;
   #toolbox: Toolbox | undefined;
   #controller: AbortController | undefined;
-  #waits: Wait[] | undefined;
+  #wait: Wait | undefined;
+  #outerWait: Wait | undefined;
   #cut: { readonly reason: unknown } | undefined;
 
   constructor(host: StateHost, ref: string, options: CallOptions, parent: CallState | undefined) {
@@ -83,11 +85,19 @@ export class CallState implements CallContext {
     return this.parent === undefined ? [this.ref] : [...this.parent.chain, this.ref];
   }
 
-  /** What aborts it from outside: the caller's own signal and that of the call around it. */
-  get signals(): readonly AbortSignal[] | undefined {
-    const own = this.options.signal;
-    if (this.parent === undefined) return own === undefined ? undefined : [own];
-    return own === undefined ? [this.parent.signal] : [own, this.parent.signal];
+  /** The caller's own signal. */
+  get callerSignal(): AbortSignal | undefined {
+    return this.options.signal;
+  }
+
+  /** The signal of the call around it. */
+  get outerSignal(): AbortSignal | undefined {
+    return this.parent?.signal;
+  }
+
+  /** Something waits for it that hears its signals. */
+  get isWaiting(): boolean {
+    return this.#wait !== undefined;
   }
 
   async progress(progress: number, total?: number, message?: string): Promise<boolean> {
@@ -110,12 +120,18 @@ export class CallState implements CallContext {
 
   /** A sign of life. */
   touch(): void {
-    if (this.#waits !== undefined) for (const wait of this.#waits) wait.touch();
+    this.#wait?.touch();
+    this.#outerWait?.touch();
   }
 
   waits(wait: Wait): void {
-    this.#waits ??= [];
-    this.#waits.push(wait);
+    if (this.#wait !== undefined) this.#outerWait = this.#wait;
+    this.#wait = wait;
+  }
+
+  /** The error for a limit of time: what it was waiting for where it says so, else `TIMEOUT`. */
+  limitError(limits: WaitLimits, limit: "inactivity" | "total", elapsedMs: number): unknown {
+    return this.waitingFor?.() ?? timeoutError(this.ref, limits, limit, elapsedMs);
   }
 
   /** Ends it: whoever listens to its signal hears the reason. */

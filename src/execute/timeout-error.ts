@@ -1,0 +1,26 @@
+import { ToolkitError } from "../core/error.ts";
+import type { WaitLimits } from "../lib/waiting-room.ts";
+
+/** Limits that know whose they are. */
+export interface CallLimits extends WaitLimits {
+  /** Those of one attempt, or of the call as its caller gave it. */
+  readonly of: "attempt" | "call";
+}
+
+/** The error for a limit of time that was reached. */
+export function timeoutError(
+  ref: string,
+  limits: WaitLimits,
+  reached: "inactivity" | "total",
+  elapsedMs: number,
+): ToolkitError<"TIMEOUT"> {
+  const limit = (limits as CallLimits).of === "call" ? "call" : reached;
+  const limitMs = reached === "total" ? limits.totalMs : limits.inactivityMs;
+  const what = {
+    inactivity: `showed no sign of life for ${limitMs} ms`,
+    total: `took longer than ${limitMs} ms, the most an attempt may take`,
+    call: `took longer than the ${limitMs} ms its caller gave it`,
+  }[limit];
+  const details = { limit, limitMs, elapsedMs: Math.round(elapsedMs) } as const;
+  return new ToolkitError("TIMEOUT", `${ref} ${what}.`, details, { ref, phase: "execute" });
+}
