@@ -1,0 +1,88 @@
+import type { Clock, Timer } from "../../src/lib/clock.ts";
+
+/** A timer that waits for its time. */
+interface Pending {
+  readonly at: number;
+  readonly order: number;
+  readonly callback: () => void;
+}
+
+/** Time that passes only when a test says so. */
+export class VirtualClock implements Clock {
+  #now: number;
+  #order = 0;
+  readonly #pending = new Set<Pending>();
+  readonly #keptAlive = new Set<Pending>();
+
+  constructor(now = 1_000_000) {
+    this.#now = now;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  setTimer(callback: () => void, delayMs: number): Timer {
+    const pending: Pending = { at: this.#now + Math.max(0, delayMs), order: this.#order++, callback };
+    this.#pending.add(pending);
+    return {
+      cancel: () => this.#drop(pending),
+      keepAlive: (keep) => {
+        if (keep && this.#pending.has(pending)) this.#keptAlive.add(pending);
+        else this.#keptAlive.delete(pending);
+      },
+    };
+  }
+
+  /** How many timers are set. */
+  get timers(): number {
+    return this.#pending.size;
+  }
+
+  /** How many of them would keep a process alive. */
+  get keptAlive(): number {
+    return this.#keptAlive.size;
+  }
+
+  /** How long until the next timer; undefined where none is set. */
+  get nextInMs(): number | undefined {
+    const next = this.#next();
+    return next === undefined ? undefined : next.at - this.#now;
+  }
+
+  /**
+   * Lets time pass: every timer that comes due fires at its own time, in order, those that were set on the way too. Between two
+   * timers, and at the end, whatever became ready runs.
+   */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    await settle();
+    for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {
+      this.#now = Math.max(this.#now, next.at);
+      this.#drop(next);
+      next.callback();
+      await settle();
+    }
+    this.#now = end;
+  }
+
+  #next(): Pending | undefined {
+    let first: Pending | undefined;
+    for (const pending of this.#pending) {
+      if (first === undefined || pending.at < first.at || (pending.at === first.at && pending.order < first.order)) {
+        first = pending;
+      }
+    }
+    return first;
+  }
+
+  #drop(pending: Pending): void {
+    this.#pending.delete(pending);
+    this.#keptAlive.delete(pending);
+  }
+}
+
+/** Lets everything run that is ready: promises, and what they start. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
