@@ -41,6 +41,8 @@ export interface Connection {
   /** Of the last request that was answered, in milliseconds. */
   readonly latencyMs: number | undefined;
   readonly callsInFlight: number;
+  /** Of its child process, while there is one. */
+  readonly processId: number | undefined;
   /** The last of what a child process wrote to stderr. */
   readonly stderr: string | undefined;
   /** What is not as it should be and harms nothing else: a schema that cannot be compiled, a list cut at its limit. */

@@ -75,6 +75,8 @@ export interface ConnectorSession extends AsyncDisposable {
   readonly list: { readonly [K in Kind]?: (options: ReadOptions) => Promise<DescriptorList<K>> };
   /** Kinds whose changes the server announces; the others are polled. */
   readonly announces: ReadonlySet<Kind>;
+  /** Of the child process, where there is one. */
+  readonly processId?: number | undefined;
   /** The last of what the far side wrote to stderr. */
   readonly stderr?: (() => string) | undefined;
   call(name: string, input: unknown, context: CallContext): Promise<Content>;

@@ -174,6 +174,10 @@ export class SupervisedConnection implements Connection, RemoteLink {
     return this.#inFlight;
   }
 
+  get processId(): number | undefined {
+    return this.#supervisor.generation?.session.processId;
+  }
+
   get stderr(): string | undefined {
     return this.#lastStderr?.();
   }

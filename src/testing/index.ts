@@ -1,0 +1,1 @@
+export { type TestContext, type TestContextOptions, testContext } from "./test-context.ts";

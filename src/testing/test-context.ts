@@ -1,0 +1,88 @@
+import { Catalog } from "../catalog/catalog.ts";
+import { Directory } from "../catalog/directory.ts";
+import type { CallContext, Toolbox } from "../core/item.ts";
+import { silentLogger } from "../core/logger.ts";
+import type { Resource } from "../core/resource.ts";
+import type { Logger, Progress, Session } from "../core/session.ts";
+import { Dispatch } from "../execute/dispatch.ts";
+import { Executor } from "../execute/executor.ts";
+import type { CallState } from "../execute/state.ts";
+import { systemClock } from "../lib/clock.ts";
+import { Emitter } from "../lib/emitter.ts";
+import { WaitingRoom } from "../lib/waiting-room.ts";
+
+/** What a test context has that is not the default. */
+export interface TestContextOptions {
+  /** Default: a fresh id and nothing else. */
+  readonly session?: Session | undefined;
+  /** Default: one that never aborts. */
+  readonly signal?: AbortSignal | undefined;
+  /** Default: one that says nothing. */
+  readonly logger?: Logger | undefined;
+  readonly attachments?: readonly Resource[] | undefined;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  /** What `context.toolbox` is, such as a Toolkit. Default: an empty one. */
+  readonly toolbox?: Toolbox | undefined;
+  /** Default 0. */
+  readonly depth?: number | undefined;
+}
+
+/** A context for the unit test of a tool or prompt. */
+export interface TestContext extends CallContext {
+  /** Whatever was reported through `progress`. */
+  readonly reported: readonly Progress[];
+}
+
+/**
+ * Makes the context a tool's `run` gets, for a unit test without a Toolkit.
+ *
+ * @example
+ * ```ts
+ * const context = testContext({ attachments: [resource.text("note", "hi")] });
+ * expect(await countWords.run({ language: "en" }, context)).toEqual({ words: 1 });
+ * expect(context.reported).toHaveLength(1);
+ * ```
+ */
+export function testContext(options: TestContextOptions = {}): TestContext {
+  const { logger = silentLogger, toolbox, attachments = [], depth = 0, meta } = options;
+  const session: Session = options.session ?? Object.freeze({ id: crypto.randomUUID() });
+  const { signal = new AbortController().signal } = options;
+  const reported: Progress[] = [];
+  return {
+    session,
+    signal,
+    logger,
+    attachments,
+    meta: session.meta === undefined ? meta : { ...session.meta, ...meta },
+    toolbox: toolbox ?? emptyToolbox(logger),
+    depth,
+    reported,
+    async progress(progress, total, message) {
+      reported.push({
+        progress,
+        ...(total === undefined ? {} : { total }),
+        ...(message === undefined ? {} : { message }),
+      });
+      return true;
+    },
+  };
+}
+
+/** A toolbox that has nothing, and runs what it is handed. */
+function emptyToolbox(logger: Logger): Toolbox {
+  const ignore = () => undefined;
+  const directory = new Directory(new Catalog({ strictNames: false, emit: ignore }), ignore);
+  const executor: Executor = new Executor({
+    maxDepth: 8,
+    timeoutMs: 60_000,
+    maxTimeoutMs: 600_000,
+    use: [],
+    room: new WaitingRoom(systemClock),
+    logger,
+    events: new Emitter(ignore),
+    runPrompt: (entry) => Promise.reject(new Error(`A test context executes no prompts, such as ${entry.ref}.`)),
+    onBadSchema: (_entry, message) => logger.warn(message),
+    toolboxFor: (parent: CallState): Toolbox => new Dispatch(directory, executor, parent),
+  });
+  return new Dispatch(directory, executor);
+}
