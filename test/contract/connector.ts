@@ -106,7 +106,8 @@ export function connectorContract(name: string, transport: string, setup: () => 
         { message: "x" },
         contextOf({ meta: { traceparent: "00-1", tenant: 7 } }),
       );
-      const meta = (content.meta?.mcp as { _meta: Record<string, unknown> })._meta["fixture/meta"];
+      const result = content.meta?.mcp as { readonly _meta: Readonly<Record<string, unknown>> } | undefined;
+      const meta = result?._meta["fixture/meta"];
       expect(meta).toMatchObject({ traceparent: "00-1", tenant: 7, progressToken: expect.anything() });
     });
 

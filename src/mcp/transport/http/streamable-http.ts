@@ -17,6 +17,8 @@ const maxRetryMs = 60_000;
 // A stream that held so long was closed for being idle, not for being unwanted.
 const steadyMs = 10_000;
 const maxResumes = 5;
+// Nobody waits for its answer.
+const probeId = "probe";
 // What these say is more than a JSON-RPC error in their body could.
 const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
 
@@ -108,12 +110,21 @@ export class StreamableHttpTransport implements Transport {
       }
       this.#events?.lost(id, new ConnectionLostError("the answer ended without a result", { sent: true }));
     } catch (error) {
-      // An answer that breaks off is lost; the reason of an abort is known to whoever aborted.
-      if (isOurs(error) || post.signal.aborted) throw error;
-      throw new ConnectionLostError(`the answer broke off: ${messageOf(error)}`, { sent: true, cause: error });
+      if (post.signal.aborted) throw error;
+      const failure = isOurs(error)
+        ? error
+        : new ConnectionLostError(`the answer broke off: ${messageOf(error)}`, { sent: true, cause: error });
+      if (failure instanceof ConnectionLostError && failure.sent && id !== probeId) this.#probe();
+      throw failure;
     } finally {
       this.#posts.delete(id);
     }
+  }
+
+  /** After a connection broke: is anybody there? If not, this ends the session; if so, nothing has to be done. */
+  #probe(): void {
+    if (this.#open && !this.#posts.has(probeId))
+      this.#ask(probeId, { jsonrpc: "2.0", id: probeId, method: "ping" }).catch(() => {});
   }
 
   /** Undefined where the answer was an error that has been handed on. */

@@ -1,0 +1,475 @@
+import { spawnSync } from "node:child_process";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { afterEach, describe, expect, test } from "vitest";
+import type { ConnectorSession } from "../../src/core/connector.ts";
+import { ToolkitError } from "../../src/core/error.ts";
+import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
+import { EventStreamParser } from "../../src/mcp/transport/http/event-stream.ts";
+import { retryAfterMs } from "../../src/mcp/transport/http/status.ts";
+import { verifies } from "../support/verifies.ts";
+import { contextOf, never, RecordingHost } from "./fixture/host.ts";
+import { type Listening, listen, sseFixture, streamableFixture } from "./fixture/http.ts";
+
+const open: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+async function serve(handler: RequestListener, port?: number): Promise<Listening> {
+  const listening = await listen(handler, port);
+  open.push(() => listening.close());
+  return listening;
+}
+
+async function connect(
+  url: string,
+  { host = new RecordingHost(), ...options }: McpConnectorOptions & { readonly host?: RecordingHost } = {},
+): Promise<ConnectorSession> {
+  const session = await mcpConnector(url, options).connect({ signal: never, host });
+  open.push(async () => session[Symbol.asyncDispose]());
+  return session;
+}
+
+async function failure(promise: Promise<unknown>): Promise<ToolkitError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!ToolkitError.is(error)) throw new Error(`Expected a ToolkitError, got ${String(error)}`);
+  return error;
+}
+
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: Record<string, unknown>;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Message> {
+  let text = "";
+  for await (const chunk of request) text += chunk;
+  return text === "" ? {} : (JSON.parse(text) as Message);
+}
+
+/** A server made by hand: shakes hands and leaves the rest to the test. */
+function byHand(
+  answer: (message: Message, response: ServerResponse, request: IncomingMessage) => void,
+  options: {
+    readonly session?: string;
+    readonly get?: (request: IncomingMessage, response: ServerResponse) => void;
+  } = {},
+): RequestListener {
+  return async (request, response) => {
+    if (request.method === "GET")
+      return options.get === undefined ? void response.writeHead(405).end() : options.get(request, response);
+    const message = await bodyOf(request);
+    if (message.method === "initialize") {
+      const headers = {
+        "content-type": "application/json",
+        ...(options.session === undefined ? {} : { "mcp-session-id": options.session }),
+      };
+      const result = {
+        protocolVersion: "2025-06-18",
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name: "hand", version: "1" },
+      };
+      response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }));
+    } else if (request.method === "DELETE" || message.id === undefined) response.writeHead(202).end();
+    else answer(message, response, request);
+  };
+}
+
+const json = (response: ServerResponse, value: unknown) =>
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
+const stream = (response: ServerResponse) => response.writeHead(200, { "content-type": "text/event-stream" });
+const ok = (message: Message, text: string) => ({
+  jsonrpc: "2.0",
+  id: message.id,
+  result: { content: [{ type: "text", text }] },
+});
+
+describe("Streamable HTTP", () => {
+  test("answers as JSON are read, and the session is deleted on close", async () => {
+    const fixture = streamableFixture({ json: true });
+    const session = await connect(`${(await serve(fixture.handler)).origin}/mcp`);
+    const content = await session.call("echo", { message: "hi" }, contextOf());
+    expect(await content.text()).toBe("Echo: hi");
+    expect(fixture.sessions.size).toBe(1);
+    await session[Symbol.asyncDispose]();
+    expect(fixture.sessions.size).toBe(0);
+  });
+
+  test("an answer that ends without a result fails its request at once, and no other", async () => {
+    const { origin } = await serve(
+      byHand((message, response) => {
+        if (message.params?.name === "lost") stream(response).end(": nothing\n\n");
+        else json(response, ok(message, "fine"));
+      }),
+    );
+    const session = await connect(origin);
+    expect((await failure(session.call("lost", {}, contextOf()))).code).toBe("OUTCOME_UNKNOWN");
+    expect(await (await session.call("other", {}, contextOf())).text()).toBe("fine");
+  });
+
+  test("an answer that breaks off is lost; what only reads may be asked again", async () => {
+    const { origin } = await serve(
+      byHand((_message, response) => {
+        stream(response).write(": begun\n\n");
+        response.socket?.destroy();
+      }),
+    );
+    const session = await connect(origin);
+    expect((await failure(session.call("any", {}, contextOf()))).code).toBe("OUTCOME_UNKNOWN");
+    expect((await failure(session.list.tool?.({}) as Promise<unknown>)).code).toBe("UNAVAILABLE");
+  });
+
+  test("an answer whose events have ids is resumed where it broke off", async () => {
+    const resumed: unknown[] = [];
+    let asked: Message = {};
+    const { origin } = await serve(
+      byHand(
+        (message, response) => {
+          asked = message;
+          stream(response).end("id: e1\nretry: 10\ndata:\n\n");
+        },
+        {
+          get(request, response) {
+            const last = request.headers["last-event-id"];
+            if (last === undefined) return void response.writeHead(405).end();
+            resumed.push(last);
+            stream(response).end(`id: e2\ndata: ${JSON.stringify(ok(asked, "resumed"))}\n\n`);
+          },
+        },
+      ),
+    );
+    const session = await connect(origin);
+    expect(await (await session.call("any", {}, contextOf())).text()).toBe("resumed");
+    expect(resumed).toEqual(["e1"]);
+  });
+
+  for (const [status, body] of [
+    [404, "Session not found"],
+    [400, '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}'],
+  ] as const) {
+    verifies(
+      "M5",
+      `a session the server no longer knows (${status}) ends the connection; the call was surely not run`,
+      async () => {
+        const { origin } = await serve(
+          byHand((_message, response) => void response.writeHead(status).end(body), { session: "s1" }),
+        );
+        const session = await connect(origin);
+        expect((await failure(session.call("any", {}, contextOf()))).code).toBe("UNAVAILABLE");
+        expect((await session.closed)?.message).toContain("no longer knows the session");
+      },
+    );
+  }
+
+  verifies("M5", "a server that restarts is noticed by its broken stream, without a call", async () => {
+    const first = await listen(streamableFixture().handler);
+    const session = await connect(`${first.origin}/mcp`);
+    await first.close();
+    await serve(streamableFixture().handler, first.port);
+    const started = performance.now();
+    expect(await session.closed).toBeInstanceOf(Error);
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  verifies("M5", "a server that is down ends the connection at the next call", async () => {
+    const listening = await listen(byHand(() => {}));
+    const session = await connect(listening.origin);
+    await listening.close();
+    // A connection kept alive may break only when it is used, and then the call may have arrived.
+    expect(["UNAVAILABLE", "OUTCOME_UNKNOWN"]).toContain((await failure(session.call("any", {}, contextOf()))).code);
+    expect((await session.closed)?.message).toContain("ECONNREFUSED");
+  });
+
+  test("what was refused was surely not sent; what broke may have been", async () => {
+    const { origin } = await serve(byHand((message, response) => json(response, ok(message, "fine"))));
+    let code: string | undefined;
+    const failing: typeof fetch = async (url, init) => {
+      if (code === undefined) return fetch(url, init);
+      throw new TypeError("fetch failed", { cause: Object.assign(new Error(`it said ${code}`), { code }) });
+    };
+    const session = await connect(origin, { fetch: failing });
+    code = "ECONNRESET";
+    const broken = session.call("any", {}, contextOf());
+    expect((await failure(broken)).code).toBe("OUTCOME_UNKNOWN");
+    code = "ECONNREFUSED";
+    const refused = await failure(session.call("any", {}, contextOf()));
+    expect([refused.code, refused.message]).toEqual(["UNAVAILABLE", expect.stringContaining("it said ECONNREFUSED")]);
+  });
+
+  verifies("M6", "a stream that is opened again is a gap: every list is to be read again", async () => {
+    const host = new RecordingHost();
+    let opened = 0;
+    const { origin } = await serve(
+      byHand(() => {}, {
+        get(_request, response) {
+          stream(response).write("retry: 10\n\n");
+          // Politely closed the first time.
+          if (++opened === 1) setImmediate(() => response.end());
+        },
+      }),
+    );
+    await connect(origin, { host });
+    await host.until(() => host.changes.length >= 4);
+    expect(host.changes.map((change) => change.kind).sort()).toEqual(["prompt", "resource", "template", "tool"]);
+  });
+
+  verifies("M6", "a server without a stream announces nothing, whatever it declares", async () => {
+    const { origin } = await serve(byHand(() => {}));
+    expect([...(await connect(origin)).announces]).toEqual([]);
+  });
+
+  test("a cancelled request holds no connection", async () => {
+    let ended: (() => void) | undefined;
+    const closed = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    let arrived: (() => void) | undefined;
+    const asked = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    const { origin } = await serve(
+      byHand((_message, response) => {
+        stream(response).flushHeaders();
+        response.on("close", () => ended?.());
+        arrived?.();
+      }),
+    );
+    const session = await connect(origin);
+    const controller = new AbortController();
+    const call = session.call("hang", {}, contextOf({ signal: controller.signal }));
+    await asked;
+    controller.abort(new Error("no longer"));
+    await expect(call).rejects.toThrow("no longer");
+    await closed;
+  });
+
+  test("a message over the limit is refused, as JSON and as an event", async () => {
+    const { origin } = await serve(
+      byHand((message, response) => {
+        const answer = ok(message, "x".repeat(10_000));
+        if (message.params?.name === "json") json(response, answer);
+        else if (message.params?.name === "chunked")
+          response.setHeader("content-type", "application/json").write(JSON.stringify(answer), () => response.end());
+        else stream(response).end(`data: ${JSON.stringify(answer)}\n\n`);
+      }),
+    );
+    const session = await connect(origin, { maxMessageBytes: 5_000 });
+    for (const name of ["json", "chunked", "stream"]) {
+      expect((await failure(session.call(name, {}, contextOf()))).code).toBe("LIMIT_EXCEEDED");
+    }
+  });
+
+  test("statuses have their own errors", async () => {
+    const { origin } = await serve(
+      byHand((message, response) => {
+        const status = Number(message.params?.name);
+        response.writeHead(status, status === 429 || status === 503 ? { "retry-after": "7" } : {}).end("not today");
+      }),
+    );
+    const session = await connect(origin);
+    const codeOf = async (status: number) => (await failure(session.call(String(status), {}, contextOf()))).toJSON();
+    expect(await codeOf(401)).toMatchObject({ code: "UNAUTHORIZED", details: { target: `${origin}/` } });
+    expect(await codeOf(403)).toMatchObject({ code: "UNAUTHORIZED" });
+    expect(await codeOf(429)).toMatchObject({ code: "RATE_LIMITED", details: { retryAfterMs: 7_000 } });
+    expect(await codeOf(503)).toMatchObject({ code: "UNAVAILABLE", details: { retryInMs: 7_000 } });
+    expect(await codeOf(502)).toMatchObject({ code: "OUTCOME_UNKNOWN" });
+    expect(await codeOf(500)).toMatchObject({ code: "REMOTE_ERROR", details: { data: { status: 500 } } });
+  });
+
+  verifies("C4", "a JSON-RPC error with a status of its own is a REMOTE_ERROR", async () => {
+    const { origin } = await serve(
+      byHand((message, response) => {
+        const error = { code: -32602, message: "bad arguments", data: { at: "x" } };
+        response
+          .writeHead(400, { "content-type": "application/json" })
+          .end(JSON.stringify({ jsonrpc: "2.0", id: message.id, error }));
+      }),
+    );
+    const session = await connect(origin);
+    const error = await failure(session.call("any", {}, contextOf()));
+    expect(error.toJSON()).toMatchObject({
+      code: "REMOTE_ERROR",
+      details: { server: "hand", rpcCode: -32602, data: { at: "x" } },
+    });
+  });
+
+  test("headers go with every request, credentials of the URL as Authorization, and never to another origin", async () => {
+    const seen: IncomingMessage["headers"][] = [];
+    const thief = await serve((request, response) => {
+      seen.push(request.headers);
+      response.end();
+    });
+    const { origin } = await serve(
+      byHand((message, response, request) => {
+        if (message.params?.name === "redirect") response.writeHead(307, { location: thief.origin }).end();
+        else if (request.url === "/moved") json(response, ok(message, JSON.stringify(request.headers)));
+        else response.writeHead(308, { location: "/moved" }).end();
+      }),
+    );
+    const url = origin.replace("//", "//me:pass%20word@");
+    const session = await connect(url, { headers: { "X-Key": "secret-key" } });
+    const headers = JSON.parse(await (await session.call("any", {}, contextOf())).text()) as Record<string, string>;
+    expect(headers["x-key"]).toBe("secret-key");
+    expect(headers["mcp-protocol-version"]).toBe("2025-06-18");
+    expect(headers.authorization).toBe(`Basic ${Buffer.from("me:pass word").toString("base64")}`);
+    const error = await failure(session.call("redirect", {}, contextOf()));
+    expect(error.message).toContain(`redirects to another origin, ${thief.origin}`);
+    expect(seen).toEqual([]);
+    expect(JSON.stringify(error)).not.toMatch(/secret-key|pass/);
+  });
+});
+
+describe("what is no MCP server", () => {
+  verifies("M1", "a web page is said to be one", async () => {
+    const { origin } = await serve(
+      (_request, response) => void response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
+    );
+    const error = await failure(connect(origin));
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.message).toContain("answered text/html: this is no MCP endpoint");
+  });
+
+  verifies("M1", "404 to both transports quotes both and no page", async () => {
+    const { origin } = await serve(
+      (_request, response) => void response.writeHead(404, { "content-type": "text/html" }).end("<html>nope"),
+    );
+    const error = await failure(connect(`${origin}/mcp`));
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.message).toContain(
+      "it answered 404 Not Found to Streamable HTTP, and as an SSE stream it answered 404 Not Found",
+    );
+    expect(error.message).not.toContain("<html>");
+  });
+
+  test("a refused connection says so, without what is secret", async () => {
+    const { origin, close } = await listen(() => {});
+    await close();
+    const url = `${origin.replace("//", "//user:hunter2@")}/mcp?token=hunter2#hunter2`;
+    const error = await failure(connect(url, { headers: { Authorization: "hunter2" } }));
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.message).toContain("ECONNREFUSED");
+    expect(JSON.stringify(error)).not.toContain("hunter2");
+  });
+
+  test("a server that wants credentials is UNAUTHORIZED, before and behind the fallback", async () => {
+    const unauthorized = await serve((_request, response) => void response.writeHead(401).end());
+    expect((await failure(connect(unauthorized.origin))).code).toBe("UNAUTHORIZED");
+    const sse = await serve((request, response) => void response.writeHead(request.method === "GET" ? 401 : 405).end());
+    expect((await failure(connect(sse.origin))).code).toBe("UNAUTHORIZED");
+  });
+
+  test("a server that never answers is given up in time", async () => {
+    const { origin } = await serve(() => {});
+    const error = await failure(connect(origin, { connectTimeoutMs: 200 }));
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.message).toContain("did not answer within 200 ms");
+  });
+
+  test("a revision that is none of ours is named", async () => {
+    const { origin } = await serve(async (request, response) => {
+      const { id } = await bodyOf(request);
+      json(response, { jsonrpc: "2.0", id, result: { protocolVersion: "1999-01-01", capabilities: {} } });
+    });
+    const error = await failure(connect(origin));
+    expect([error.code, error.message]).toEqual(["REMOTE_ERROR", expect.stringContaining("speaks MCP 1999-01-01")]);
+  });
+});
+
+describe("SSE", () => {
+  verifies("M1", "is taken directly where the type says so, and never where it says http", async () => {
+    const { origin } = await serve(sseFixture());
+    const host = new RecordingHost();
+    const direct = await mcpConnector({ url: origin, type: "sse" }).connect({ signal: never, host });
+    expect(direct.transport).toBe("sse");
+    await direct[Symbol.asyncDispose]();
+    const error = await failure(mcpConnector({ url: origin, type: "http" }).connect({ signal: never, host }));
+    expect(error.message).toContain("405");
+  });
+
+  verifies("M5", "another endpoint on the same stream is another session: the connection ends", async () => {
+    let send: ((text: string) => void) | undefined;
+    const { origin } = await serve(async (request, response) => {
+      if (request.method === "GET") {
+        send = (text) => stream(response).write(text);
+        stream(response).write("event: endpoint\ndata: /one\n\n");
+        send = (text) => response.write(text);
+        return;
+      }
+      const message = await bodyOf(request);
+      response.writeHead(202).end();
+      if (message.method !== "initialize") return;
+      const result = { protocolVersion: "2024-11-05", capabilities: {}, serverInfo: { name: "old", version: "1" } };
+      send?.(`data: ${JSON.stringify({ jsonrpc: "2.0", id: message.id, result })}\n\n`);
+    });
+    const session = await mcpConnector({ url: origin, type: "sse" }).connect({
+      signal: never,
+      host: new RecordingHost(),
+    });
+    open.push(async () => session[Symbol.asyncDispose]());
+    send?.("event: endpoint\ndata: /two\n\n");
+    expect((await session.closed)?.message).toContain("another session");
+  });
+
+  test("an endpoint of another origin is refused", async () => {
+    const { origin } = await serve(
+      (_request, response) => void stream(response).write("event: endpoint\ndata: http://127.0.0.1:1/x\n\n"),
+    );
+    const error = await failure(
+      mcpConnector({ url: origin, type: "sse" }).connect({ signal: never, host: new RecordingHost() }),
+    );
+    expect(error.message).toContain("not of its own origin");
+  });
+});
+
+verifies("M9", "a process that closed its HTTP sessions ends by itself", () => {
+  const url = new URL("../../src/mcp/index.ts", import.meta.url).href;
+  const fixture = new URL("fixture/http.ts", import.meta.url).href;
+  const script = `
+    const { mcpConnector } = await import(${JSON.stringify(url)});
+    const { listen, sseFixture, streamableFixture } = await import(${JSON.stringify(fixture)});
+    for (const handler of [streamableFixture().handler, sseFixture()]) {
+      const listening = await listen(handler);
+      const session = await mcpConnector(listening.origin).connect({ signal: new AbortController().signal, host: { changed() {}, log() {} } });
+      await session[Symbol.asyncDispose]();
+      await listening.close();
+    }
+    console.log(process.getActiveResourcesInfo().filter((name) => name === "Timeout").length);`;
+  const run = spawnSync(process.execPath, ["--no-warnings", "--input-type=module", "-e", script], {
+    encoding: "utf8",
+    timeout: 15_000,
+  });
+  expect([run.status, run.stdout.trim(), run.stderr]).toEqual([0, "0", ""]);
+});
+
+describe("the pieces", () => {
+  test("an event stream is read however the chunks fall", () => {
+    const text =
+      "\uFEFF: comment\r\nid: 1\r\nevent: named\r\ndata: a\r\ndata:b\r\n\r\ndata\n\nretry: 5\rdata: ü\r\rdata: lost";
+    for (let size = 1; size <= text.length; size++) {
+      const seen: unknown[] = [];
+      const parser = new EventStreamParser(
+        { event: (event) => seen.push(event), id: (id) => seen.push(id), retry: (ms) => seen.push(ms) },
+        100,
+      );
+      for (let start = 0; start < text.length; start += size) parser.push(text.slice(start, start + size));
+      expect(seen).toEqual([
+        "1",
+        { type: "named", data: "a\nb" },
+        { type: "message", data: "" },
+        5,
+        { type: "message", data: "ü" },
+      ]);
+    }
+  });
+
+  test("Retry-After is seconds or a date", () => {
+    expect(retryAfterMs("3", 0)).toBe(3_000);
+    expect(retryAfterMs("Thu, 01 Jan 1970 00:00:10 GMT", 4_000)).toBe(6_000);
+    expect(retryAfterMs("soon", 0)).toBeUndefined();
+    expect(retryAfterMs(null, 0)).toBeUndefined();
+  });
+});

@@ -1,0 +1,315 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ToolkitError } from "../../src/core/error.ts";
+import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
+import { commandLine } from "../../src/mcp/transport/stdio/command-line.ts";
+import { inheritedEnvironment } from "../../src/mcp/transport/stdio/environment.ts";
+import { LineReader } from "../../src/mcp/transport/stdio/line-reader.ts";
+import { Tail } from "../../src/mcp/transport/stdio/tail.ts";
+import { verifies } from "../support/verifies.ts";
+import { contextOf, never, RecordingHost } from "./fixture/host.ts";
+
+const node = process.execPath;
+const indexUrl = new URL("../../src/mcp/index.ts", import.meta.url).href;
+
+/** Answers initialize and `tools/call` by hand; `also` runs before. */
+const server = (also = "", onCall = "send({ jsonrpc: '2.0', id: m.id, result: { content: [] } })") => `
+const send = (m) => process.stdout.write(JSON.stringify(m) + "\\n");
+${also}
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const m = JSON.parse(line);
+  if (m.method === "initialize") send({ jsonrpc: "2.0", id: m.id, result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "hand", version: "1" } } });
+  else if (m.method === "tools/call") { ${onCall} }
+});`;
+
+function connect(
+  script: string,
+  options: McpConnectorOptions & { readonly host?: RecordingHost; readonly signal?: AbortSignal } = {},
+) {
+  const { host = new RecordingHost(), signal = never, ...rest } = options;
+  return mcpConnector({ command: node, args: ["-e", script] }, rest).connect({ signal, host });
+}
+
+async function failure(promise: Promise<unknown>): Promise<ToolkitError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!ToolkitError.is(error)) throw new Error(`Expected a ToolkitError, got ${String(error)}`);
+  return error;
+}
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  // A zombie is dead: whoever runs as process 1 here may not collect it.
+  const state = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return state.error !== undefined || !state.stdout.trim().startsWith("Z");
+}
+
+describe("a child process", () => {
+  verifies(
+    "M8",
+    "takes every process it started with it, even one that ignores TERM and holds its stdout open",
+    async () => {
+      const grandchild = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1000); process.send("ready");`;
+      const also = `
+      const grandchild = require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(grandchild)}], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+      process.on("SIGTERM", () => {});
+      setInterval(() => {}, 1000);
+      const ready = new Promise((resolve) => grandchild.once("message", resolve));`;
+      const onCall = `ready.then(() => send({ jsonrpc: "2.0", id: m.id, result: { structuredContent: [process.pid, grandchild.pid], content: [] } }))`;
+      const session = await connect(server(also, onCall));
+      const pids = (await (await session.call("pids", {}, contextOf())).json()) as number[];
+      expect(pids.map(alive)).toEqual([true, true]);
+      const started = performance.now();
+      await session[Symbol.asyncDispose]();
+      expect(performance.now() - started).toBeLessThan(5_000);
+      expect(pids.map(alive)).toEqual([false, false]);
+    },
+  );
+
+  verifies(
+    "M8",
+    "that exits is noticed although a grandchild holds its stdout open, and the grandchild ends too",
+    async () => {
+      const also = `
+      const grandchild = require("node:child_process").spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "inherit" });`;
+      const onCall = `send({ jsonrpc: "2.0", id: m.id, result: { structuredContent: grandchild.pid, content: [] } });
+      process.stderr.write("out of memory\\n"); setImmediate(() => process.exit(3))`;
+      const session = await connect(server(also, onCall));
+      const pid = (await (await session.call("die", {}, contextOf())).json()) as number;
+      const error = await session.closed;
+      expect(error?.message).toContain("exited with code 3");
+      expect(error?.message).toContain("out of memory");
+      await session[Symbol.asyncDispose]();
+      expect(alive(pid)).toBe(false);
+    },
+  );
+
+  verifies("M8", "does not outlive a process that exits without closing", async () => {
+    const script = `
+      const { mcpConnector } = await import(${JSON.stringify(indexUrl)});
+      const script = ${JSON.stringify(server("process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);"))};
+      const connector = mcpConnector({ command: process.execPath, args: ["-e", script + "\\nprocess.stderr.write('pid ' + process.pid + ' ');"] });
+      const session = await connector.connect({ signal: new AbortController().signal, host: { changed() {}, log() {} } });
+      while (!/pid \\d+ /.test(session.stderr())) await new Promise((resolve) => setImmediate(resolve));
+      console.log(session.stderr());
+      process.exit(0);`;
+    const run = spawnSync(node, ["--no-warnings", "--input-type=module", "-e", script], { encoding: "utf8" });
+    const pid = Number(/pid (\d+)/.exec(run.stdout)?.[1]);
+    expect(pid).toBeGreaterThan(0);
+    expect(alive(pid)).toBe(false);
+  });
+
+  verifies("M9", "leaves no handle: a process that closed its session ends by itself", () => {
+    const script = `
+      const { mcpConnector } = await import(${JSON.stringify(indexUrl)});
+      const connector = mcpConnector({ command: process.execPath, args: ["-e", ${JSON.stringify(server())}] });
+      const session = await connector.connect({ signal: new AbortController().signal, host: { changed() {}, log() {} } });
+      await session[Symbol.asyncDispose]();
+      await new Promise((resolve) => setImmediate(resolve));
+      console.log(process.getActiveResourcesInfo().filter((name) => /Process|Pipe|Timeout/.test(name)).join() || "clean", process.listenerCount("exit"));`;
+    const run = spawnSync(node, ["--no-warnings", "--input-type=module", "-e", script], {
+      encoding: "utf8",
+      timeout: 10_000,
+    });
+    expect([run.status, run.stdout.trim()]).toEqual([0, "clean 0"]);
+  });
+
+  verifies("M9", "ends when the attempt is aborted", async () => {
+    const controller = new AbortController();
+    const folder = await mkdtemp(join(tmpdir(), "toolweave-"));
+    try {
+      const file = join(folder, "pid");
+      const connecting = connect(
+        `process.on("SIGTERM", () => {}); require("node:fs").writeFileSync(${JSON.stringify(file)}, String(process.pid)); console.error("started"); setInterval(() => {}, 1000)`,
+        { signal: controller.signal },
+      );
+      const { readFile } = await import("node:fs/promises");
+      let pid = "";
+      while (pid === "") pid = await readFile(file, "utf8").catch(() => "");
+      const reason = new Error("enough");
+      controller.abort(reason);
+      await expect(connecting).rejects.toBe(reason);
+      expect(alive(Number(pid))).toBe(false);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe("a child that is no server", () => {
+  verifies("M8", "a command that does not exist is named, with how it is looked up", async () => {
+    const connecting = mcpConnector({ command: "no-such-program-anywhere" }).connect({
+      signal: never,
+      host: new RecordingHost(),
+    });
+    const error = await failure(connecting);
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.message).toMatch(/no-such-program-anywhere was not found.*PATH/);
+  });
+
+  test("a cwd that is no folder is named", async () => {
+    const cwd = join(tmpdir(), "toolweave-no-such-folder");
+    const error = await failure(
+      mcpConnector({ command: node, cwd }).connect({ signal: never, host: new RecordingHost() }),
+    );
+    expect(error.message).toContain(`its cwd ${cwd} is no folder`);
+  });
+
+  verifies("M8", "one that prints something else and exits is quoted, stdout and stderr", async () => {
+    const error = await failure(
+      connect(`console.log("Usage: server [options]"); console.error("fatal: no config"); process.exitCode = 2`),
+    );
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.message).toContain("exited with code 2");
+    expect(error.message).toContain("Usage: server [options]");
+    expect(error.message).toContain("fatal: no config");
+  });
+
+  test("one that never answers is given up, and quoted", async () => {
+    const error = await failure(
+      connect(`console.log("Listening..."); console.error("warming up"); setInterval(() => {}, 1000)`, {
+        connectTimeoutMs: 1_500,
+      }),
+    );
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.message).toContain("did not answer within 1500 ms");
+    expect(error.message).toContain("Listening...");
+    expect(error.message).toContain("warming up");
+  });
+
+  test("lines that are no messages are reported and harm nothing", async () => {
+    const host = new RecordingHost();
+    const also = `for (let n = 0; n < 150; n++) console.log("debug " + n);`;
+    const session = await connect(server(also), { host });
+    expect((await session.call("any", {}, contextOf())).size).toBe(0);
+    const reports = host.entries.map((entry) => String(entry.data));
+    expect(reports).toHaveLength(2);
+    expect(reports[0]).toContain("debug 0");
+    await session[Symbol.asyncDispose]();
+  });
+
+  test("a message over the limit ends the connection", async () => {
+    const onCall = `send({ jsonrpc: "2.0", id: m.id, result: { content: [{ type: "text", text: "x".repeat(5000) }] } })`;
+    const session = await connect(server("", onCall), { maxMessageBytes: 4_000 });
+    const call = failure(session.call("big", {}, contextOf()));
+    expect(ToolkitError.is(await session.closed, "LIMIT_EXCEEDED")).toBe(true);
+    expect((await call).code).toBe("OUTCOME_UNKNOWN");
+    await session[Symbol.asyncDispose]();
+  });
+});
+
+describe("what passes through the pipes", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "toolweave-"));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  test("large messages go both ways, many at once", async () => {
+    const onCall = `send({ jsonrpc: "2.0", id: m.id, result: { structuredContent: m.params.arguments.text.length, content: [] } })`;
+    const session = await connect(server("", onCall));
+    const warnings: Error[] = [];
+    process.on("warning", (warning) => warnings.push(warning));
+    const text = "ü".repeat(500_000);
+    const results = await Promise.all(
+      Array.from({ length: 20 }, async () => (await session.call("size", { text }, contextOf())).json()),
+    );
+    expect(results).toEqual(Array.from({ length: 20 }, () => text.length));
+    expect(warnings).toEqual([]);
+    await session[Symbol.asyncDispose]();
+  });
+
+  verifies("M1", "arguments, environment and folder reach the child, and no other variables", async () => {
+    process.env.TOOLWEAVE_TEST_SECRET = "do not inherit";
+    const file = join(folder, "server.cjs");
+    const onCall = `send({ jsonrpc: "2.0", id: m.id, result: { content: [], structuredContent: { argv: process.argv.slice(2), env: process.env, cwd: process.cwd() } } })`;
+    await writeFile(file, server("", onCall));
+    const connector = mcpConnector(
+      { command: node, args: [file, "${FLAG}", "a b"], env: { TOKEN: "${TOKEN:-none}" }, cwd: folder },
+      { env: { FLAG: "--fast" } },
+    );
+    const session = await connector.connect({ signal: never, host: new RecordingHost() });
+    const seen = (await (await session.call("show", {}, contextOf())).json()) as {
+      argv: string[];
+      env: Record<string, string>;
+      cwd: string;
+    };
+    delete process.env.TOOLWEAVE_TEST_SECRET;
+    expect(seen.argv).toEqual(["--fast", "a b"]);
+    expect(seen.env.TOKEN).toBe("none");
+    expect(seen.env.PATH).toBe(process.env.PATH);
+    expect(seen.env.TOOLWEAVE_TEST_SECRET).toBeUndefined();
+    expect(fileURLToPath(`file://${seen.cwd}`)).toContain("toolweave-");
+    await session[Symbol.asyncDispose]();
+  });
+
+  verifies("M8", "the last 64 KiB of stderr are kept", async () => {
+    const also = `process.stderr.write("first" + "-".repeat(200_000) + "last\\n", () => send({ jsonrpc: "2.0", method: "notifications/message", params: { data: "written" } }));`;
+    const host = new RecordingHost();
+    const session = await connect(server(also), { host });
+    await host.until(() => host.entries.length > 0);
+    while (!session.stderr?.().endsWith("last\n")) await new Promise((resolve) => setImmediate(resolve));
+    expect(Buffer.byteLength(session.stderr?.() ?? "")).toBe(64 * 1024);
+    await session[Symbol.asyncDispose]();
+  });
+
+  test("what is inherited is what the SDK lets through", () => {
+    expect(inheritedEnvironment()).toEqual(getDefaultEnvironment());
+  });
+});
+
+describe("the pieces", () => {
+  test("lines are found however the chunks fall", () => {
+    const bytes = Buffer.from('{"a":"ä€"}\n\n{"b":1}\r\nrest');
+    for (let size = 1; size <= bytes.length; size++) {
+      const lines: string[] = [];
+      const reader = new LineReader({ maxBytes: 100, onLine: (line) => lines.push(line) });
+      for (let start = 0; start < bytes.length; start += size) reader.push(bytes.subarray(start, start + size));
+      expect(lines).toEqual(['{"a":"ä€"}', "", '{"b":1}\r']);
+    }
+  });
+
+  test("a long line costs no more than its length", () => {
+    const reader = new LineReader({ maxBytes: 1e9, onLine: () => {} });
+    const chunk = Buffer.alloc(1024, "x");
+    const started = performance.now();
+    for (let count = 0; count < 50_000; count++) reader.push(chunk);
+    reader.push(Buffer.from("\n"));
+    // Copying at each chunk would move a terabyte.
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  test("a tail keeps whole characters of the last bytes", () => {
+    const tail = new Tail(5);
+    for (const text of ["ab", "ä", "€"]) tail.push(Buffer.from(text));
+    expect(tail.text()).toBe("ä€");
+    tail.push(Buffer.from("x"));
+    expect(tail.text()).toBe("€x");
+  });
+
+  test("on Windows what is no program is started through cmd.exe, quoted", () => {
+    const windows = { platform: "win32", shell: "C:\\cmd.exe" } as const;
+    expect(commandLine("node.exe", ["a b"], windows)).toEqual({ file: "node.exe", args: ["a b"], verbatim: false });
+    expect(commandLine("npx", ['say "hi" & more', "c:\\dir\\"], windows)).toEqual({
+      file: "C:\\cmd.exe",
+      args: ["/d", "/s", "/c", '"npx ^"say^ \\^"hi\\^"^ ^&^ more^" ^"c:\\dir\\\\^""'],
+      verbatim: true,
+    });
+    expect(commandLine("npx", ["a b"], { platform: "linux", shell: undefined })).toEqual({
+      file: "npx",
+      args: ["a b"],
+      verbatim: false,
+    });
+  });
+});
