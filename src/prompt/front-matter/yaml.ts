@@ -1,4 +1,4 @@
-import type { Document, Node, Pair, Scalar } from "yaml";
+import type { Document, Node, Pair, Scalar, YAMLParseError } from "yaml";
 import { messageOf } from "../../core/error.ts";
 import { loadYaml } from "../libraries.ts";
 import { type Place, placeOf, promptProblem } from "../problem.ts";
@@ -72,8 +72,8 @@ function compose(yaml: string, fail: Fail): Document.Parsed {
   }
   const [error] = document.errors;
   if (error !== undefined) {
-    const what = error.code === "NON_STRING_KEY" ? "a name of a field is no text" : error.message;
-    throw fail(error.pos[0], `The front matter is no YAML: ${what}.`, hints[error.code] ?? generalHint, error);
+    const { offset, what } = describeError(error, yaml);
+    throw fail(offset, `The front matter is no YAML: ${what}.`, hints[error.code] ?? generalHint, error);
   }
   const [warning] = document.warnings;
   if (warning !== undefined) {
@@ -85,6 +85,13 @@ function compose(yaml: string, fail: Fail): Document.Parsed {
     throw fail(warning.pos[0], what, "Remove it, and put a value that starts with ! in quotes.", warning);
   }
   return document;
+}
+
+/** In the words of a prompt author, where the library speaks to its own user. */
+function describeError({ code, message, pos }: YAMLParseError, yaml: string): { offset: number; what: string } {
+  if (code === "NON_STRING_KEY") return { offset: pos[0], what: "a name of a field is no text" };
+  const end = code === "MULTIPLE_DOCS" ? yaml.search(/^\.\.\./m) : -1;
+  return end === -1 ? { offset: pos[0], what: message } : { offset: end, what: "something comes after its end" };
 }
 
 function checkNodes(document: Document.Parsed, fail: Fail): void {

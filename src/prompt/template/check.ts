@@ -1,4 +1,3 @@
-import { messageOf } from "../../core/error.ts";
 import { type Place, placeOf, promptProblem } from "../problem.ts";
 import { isBlock, isMustache, isPath, parseFailure, parseTemplate } from "./engine.ts";
 import { findGoTag, goHint } from "./go-syntax.ts";
@@ -32,15 +31,34 @@ export type TemplateRole = "prompt" | "partial";
 export function checkTemplate(source: TemplateSource, role: TemplateRole): TemplateUses {
   // Without a tag there is nothing to parse.
   if (!source.text.includes("{{")) return { fields: [], whole: false, partials: [] };
-  try {
-    const program = parse(source);
-    const check = new TemplateCheck(source, role);
-    check.program(program);
-    return check;
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    const what = `The template cannot be read: ${messageOf(error)}.`;
-    throw promptProblem(source.file, source.placeAt(1, 1), what, "Nest its blocks less deeply.", error);
+  refuseDeepNesting(source);
+  const check = new TemplateCheck(source, role);
+  check.program(parse(source));
+  return check;
+}
+
+// Far more than anybody writes. Handlebars needs time that grows with the square of the depth, and then overflows the stack.
+const maxDepth = 100;
+
+function refuseDeepNesting(source: TemplateSource): void {
+  let blocks = 0;
+  let parentheses = 0;
+  for (const { 0: mark, index } of source.text.matchAll(/\{\{~?[#^/]|[()]|\}\}/g)) {
+    // Parentheses count inside one tag; those of the text around it do not matter.
+    if (mark === "(") parentheses += 1;
+    else if (mark === ")") parentheses -= 1;
+    else parentheses = 0;
+    if (mark.endsWith("#") || mark.endsWith("^")) blocks += 1;
+    else if (mark.endsWith("/")) blocks -= 1;
+    if (blocks <= maxDepth && parentheses <= maxDepth) continue;
+    const { line, column } = placeOf(source.text, index);
+    const what = `The template is nested deeper than ${maxDepth} levels here.`;
+    throw promptProblem(
+      source.file,
+      source.placeAt(line, column),
+      what,
+      "Close blocks and parentheses, or write partials.",
+    );
   }
 }
 
@@ -48,7 +66,6 @@ function parse(source: TemplateSource): hbs.AST.Program {
   try {
     return parseTemplate(source.text);
   } catch (error) {
-    if (error instanceof RangeError) throw error;
     const failure = parseFailure(error);
     const go = findGoTag(source.text);
     if (go !== undefined) {
@@ -234,6 +251,7 @@ class TemplateCheck implements TemplateUses {
     const isSuspicious =
       path.loc.end.column - path.loc.start.column !== name.length ||
       params.length > 0 ||
+      name.startsWith("$.") ||
       helperForms.get(name)?.block === true;
     if (!isSuspicious) return;
     const written = this.#written(node);

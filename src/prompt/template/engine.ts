@@ -31,9 +31,9 @@ function engine(): Handlebars {
   return instance;
 }
 
-/** The syntax tree of a template. @throws Error of Handlebars, see `parseFailure` */
+/** The syntax tree of a template as it is written, for checking. @throws Error of Handlebars, see `parseFailure` */
 export function parseTemplate(text: string): hbs.AST.Program {
-  return engine().parse(text);
+  return engine().parseWithoutProcessing(text);
 }
 
 /** Where and why Handlebars refused a template; line and column from 1. */
@@ -63,7 +63,7 @@ export function parseFailure(error: unknown): ParseFailure {
 
 /** Compiles a template that was checked. */
 export function compileTemplate(text: string): Compiled {
-  const program = parseTemplate(text);
+  const program = engine().parse(text);
   showValues(program);
   return engine().compile(program, compileOptions) as Compiled;
 }

@@ -82,7 +82,7 @@ function partial(rest: string): string | undefined {
 /** `.x`, `.x | upper`, `upper .x`. */
 function pipeline(text: string): string | undefined {
   const words = text.match(/"[^"]*"|'[^']*'|`[^`]*`|\||[^\s|"'`]+/g) ?? [];
-  if (!words.some((word) => word === "|" || /^[.$][A-Za-z_]/.test(word))) return undefined;
+  if (!words.some((word) => word === "|" || /^(?:\$\.?|\.)[A-Za-z_]/.test(word))) return undefined;
   const stages: string[][] = [[]];
   for (const word of words) {
     if (word === "|") stages.push([]);

@@ -1,0 +1,272 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect } from "vitest";
+import { verifies } from "../support/verifies.ts";
+import { parseError } from "./support.ts";
+
+/** A broken text, where it is broken, what the message says, and how it is mended. */
+type Case = readonly [what: string, text: string, place: string, message: string, hint: string];
+
+const file: readonly Case[] = [
+  ["no front matter", "Hello {{name}}", "1:1", "does not start with front matter", "Start the file with a line ---"],
+  ["an empty file", "", "1:1", "does not start with front matter", "Start the file with a line ---"],
+  [
+    "something before it",
+    "\n---\nname: a\n---\nHi",
+    "1:1",
+    "does not start with front matter",
+    "Remove everything before the first ---.",
+  ],
+  ["no closing line", "---\nname: a\nHello", "1:1", "never closed", "Write a line --- after the last field"],
+  ["a closing line of four dashes", "---\nname: a\n----\nHello", "3:1", 'this line is "----"', "Write --- alone"],
+  ["an indented closing line", "---\nname: a\n ---\nHello", "3:1", 'this line is " ---"', "without blanks before it"],
+  ["no text", "---\nname: a\n---\n \n", "4:1", "has no text", "Write it after the closing line ---."],
+];
+
+const yaml: readonly Case[] = [
+  ["a colon in a value", "title: Review: the rules", "2:8", "is no YAML", "in quotes"],
+  ["a tab", "input:\n\ttype: object", "3:1", "is no YAML", "Indent with blanks instead of tabs."],
+  ["a field twice", "model: a\nmodel: b", "3:1", "Map keys must be unique", "Keep one of the two."],
+  ["levels out of line", "input:\n   type: object\n  required: []", "4:1", "is no YAML", "in the same column"],
+  ["an open quote", "title: 'Never closed", "2:21", "Missing closing 'quote", "Close the quote"],
+  ["a value that starts with @", "title: @home is best", "2:8", "cannot start with reserved character @", "in quotes"],
+  ["a template as a value", "title: {{name}}", "2:9", "a name of a field is no text", "in quotes"],
+  ["a list", "- a\n- b", "2:1", "no list of fields", "Write one `name: value` a line"],
+  ["an alias of nothing", "model: *other", "2:8", "The alias *other stands for nothing", "Write &other before"],
+  ["an alias inside itself", "tags: &t [*t]", "2:11", "stands inside what it repeats", "Write the value out."],
+  ["a merge of text", "base: &b text\ninput: { <<: *b }", "2:1", "Merge sources must be maps", "merges (<<)"],
+  ["no number", "price: .inf", "2:8", ".inf is no number JSON can hold", "finite number"],
+  ["the end of a document", "name: a\n...\nfoo", "3:1", "is no YAML", "Remove the line `...`."],
+];
+
+const fields: readonly Case[] = [
+  ["a short title", "title: Short", "2:8", 'The title "Short" has fewer than 10 characters.', "first `# heading`"],
+  [
+    "a number as text",
+    "title: 1234567890",
+    "2:8",
+    "title must be text and is a number.",
+    'Put it in quotes: `title: "1234567890"`.',
+  ],
+  [
+    "a list as text",
+    "description: [a]",
+    "2:1",
+    "description must be text and is a list.",
+    "Write text, such as `description: ",
+  ],
+  ["empty text", 'model: ""', "2:8", "model must be text and is empty.", "Write text, such as `model: "],
+  ["an object as text", "system_prompt: { a: b }", "2:1", "system_prompt must be text and is an object.", "Write text"],
+  ["a number as provider", "provider: 5", "2:11", "provider must be text and is a number.", "in quotes"],
+  ["yes for true", "thinking: yes", "2:11", 'thinking must be true or false and is "yes".', "Write `thinking: true`"],
+  [
+    "a negative budget",
+    "thinking_budget: -5",
+    "2:18",
+    "must be a whole number above 0 and is -5.",
+    "`thinking_budget: 2000`",
+  ],
+  ["a broken budget", "thinking_budget: 1.5", "2:18", "must be a whole number above 0", "`thinking_budget: 2000`"],
+  ["a tool that is a number", "tools:\n  - fs.read\n  - 5", "4:5", "tools must be a list of names", "Write `tools: ["],
+  ["tools as an object", "tools: { a: b }", "2:1", "and this is an object.", "Write `tools: ["],
+  [
+    "an input that is text",
+    "input: text",
+    "2:8",
+    "input is no JSON Schema: it must be an object.",
+    "input: { type: object",
+  ],
+  [
+    "a bad type in input",
+    "input:\n  type: object\n  properties:\n    text:\n      type: strng",
+    "6:13",
+    "input is no JSON Schema at /properties/text/type: type must be one of null, boolean, object, array, number, string, integer, or a list of these.",
+    "input: { type: object",
+  ],
+  [
+    "a property that is no schema",
+    "input:\n  properties:\n    text: string",
+    "4:11",
+    "at /properties/text",
+    "input: {",
+  ],
+  ["required as text", "output:\n  required: text", "3:13", "output is no JSON Schema at /required", "output: {"],
+  ["a reference to nothing", 'format: { $ref: "#/$defs/a" }', "2:17", "#/$defs/a leads nowhere", "format: {"],
+  [
+    "a bad schema through a merge",
+    "b: &b { type: nope }\ninput: { <<: *b }",
+    "3:1",
+    "input is no JSON Schema at /type",
+    "input: {",
+  ],
+  ["output and format", "output: {}\nformat: {}", "3:1", "Both output and format", "Keep `output`."],
+];
+
+const go = "This is Go template syntax. ";
+const template: readonly Case[] = [
+  ["a Go field", "Say {{ .text }}", "4:5", "{{ .text }} cannot be read.", `${go}Write {{text}} instead.`],
+  ["a Go field, trimmed", "{{- .text -}}", "4:1", "is no Handlebars", `${go}Write {{text}} instead.`],
+  [
+    "a Go if",
+    "{{ if .x }}a{{ end }}",
+    "4:1",
+    "{{ if .x }}",
+    `${go}Write {{#if x}} instead, and {{/if}} in place of {{ end }}.`,
+  ],
+  ["a Go if without a dot", "{{ if x }}a{{ end }}", "4:1", "{{ if x }}", "Write {{#if x}} instead"],
+  ["a Go if not", "{{ if not .x }}a{{ end }}", "4:1", "{{ if not .x }}", "Write {{#unless x}} instead"],
+  ["a Go comparison", '{{ if eq .x "a" }}b{{ end }}', "4:1", "{{ if eq", "Handlebars compares nothing"],
+  ["a Go else if", "{{#if a}}b{{ else if .c }}d{{/if}}", "4:11", "{{ else if .c }}", "Write {{else if c}} instead."],
+  ["a Go end", "{{#if x}}a{{ end }}", "4:11", "{{ end }}", "Write {{/if}} instead."],
+  [
+    "a Go range",
+    "{{ range .items }}{{ . }}{{ end }}",
+    "4:1",
+    "{{ range .items }}",
+    "Write {{#each items}} instead, and {{/each}}",
+  ],
+  [
+    "a Go range with names",
+    "{{ range $i, $x := .items }}{{ end }}",
+    "4:1",
+    "range",
+    "Write {{#each items as |x i|}} instead",
+  ],
+  ["a Go with", "{{ with .author }}{{ end }}", "4:1", "with", "Write {{#with author}} instead"],
+  ["a Go pipe", "{{ .x | upper }}", "4:1", "{{ .x | upper }}", `${go}Write {{upper x}} instead.`],
+  ["two Go pipes", "{{ .a.b | trim | upper }}", "4:1", "trim", "Write {{upper (trim a.b)}} instead."],
+  ["a Go join", '{{ .tags | join ", " }}', "4:1", "join", 'Write {{join tags ", "}} instead.'],
+  ["a Go default", '{{ .x | default "y z" }}', "4:1", "default", 'Write {{default "y z" x}} instead.'],
+  ["a Go call", "{{ toJson .x }}", "4:1", "toJson", "Write {{json x}} instead."],
+  ["a Go template", '{{ template "sign" . }}', "4:1", "template", "write {{> sign}}"],
+  ["a Go variable", "{{ $x := .y }}", "4:1", ":=", "Handlebars has no variables"],
+  ["a Go comment", "{{/* note */}}", "4:1", "note", "Write {{!-- note --}} instead."],
+  ["a Go root", "{{#each x}}{{ $.y }}{{/each}}", "4:12", "$.y", "Write {{@root.y}} instead."],
+  ["a dot in a block", "a\n{{#if .x}}b{{/if}}", "5:1", "{{#if .x}}", "Write {{#if x}} instead"],
+  [
+    "an unknown helper",
+    "Hi\n  {{uppercase x}}",
+    "5:5",
+    'There is no helper "uppercase".',
+    "The helpers are json, default, join, upper, lower, trim, ",
+  ],
+  ["an unknown inner helper", "{{upper (trm x)}}", "4:10", 'There is no helper "trm".', "The helpers are"],
+  ["an unknown block helper", "{{#iff x}}a{{/iff}}", "4:4", 'There is no helper "iff".', "The helpers are"],
+  ["a path with values", "{{a.b c}}", "4:3", 'There is no helper "a.b".', "The helpers are"],
+  ["a section", "{{#items}}a{{/items}}", "4:1", "There is no block {{#items}}.", "{{#each items}}"],
+  ["an inverse section", "{{^items}}a{{/items}}", "4:1", "There is no block {{#items}}.", "{{#if items}}"],
+  ["a block as a helper", "{{each items}}", "4:3", "each is a block.", "{{#each items}}"],
+  ["a helper as a block", "{{#upper x}}a{{/upper}}", "4:4", "upper is no block.", "{{upper name}}"],
+  [
+    "a helper without its value",
+    "{{upper}}",
+    "4:3",
+    "upper takes one value and has 0.",
+    "A field named upper is written {{this.upper}}.",
+  ],
+  ["too many values", "{{json a b}}", "4:3", "json takes one value and has 2.", "{{json items}}"],
+  ["too few values", "{{join tags}}", "4:3", "join takes 2 values and has 1.", '{{join tags ", "}}'],
+  ["a named value", "{{upper x loud=true}}", "4:11", "upper takes no loud=.", "{{upper name}}"],
+  [
+    "an unknown @",
+    "{{#each x}}{{@indx}}{{/each}}",
+    "4:14",
+    "There is no @indx.",
+    "There are @index, @key, @first, @last, @root.",
+  ],
+  ["one ../ too many", "{{#if x}}{{../y}}{{/if}}", "4:12", "../y leads out of the input.", "Remove one ../"],
+  ["a value as a tag", '{{"text"}}', "4:1", "holds a value and no field", "Write the text without {{ and }}."],
+  ["an open tag", "a {{b", "4:3", "starts here and never ends", "Close it with }}"],
+  ["an open block", "a\n{{#if x}}\nb", "5:1", "The block {{#if}} is never closed.", "Write {{/if}} where it ends."],
+  [
+    "an open inner block",
+    "{{#each x}}{{#if y}}{{/each}}",
+    "4:21",
+    "{{/each}} closes the block {{#if}} of this line.",
+    "Write {{/if}}.",
+  ],
+  [
+    "a wrong close",
+    "{{#if x}}\n{{/each}}",
+    "5:1",
+    "{{/each}} closes the block {{#if}} of an earlier line.",
+    "Write {{/if}}.",
+  ],
+  [
+    "a close without an open",
+    "a {{/if}}",
+    "4:3",
+    "closes a block that was never opened",
+    "Write {{#if ...}} before it",
+  ],
+  ["an else outside", "{{else}}", "4:1", "stands outside a block", "between {{#if ...}} and {{/if}}"],
+  ["an empty tag", "a {{}}", "4:5", "ends too early", "Write {{name}}"],
+  ["an odd path", "{{a/../b}}", "4:3", "cannot be read", "Write {{name}}"],
+  ["a missing partial", "a\n{{> sign}}", "5:1", 'There is no partial "sign"', "{{> sign}}"],
+  ["two values for a partial", "{{> sign a b}}", "4:1", "takes one value at most", "{{> sign author}}"],
+];
+
+function table(name: string, cases: readonly Case[], toText: (text: string) => string): void {
+  describe(name, () => {
+    for (const [what, text, place, message, hint] of cases) {
+      verifies("P4", what, () => {
+        const error = parseError(toText(text));
+        expect(error.code).toBe("INVALID_PROMPT");
+        expect(error.message.startsWith(`prompts/test.md:${place}: `), error.message).toBe(true);
+        expect(error.message).toContain(message);
+        expect(error.message).toContain(hint);
+        const [line, column] = place.split(":").map(Number);
+        expect(error.details).toMatchObject({
+          file: "prompts/test.md",
+          line,
+          column,
+          hint: expect.stringContaining(hint.replace(go, "")),
+        });
+      });
+    }
+  });
+}
+
+table("the file", file, (text) => text);
+table("its YAML", yaml, (text) => `---\n${text}\n---\nHello`);
+table("its fields", fields, (text) => `---\n${text}\n---\nHello`);
+table("its text", template, (text) => `---\nname: test\n---\n${text}`);
+
+describe("the system prompt", () => {
+  const places: readonly [string, string, string][] = [
+    ["on the line of its field", "system_prompt: Be {{uper x}}", "2:21"],
+    ["in quotes", 'system_prompt: "Be {{uper x}}"', "2:22"],
+    ["as a literal", "system_prompt: |\n  Hello\n\n    {{uper x}}", "5:7"],
+    ["folded: where it starts", "system_prompt: >\n  Be\n  {{uper x}}", "2:16"],
+  ];
+  for (const [what, text, place] of places) {
+    verifies("P4", `an error in it is found ${what}`, () => {
+      expect(parseError(`---\n${text}\n---\nHello`).message).toContain(
+        `prompts/test.md:${place}: There is no helper "uper".`,
+      );
+    });
+  }
+});
+
+verifies("P4", "without a file name the place is still told", () => {
+  expect(parseError("---\nname: a\nthinking: 1\n---\nHi", {})).toMatchObject({
+    message: expect.stringMatching(/^prompt:3:11: /),
+    details: { file: undefined, line: 3, column: 11 },
+  });
+});
+
+verifies("P4", "the messages in the guide are those that are given", async () => {
+  const guide = await readFile(new URL("../../docs/prompts.md", import.meta.url), "utf8");
+  const quoted = [...guide.matchAll(/^\| `(.+?)` \| (?:Start|Write|A value|Say|Correct|Use)/gm)].map(
+    ([, message = ""]) => message,
+  );
+  expect(quoted.length).toBeGreaterThanOrEqual(10);
+  const cases = [
+    ...[...file, ["js", "---js\n---\n"] as const].map((one) => one[1]),
+    ...[...yaml, ...fields].map((one) => `---\n${one[1]}\n---\nHello`),
+    ...template.map((one) => `---\nname: test\n---\n${one[1]}`),
+  ];
+  const given = cases.map((text) => parseError(text).message).join("\n");
+  // Which partial is missing is told by readPrompts with the folder: see read.test.ts.
+  const untold = quoted.filter((message) => !message.startsWith("There is no partial") && !given.includes(message));
+  expect(untold).toEqual([]);
+});

@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import { parsePrompt } from "../../src/prompt/parse.ts";
+import { FilePrompt } from "../../src/prompt/prompt.ts";
+import { verifies } from "../support/verifies.ts";
+import { parseError, render, renderBody } from "./support.ts";
+
+const whole = `---
+name: weather_report
+title: Report the weather
+description: Tells what the weather will be.
+model: gpt-5
+provider: openai
+system_prompt: You are in {{region}}.
+input:
+  type: object
+  properties: { region: { type: string } }
+output: { type: object }
+tools: [weather.forecast, "fs.*"]
+thinking: true
+thinking_budget: 2000
+temperature: 0.2
+tags: [a, b]
+---
+# Another heading
+
+What is the weather in {{region}}?
+`;
+
+describe("fields", () => {
+  verifies("P1", "every field is read, unknown ones are kept under meta", () => {
+    const prompt = parsePrompt(whole, { filename: "prompts/other.md" });
+    expect({ ...prompt }).toEqual({
+      kind: "prompt",
+      name: "weather_report",
+      title: "Report the weather",
+      description: "Tells what the weather will be.",
+      meta: { frontMatter: { temperature: 0.2, tags: ["a", "b"] } },
+      input: { type: "object", properties: { region: { type: "string" } } },
+      output: { type: "object" },
+      model: "gpt-5",
+      provider: "openai",
+      system: "You are in {{region}}.",
+      tools: ["weather.forecast", "fs.*"],
+      thinking: true,
+      thinkingBudget: 2000,
+    });
+  });
+
+  verifies("P1", "without a name the file name is the name; `format` is `output`; one tool needs no list", () => {
+    const prompt = parsePrompt("---\nformat: { type: string }\ntools: fs.read\nmodel:\n---\nHello", {
+      filename: "some/folder/say_hello.md",
+    });
+    expect(prompt).toMatchObject({ name: "say_hello", output: { type: "string" }, tools: ["fs.read"] });
+    expect(prompt.model).toBeUndefined();
+    expect(prompt.meta).toBeUndefined();
+  });
+
+  verifies("P1", "a name that is no identifier is INVALID_NAME, naming the file", () => {
+    expect(parseError("---\ntitle: A title of length\n---\nHi", { filename: "prompts/say hello.md" })).toMatchObject({
+      code: "INVALID_NAME",
+      message: expect.stringMatching(/^prompts\/say hello\.md:1:1: "say hello".*Rename the file, or write `name: /),
+    });
+    expect(parseError("---\nname: 1a\n---\nHi")).toMatchObject({
+      code: "INVALID_NAME",
+      message: expect.stringContaining("prompts/test.md:2:7"),
+    });
+    expect(parseError("---\nname: submit_output\n---\nHi").code).toBe("RESERVED_NAME");
+    expect(parseError("---\n---\nHi", {})).toMatchObject({
+      code: "INVALID_NAME",
+      message: expect.stringContaining("Write `name: "),
+    });
+  });
+
+  const titles: readonly [string, string, string | undefined][] = [
+    ["the first heading", "Text\n\n# The title #\n\n# Second", "The title"],
+    ["no heading of a lower level", "## Lower", undefined],
+    ["no heading in code", "```sh\n# comment\n```\n# Real", "Real"],
+    ["no heading in a comment", "{{!-- \n# no\n--}}\n<!--\n# no\n-->\n# Yes", "Yes"],
+    ["no heading that is known only when rendered", "# To {{language}}\n# Plain", "Plain"],
+  ];
+  for (const [what, body, title] of titles) {
+    verifies("P1", `without a title: ${what}`, () => {
+      expect(parsePrompt(`---\nname: a\n---\n${body}`).title).toBe(title);
+    });
+  }
+
+  test("merge keys and aliases stand for what they repeat", () => {
+    const prompt = parsePrompt(
+      "---\nname: a\nbase: &base { type: string }\ninput:\n  properties:\n    x: { <<: *base, minLength: 1 }\n    y: *base\n---\nHi",
+    );
+    expect(prompt.input).toEqual({ properties: { x: { type: "string", minLength: 1 }, y: { type: "string" } } });
+  });
+
+  test("a field named __proto__ stays a field", () => {
+    const prompt = parsePrompt("---\nname: a\n__proto__: { admin: true }\n---\nHi");
+    expect(Object.hasOwn(prompt.meta?.frontMatter as object, "__proto__")).toBe(true);
+    expect(({} as { admin?: unknown }).admin).toBeUndefined();
+  });
+});
+
+describe("encoding", () => {
+  verifies("P1", "a byte order mark and CRLF change nothing", async () => {
+    const unix = parsePrompt(whole);
+    const windows = parsePrompt(`\ufeff${whole.replaceAll("\n", "\r\n")}`);
+    expect({ ...windows }).toEqual({ ...unix });
+    expect(await render(windows, { region: "Bern" })).toBe(await render(unix, { region: "Bern" }));
+    expect(await render(windows, { region: "Bern" })).not.toContain("\r");
+  });
+
+  verifies("P4", "places are right with a byte order mark and CRLF", () => {
+    const text = "\ufeff---\r\nname: a\r\n---\r\nHello\r\n  {{uper x}}\r\n";
+    expect(parseError(text)).toMatchObject({ details: { line: 5, column: 5 } });
+    expect(parseError("\ufeff---\r\nname: a\r\nthinking: maybe\r\n---\r\nHi")).toMatchObject({
+      details: { line: 3, column: 11 },
+    });
+  });
+
+  test("blanks after the dashes do no harm", async () => {
+    expect(await render(parsePrompt("---  \nname: a\n--- \nHi"))).toBe("Hi");
+  });
+});
+
+describe("what a linter needs", () => {
+  test("the source knows fields used, partials and places", () => {
+    const prompt = parsePrompt(
+      "---\nname: a\nfoo: 1\nsystem_prompt: In {{language}}.\ninput:\n  properties:\n    items: { type: array }\n---\n{{#each items}}{{name}} {{../tone}} {{@root.mood}}{{/each}}\n{{> sign}} {{#with x as |y|}}{{y}}{{/with}}",
+      { filename: "a.md", partials: { sign: "{{name}}" } },
+    );
+    const source = FilePrompt.sourceOf(prompt);
+    expect(source?.file).toBe("a.md");
+    expect(source?.unknown).toEqual(["foo"]);
+    expect(source?.body.uses.fields).toEqual([
+      { name: "items", place: { line: 9, column: 9 } },
+      { name: "tone", place: { line: 9, column: 27 } },
+      { name: "mood", place: { line: 9, column: 39 } },
+      { name: "x", place: { line: 10, column: 20 } },
+    ]);
+    expect(source?.body.uses.whole).toBe(false);
+    expect(source?.body.uses.partials).toEqual([{ name: "sign", place: { line: 10, column: 1 } }]);
+    expect(source?.system?.uses.fields).toEqual([{ name: "language", place: { line: 4, column: 21 } }]);
+    expect(source?.partials.get("sign")?.uses.fields).toEqual([{ name: "name", place: { line: 1, column: 3 } }]);
+    expect(source?.placeOf(["input", "properties", "items"])).toEqual({ line: 7, column: 5 });
+    expect(
+      FilePrompt.sourceOf({ kind: "prompt", name: "b", render: () => Promise.reject(new Error()) }),
+    ).toBeUndefined();
+  });
+
+  test("`{{this}}` uses the input as a whole", () => {
+    const source = FilePrompt.sourceOf(parsePrompt("---\nname: a\n---\n{{this}}"));
+    expect(source?.body.uses.whole).toBe(true);
+  });
+});
+
+verifies("P1", "the text is cut at both ends and kept otherwise", async () => {
+  expect(await renderBody("\n\n  Hello\n\n  there\n\n")).toBe("Hello\n\n  there");
+});
