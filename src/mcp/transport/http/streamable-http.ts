@@ -4,18 +4,15 @@ import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { discard, HttpClient, type HttpParameters } from "./http-client.ts";
+import { ServerStream } from "./server-stream.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError } from "./status.ts";
 
 const jsonType = "application/json";
 const eventStreamType = "text/event-stream";
 
 const deleteTimeoutMs = 1_000;
-// How long the first stream may take to open before a session begins without it.
-const streamOpenMs = 1_000;
 const retryMs = 1_000;
 const maxRetryMs = 60_000;
-// A stream that held so long was closed for being idle, not for being unwanted.
-const steadyMs = 10_000;
 const maxResumes = 5;
 // Nobody waits for its answer.
 const probeId = "probe";
@@ -36,8 +33,7 @@ export class StreamableHttpTransport implements Transport {
   #events: TransportEvents | undefined;
   #sessionId: string | undefined;
   #version: string | undefined;
-  #hears = false;
-  #late = false;
+  #stream: ServerStream | undefined;
   #open = true;
   #closing: Promise<void> | undefined;
 
@@ -46,7 +42,7 @@ export class StreamableHttpTransport implements Transport {
   }
 
   get hears(): boolean {
-    return this.#hears;
+    return this.#stream?.exists === true;
   }
 
   async start(events: TransportEvents): Promise<void> {
@@ -58,20 +54,16 @@ export class StreamableHttpTransport implements Transport {
   }
 
   ready(): Promise<void> {
-    return new Promise((resolve) => {
-      const expire = () => {
-        this.#late = true;
-        resolve();
-      };
-      const timer = setTimeout(expire, streamOpenMs);
-      const settled = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      this.#listen(settled)
-        .catch((error: Error) => this.#end(error))
-        .finally(settled);
+    const { signal } = this.#abort;
+    this.#stream = new ServerStream({
+      http: this.#http,
+      signal,
+      open: (lastId) => this.#get(signal, lastId),
+      message: (data) => this.#deliver(data),
+      gap: () => this.#events?.gap(),
     });
+    this.#stream.run().catch((error: Error) => this.#end(error));
+    return this.#stream.settled();
   }
 
   send(message: RpcMessage): Promise<void> {
@@ -192,57 +184,12 @@ export class StreamableHttpTransport implements Transport {
     }
   }
 
-  /** Keeps the stream of what the server says unasked open. `settled` is called when it is first open, or will never be. */
-  async #listen(settled: () => void): Promise<void> {
-    const { signal } = this.#abort;
-    let lastId: string | undefined;
-    let serverRetryMs: number | undefined;
-    let failures = 0;
-    for (let first = true; this.#open; first = false) {
-      const response = await this.#openStream(signal, lastId, first);
-      if (response === undefined) return;
-      this.#hears = true;
-      const opened = performance.now();
-      settled();
-      // What was said while it was not open is lost.
-      if (!first || this.#late) this.#events?.gap();
-      const broken = await this.#http
-        .events(response, {
-          event: ({ type, data }) => type === "message" && this.#deliver(data),
-          id: (value) => (lastId = value),
-          retry: (ms) => (serverRetryMs = ms),
-        })
-        .then(
-          () => false,
-          () => true,
-        );
-      if (!this.#open) return;
-      failures = performance.now() - opened > steadyMs ? 0 : failures + 1;
-      // A stream that broke once may mean that the server is gone: look at once.
-      const waitMs = broken && failures < 2 ? 0 : (serverRetryMs ?? retryMs * 2 ** Math.max(0, failures - 1));
-      await delay(Math.min(waitMs, maxRetryMs), undefined, { signal });
-    }
-  }
-
-  async #openStream(signal: AbortSignal, lastId: string | undefined, first: boolean): Promise<Response | undefined> {
-    try {
-      const response = await this.#get(signal, lastId);
-      if (mediaTypeOf(response) === eventStreamType) return response;
-      await discard(response);
-    } catch (error) {
-      // 405 says that the server has no such stream; others say it with another status.
-      if (!first || !(error instanceof HttpStatusError)) throw error;
-    }
-    if (!first) throw new Error("the server no longer offers its event stream");
-    return undefined;
-  }
-
   async #get(signal: AbortSignal, lastId: string | undefined): Promise<Response> {
     const headers = lastId === undefined ? {} : { "last-event-id": lastId };
     const response = await this.#request("GET", signal, { headers: { accept: eventStreamType, ...headers } });
     if (response.ok) return response;
     const { error, text } = await this.#http.failure(response);
-    if (lastId !== undefined || this.#hears) this.#refuseDeadSession(error, text);
+    if (lastId !== undefined || this.hears) this.#refuseDeadSession(error, text);
     throw error;
   }
 
