@@ -42,14 +42,18 @@ const maxDepth = 100;
 
 function refuseDeepNesting(source: TemplateSource): void {
   let blocks = 0;
+  // Of one tag; those of the text between tags do not matter.
   let parentheses = 0;
-  for (const { 0: mark, index } of source.text.matchAll(/\{\{~?[#^/]|[()]|\}\}/g)) {
-    // Parentheses count inside one tag; those of the text around it do not matter.
-    if (mark === "(") parentheses += 1;
-    else if (mark === ")") parentheses -= 1;
-    else parentheses = 0;
-    if (mark.endsWith("#") || mark.endsWith("^")) blocks += 1;
-    else if (mark.endsWith("/")) blocks -= 1;
+  let isInTag = false;
+  for (const { 0: mark, index } of source.text.matchAll(/\{\{~?[#^/]?|[()]|\}\}/g)) {
+    if (mark === "(" && isInTag) parentheses += 1;
+    else if (mark === ")" && isInTag) parentheses -= 1;
+    else if (mark.length > 1) {
+      isInTag = mark !== "}}";
+      parentheses = 0;
+      if (/[#^]$/.test(mark)) blocks += 1;
+      else if (mark.endsWith("/")) blocks -= 1;
+    }
     if (blocks <= maxDepth && parentheses <= maxDepth) continue;
     const { line, column } = placeOf(source.text, index);
     const what = `The template is nested deeper than ${maxDepth} levels here.`;
