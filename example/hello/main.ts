@@ -19,4 +19,5 @@ console.log(await greeting.text(), await echo.text());
 await toolkit.close();
 // #endregion
 
-if ((await greeting.text()) !== "Hello, Ada!" || !(await echo.text()).includes("from an MCP server")) process.exitCode = 1;
+if ((await greeting.text()) !== "Hello, Ada!" || !(await echo.text()).includes("from an MCP server"))
+  process.exitCode = 1;

@@ -1,0 +1,176 @@
+// The code that docs/guide.md shows, in its order. It checks what the page says.
+import { deepStrictEqual, strictEqual } from "node:assert";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import {
+  type Delegate,
+  defineResource,
+  defineTemplate,
+  defineTool,
+  type Middleware,
+  parsePrompt,
+  resource,
+  Toolkit,
+  ToolkitError,
+} from "toolweave";
+import { testContext } from "toolweave/testing";
+import { z } from "zod";
+
+// #region tool
+const convert = defineTool({
+  name: "convert",
+  title: "Convert a length",
+  description: "Converts a length from miles to kilometres.",
+  input: z.object({ miles: z.number().nonnegative() }),
+  output: z.object({ kilometres: z.number() }),
+  annotations: { readOnlyHint: true, idempotentHint: true },
+  options: { timeoutMs: 5_000 },
+  run: ({ miles }) => ({ kilometres: miles * 1.609344 }),
+});
+// #endregion
+
+// #region context
+const countLines = defineTool({
+  name: "count_lines",
+  description: "Counts the lines of the attached texts.",
+  async run(_input, context) {
+    let lines = 0;
+    for (const [index, attachment] of context.attachments.entries()) {
+      const text = await attachment.text({ signal: context.signal });
+      lines += text.split("\n").length;
+      await context.progress(index + 1, context.attachments.length, attachment.name);
+    }
+    context.logger.info("counted", { lines, caller: context.session.id });
+    return { lines };
+  },
+});
+// #endregion
+
+// #region resources
+const motto = resource.text("motto", "Many threads, one cloth.");
+const settings = resource.json("settings", { theme: "dark" });
+const clock = defineResource({
+  uri: "clock://now",
+  name: "clock",
+  mediaType: "text/plain",
+  bytes: () => new Date(0).toISOString(), // read afresh each time
+});
+const users = defineTemplate({
+  uriTemplate: "user://{id}",
+  name: "user",
+  description: "A user, by id.",
+  read: (uri) => JSON.stringify({ id: uri.slice("user://".length) }),
+});
+// #endregion
+
+// #region toolkit
+const toolkit = new Toolkit({ items: [convert, countLines, motto, settings, clock, users] });
+// #endregion
+
+// #region call
+const result = await toolkit.call(convert, { miles: 26.2 });
+const { kilometres } = await result.json(); // typed: number
+
+const byName = await toolkit.call("builtin.convert", { miles: 1 }, { timeoutMs: 1_000 });
+const counted = await toolkit.call(
+  countLines,
+  {},
+  {
+    attachments: [motto, resource.text("poem", "one\ntwo")],
+    onProgress: ({ progress, total, message }) => console.log(`${progress} of ${total}: ${message}`),
+  },
+);
+// #endregion
+strictEqual(Math.round(kilometres), 42);
+deepStrictEqual(await byName.json(), { kilometres: 1.609344 });
+deepStrictEqual(await counted.json(), { lines: 3 });
+
+// #region read
+const theme = await (await toolkit.read("json:settings")).json();
+const user = await (await toolkit.read("user://42")).json();
+// #endregion
+deepStrictEqual([theme, user], [{ theme: "dark" }, { id: "42" }]);
+
+// #region errors
+const problems: string[] = [];
+try {
+  await toolkit.call("convert", { miles: "a few" });
+} catch (error) {
+  if (!ToolkitError.is(error, "INVALID_INPUT")) throw error;
+  for (const { pointer, message } of error.details.issues) problems.push(`${pointer}: ${message}`);
+}
+// #endregion
+strictEqual(problems.length, 1);
+
+// #region list
+const page = await toolkit.list({ kind: ["tool", "template"], limit: 10 });
+for (const { ref, kind, stale } of page.entries) console.log(kind, ref, stale ? "(stale)" : "");
+for (const { namespace, error } of page.failures) console.log(namespace, error.message);
+// #endregion
+deepStrictEqual(
+  page.entries.map(({ ref }) => ref),
+  ["builtin.convert", "builtin.count_lines", "user://{id}#builtin"],
+);
+
+// #region middleware
+const audit: Middleware = async (call, next) => {
+  const started = performance.now();
+  try {
+    return await next(call);
+  } finally {
+    call.context.logger.info(`${call.entry.ref} took ${performance.now() - started} ms`);
+  }
+};
+const audited = new Toolkit({ items: [convert], use: [audit], logger: console });
+// #endregion
+await audited.call(convert, { miles: 1 });
+
+// #region delegate
+const delegate: Delegate = {
+  async runPrompt(prompt, input, context) {
+    const { messages } = await context.toolbox.render(prompt, input);
+    const text = await messages[0]?.content[0]?.text();
+    return resource.text("answer", `A model would answer: ${text}`);
+  },
+  onEvent: (event) => console.log(event.type),
+};
+const assistant = new Toolkit({ delegate });
+assistant.add(parsePrompt("---\nname: hello\n---\nGreet {{name}}.", { filename: "hello.md" }));
+const answer = await assistant.call("hello", { name: "Ada" });
+// #endregion
+strictEqual((await answer.text()).trim(), "A model would answer: Greet Ada.");
+
+// #region test
+const context = testContext({ attachments: [resource.text("two", "a\nb")] });
+deepStrictEqual(await countLines.run({}, context), { lines: 2 });
+strictEqual(context.reported.length, 1);
+// #endregion
+
+const web = createServer((_request, response) => response.writeHead(404).end()).listen(0, "127.0.0.1");
+await once(web, "listening");
+const address = web.address();
+const port = typeof address === "object" && address !== null ? address.port : 0;
+process.env.DOCS_URL = `http://127.0.0.1:${port}/mcp`;
+process.env.DOCS_TOKEN = "secret";
+
+// #region connectors
+toolkit.addConnector("http://127.0.0.1:9/mcp", { namespace: "weather", lazy: true });
+toolkit.addConnector(
+  { command: "my-server", args: ["--read-only"], env: { LEVEL: "info" } },
+  { namespace: "mine", lazy: true },
+);
+toolkit.addConnectors({
+  mcpServers: {
+    docs: { url: "${DOCS_URL}", headers: { Authorization: "Bearer ${DOCS_TOKEN}" } },
+    files: { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "${FOLDER:-.}"] },
+  },
+});
+await toolkit.start();
+// #endregion
+const states = Object.fromEntries(toolkit.connections.map(({ namespace, state }) => [namespace, state]));
+deepStrictEqual([states.weather, states.mine, states.files], ["idle", "idle", "connected"]);
+strictEqual(states.docs === "connected", false);
+
+for (const each of [toolkit, audited, assistant]) await each.close();
+web.close();
+console.log("The guide is right.");
