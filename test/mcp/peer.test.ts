@@ -1,0 +1,185 @@
+import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, test } from "vitest";
+import type { ConnectorSession } from "../../src/core/connector.ts";
+import { ToolkitError } from "../../src/core/error.ts";
+import { protocolVersions } from "../../src/mcp/handshake.ts";
+import { type ConnectorOptions, inMemoryConnector, type ServerTransport } from "../../src/mcp/index.ts";
+import { verifies } from "../support/verifies.ts";
+import { contextOf, never, RecordingHost } from "./fixture/host.ts";
+
+interface Message {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: Readonly<Record<string, unknown>>;
+  readonly result?: unknown;
+  readonly error?: { readonly code: number };
+}
+
+/** A server by hand, which sees every message; it answers what the handler does not. */
+async function connect(
+  handle: (message: Message, transport: ServerTransport) => boolean | undefined,
+  options: ConnectorOptions & { readonly capabilities?: object; readonly host?: RecordingHost } = {},
+): Promise<{
+  readonly session: ConnectorSession;
+  readonly seen: Message[];
+  readonly far: ServerTransport;
+  readonly host: RecordingHost;
+}> {
+  const { capabilities = { tools: {} }, host = new RecordingHost(), ...rest } = options;
+  const seen: Message[] = [];
+  let far: ServerTransport | undefined;
+  const connector = inMemoryConnector((transport) => {
+    far = transport;
+    transport.onmessage = (given) => {
+      const message = given as Message;
+      seen.push(message);
+      if (handle(message, transport) === true || message.id === undefined || message.method === undefined) return;
+      const result =
+        message.method === "initialize"
+          ? { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "hand", version: "1" } }
+          : { content: [] };
+      void transport.send({ jsonrpc: "2.0", id: message.id, result });
+    };
+    return transport.start();
+  }, rest);
+  const session = await connector.connect({ signal: never, host });
+  return { session, seen, far: far as ServerTransport, host };
+}
+
+describe("a peer", () => {
+  test("speaks the revisions the SDK speaks", () => {
+    expect(protocolVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
+    expect(protocolVersions[0]).toBe(LATEST_PROTOCOL_VERSION);
+  });
+
+  verifies("C6", "cancels a request once, by its id, and drops the late answer", async () => {
+    const { session, seen, far } = await connect((message) => message.method === "tools/call");
+    const controller = new AbortController();
+    const call = session.call("slow", {}, contextOf({ signal: controller.signal }));
+    const id = seen.find((message) => message.method === "tools/call")?.id;
+    controller.abort(new Error("enough"));
+    await expect(call).rejects.toThrow("enough");
+    await far.send({ jsonrpc: "2.0", id, result: { content: [] } });
+    const cancels = seen.filter((message) => message.method === "notifications/cancelled");
+    expect(cancels.map((message) => message.params)).toEqual([{ requestId: id, reason: "enough" }]);
+    await session[Symbol.asyncDispose]();
+  });
+
+  verifies("M10", "takes progress that comes after its answer, or for nobody, or is none", async () => {
+    const { session, far, host } = await connect(() => undefined);
+    const context = contextOf();
+    await session.call("any", {}, context);
+    for (const params of [
+      { progressToken: 2, progress: 1 },
+      { progressToken: "x", progress: 1 },
+      { progress: "1" },
+      undefined,
+    ]) {
+      await far.send({ jsonrpc: "2.0", method: "notifications/progress", params });
+    }
+    expect([context.reports, host.entries]).toEqual([[], []]);
+    await session[Symbol.asyncDispose]();
+  });
+
+  verifies("C12", "is not harmed by a listener or a host that throws", async () => {
+    const { session, far, host } = await connect((message, transport) => {
+      if (message.method !== "tools/call") return undefined;
+      const meta = message.params?._meta as { readonly progressToken: number } | undefined;
+      const progressToken = meta?.progressToken;
+      void transport.send({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 1 } });
+      return undefined;
+    });
+    const broken = () => {
+      throw new Error("listener");
+    };
+    host.changed = broken;
+    host.log = broken;
+    await far.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+    await far.send({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "x" } });
+    for (const progress of [broken, () => Promise.reject(new Error("listener"))]) {
+      expect((await session.call("any", {}, contextOf({ progress }))).size).toBe(0);
+    }
+    await session[Symbol.asyncDispose]();
+  });
+
+  test("answers ping, roots where they are given, and nothing else", async () => {
+    const { session, seen, far } = await connect(() => undefined, { roots: [{ uri: "file:///data" }] });
+    for (const [id, method] of ["ping", "roots/list", "sampling/createMessage", "no/such"].entries()) {
+      await far.send({ jsonrpc: "2.0", id: 100 + id, method });
+    }
+    const answers = seen.filter((message) => (message.id ?? 0) >= 100);
+    expect(answers.map(({ result, error }) => result ?? error?.code)).toEqual([
+      {},
+      { roots: [{ uri: "file:///data" }] },
+      -32601,
+      -32601,
+    ]);
+    expect(seen[0]?.params?.capabilities).toEqual({ roots: {} });
+    await session[Symbol.asyncDispose]();
+    const without = await connect(() => undefined);
+    expect(without.seen[0]?.params).toMatchObject({ capabilities: {}, clientInfo: { name: "toolweave" } });
+    await without.session[Symbol.asyncDispose]();
+  });
+
+  test("asks for a log level only where it is wanted and the server logs", async () => {
+    const levels = async (options: ConnectorOptions, capabilities: object) => {
+      const { session, seen } = await connect(() => undefined, { ...options, capabilities });
+      await session[Symbol.asyncDispose]();
+      return seen.filter((message) => message.method === "logging/setLevel").map((message) => message.params);
+    };
+    expect(await levels({ logLevel: "error" }, { logging: {} })).toEqual([{ level: "error" }]);
+    expect(await levels({ logLevel: "error" }, {})).toEqual([]);
+    expect(await levels({}, { logging: {} })).toEqual([]);
+  });
+
+  verifies("C4", "gives a JSON-RPC error as REMOTE_ERROR with server, code and data", async () => {
+    const { session } = await connect((message, transport) => {
+      if (message.method !== "tools/call") return undefined;
+      void transport.send({ jsonrpc: "2.0", id: message.id, error: { code: -32042, message: "no", data: { why: 1 } } });
+      return true;
+    });
+    const error = await session.call("any", {}, contextOf()).catch((thrown: unknown) => thrown);
+    expect(ToolkitError.is(error, "REMOTE_ERROR") && error.details).toEqual({
+      server: "hand",
+      rpcCode: -32042,
+      data: { why: 1 },
+    });
+    await session[Symbol.asyncDispose]();
+  });
+
+  test("takes an answer whose id came back as text, and one that is neither result nor error", async () => {
+    const { session } = await connect((message, transport) => {
+      if (message.method !== "tools/call") return undefined;
+      const result = message.params?.name === "text" ? { result: { content: [] } } : {};
+      void transport.send({ jsonrpc: "2.0", id: String(message.id), ...result });
+      return true;
+    });
+    expect((await session.call("text", {}, contextOf())).size).toBe(0);
+    await expect(session.call("none", {}, contextOf())).rejects.toMatchObject({ code: "REMOTE_ERROR" });
+    await session[Symbol.asyncDispose]();
+  });
+
+  verifies("M10", "offers only what the server declares", async () => {
+    const { session } = await connect(() => undefined, { capabilities: { prompts: { listChanged: true } } });
+    expect([Object.keys(session.list), [...session.announces], session.read]).toEqual([
+      ["prompt"],
+      ["prompt"],
+      undefined,
+    ]);
+    await session[Symbol.asyncDispose]();
+  });
+
+  verifies("M9", "a server that never gets ready does not hold the attempt", async () => {
+    const connector = inMemoryConnector(() => new Promise(() => {}), { connectTimeoutMs: 50 });
+    await expect(connector.connect({ signal: never, host: new RecordingHost() })).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
+  });
+
+  test("an empty or missing input is sent as an object", async () => {
+    const { session, seen } = await connect(() => undefined);
+    await session.call("any", undefined, contextOf());
+    expect(seen.at(-1)?.params).toMatchObject({ name: "any", arguments: {} });
+    await session[Symbol.asyncDispose]();
+  });
+});
