@@ -14,7 +14,7 @@ const openingLine = /^---[ \t]*(\S.*)?$/;
 const closingLine = /^---[ \t]*$/m;
 
 /** A text without byte order mark and with `\n` as the end of each line: lines and columns stay what they are. */
-export function normaliseText(text: string): string {
+function normaliseText(text: string): string {
   const start = text.charCodeAt(0) === 0xfeff ? 1 : 0;
   return (start === 1 ? text.slice(1) : text).replace(/\r\n?/g, "\n");
 }

@@ -99,6 +99,7 @@ class TemplateCheck implements TemplateUses {
   readonly #role: TemplateRole;
   readonly #scopes: Scope[] = [{ isInput: true, blockParams: [] }];
   readonly #open: string[] = [];
+  #lineStarts: readonly number[] | undefined;
 
   constructor(source: TemplateSource, role: TemplateRole) {
     this.#source = source;
@@ -267,10 +268,13 @@ class TemplateCheck implements TemplateUses {
     }
   }
 
+  /** The tag as it is written, from its first brace to the first end of a tag. */
   #written(node: hbs.AST.Node): string {
-    const { start } = node.loc;
-    const lines = this.#source.text.split("\n").slice(start.line - 1);
-    return lines.join("\n").slice(start.column);
+    const { text } = this.#source;
+    this.#lineStarts ??= [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
+    const start = (this.#lineStarts[node.loc.start.line - 1] ?? 0) + node.loc.start.column;
+    const end = text.indexOf("}}", start);
+    return text.slice(start, end === -1 ? undefined : end + 2);
   }
 
   #placeOf(node: hbs.AST.Node): Place {
