@@ -55,9 +55,8 @@ describe("front matter", () => {
     const error = parseError(`---\nl0: &l0 [lol]\n${doubled.join("\n")}\n---\nHi`);
     expect(error.message).toContain("Write out what aliases (*) and merges (<<) stand for.");
     const merged = Array.from({ length: 10 }, (_, i) => `l${i + 1}: &l${i + 1} { <<: [*l${i}, *l${i}, *l${i}] }`);
-    const start = performance.now();
+    // One that were expanded in full would not end within the time of a test.
     failure(() => parsePrompt(`---\nl0: &l0 { a: b }\n${merged.join("\n")}\nthinking: 1\n---\nHi`));
-    expect(performance.now() - start).toBeLessThan(5_000);
   });
 
   verifies("P3", "nesting without end is an error, not a crash", () => {
