@@ -6,6 +6,9 @@ import { report } from "./harness.ts";
 /** Loaded one by one: what one bench imports is not to weigh on another. */
 const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
   import: () => import("./import.ts"),
+  call: () => import("./call.ts"),
+  lookup: () => import("./lookup.ts"),
+  list: () => import("./list.ts"),
 };
 
 const named = process.argv.slice(2);

@@ -7,7 +7,8 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { createServer } from "./server/tools.ts";
+import type { HttpOptions } from "./server/main.ts";
+import { createServer, type Offer } from "./server/tools.ts";
 
 /** The file that runs the bench servers in a process of its own. */
 const serverFile = fileURLToPath(new URL("./server/main.ts", import.meta.url));
@@ -23,9 +24,9 @@ export async function rawClient(transport: Transport): Promise<Client> {
 }
 
 /** The SDK's own client of a server in this process. */
-export async function rawInMemoryClient(tools = 1): Promise<Client> {
+export async function rawInMemoryClient(offer: Offer = {}): Promise<Client> {
   const [near, far] = InMemoryTransport.createLinkedPair();
-  await createServer("bench", tools).connect(far);
+  await createServer("bench", offer).connect(far);
   return rawClient(near);
 }
 
@@ -46,13 +47,8 @@ export interface HttpServers extends AsyncDisposable {
 }
 
 /** Starts HTTP servers and waits until they listen. */
-export async function startHttpServers(options: {
-  readonly count?: number;
-  readonly tools?: number;
-  readonly answers?: "json" | "sse";
-}): Promise<HttpServers> {
-  const { count = 1, tools = 1, answers = "json" } = options;
-  const args = [serverFile, "http", String(count), String(tools), answers];
+export async function startHttpServers(options: HttpOptions = {}): Promise<HttpServers> {
+  const args = [serverFile, "http", JSON.stringify(options)];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
   const [line] = await once(createInterface(child.stdout), "line");
   return { urls: JSON.parse(line), [Symbol.asyncDispose]: () => end(child) };

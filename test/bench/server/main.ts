@@ -1,6 +1,6 @@
 /**
- * The servers of the benches in a process of their own: `stdio`, or `http COUNT TOOLS json|sse`, which prints its URLs in one
- * line of JSON. Ends when stdin does.
+ * The servers of the benches in a process of their own: `stdio`, or `http` and its options as JSON, which prints the URLs in
+ * one line of JSON. Ends when stdin does.
  */
 import { randomUUID } from "node:crypto";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -8,13 +8,22 @@ import type { AddressInfo } from "node:net";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { createServer } from "./tools.ts";
+import { createServer, type Offer } from "./tools.ts";
 
-const [mode, count = "1", tools = "1", answers = "json"] = process.argv.slice(2);
+/** What HTTP servers are started with. */
+export interface HttpOptions extends Offer {
+  /** How many servers. Default: 1. */
+  readonly count?: number;
+  /** How POSTs are answered. Default: json. */
+  readonly answers?: "json" | "sse";
+}
+
+const [mode, json = "{}"] = process.argv.slice(2);
+const { count = 1, answers = "json", ...offer }: HttpOptions = JSON.parse(json);
 if (mode === "stdio") {
   await createServer("bench").connect(new StdioServerTransport());
 } else {
-  const urls = await Promise.all(Array.from({ length: Number(count) }, (_, at) => listen(`bench${at}`)));
+  const urls = await Promise.all(Array.from({ length: count }, (_, at) => listen(`bench${at}`)));
   process.stdout.write(`${JSON.stringify(urls)}\n`);
   process.stdin.resume().once("end", () => process.exit(0));
 }
@@ -45,6 +54,6 @@ async function answer(
     },
   });
   // The SDK declares optional properties in another strictness than ours.
-  await createServer(name, Number(tools)).connect(transport as Transport);
+  await createServer(name, offer).connect(transport as Transport);
   await transport.handleRequest(request, response);
 }

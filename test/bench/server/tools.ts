@@ -12,14 +12,25 @@ export const messageSchema = {
 /** What the benches call their tools with. */
 export const message = { text: "hello", count: 3 };
 
-/** A server with `echo` and as many more tools as make the number. Each gives back its input. */
-export function createServer(name: string, tools = 1): Server {
+/** What a bench server offers. */
+export interface Offer {
+  /** How many tools: `echo`, then `tool_1`, `tool_2` and so on. Default: 1. */
+  readonly tools?: number;
+  /**
+   * Whether they declare an output schema. Default: true. Not where lists are compared: the SDK's client compiles each output
+   * schema at each list, which would make everybody else look fast.
+   */
+  readonly output?: boolean;
+}
+
+/** A server whose tools give back their input. */
+export function createServer(name: string, { tools = 1, output = true }: Offer = {}): Server {
   const server = new Server({ name, version: "1.0.0" }, { capabilities: { tools: { listChanged: true } } });
   const definitions = Array.from({ length: tools }, (_, at) => ({
     name: at === 0 ? "echo" : `tool_${at}`,
     description: "Gives back what it is given.",
     inputSchema: messageSchema,
-    outputSchema: messageSchema,
+    ...(output ? { outputSchema: messageSchema } : {}),
   }));
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
