@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { parsePrompt } from "../../src/prompt/parse.ts";
 import { verifies } from "../support/verifies.ts";
-import { failure, parseError, rejection, render, renderBody } from "./support.ts";
+import { parseError, rejection, render, renderBody } from "./support.ts";
 
 describe("front matter", () => {
   for (const language of ["js", "javascript", "json", "coffee", "toml", " js", "yaml", "-"]) {
