@@ -32,7 +32,7 @@ export async function renderBody(
 }
 
 /** What a function throws, which must be a ToolkitError. */
-export function failure(run: () => unknown): ToolkitError {
+function failure(run: () => unknown): ToolkitError {
   try {
     run();
   } catch (error) {
