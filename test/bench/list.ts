@@ -3,7 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { defineTool } from "../../src/core/tool.ts";
 import { inMemoryConnector } from "../../src/mcp/index.ts";
 import { Toolkit } from "../../src/toolkit.ts";
-import { type Bench, type CleanUp, type Comparison, measure, measureOnce } from "./harness.ts";
+import { type Bench, type CleanUp, type Comparison, measure, measureOnce, type Timing } from "./harness.ts";
 import { withLangChain } from "./langchain.ts";
 import { rawHttpClient, rawInMemoryClient, startHttpServers } from "./raw.ts";
 import { createServer } from "./server/tools.ts";
@@ -27,6 +27,7 @@ export const bench: Bench = {
     const comparisons: Comparison[] = [];
     for (const count of [1, 10, 50]) comparisons.push(...(await inMemory(count)));
     for (const count of [1, 10, 50]) comparisons.push(...(await overHttp(count)));
+    comparisons.push(await coldWithOutputSchemas());
     return [...comparisons, ...(await many())];
   },
 };
@@ -38,7 +39,7 @@ interface Sides {
 
 async function inMemory(count: number): Promise<readonly Comparison[]> {
   const named = Array.from({ length: count }, (_, at) => `bench${at}`);
-  return coldAndWarm(`${count} in-memory`, count, undefined, {
+  return coldAndWarm(`${count} in-memory`, count, {
     ours: () =>
       started((toolkit) => {
         for (const name of named) {
@@ -54,8 +55,20 @@ async function inMemory(count: number): Promise<readonly Comparison[]> {
 
 async function overHttp(count: number): Promise<readonly Comparison[]> {
   await using servers = await startHttpServers({ count, ...offer });
-  const { urls } = servers;
-  const comparisons = await coldAndWarm(`${count} HTTP`, count, urls, {
+  const sides = httpSides(servers.urls);
+  const comparisons = await coldAndWarm(`${count} HTTP`, count, sides);
+  return count === 50 ? [...comparisons, ...(await warmBesideLangChain(servers.urls, sides))] : comparisons;
+}
+
+/** The SDK's client compiles each output schema when it lists; we do when a tool is called. */
+async function coldWithOutputSchemas(): Promise<Comparison> {
+  await using servers = await startHttpServers({ count: 50, tools });
+  const cold = await connectAndList(50, httpSides(servers.urls));
+  return { name: "cold, 50 HTTP, output schemas", ours: cold.ours, peer: { name: "SDK", timing: cold.raw } };
+}
+
+function httpSides(urls: readonly string[]): Sides {
+  return {
     ours: () =>
       started((toolkit) => {
         urls.forEach((url, at) => {
@@ -63,17 +76,29 @@ async function overHttp(count: number): Promise<readonly Comparison[]> {
         });
       }),
     raw: () => Promise.all(urls.map(rawHttpClient)),
-  });
-  return comparisons;
+  };
 }
 
-async function coldAndWarm(
-  what: string,
-  count: number,
-  urls: readonly string[] | undefined,
-  sides: Sides,
-): Promise<readonly Comparison[]> {
-  const cold = await measureOnce(
+async function coldAndWarm(what: string, count: number, sides: Sides): Promise<readonly Comparison[]> {
+  const cold = await connectAndList(count, sides);
+  const clients = await sides.raw();
+  await using toolkit = await sides.ours();
+  check((await toolkit.list()).count, count);
+  const warm = await measure({ raw: () => listRaw(clients), ours: () => toolkit.list() });
+  await closing(clients)();
+  return [
+    {
+      name: `cold, ${what}`,
+      ...(what === "50 HTTP" ? { target: "cold, 50 HTTP" } : {}),
+      ours: cold.ours,
+      peer: { name: "SDK", timing: cold.raw },
+    },
+    { name: `warm, ${what}`, ours: warm.ours, peer: { name: "SDK, asking again", timing: warm.raw } },
+  ];
+}
+
+function connectAndList(count: number, sides: Sides): Promise<Readonly<Record<"ours" | "raw", Timing>>> {
+  return measureOnce(
     {
       raw: async () => {
         const clients = await sides.raw();
@@ -88,27 +113,16 @@ async function coldAndWarm(
     },
     count === 50 ? 10 : 20,
   );
-  const clients = await sides.raw();
+}
+
+async function warmBesideLangChain(urls: readonly string[], sides: Sides): Promise<readonly Comparison[]> {
   await using toolkit = await sides.ours();
-  check((await toolkit.list()).count, count);
-  const warm = await measure({ raw: () => listRaw(clients), ours: () => toolkit.list() });
-  await closing(clients)();
-  const rows: Comparison[] = [
-    {
-      name: `cold, ${what}`,
-      ...(what === "50 HTTP" ? { target: "cold, 50 HTTP" } : {}),
-      ours: cold.ours,
-      peer: { name: "SDK", timing: cold.raw },
-    },
-    { name: `warm, ${what}`, ours: warm.ours, peer: { name: "SDK, asking again", timing: warm.raw } },
-  ];
-  if (urls === undefined || count !== 50) return rows;
-  const peers = await withLangChain(urls, async (langChain) =>
+  const timings = await withLangChain(urls, (langChain) =>
     measure({ langChain: () => langChain.getTools(), ours: () => toolkit.list() }),
   );
-  if (peers === undefined) return rows;
-  const peer = { name: "LangChain", timing: peers.langChain };
-  return [...rows, { name: `warm, ${what}`, target: "warm, LangChain", ours: peers.ours, peer }];
+  if (timings === undefined) return [];
+  const peer = { name: "LangChain", timing: timings.langChain };
+  return [{ name: "warm, 50 HTTP", target: "warm, LangChain", ours: timings.ours, peer }];
 }
 
 async function many(): Promise<readonly Comparison[]> {
