@@ -55,6 +55,7 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
   const partials = new Map([...folder.neededBy(body), ...(system === undefined ? [] : folder.neededBy(system))]);
   return new FilePrompt(fields, fields.title ?? firstHeading(split.body), {
     file,
+    text,
     unknown: Object.keys(fields.unknown ?? {}),
     body,
     system,

@@ -3,6 +3,7 @@ import type { CallContext, Prompt, RenderedPrompt } from "../core/item.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import { type Validator, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
+import { digest } from "../lib/canonical.ts";
 import { textContent } from "../resource/content.ts";
 import { topLevelDefaults } from "./defaults.ts";
 import type { PromptFields } from "./front-matter/fields.ts";
@@ -12,6 +13,8 @@ import type { Template } from "./template/template.ts";
 /** What a prompt was read from: for tools that check prompts, such as a linter. */
 export interface PromptSource {
   readonly file: string | undefined;
+  /** As it was read, front matter included. */
+  readonly text: string;
   /** The fields that are not known. */
   readonly unknown: readonly string[];
   readonly body: Template;
@@ -36,6 +39,8 @@ export class FilePrompt implements Prompt {
   readonly tools: readonly string[] | undefined;
   readonly thinking: boolean | undefined;
   readonly thinkingBudget: number | undefined;
+  /** A hash of its file and partials: a prompt that renders to something else is another prompt. */
+  readonly version: string;
   readonly #source: PromptSource;
   readonly #defaults: Readonly<Record<string, unknown>> | undefined;
   readonly #validate: Validator | undefined;
@@ -53,6 +58,7 @@ export class FilePrompt implements Prompt {
     this.tools = fields.tools;
     this.thinking = fields.thinking;
     this.thinkingBudget = fields.thinkingBudget;
+    this.version = digest([source.text, [...source.partials].map(([name, partial]) => [name, partial.source.text])]);
     this.#source = source;
     this.#defaults = topLevelDefaults(fields.input);
     this.#validate = fields.input === undefined ? undefined : validatorOf(fields.input);

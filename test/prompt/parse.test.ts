@@ -43,7 +43,16 @@ describe("fields", () => {
       tools: ["weather.forecast", "fs.*"],
       thinking: true,
       thinkingBudget: 2000,
+      version: expect.any(String),
     });
+  });
+
+  verifies("I5", "another text, or another partial, is another version", () => {
+    const text = "---\nname: greet\n---\nGreet {{> whom}}.";
+    const version = (body: string, whom: string) => parsePrompt(body, { partials: { whom } }).version;
+    expect(version(text, "Ada")).toBe(version(text, "Ada"));
+    expect(version(text, "Ada")).not.toBe(version(text, "Grace"));
+    expect(version(text, "Ada")).not.toBe(version(`${text}!`, "Ada"));
   });
 
   verifies("P1", "without a name the file name is the name; `format` is `output`; one tool needs no list", () => {
