@@ -13,7 +13,7 @@ import type { Template } from "./template/template.ts";
 /** What a prompt was read from: for tools that check prompts, such as a linter. */
 export interface PromptSource {
   readonly file: string | undefined;
-  /** As it was read, front matter included. */
+  /** All of it, front matter included, with Unix line ends. */
   readonly text: string;
   /** The fields that are not known. */
   readonly unknown: readonly string[];
