@@ -97,7 +97,7 @@ export async function measureOnce<Side extends string>(
 }
 
 /** The percentiles of some samples in microseconds. */
-export function timingOf(samples: readonly number[]): Timing {
+function timingOf(samples: readonly number[]): Timing {
   const sorted = samples.toSorted((a, b) => a - b);
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;

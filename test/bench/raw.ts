@@ -17,7 +17,7 @@ const serverFile = fileURLToPath(new URL("./server/main.ts", import.meta.url));
 export const stdioServer = { command: process.execPath, args: [serverFile, "stdio"] };
 
 /** The SDK's own client, connected. */
-export async function rawClient(transport: Transport): Promise<Client> {
+async function rawClient(transport: Transport): Promise<Client> {
   const client = new Client({ name: "bench", version: "1.0.0" });
   await client.connect(transport);
   return client;
