@@ -73,13 +73,15 @@ export function located<C extends ErrorCode>(error: ToolkitError<C>, ref: string
   return copy;
 }
 
-/** What an unknown thrown value says. */
+/** What an unknown thrown value says. It never throws, whatever was thrown. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name;
-  if (typeof thrown === "string") return thrown;
   try {
-    return JSON.stringify(thrown) ?? String(thrown);
-  } catch {
+    if (thrown instanceof Error) return String(thrown.message || thrown.name);
+    return typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? String(thrown));
+  } catch {}
+  try {
     return String(thrown);
+  } catch {
+    return `a value of type ${typeof thrown} that cannot be shown`;
   }
 }

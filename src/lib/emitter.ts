@@ -1,9 +1,16 @@
+import { isPromiseLike } from "./promise.ts";
+
 /** An event: anything with a type. */
 export interface TypedEvent {
   readonly type: string;
 }
 
-type Listener<E> = (event: E) => void;
+interface Listener<E> {
+  readonly hear: (event: E) => unknown;
+  /** The number of the last event that was emitted before it came: it hears those after. */
+  readonly since: number;
+  active: boolean;
+}
 
 /**
  * Tells events in the order in which they were emitted, each after the code that emitted it has ended: a listener sees the state
@@ -12,7 +19,8 @@ type Listener<E> = (event: E) => void;
 export class Emitter<E extends TypedEvent> {
   readonly #listeners = new Map<string, Set<Listener<E>>>();
   readonly #onError: (error: unknown, event: E) => void;
-  #queue: E[] = [];
+  #queue: { readonly event: E; readonly number: number }[] = [];
+  #emitted = 0;
 
   constructor(onError: (error: unknown, event: E) => void) {
     this.#onError = onError;
@@ -23,10 +31,10 @@ export class Emitter<E extends TypedEvent> {
     return this.#listeners.has(type) || this.#listeners.has("*");
   }
 
-  /** Listens to a type, or to all with `*`, until the returned function is called. */
-  on(type: E["type"] | "*", listener: Listener<E>): () => void {
-    // A wrapper of its own, so that a function that listens twice is two listeners.
-    const own: Listener<E> = (event) => listener(event);
+  /** Listens to a type, or to all with `*`, to what is emitted from now on and until the returned function is called. */
+  on(type: E["type"] | "*", listener: (event: E) => void): () => void {
+    // One of its own, so that a function that listens twice is two listeners.
+    const own: Listener<E> = { hear: listener, since: this.#emitted, active: true };
     let listeners = this.#listeners.get(type);
     if (listeners === undefined) {
       listeners = new Set();
@@ -34,6 +42,7 @@ export class Emitter<E extends TypedEvent> {
     }
     listeners.add(own);
     return () => {
+      own.active = false;
       const current = this.#listeners.get(type);
       current?.delete(own);
       if (current?.size === 0) this.#listeners.delete(type);
@@ -42,7 +51,8 @@ export class Emitter<E extends TypedEvent> {
 
   emit(event: E): void {
     if (!this.hears(event.type)) return;
-    this.#queue.push(event);
+    this.#emitted += 1;
+    this.#queue.push({ event, number: this.#emitted });
     if (this.#queue.length === 1) queueMicrotask(() => this.flush());
   }
 
@@ -51,16 +61,17 @@ export class Emitter<E extends TypedEvent> {
     while (this.#queue.length > 0) {
       const events = this.#queue;
       this.#queue = [];
-      for (const event of events) this.#tell(event);
+      for (const { event, number } of events) this.#tell(event, number);
     }
   }
 
-  #tell(event: E): void {
+  #tell(event: E, number: number): void {
     for (const listener of [...(this.#listeners.get("*") ?? []), ...(this.#listeners.get(event.type) ?? [])]) {
+      if (!listener.active || listener.since >= number) continue;
       try {
-        const result: unknown = listener(event);
+        const result = listener.hear(event);
         // An async listener is a listener too: what it throws must not become an unhandled rejection.
-        if (result instanceof Promise) result.catch((error) => this.#onError(error, event));
+        if (isPromiseLike(result)) Promise.resolve(result).catch((error) => this.#onError(error, event));
       } catch (error) {
         this.#onError(error, event);
       }

@@ -20,7 +20,9 @@ export function rescue<T>(run: () => Awaitable<T>, errorFor: (thrown: unknown) =
   try {
     const result = run();
     if (!isPromiseLike(result)) return result;
-    return (result as PromiseLike<T>).then(undefined, (thrown) => {
+    // Somebody's own `then` may give nothing, call back twice or throw: a real promise does none of that.
+    const promise = result instanceof Promise ? result : Promise.resolve(result);
+    return promise.then(undefined, (thrown) => {
       throw errorFor(thrown);
     });
   } catch (thrown) {

@@ -1,5 +1,9 @@
+/** A longer word is compared with none: the time it takes must stay small. */
+const maxLength = 256;
+
 /** The words nearest to a word, best first: those within a third of its length by edit distance, and those that contain it. */
 export function nearest(word: string, candidates: Iterable<string>, limit: number): string[] {
+  if (word.length > maxLength) return [];
   const wanted = word.toLowerCase();
   const allowed = Math.max(1, Math.floor(wanted.length / 3));
   const scored: { readonly candidate: string; readonly score: number }[] = [];
