@@ -1,10 +1,10 @@
 import { digest } from "../lib/canonical.ts";
-import { ToolkitError } from "./error.ts";
+import { messageOf, ToolkitError } from "./error.ts";
 import { assertItemName, assertUri } from "./identifier.ts";
 import { type Item, type Kind, kinds, type Prompt, type ResourceTemplate, type Tool } from "./item.ts";
 import { isResource, type Resource } from "./resource.ts";
 import { toJsonSchema, toObjectSchema } from "./schema/json-schema.ts";
-import type { JsonSchema, SchemaLike } from "./schema/types.ts";
+import { isTypedSchema, type JsonSchema, type SchemaLike } from "./schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "./tool-options.ts";
 
 /**
@@ -72,9 +72,9 @@ class ItemDefinition {
 export function readDefinition(item: Item, origin: Origin): Definition {
   assertItem(item);
   const { name, title, description, meta } = item;
+  if (origin === "local") assertName(item);
   const common = { origin, name, key: name, title, description, meta };
   const fields = { ...none, ...common, ...readers[item.kind](item as never, origin) };
-  if (origin === "local") assertNames(fields);
   return new ItemDefinition(fields) as unknown as Definition;
 }
 
@@ -99,17 +99,18 @@ const readers: {
   readonly template: Reader<ResourceTemplate>;
 } = {
   tool(tool, origin) {
-    const { input, output, annotations, options } = tool;
+    const { input = { type: "object" }, output, annotations, options } = tool;
+    if (origin === "local") assertLimit(tool);
+    const wire =
+      origin === "remote"
+        ? (input as JsonSchema)
+        : toObjectSchema(input, { what: `input schema of the tool "${tool.name}"`, direction: "input" });
     return {
       kind: "tool",
       ...schemas(tool, origin),
-      input:
-        input === undefined
-          ? { type: "object" }
-          : origin === "remote"
-            ? (input as JsonSchema)
-            : toObjectSchema(input, { what: `input schema of the tool "${tool.name}"`, direction: "input" }),
-      inputSchema: input ?? { type: "object" },
+      input: wire,
+      // As it is written: what says no type describes an object all the same.
+      inputSchema: isTypedSchema(input) ? input : wire,
       outputSchema: output,
       annotations,
       options,
@@ -142,9 +143,19 @@ function schemas(item: Tool | Prompt, origin: Origin): Partial<Fields> {
   };
 }
 
-function assertNames(fields: Fields): void {
-  if (fields.kind === "tool" || fields.kind === "prompt") assertItemName(fields.name, fields.kind);
-  else assertUri(fields.key);
+function assertName(item: Item): void {
+  if (item.kind === "resource") assertUri(item.uri);
+  else if (item.kind === "template") assertUri(item.uriTemplate);
+  else assertItemName(item.name, item.kind);
+}
+
+function assertLimit({ name, options }: Tool): void {
+  const limit: unknown = options?.timeoutMs;
+  if (limit === undefined || (typeof limit === "number" && limit > 0)) return;
+  const message = `must be a number of milliseconds above 0, and is ${messageOf(limit)}`;
+  throw new ToolkitError("INVALID_CONFIG", `options.timeoutMs of the tool "${name}" ${message}.`, {
+    path: "options.timeoutMs",
+  });
 }
 
 function assertItem(item: unknown): asserts item is Item {

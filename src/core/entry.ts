@@ -28,6 +28,11 @@ export function makeEntry<K extends Kind>(
   return entry;
 }
 
+/** True for an entry of a toolkit, whatever else looks like one. */
+export function isEntry(value: unknown): value is Entry {
+  return definitions.has(value as Entry);
+}
+
 /** What the item of an entry said of itself when it was added. */
 export function definitionOf(entry: Entry): Definition {
   const definition = definitions.get(entry);

@@ -1,4 +1,4 @@
-import { ToolkitError } from "./error.ts";
+import { messageOf, ToolkitError } from "./error.ts";
 
 /** A letter, then up to 63 letters, digits, `_` or `-`. */
 const identifier = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
@@ -28,9 +28,9 @@ export function isMcpName(name: string): boolean {
 /** @throws ToolkitError `INVALID_NAME` */
 export function assertIdentifier(name: unknown, what: string): asserts name is string {
   if (isIdentifier(name)) return;
-  const shown = typeof name === "string" ? JSON.stringify(name) : String(name);
+  const shown = typeof name === "string" ? JSON.stringify(name) : messageOf(name);
   throw new ToolkitError("INVALID_NAME", `${shown} is no name for a ${what}: it must be ${allowed}.`, {
-    name: String(name),
+    name: messageOf(name),
     allowed: identifier.source,
   });
 }
@@ -85,7 +85,7 @@ export function assertUri(text: unknown): asserts text is string {
   if (typeof text === "string" && isUri(text)) return;
   throw new ToolkitError(
     "INVALID_NAME",
-    `${JSON.stringify(text)} is no URI: it needs a scheme and something after it, such as text:notes or file:///notes.md.`,
-    { name: String(text), allowed: "a URI with a scheme" },
+    `${typeof text === "string" ? JSON.stringify(text) : messageOf(text)} is no URI: it needs a scheme and something after it, such as text:notes or file:///notes.md.`,
+    { name: messageOf(text), allowed: "a URI with a scheme" },
   );
 }

@@ -8,6 +8,11 @@ export interface SchemaProblem {
 
 const typeNames = new Set(["null", "boolean", "object", "array", "number", "string", "integer"]);
 
+/** True for an object that is nothing but data: an instance of a class, such as a schema of another library, is none. */
+const isPlain = (value: object) => {
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+};
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 const isSchema = (value: unknown) => typeof value === "boolean" || isObject(value);
@@ -15,6 +20,7 @@ const isStringList = (value: unknown) => Array.isArray(value) && value.every((en
 const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 0;
 const isNumber = (value: unknown) => typeof value === "number" && Number.isFinite(value);
 const isString = (value: unknown) => typeof value === "string";
+const isBoolean = (value: unknown) => typeof value === "boolean";
 
 /** Keywords whose value must have a form, and the form in words. Keywords that are not named here are left alone. */
 const forms: Readonly<Record<string, readonly [(value: unknown) => boolean, string]>> = {
@@ -29,6 +35,8 @@ const forms: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
   $defs: [isObject, "an object of schemas"],
   definitions: [isObject, "an object of schemas"],
   dependentSchemas: [isObject, "an object of schemas"],
+  dependentRequired: [isObject, "an object of lists of property names"],
+  uniqueItems: [isBoolean, "true or false"],
   additionalProperties: [isSchema, "a schema"],
   unevaluatedProperties: [isSchema, "a schema"],
   unevaluatedItems: [isSchema, "a schema"],
@@ -51,6 +59,8 @@ const forms: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
   multipleOf: [(value) => isNumber(value) && (value as number) > 0, "a number above 0"],
   minLength: [isCount, "a whole number from 0"],
   maxLength: [isCount, "a whole number from 0"],
+  minContains: [isCount, "a whole number from 0"],
+  maxContains: [isCount, "a whole number from 0"],
   minItems: [isCount, "a whole number from 0"],
   maxItems: [isCount, "a whole number from 0"],
   minProperties: [isCount, "a whole number from 0"],
@@ -74,8 +84,11 @@ const maxDepth = 100;
  */
 export function findSchemaProblem(document: unknown): SchemaProblem | undefined {
   if (!isObject(document)) return { pointer: "", message: "it must be an object" };
+  if (!isPlain(document)) {
+    return { pointer: "", message: `it must be a plain object, and is of the class ${className(document)}` };
+  }
   const root = document;
-  return walk(root, "", 0);
+  return walk(root, "", 0) ?? unwritable(root);
 
   function walk(schema: unknown, pointer: string, depth: number): SchemaProblem | undefined {
     if (typeof schema === "boolean") return undefined;
@@ -149,6 +162,21 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
     }
     return undefined;
   }
+}
+
+/** What keeps a document from being written as JSON, such as a BigInt as a default. */
+function unwritable(document: Record<string, unknown>): SchemaProblem | undefined {
+  try {
+    JSON.stringify(document);
+    return undefined;
+  } catch (error) {
+    return { pointer: "", message: `it cannot be written as JSON (${(error as Error).message.split("\n")[0]})` };
+  }
+}
+
+function className(value: object): string {
+  const name: unknown = value.constructor?.name;
+  return typeof name === "string" && name !== "" ? name : "an unnamed one";
 }
 
 /**

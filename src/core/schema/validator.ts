@@ -1,5 +1,6 @@
 import { digest } from "../../lib/canonical.ts";
 import { pointerTo } from "../../lib/pointer.ts";
+import { isPromiseLike } from "../../lib/promise.ts";
 import type { Issue } from "../error-catalog.ts";
 import { isTypedSchema, type JsonSchema, type SchemaLike, type StandardIssue, type StandardResult } from "./types.ts";
 import { Violation } from "./violation.ts";
@@ -24,7 +25,8 @@ function standardValidator(
 ): Validator {
   return (value) => {
     const result = validate(value);
-    return result instanceof Promise ? result.then(outcome) : outcome(result);
+    // Whatever has a `then`: a promise of another library, taken for a result, would pass anything.
+    return isPromiseLike(result) ? Promise.resolve(result).then(outcome) : outcome(result);
   };
 }
 
@@ -37,7 +39,8 @@ function toIssue(issue: StandardIssue): Issue {
   return { pointer: steps.reduce<string>(pointerTo, ""), message: issue.message };
 }
 
-// Weak on both sides: a validator lives as long as an item that uses it.
+// Weak on both sides: a validator lives as long as an item that uses it. Found by content alone, for a schema that was changed in
+// place is another one.
 const byObject = new WeakMap<JsonSchema, Validator>();
 const byContent = new Map<string, WeakRef<Validator>>();
 const forget = new FinalizationRegistry<string>((key) => {
@@ -45,8 +48,6 @@ const forget = new FinalizationRegistry<string>((key) => {
 });
 
 function sharedValidator(schema: JsonSchema): Validator {
-  const known = byObject.get(schema);
-  if (known !== undefined) return known;
   const key = digest(schema);
   let validator = byContent.get(key)?.deref();
   if (validator === undefined) {
