@@ -1,9 +1,9 @@
-import { readDefinition } from "../core/definition.ts";
-import { definitionOf, makeEntry } from "../core/entry.ts";
+import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../core/event.ts";
 import { builtinNamespace } from "../core/identifier.ts";
 import type { Entry, Item, Kind, ListFailure } from "../core/item.ts";
+import { entryFromTemplate } from "./from-template.ts";
 import { parseKey } from "./key.ts";
 import {
   type Difference,
@@ -109,8 +109,15 @@ export class Catalog {
 
   /** The entry of a registered item, by identity. */
   entryOf(item: Item): Entry | undefined {
-    const entry = this.#byItem.get(item);
-    return entry === undefined ? undefined : this.current(entry);
+    const last = this.#byItem.get(item);
+    if (last === undefined) return undefined;
+    const { key } = definitionOf(last);
+    // Another item may be there now under the same key, and this one in another namespace as well.
+    for (const namespace of [this.#byName.get(last.namespace), ...this.#byName.values()]) {
+      const entry: Entry | undefined = namespace?.get(last.kind, key);
+      if (entry?.item === item) return entry;
+    }
+    return undefined;
   }
 
   /** The entry that is there now under the kind and ref of another. */
@@ -148,7 +155,7 @@ export class Catalog {
     const all = [...this.#byName.values()].filter(({ name }) => namespaces?.has(name) ?? true);
     const [only, ...others] = all;
     if (only !== undefined && others.length === 0 && kinds.length === 1) return only.entries(kinds[0] as Kind);
-    if (namespaces !== undefined) return kinds.flatMap((kind) => merge(all, kind));
+    if (namespaces !== undefined) return Object.freeze(kinds.flatMap((kind) => merge(all, kind)));
     const cacheKey = kinds.join();
     let entries = this.#lists.get(cacheKey);
     if (entries === undefined) {
@@ -228,9 +235,7 @@ export class Catalog {
 
   #fromTemplate(namespace: Namespace | undefined, uri: string): Entry<"resource"> | undefined {
     const template = namespace?.template(uri);
-    if (template === undefined) return undefined;
-    const resource = template.item.resource(uri);
-    return makeEntry(readDefinition(resource, "remote"), resource, template.namespace, template.stale);
+    return template === undefined ? undefined : entryFromTemplate(template, uri);
   }
 
   #assertFree(name: string): void {

@@ -1,5 +1,5 @@
 import { definitionOf } from "../core/entry.ts";
-import { ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import {
   kinds as allKinds,
   type DefaultKind,
@@ -33,6 +33,8 @@ export class Directory {
   find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): Awaitable<Entry<K>> {
     this.#assertOpen();
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
+    if (kinds.length === 1) assertKind(kinds[0]);
+    signal?.throwIfAborted();
     const found = this.#catalog.resolve(key, kinds);
     return "unsettled" in found ? this.#findLater(key, kinds, signal) : found;
   }
@@ -66,6 +68,7 @@ export class Directory {
   async list<K extends Kind>(query: ListQuery<K>): Promise<ListPage<K>> {
     this.#assertOpen();
     const { limit, offset = 0, signal } = query;
+    signal?.throwIfAborted();
     assertCount("limit", limit);
     assertCount("offset", offset);
     const namespaces = query.namespace === undefined ? undefined : new Set([query.namespace].flat());
@@ -111,11 +114,13 @@ export class Directory {
 function kindsOf(kind: Kind | readonly Kind[] | undefined): readonly Kind[] {
   if (kind === undefined) return defaultKinds;
   const wanted: readonly Kind[] = [kind].flat() as Kind[];
-  for (const each of wanted) {
-    if (!allKinds.includes(each))
-      throw invalid("kind", `must be one of ${allKinds.join(", ")}, and is ${JSON.stringify(each)}`);
-  }
+  for (const each of wanted) assertKind(each);
   return allKinds.filter((each) => wanted.includes(each));
+}
+
+function assertKind(kind: unknown): void {
+  if (allKinds.includes(kind as Kind)) return;
+  throw invalid("kind", `must be one of ${allKinds.join(", ")}, and is ${messageOf(kind)}`);
 }
 
 function assertCount(what: string, value: number | undefined): void {

@@ -156,6 +156,7 @@ export class Namespace {
   }
 
   #touched(touched: readonly Kind[]): void {
+    if (touched.length === 0) return;
     for (const kind of touched) this.#sorted.delete(kind);
     if (touched.includes("template")) this.#matchers = undefined;
     this.#onChange(this, touched);
