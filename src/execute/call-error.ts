@@ -1,6 +1,14 @@
 import { located, messageOf, ToolkitError } from "../core/error.ts";
 import type { Phase } from "../core/error-catalog.ts";
 
+const answered = new WeakSet<object>();
+
+/** Marks the error with which a toolbox answered a call in progress: it is that answer's, not the error of the call that asked. */
+export function asAnswer(thrown: unknown): unknown {
+  if (ToolkitError.is(thrown)) answered.add(thrown);
+  return thrown;
+}
+
 /**
  * Makes the error of a call from whatever was thrown inside it. An error that says itself what it is keeps its code; one that belongs
  * to another call, which this one made, is the cause of a `TOOL_FAILED`. Too deep is too deep for the whole chain.
@@ -9,7 +17,7 @@ export function toCallError(ref: string, phase: Phase): (thrown: unknown) => Too
   return (thrown) => {
     if (ToolkitError.is(thrown)) {
       if (thrown.code === "DEPTH_EXCEEDED") return thrown;
-      if (thrown.ref === undefined || thrown.ref === ref) return located(thrown, ref, phase);
+      if ((thrown.ref === undefined || thrown.ref === ref) && !answered.has(thrown)) return located(thrown, ref, phase);
     }
     return new ToolkitError(
       "TOOL_FAILED",

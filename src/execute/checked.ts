@@ -14,9 +14,10 @@ export type SchemaReport = (entry: Entry, message: string) => void;
 export function checked(validate: Validator, target: Target, report: SchemaReport): Validator {
   let skipped = false;
   const failed = (value: unknown, cause: unknown) => {
-    const message = `The schema of ${target.entry.ref} cannot be compiled: ${messageOf(cause)}`;
+    const { ref } = target.entry;
+    const message = `The schema of ${ref} cannot be compiled, or its validation throws: ${messageOf(cause)}`;
     if (target.definition.origin === "local") {
-      throw new ToolkitError("INVALID_SCHEMA", message, { pointer: "" }, { cause, phase: "validate" });
+      throw new ToolkitError("INVALID_SCHEMA", message, { pointer: "" }, { cause, ref, phase: "validate" });
     }
     if (!skipped) report(target.entry, message);
     skipped = true;

@@ -10,7 +10,7 @@ export function depth(maxDepth: number): Step {
       "DEPTH_EXCEEDED",
       `${call.state.ref} is ${call.state.depth} calls deep and ${maxDepth} are allowed: ${chain.join(" > ")}.`,
       { maxDepth, chain },
-      { phase: "policy" },
+      { ref: call.state.ref, phase: "policy" },
     );
   };
 }

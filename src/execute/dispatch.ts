@@ -1,6 +1,6 @@
 import { readDefinition } from "../core/definition.ts";
-import { makeEntry } from "../core/entry.ts";
-import { ToolkitError } from "../core/error.ts";
+import { isEntry, makeEntry } from "../core/entry.ts";
+import { located, ToolkitError } from "../core/error.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type {
   DefaultKind,
@@ -17,7 +17,8 @@ import type {
 } from "../core/item.ts";
 import { type Content, isResource } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
-import { type Awaitable, andThen, isPromiseLike } from "../lib/promise.ts";
+import { type Awaitable, isPromiseLike, rescue } from "../lib/promise.ts";
+import { asAnswer } from "./call-error.ts";
 import type { Executor } from "./executor.ts";
 import type { CallState } from "./state.ts";
 
@@ -54,30 +55,33 @@ export class Dispatch implements Toolbox {
     this.#inline = inline;
   }
 
+  /** The toolbox of a call in progress. */
+  within(parent: CallState): Dispatch {
+    return new Dispatch(this.#directory, this.#executor, parent, this.#inline);
+  }
+
   async lookup<K extends Kind = DefaultKind>(key: string, options: LookupOptions<K> = {}): Promise<Entry<K>> {
-    const { kind, signal } = options;
-    return this.#directory.find(
-      key,
-      kind === undefined ? (lookupKinds as readonly Kind[] as readonly K[]) : [kind],
-      signal,
-    );
+    const { kind, signal = this.#parent?.signal } = options;
+    const wanted = kind === undefined ? (lookupKinds as readonly Kind[] as readonly K[]) : [kind];
+    return this.#answer(() => this.#directory.find(key, wanted, signal));
   }
 
   async list<K extends Kind = DefaultKind>(query: ListQuery<K> = {}): Promise<ListPage<K>> {
-    return this.#directory.list(query);
+    const { signal = this.#parent?.signal } = query;
+    return this.#answer(() => this.#directory.list(signal === query.signal ? query : { ...query, signal }));
   }
 
   // One promise for whatever happens: what is synchronous inside stays so.
   async call(target: CallTarget, input?: unknown, options: CallOptions = noOptions): Promise<never> {
-    const entry = this.#callable(target, options);
-    const content = isPromiseLike(entry)
-      ? entry.then((found) => this.#executor.call(found, input, options, this.#parent))
-      : this.#executor.call(entry, input, options, this.#parent);
-    return content as never;
+    const run = (entry: Entry<"tool" | "prompt">, spentMs?: number) =>
+      this.#executor.call(entry, input, options, this.#parent, spentMs);
+    return this.#answer(() => this.#withEntry(this.#callable(target, options), target, options, run)) as never;
   }
 
   async read(target: string | Entry<"resource">, options: CallOptions = noOptions): Promise<Content> {
-    return andThen(this.#readable(target, options), (entry) => this.#executor.read(entry, options, this.#parent));
+    const run = (entry: Entry<"resource">, spentMs?: number) =>
+      this.#executor.read(entry, options, this.#parent, spentMs);
+    return this.#answer(() => this.#withEntry(this.#readable(target, options), target, options, run));
   }
 
   async render(
@@ -85,9 +89,24 @@ export class Dispatch implements Toolbox {
     input?: unknown,
     options: CallOptions = noOptions,
   ): Promise<RenderedPrompt> {
-    return andThen(this.#renderable(target, options), (entry) =>
-      this.#executor.render(entry, input, options, this.#parent),
-    );
+    const run = (entry: Entry<"prompt">, spentMs?: number) =>
+      this.#executor.render(entry, input, options, this.#parent, spentMs);
+    return this.#answer(() => this.#withEntry(this.#renderable(target, options), target, options, run));
+  }
+
+  /** What a call in progress is answered; an error is marked, so that it is not taken for its own. */
+  #answer<T>(run: () => Awaitable<T>): Awaitable<T> {
+    return this.#parent === undefined ? run() : rescue(run, asAnswer);
+  }
+
+  #withEntry<E extends Entry, R>(
+    found: Awaitable<E>,
+    target: unknown,
+    options: CallOptions,
+    run: (entry: E, spentMs?: number) => Awaitable<R>,
+  ): Awaitable<R> {
+    if (!isPromiseLike(found)) return run(found);
+    return this.#executor.whenFound(found, { key: String(target), options, parent: this.#parent }, run);
   }
 
   #callable(target: CallTarget, { signal }: CallOptions): Awaitable<Entry<"tool" | "prompt">> {
@@ -124,15 +143,20 @@ export class Dispatch implements Toolbox {
   }
 
   /** Where the key names something of another kind, says what that is for. */
-  #otherKind(error: unknown, key: string, use: keyof typeof insteadOf): never {
-    if (!ToolkitError.is(error, "NOT_FOUND")) throw error;
+  #otherKind(thrown: unknown, key: string, use: keyof typeof insteadOf): never {
+    if (!ToolkitError.is(thrown)) throw thrown;
+    const error = located(thrown, String(key), "resolve");
+    if (error.code !== "NOT_FOUND") throw error;
     let other: Awaitable<Entry>;
     try {
       other = this.#directory.find(key, lookupKinds, undefined);
     } catch {
       throw error;
     }
-    if (isPromiseLike(other)) throw error;
+    if (isPromiseLike(other)) {
+      Promise.resolve(other).catch(() => undefined);
+      throw error;
+    }
     throw notTarget(
       other,
       `${other.ref} is a ${other.kind}: ${insteadOf[use][other.kind as keyof (typeof insteadOf)["call"]]}`,
@@ -176,11 +200,6 @@ const insteadOf = {
   },
   render: { tool: "call it instead of rendering it", prompt: "render it", resource: "read it instead of rendering it" },
 };
-
-/** An entry has an item; an item has none. */
-function isEntry(target: unknown): target is Entry {
-  return typeof target === "object" && target !== null && "item" in target && "ref" in target;
-}
 
 function notTarget(target: unknown, message: string): ToolkitError<"INVALID_INPUT"> {
   const ref = isEntry(target) ? (target as Entry).ref : undefined;

@@ -1,4 +1,4 @@
-import { ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, RenderedPrompt, Toolbox } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
@@ -23,7 +23,15 @@ export interface ExecutorOptions extends PipelineOptions {
   toolboxFor(parent: CallState): Toolbox;
 }
 
+/** What is being looked for, and for whom. */
+export interface Search {
+  readonly key: string;
+  readonly options: CallOptions;
+  readonly parent: CallState | undefined;
+}
+
 type Callable = Entry<"tool" | "prompt">;
+type Run<T, R> = (given: T, state: CallState) => Awaitable<R>;
 
 /** Runs calls: compiles the way of each entry once, owns the caller's abort and deadline, and knows what is in flight. */
 export class Executor implements StateHost {
@@ -49,13 +57,35 @@ export class Executor implements StateHost {
     this.#options.room.cutAll(closedError());
   }
 
-  call(entry: Callable, input: unknown, options: CallOptions, parent: CallState | undefined): Awaitable<Content> {
+  /**
+   * Goes on with an entry that is still being looked for. The wait for it is within the caller's abort and deadline, and what it took
+   * is taken from that.
+   */
+  async whenFound<E, R>(
+    found: PromiseLike<E>,
+    { key, options, parent }: Search,
+    next: (entry: E, spentMs: number) => Awaitable<R>,
+  ): Promise<R> {
+    const { room } = this.#options;
+    const startedAt = room.clock.now();
+    const search = new CallState(this, key, options, parent);
+    const entry = await this.#bound(search, () => found, undefined);
+    return next(entry, room.clock.now() - startedAt);
+  }
+
+  call(
+    entry: Callable,
+    input: unknown,
+    options: CallOptions,
+    parent: CallState | undefined,
+    spentMs?: number,
+  ): Awaitable<Content> {
     let next = this.#calls.get(entry);
     if (next === undefined) {
       next = compileCall(entry, this.#options);
       this.#calls.set(entry, next);
     }
-    return this.#start(entry, input, options, parent, next);
+    return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, parent)), next, spentMs);
   }
 
   render(
@@ -63,19 +93,25 @@ export class Executor implements StateHost {
     input: unknown,
     options: CallOptions,
     parent: CallState | undefined,
+    spentMs?: number,
   ): Awaitable<RenderedPrompt> {
     let next = this.#renders.get(entry);
     if (next === undefined) {
       next = compileRender(entry, this.#options);
       this.#renders.set(entry, next);
     }
-    return this.#start(entry, input, options, parent, next);
+    return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, parent)), next, spentMs);
   }
 
   /** Reads a resource whole, within the limits of a call. */
-  read(entry: Entry<"resource">, options: CallOptions, parent: CallState | undefined): Awaitable<Content> {
+  read(
+    entry: Entry<"resource">,
+    options: CallOptions,
+    parent: CallState | undefined,
+    spentMs?: number,
+  ): Awaitable<Content> {
     const state = new CallState(this, entry.ref, options, parent);
-    return this.#bound(state, this.#load, entry);
+    return this.#announced(state, this.#load, entry, spentMs);
   }
 
   readonly #load = (entry: Entry<"resource">, state: CallState): Awaitable<Content> => {
@@ -84,48 +120,53 @@ export class Executor implements StateHost {
     return isPromiseLike(loading) ? room.wait(loading, state, attemptLimits(timeoutMs, this.#options)) : loading;
   };
 
-  #start<R>(
-    entry: Callable,
-    input: unknown,
-    options: CallOptions,
-    parent: CallState | undefined,
-    next: Next<R>,
-  ): Awaitable<R> {
-    const state = new CallState(this, entry.ref, options, parent);
-    if (!needsReading(input)) return this.#bound(state, next, new StepCall(entry, input, state));
-    const read = () => andThen(readInput(entry, input), (value) => next(new StepCall(entry, value, state)));
-    return this.#bound(state, read, undefined);
+  #start<R>(call: StepCall, next: Next<R>, spentMs: number | undefined): Awaitable<R> {
+    const { entry, input, state } = call;
+    if (!needsReading(input)) return this.#announced(state, next, call, spentMs);
+    const read = () => andThen(readInput(entry, input, state), (value) => next(call.with({ input: value })));
+    return this.#announced(state, read, undefined, spentMs);
   }
 
-  /** The outermost of a call: nothing inside outlives the caller's abort, its deadline, or the toolkit. */
-  #bound<T, R>(state: CallState, run: (given: T, state: CallState) => Awaitable<R>, given: T): Awaitable<R> {
-    if (this.#closed) throw closedError();
-    state.callerSignal?.throwIfAborted();
-    state.outerSignal?.throwIfAborted();
-    const finish = this.#announce(state);
+  /** Tells that a call begins and ends, where somebody listens. */
+  #announced<T, R>(state: CallState, run: Run<T, R>, given: T, spentMs?: number): Awaitable<R> {
+    const { events } = this.#options;
+    if (!events.hears("callStarted") && !events.hears("callFinished")) return this.#bound(state, run, given, spentMs);
+    let finish: ((error: unknown) => void) | undefined;
+    const announce: Run<T, R> = (value) => {
+      finish = this.#announce(state);
+      return run(value, state);
+    };
     let result: Awaitable<R>;
     try {
-      result = run(given, state);
+      result = this.#bound(state, announce, given, spentMs);
     } catch (error) {
       finish?.(error);
       throw error;
     }
-    if (!isPromiseLike(result)) {
-      finish?.(undefined);
-      return result;
-    }
-    const { timeoutMs } = state.options;
-    // Where an attempt is waited for already, that wait hears the same signals: another would hear nothing new.
-    if (timeoutMs !== undefined || !state.isWaiting)
-      result = this.#options.room.wait(result, state, callLimits(timeoutMs));
-    if (finish !== undefined) result.then(() => finish(undefined), finish);
+    if (isPromiseLike(result)) result.then(() => finish?.(undefined), finish);
+    else finish?.(undefined);
     return result;
   }
 
-  /** Tells that a call began; gives what tells that it ended. Nothing where nobody listens. */
-  #announce({ ref }: CallState): ((error: unknown) => void) | undefined {
+  /** The outermost of a call: nothing inside outlives the caller's abort, its deadline, or the toolkit. */
+  #bound<T, R>(state: CallState, run: Run<T, R>, given: T, spentMs = 0): Awaitable<R> {
+    const { timeoutMs } = state.options;
+    if (this.#closed) throw closedError(state.ref);
+    if (timeoutMs !== undefined && !(timeoutMs > 0)) throw invalidTimeout(state.ref, timeoutMs);
+    state.callerSignal?.throwIfAborted();
+    state.outerSignal?.throwIfAborted();
+    const result = run(given, state);
+    if (!isPromiseLike(result)) return result;
+    // Where an attempt is waited for already, that wait hears the same signals: another would hear nothing new. The user's middleware
+    // may go on after an attempt has ended.
+    const { room, use } = this.#options;
+    if (timeoutMs === undefined && state.isWaiting && use.length === 0) return result;
+    return room.wait(result, state, callLimits(timeoutMs, spentMs));
+  }
+
+  /** Tells that a call began; gives what tells that it ended. */
+  #announce({ ref }: CallState): (error: unknown) => void {
     const { events } = this.#options;
-    if (!events.hears("callStarted") && !events.hears("callFinished")) return undefined;
     const callId = String(++this.#sequence);
     const startedAt = performance.now();
     events.emit({ type: "callStarted", callId, ref });
@@ -136,7 +177,9 @@ export class Executor implements StateHost {
         callId,
         ref,
         durationMs,
-        ...(error === undefined ? {} : { error: error instanceof Error ? error : new Error(String(error)) }),
+        ...(error === undefined
+          ? {}
+          : { error: error instanceof Error ? error : new Error(messageOf(error), { cause: error }) }),
       });
     };
   }
@@ -144,10 +187,25 @@ export class Executor implements StateHost {
 
 const unlimited: CallLimits = { of: "call", inactivityMs: Number.POSITIVE_INFINITY, totalMs: Number.POSITIVE_INFINITY };
 
-function callLimits(timeoutMs: number | undefined): CallLimits {
-  return timeoutMs === undefined ? unlimited : { ...unlimited, totalMs: timeoutMs };
+function callLimits(timeoutMs: number | undefined, spentMs: number): CallLimits {
+  return timeoutMs === undefined ? unlimited : { ...unlimited, totalMs: timeoutMs - spentMs, spentMs };
 }
 
-function closedError(): ToolkitError<"CLOSED"> {
-  return new ToolkitError("CLOSED", "The toolkit is closed and takes no more calls.", { what: "toolkit" });
+function closedError(ref?: string): ToolkitError<"CLOSED"> {
+  return new ToolkitError(
+    "CLOSED",
+    "The toolkit is closed and takes no more calls.",
+    { what: "toolkit" },
+    { ref, phase: "execute" },
+  );
+}
+
+function invalidTimeout(ref: string, given: unknown): ToolkitError<"INVALID_INPUT"> {
+  const message = `must be a number of milliseconds above 0, and is ${messageOf(given)}`;
+  return new ToolkitError(
+    "INVALID_INPUT",
+    `The option timeoutMs of the call of ${ref} ${message}. Nothing ran.`,
+    { issues: [{ pointer: "/timeoutMs", message }] },
+    { ref, phase: "validate" },
+  );
 }

@@ -12,18 +12,11 @@ export function normalise({ entry }: Target, next: Next<unknown>): Next {
   const options = { name };
   const convert = (value: unknown, state: CallState): Awaitable<Content> =>
     isAsyncIterable(value)
-      ? toContent(value, { name, signal: state.signal, onPartial: partListener(state) })
+      ? toContent(value, { name, signal: state.signal, onPartial: (part) => state.tellPart(part) })
       : toContent(value, options);
   return (call) => andThen(next(call), (value) => rescue(() => convert(value, call.state), failed));
 }
 
 function isAsyncIterable(value: unknown): boolean {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
-}
-
-function partListener(state: CallState): (part: Content) => void {
-  return (part) => {
-    state.touch();
-    state.options.onPartial?.(part);
-  };
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { messageOf } from "../core/error.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
-import type { Resource } from "../core/resource.ts";
+import type { Content, Resource } from "../core/resource.ts";
 import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
+import { isPromiseLike } from "../lib/promise.ts";
 import type { Wait, Waiter, WaitLimits } from "../lib/waiting-room.ts";
 import { timeoutError } from "./timeout-error.ts";
 
@@ -101,7 +102,7 @@ export class CallState implements CallContext, Waiter {
   }
 
   async progress(progress: number, total?: number, message?: string): Promise<boolean> {
-    for (let state: CallState | undefined = this; state !== undefined; state = state.parent) state.touch();
+    this.touch();
     const { onProgress } = this.options;
     if (onProgress === undefined || this.#cut !== undefined) return false;
     const told: Progress = {
@@ -113,15 +114,30 @@ export class CallState implements CallContext, Waiter {
       await (onProgress.call(this.options, told) as unknown);
       return true;
     } catch (error) {
-      this.#host.logger.error(`A progress listener of ${this.ref} failed: ${messageOf(error)}`, { error });
+      this.#listenerFailed("progress", error);
       return false;
     }
   }
 
-  /** A sign of life. */
+  /** A sign of life, of the calls around it too. */
   touch(): void {
     this.#wait?.touch();
     this.#outerWait?.touch();
+    this.parent?.touch();
+  }
+
+  /** Tells a part of the result to whoever wants to hear it. What that throws is logged: the result is none the worse. */
+  tellPart(part: Content): void {
+    this.touch();
+    const { onPartial } = this.options;
+    if (onPartial === undefined || this.#cut !== undefined) return;
+    const failed = (error: unknown) => this.#listenerFailed("partial", error);
+    try {
+      const told: unknown = onPartial.call(this.options, part);
+      if (isPromiseLike(told)) Promise.resolve(told).catch(failed);
+    } catch (error) {
+      failed(error);
+    }
   }
 
   waits(wait: Wait): void {
@@ -140,6 +156,15 @@ export class CallState implements CallContext, Waiter {
     this.#cut = { reason };
     this.#controller?.abort(reason);
   }
+
+  /** Throws the reason for which it was ended, if it was. */
+  throwIfCut(): void {
+    if (this.#cut !== undefined) throw this.#cut.reason;
+  }
+
+  #listenerFailed(what: "progress" | "partial", error: unknown): void {
+    this.#host.logger.error(`A ${what} listener of ${this.ref} failed: ${messageOf(error)}`, { error });
+  }
 }
 
 const levels = { debug: "debug", info: "info", warn: "warning", error: "error" } as const satisfies Record<
@@ -149,16 +174,16 @@ const levels = { debug: "debug", info: "info", warn: "warning", error: "error" }
 
 /** A logger that also tells the caller's session. */
 function sessionLogger(logger: Logger, session: Session, ref: string): Logger {
+  const failed = (error: unknown) =>
+    logger.error(`The log of session ${session.id} failed: ${messageOf(error)}`, { error });
   const tell = (method: keyof Logger) => (message: string, details?: unknown) => {
     logger[method](message, details);
     try {
-      session.log?.({
-        level: levels[method],
-        logger: ref,
-        data: details === undefined ? message : { message, details },
-      });
+      const data = details === undefined ? message : { message, details };
+      const told: unknown = session.log?.({ level: levels[method], logger: ref, data });
+      if (isPromiseLike(told)) Promise.resolve(told).catch(failed);
     } catch (error) {
-      logger.error(`The log of session ${session.id} failed: ${messageOf(error)}`, { error });
+      failed(error);
     }
   };
   return { debug: tell("debug"), info: tell("info"), warn: tell("warn"), error: tell("error") };

@@ -5,6 +5,8 @@ import type { WaitLimits } from "../lib/waiting-room.ts";
 export interface CallLimits extends WaitLimits {
   /** Those of one attempt, or of the call as its caller gave it. */
   readonly of: "attempt" | "call";
+  /** What of the limit had passed before this wait began, in milliseconds. */
+  readonly spentMs?: number | undefined;
 }
 
 /** The error for a limit of time that was reached. */
@@ -14,13 +16,14 @@ export function timeoutError(
   reached: "inactivity" | "total",
   elapsedMs: number,
 ): ToolkitError<"TIMEOUT"> {
-  const limit = (limits as CallLimits).of === "call" ? "call" : reached;
-  const limitMs = reached === "total" ? limits.totalMs : limits.inactivityMs;
+  const { of, spentMs = 0 } = limits as CallLimits;
+  const limit = of === "call" ? "call" : reached;
+  const limitMs = reached === "total" ? limits.totalMs + spentMs : limits.inactivityMs;
   const what = {
     inactivity: `showed no sign of life for ${limitMs} ms`,
     total: `took longer than ${limitMs} ms, the most an attempt may take`,
     call: `took longer than the ${limitMs} ms its caller gave it`,
   }[limit];
-  const details = { limit, limitMs, elapsedMs: Math.round(elapsedMs) } as const;
+  const details = { limit, limitMs, elapsedMs: Math.round(elapsedMs + spentMs) } as const;
   return new ToolkitError("TIMEOUT", `${ref} ${what}.`, details, { ref, phase: "execute" });
 }

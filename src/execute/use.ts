@@ -1,6 +1,9 @@
+import { ToolkitError } from "../core/error.ts";
 import type { Handler, Middleware } from "../core/middleware.ts";
-import type { Content } from "../core/resource.ts";
-import { type Next, type Step, StepCall, unparsed } from "./step.ts";
+import { type Content, isContent } from "../core/resource.ts";
+import { andThen, rescue } from "../lib/promise.ts";
+import { toCallError } from "./call-error.ts";
+import { type Next, type Step, StepCall, type Target, unparsed } from "./step.ts";
 
 /**
  * Puts the user's middleware into the chain. An input it changes is validated again, so that nothing unchecked reaches a tool.
@@ -15,6 +18,19 @@ export function use(middleware: readonly Middleware[], revalidate: Step): Step {
       if (!(call instanceof StepCall)) throw new TypeError("Pass on the call you were given, or call.with({ input }).");
       return (await (call.parsed === unparsed ? again(call) : inner(call))) as Content;
     };
-    return ((call) => first(call, onward)) as typeof next & Next<never>;
+    const failed = toCallError(target.entry.ref, "execute");
+    const answer = (call: StepCall) => andThen(first(call, onward), (content) => assertContent(content, target));
+    return ((call) => rescue(() => answer(call), failed)) as typeof next & Next<never>;
   };
+}
+
+function assertContent(content: unknown, { entry: { ref } }: Target): Content {
+  if (isContent(content)) return content;
+  const message = `its middleware gave ${content === null ? "null" : typeof content} in place of a Content`;
+  throw new ToolkitError(
+    "INVALID_OUTPUT",
+    `${ref} has no result: ${message}. Return what next() gave, or a Content made with resource.*.`,
+    { issues: [{ pointer: "", message }] },
+    { ref, phase: "result" },
+  );
 }

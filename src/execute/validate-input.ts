@@ -27,8 +27,8 @@ export function validateInput(report: SchemaReport): Step {
 function inputParser(target: Target, report: SchemaReport) {
   const { inputSchema, input } = target.definition;
   if (inputSchema === undefined) return undefined;
-  // The schema of a tool that has none: worth no validator.
-  if (input !== undefined && Object.keys(input).length === 1 && input.type === "object") {
+  // The schema of a tool that has none is worth no validator. What validates by itself may want more than it writes down.
+  if (inputSchema === input && Object.keys(inputSchema).length === 1 && inputSchema.type === "object") {
     return (value: unknown) =>
       isObject(value) ? value : new Violation([{ pointer: "", message: "must be an object" }]);
   }
