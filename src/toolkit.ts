@@ -93,6 +93,7 @@ const closeMs = 5_000;
 export class Toolkit implements Host, AsyncDisposable {
   readonly #logger: Logger;
   readonly #clock: Clock;
+  readonly #startTimeoutMs: number;
   readonly #events: Emitter<ToolkitEvent>;
   readonly #catalog: Catalog;
   readonly #builtins: Builtins;
@@ -108,8 +109,10 @@ export class Toolkit implements Host, AsyncDisposable {
   constructor(options: ToolkitOptions = {}) {
     const { timeoutMs = 60_000, maxTimeoutMs = 600_000, maxDepth = 8, startTimeoutMs = 10_000 } = options;
     assertPositive({ timeoutMs, maxTimeoutMs, startTimeoutMs });
+    assertCount({ maxDepth });
     this.#logger = options.logger === undefined ? silentLogger : steadyLogger(options.logger);
     this.#clock = options.clock ?? systemClock;
+    this.#startTimeoutMs = startTimeoutMs;
     this.#delegates = new Delegates(options.delegate);
     this.#events = new Emitter((error, { type }) =>
       this.#logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
@@ -131,7 +134,7 @@ export class Toolkit implements Host, AsyncDisposable {
       events: this.#events,
       runPrompt: (entry, input, context) => this.#delegates.runPrompt(entry, input, context),
       onBadSchema: (entry, message) => this.#badSchema(entry.namespace, message),
-      toolboxFor: (parent) => new Dispatch(directory, this.#executor, parent),
+      toolboxFor: (parent) => this.#toolbox.within(parent),
     });
     this.#toolbox = new Dispatch(directory, this.#executor);
     if (options.items !== undefined) this.add(...options.items);
@@ -218,6 +221,7 @@ export class Toolkit implements Host, AsyncDisposable {
       catalog: this.#catalog,
       clock: this.#clock,
       logger: this.#logger,
+      startTimeoutMs: this.#startTimeoutMs,
       emit,
     });
     this.#sources.add(mounted);
@@ -346,18 +350,18 @@ export class Toolkit implements Host, AsyncDisposable {
     this.#executor.close();
     for (const source of this.#sources) source.close();
     this.#sources.clear();
-    const ending = new Map(this.connections.map((connection) => [connection, connection.namespace]));
     const all = this.#connectors.close();
     const limit = Promise.withResolvers<"late">();
     const timer = this.#clock.setTimer(() => limit.resolve("late"), closeMs);
     timer.keepAlive(true);
-    const outcome = await Promise.race([all, limit.promise]);
-    timer.cancel();
-    this.#events.flush();
-    this.#ended.resolve();
+    const outcome = await Promise.race([all, limit.promise]).finally(() => {
+      timer.cancel();
+      this.#events.flush();
+      this.#ended.resolve();
+    });
     if (outcome !== "late") return;
     all.catch((error) => this.#background(error));
-    const names = [...ending.values()].join(", ");
+    const names = this.#connectors.unended.join(", ");
     const message = `Not everything ended within ${closeMs} ms: ${names}.`;
     throw new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: closeMs, elapsedMs: closeMs });
   }
@@ -394,9 +398,17 @@ function invalidTarget(message: string, target: string): ToolkitError<"INVALID_T
 
 function assertPositive(options: Readonly<Record<string, number>>): void {
   for (const [name, value] of Object.entries(options)) {
-    if (typeof value === "number" && value > 0) continue;
-    throw new ToolkitError("INVALID_CONFIG", `The option ${name} must be a number above 0, and is ${value}.`, {
-      path: name,
-    });
+    if (!(typeof value === "number" && value > 0)) throw invalidOption(name, "a number above 0", value);
   }
+}
+
+function assertCount(options: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (!(Number.isInteger(value) && value >= 0)) throw invalidOption(name, "a whole number from 0", value);
+  }
+}
+
+function invalidOption(path: string, wanted: string, value: unknown): ToolkitError<"INVALID_CONFIG"> {
+  const message = `The option ${path} must be ${wanted}, and is ${messageOf(value)}.`;
+  return new ToolkitError("INVALID_CONFIG", message, { path });
 }

@@ -5,7 +5,8 @@ import { definitionOf, refOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { builtinNamespace } from "../core/identifier.ts";
-import type { Entry, Item, Kind } from "../core/item.ts";
+import { type Entry, type Item, type Kind, kinds } from "../core/item.ts";
+import { nearest } from "../lib/similar.ts";
 
 /** What is registered in code, in the namespace `builtin`. */
 export class Builtins {
@@ -24,7 +25,7 @@ export class Builtins {
    */
   add(items: readonly Item[]): void {
     const batch = new Map<string, Registration>();
-    const replaced: string[] = [];
+    const replaced = new Set<string>();
     for (const item of items) {
       const definition = readDefinition(item, "local");
       const { kind, key } = definition;
@@ -32,7 +33,7 @@ export class Builtins {
       const isResource = kind === "resource" || kind === "template";
       const before = this.#catalog.builtin.get(kind, key);
       if (!isResource && (before !== undefined || batch.has(id))) throw conflict(definition, before, batch.get(id));
-      if (isResource && (before !== undefined || batch.has(id))) replaced.push(key);
+      if (isResource && (before !== undefined || batch.has(id))) replaced.add(key);
       batch.set(id, { definition, item });
     }
     this.#catalog.change(this.#catalog.builtin, { put: [...batch.values()] });
@@ -45,10 +46,13 @@ export class Builtins {
    * @throws ToolkitError `NOT_FOUND`
    */
   remove(key: string): void {
-    const found = this.#find(key);
+    const found = typeof key === "string" ? this.#find(key) : undefined;
     if (found === undefined) {
       const message = `There is no builtin "${key}" to remove. What a connector or source has is removed with it.`;
-      throw new ToolkitError("NOT_FOUND", message, { key, suggestions: [] }, { phase: "resolve" });
+      const { builtin } = this.#catalog;
+      const refs = kinds.flatMap((kind) => builtin.entries(kind).map(({ ref }) => ref));
+      const suggestions = nearest(String(key), refs, 3);
+      throw new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
     }
     this.#catalog.change(this.#catalog.builtin, { remove: [{ kind: found.kind, key: definitionOf(found).key }] });
   }

@@ -5,8 +5,8 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { Logger } from "../core/session.ts";
-import type { Source } from "../core/source.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Source, SourceChange } from "../core/source.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
 
 /** What a local source is mounted with. */
@@ -14,10 +14,15 @@ export interface LocalSourceHost {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How long lookups and `start` wait for it to be read, in milliseconds. */
+  readonly startTimeoutMs: number;
   emit(event: ToolkitEvent): void;
 }
 
 const burstMs = 20;
+
+/** What is read together, because one event tells of it. */
+const groups: readonly (readonly Kind[])[] = [["tool"], ["prompt"], ["resource", "template"]];
 
 /** A user's Source in a namespace of its own: read once, and again whatever it says has changed. */
 export class LocalSource {
@@ -27,35 +32,44 @@ export class LocalSource {
   readonly #abort = new AbortController();
   readonly #reload: Coalescer<Kind>;
   readonly #problems = new Map<Kind, ListFailure>();
-  readonly #unwatch: (() => void) | undefined;
-  #loading: Promise<void> | undefined;
+  readonly #reading = new Set<Kind>();
+  readonly #settled = Promise.withResolvers<void>();
+  readonly #patience: Timer;
+  #isSettled = false;
+  #unwatch: (() => void) | undefined;
 
-  /** @throws ToolkitError `CONFLICT` when the namespace is taken */
+  /** @throws ToolkitError `CONFLICT` when the namespace is taken; whatever the source's `watch` throws. Nothing is mounted then. */
   constructor(name: string, source: Source, host: LocalSourceHost) {
     this.#source = source;
     this.#host = host;
     this.#namespace = host.catalog.mount(name, {
-      settling: () => this.#loading,
+      settling: () => (this.#isSettled ? undefined : this.#settled.promise),
       failures: () => [...this.#problems.values()],
     });
-    this.#reload = new Coalescer((changed) => this.#load(changed), { delayMs: burstMs, clock: host.clock });
-    this.#unwatch = source.watch?.(({ kind, uri }) => {
-      if (this.#abort.signal.aborted) return;
-      if (uri === undefined) this.#reload.request(kind);
-      else host.emit({ type: "resourceUpdated", namespace: name, uri });
+    const { clock, startTimeoutMs } = host;
+    this.#reload = new Coalescer((changed) => this.#load(changed), {
+      delayMs: burstMs,
+      clock,
+      onError: (error) => host.logger.error(`The source ${name} failed: ${messageOf(error)}`, { error }),
     });
-    this.#loading = this.#load(new Set(kinds)).finally(() => {
-      this.#loading = undefined;
-    });
+    this.#patience = clock.setTimer(() => this.#late(startTimeoutMs), startTimeoutMs);
+    try {
+      this.#unwatch = source.watch?.((change) => this.#told(change));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+    void this.#load(new Set(kinds)).then(() => this.#settle());
   }
 
   get namespace(): string {
     return this.#namespace.name;
   }
 
-  /** Resolves when it was read once. */
+  /** Resolves when it was read once, took longer than `startTimeoutMs`, or was closed. */
   async settled(): Promise<void> {
-    await this.#loading;
+    if (!this.#isSettled) this.#patience.keepAlive(true);
+    await this.#settled.promise;
   }
 
   /** Takes its namespace away. */
@@ -69,10 +83,38 @@ export class LocalSource {
       this.#host.logger.error(`The source ${this.namespace} did not stop watching: ${messageOf(error)}`, { error });
     }
     this.#host.catalog.unmount(this.#namespace);
+    this.#settle();
   }
 
+  #settle(): void {
+    this.#isSettled = true;
+    this.#patience.cancel();
+    this.#settled.resolve();
+  }
+
+  /** Nobody waits any longer for what has not been read; it comes when it comes. */
+  #late(afterMs: number): void {
+    for (const kind of this.#reading) this.#fail(kind, new Error(`no answer within ${afterMs} ms`));
+    this.#settle();
+  }
+
+  #told({ kind, uri }: SourceChange): void {
+    if (this.#abort.signal.aborted) return;
+    if (uri !== undefined) this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri });
+    else if (kinds.includes(kind)) this.#reload.request(kind);
+    else
+      this.#host.logger.warn(
+        `The source ${this.namespace} says that a ${messageOf(kind)} changed: there is no such kind.`,
+      );
+  }
+
+  /** Reads what is wanted. What takes long, or fails, keeps back nothing else. It never rejects. */
   async #load(wanted: ReadonlySet<Kind>): Promise<void> {
-    const lists = await Promise.all([...wanted].map(async (kind) => [kind, await this.#read(kind)] as const));
+    await Promise.all(groups.map((group) => this.#loadGroup(group.filter((kind) => wanted.has(kind)))));
+  }
+
+  async #loadGroup(group: readonly Kind[]): Promise<void> {
+    const lists = await Promise.all(group.map(async (kind) => [kind, await this.#read(kind)] as const));
     if (this.#abort.signal.aborted) return;
     this.#host.catalog.replace(
       this.#namespace,
@@ -82,6 +124,7 @@ export class LocalSource {
 
   /** The items of a kind; undefined where they cannot be read: what there was stays, and the failure is shown. */
   async #read(kind: Kind): Promise<readonly Registration[] | undefined> {
+    this.#reading.add(kind);
     try {
       const items: readonly Item[] = (await this.#source[kind]?.({ signal: this.#abort.signal })) ?? [];
       this.#problems.delete(kind);
@@ -89,6 +132,8 @@ export class LocalSource {
     } catch (error) {
       if (!this.#abort.signal.aborted) this.#fail(kind, error);
       return undefined;
+    } finally {
+      this.#reading.delete(kind);
     }
   }
 
@@ -99,6 +144,8 @@ export class LocalSource {
         const definition = readDefinition(item, "local");
         if (definition.kind !== kind) throw new TypeError(`a ${definition.kind} stands in its list of ${kind}s`);
         if (registrations.has(definition.key)) throw new TypeError(`the ${kind} "${definition.key}" is listed twice`);
+        // Made now: what cannot be hashed is a bad item, and must not fail where all are taken in.
+        void definition.fingerprint;
         registrations.set(definition.key, { definition, item });
       } catch (error) {
         // One bad item takes no sibling with it.
