@@ -11,7 +11,7 @@ import {
 } from "./target/target.ts";
 import { canonicalUrl } from "./target/url.ts";
 import { HttpStatusError } from "./transport/http/status.ts";
-import { InMemoryTransport, type ServerFactory } from "./transport/in-memory.ts";
+import type { ServerFactory } from "./transport/in-memory.ts";
 import { inheritedEnvironment } from "./transport/stdio/environment.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -77,7 +77,10 @@ export function inMemoryConnector(
   return {
     label,
     connect: (connection) =>
-      attempt(label, options, connection, (current) => openSession(new InMemoryTransport(create), current)),
+      attempt(label, options, connection, async (current) => {
+        const { InMemoryTransport } = await import("./transport/in-memory.ts");
+        return openSession(new InMemoryTransport(create), current);
+      }),
   };
 }
 

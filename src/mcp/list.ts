@@ -8,7 +8,7 @@ import { isRecord } from "./rpc/message.ts";
 /** How a list is read. */
 export interface ListOptions {
   /** Asks for one page. */
-  readonly request: (method: string, params: object | undefined) => Promise<unknown>;
+  readonly request: (method: string, params: Record<string, unknown> | undefined) => Promise<unknown>;
   /** The server, for errors and warnings. */
   readonly server: string;
   /** The most entries of a kind. */

@@ -130,7 +130,7 @@ export class McpSession implements ConnectorSession {
   /** A request that changes nothing at the server. */
   #request(
     method: string,
-    params: object,
+    params: Record<string, unknown>,
     options: RequestOptions,
     attempt: { readonly what: string; readonly uri?: string },
   ): Promise<unknown> {

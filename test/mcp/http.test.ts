@@ -4,8 +4,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
-import { EventStreamParser } from "../../src/mcp/transport/http/event-stream.ts";
 import { retryAfterMs } from "../../src/mcp/transport/http/status.ts";
+import { watchedBody } from "../../src/mcp/transport/http/watched-body.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
 import { type Listening, listen, sseFixture, streamableFixture } from "./fixture/http.ts";
@@ -317,7 +317,7 @@ describe("Streamable HTTP", () => {
     expect(headers["mcp-protocol-version"]).toBe("2025-06-18");
     expect(headers.authorization).toBe(`Basic ${Buffer.from("me:pass word").toString("base64")}`);
     const error = await failure(session.call("redirect", {}, contextOf()));
-    expect(error.message).toContain(`redirects to another origin, ${thief.origin}`);
+    expect(error.message).toContain(`Redirect to ${thief.origin}/ not followed`);
     expect(seen).toEqual([]);
     expect(JSON.stringify(error)).not.toMatch(/secret-key|pass/);
   });
@@ -372,10 +372,17 @@ describe("what is no MCP server", () => {
   test("a revision that is none of ours is named", async () => {
     const { origin } = await serve(async (request, response) => {
       const { id } = await bodyOf(request);
-      json(response, { jsonrpc: "2.0", id, result: { protocolVersion: "1999-01-01", capabilities: {} } });
+      json(response, {
+        jsonrpc: "2.0",
+        id,
+        result: { protocolVersion: "1999-01-01", capabilities: {}, serverInfo: { name: "old", version: "0" } },
+      });
     });
     const error = await failure(connect(origin));
-    expect([error.code, error.message]).toEqual(["REMOTE_ERROR", expect.stringContaining("speaks MCP 1999-01-01")]);
+    expect([error.code, error.message]).toEqual([
+      "REMOTE_ERROR",
+      expect.stringContaining("protocol version is not supported: 1999-01-01"),
+    ]);
   });
 });
 
@@ -446,23 +453,27 @@ verifies("M9", "a process that closed its HTTP sessions ends by itself", () => {
 });
 
 describe("the pieces", () => {
-  test("an event stream is read however the chunks fall", () => {
-    const text =
-      "\uFEFF: comment\r\nid: 1\r\nevent: named\r\ndata: a\r\ndata:b\r\n\r\ndata\n\nretry: 5\rdata: ü\r\rdata: lost";
-    for (let size = 1; size <= text.length; size++) {
+  test("a body is watched however its chunks fall, and handed on unchanged", async () => {
+    const text = "id: 1\r\nevent: named\r\ndata: id: no\r\n\r\ndata: ü\nid:2\n\nid: unfinished";
+    const bytes = Buffer.from(text);
+    for (let size = 1; size <= bytes.length; size++) {
       const seen: unknown[] = [];
-      const parser = new EventStreamParser(
-        { event: (event) => seen.push(event), id: (id) => seen.push(id), retry: (ms) => seen.push(ms) },
-        100,
-      );
-      for (let start = 0; start < text.length; start += size) parser.push(text.slice(start, start + size));
-      expect(seen).toEqual([
-        "1",
-        { type: "named", data: "a\nb" },
-        { type: "message", data: "" },
-        5,
-        { type: "message", data: "ü" },
-      ]);
+      const chunks = new ReadableStream<Uint8Array>({
+        start(controller) {
+          for (let start = 0; start < bytes.length; start += size)
+            controller.enqueue(bytes.subarray(start, start + size));
+          controller.close();
+        },
+      });
+      const watched = watchedBody(new Response(chunks), {
+        maxMessageBytes: 100,
+        events: true,
+        id: (id) => seen.push(id),
+        type: (type) => seen.push(type),
+        end: (error) => seen.push(error),
+      });
+      expect(await watched.text()).toBe(text);
+      expect(seen).toEqual(["1", "named", "2", undefined]);
     }
   });
 

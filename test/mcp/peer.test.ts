@@ -1,8 +1,6 @@
-import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
-import { protocolVersions } from "../../src/mcp/handshake.ts";
 import { type ConnectorOptions, inMemoryConnector, type ServerTransport } from "../../src/mcp/index.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
@@ -47,11 +45,6 @@ async function connect(
 }
 
 describe("a peer", () => {
-  test("speaks the revisions the SDK speaks", () => {
-    expect(protocolVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
-    expect(protocolVersions[0]).toBe(LATEST_PROTOCOL_VERSION);
-  });
-
   verifies("C6", "cancels a request once, by its id, and drops the late answer", async () => {
     const { session, seen, far } = await connect((message) => message.method === "tools/call");
     const controller = new AbortController();
@@ -107,7 +100,9 @@ describe("a peer", () => {
     for (const [id, method] of ["ping", "roots/list", "sampling/createMessage", "no/such"].entries()) {
       await far.send({ jsonrpc: "2.0", id: 100 + id, method });
     }
-    const answers = seen.filter((message) => (message.id ?? 0) >= 100);
+    const isAnswer = (message: Message) => (message.id ?? 0) >= 100;
+    while (seen.filter(isAnswer).length < 4) await new Promise((resolve) => setImmediate(resolve));
+    const answers = seen.filter(isAnswer).sort((a, b) => (a.id ?? 0) - (b.id ?? 0));
     expect(answers.map(({ result, error }) => result ?? error?.code)).toEqual([
       {},
       { roots: [{ uri: "file:///data" }] },

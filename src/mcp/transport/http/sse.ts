@@ -1,128 +1,128 @@
+import { SSEClientTransport as SdkTransport } from "@modelcontextprotocol/sdk/client/sse.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { messageOf, ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
-import { parseMessages, type RpcMessage } from "../../rpc/message.ts";
+import type { RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
-import { discard, HttpClient, type HttpParameters } from "./http-client.ts";
-import { mediaTypeOf, NotMcpError } from "./status.ts";
+import { discard, fetchOnce, type HttpParameters } from "./network.ts";
+import { HttpStatusError, mediaTypeOf, NotMcpError, statusError } from "./status.ts";
+import { watchedBody } from "./watched-body.ts";
 
 /**
- * The transport of 2024: one event stream brings everything, its first event names where to POST. The session is the stream: when
- * it ends, so does the connection.
+ * The transport of 2024 by the SDK: one event stream brings everything, its first event names where to POST. The session is the
+ * stream: the SDK would open it again, to a session that knows nothing of ours, so its end is the end of the connection.
  *
  * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  */
 export class SseTransport implements Transport {
   readonly name = "sse";
-  readonly #url: URL;
-  readonly #http: HttpClient;
+  readonly #parameters: HttpParameters;
+  readonly #sdk: SdkTransport;
   readonly #abort = new AbortController();
-  readonly #endpointFound = Promise.withResolvers<void>();
+  readonly #failed = Promise.withResolvers<never>();
   #events: TransportEvents | undefined;
-  #endpoint: URL | undefined;
-  #version: string | undefined;
+  #endpoints = 0;
+  #started = false;
   #open = true;
 
   constructor(parameters: HttpParameters) {
-    this.#url = parameters.url;
-    this.#http = new HttpClient(parameters);
+    this.#parameters = parameters;
+    this.#failed.promise.catch(() => {});
+    this.#sdk = new SdkTransport(parameters.url, {
+      requestInit: { headers: { ...parameters.headers } },
+      fetch: (url, init = {}) => (init.method === "POST" ? this.#post(url, init) : this.#openStream(url, init)),
+    });
   }
 
   async start(events: TransportEvents, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     signal.throwIfAborted();
     this.#events = events;
-    const abort = () => this.#abort.abort(signal.reason);
-    signal.addEventListener("abort", abort);
+    this.#sdk.onmessage = (message) => events.message(message as RpcMessage);
+    this.#sdk.onerror = (error) => {
+      if (error instanceof SyntaxError) events.warning(`It sent what is no message: ${error.message}`);
+    };
+    const onAbort = () => this.#failed.reject(signal.reason);
+    signal.addEventListener("abort", onAbort);
     try {
-      const response = await this.#connect();
-      this.#read(response).catch((error: Error) => this.#end(error));
-      await this.#endpointFound.promise;
+      // The SDK's own error hides what our fetch threw.
+      await Promise.race([this.#failed.promise, this.#sdk.start().catch((error) => this.#startFailure(error))]);
     } catch (error) {
-      this.#stop();
+      await this.close();
       throw error;
     } finally {
-      signal.removeEventListener("abort", abort);
+      signal.removeEventListener("abort", onAbort);
     }
   }
 
   negotiated(protocolVersion: string): void {
-    this.#version = protocolVersion;
+    this.#sdk.setProtocolVersion(protocolVersion);
   }
 
   send(message: RpcMessage): Promise<void> {
-    const endpoint = this.#endpoint;
-    if (!this.#open || endpoint === undefined)
-      throw new ConnectionLostError("the connection was closed", { sent: false });
-    return this.#post(endpoint, message);
+    if (!this.#open) throw new ConnectionLostError("the connection was closed", { sent: false });
+    return this.#sdk.send(message as JSONRPCMessage).catch((error: unknown) => {
+      throw isOurs(error) ? error : new ConnectionLostError(messageOf(error), { sent: true, cause: error });
+    });
   }
 
   async close(): Promise<void> {
-    this.#stop();
+    this.#open = false;
+    this.#abort.abort();
+    await this.#sdk.close();
   }
 
-  async #connect(): Promise<Response> {
-    const response = await this.#http.request({
-      method: "GET",
-      headers: { accept: "text/event-stream" },
-      signal: this.#abort.signal,
-    });
-    if (!response.ok) throw (await this.#http.failure(response)).error;
-    const type = mediaTypeOf(response);
-    if (type === "text/event-stream") return response;
-    await discard(response);
-    throw new NotMcpError(`answered ${type === "" ? "without a content type" : type}: this is no MCP endpoint`);
-  }
-
-  async #read(response: Response): Promise<void> {
-    let failure: Error | undefined;
-    try {
-      await this.#http.events(response, {
-        event: ({ type, data }) => {
-          if (type === "endpoint") this.#found(data);
-          else if (type === "message") this.#deliver(data);
-        },
-      });
-    } catch (error) {
-      failure = error as Error;
-    }
-    this.#end(
-      new Error(
-        failure === undefined ? "the server ended the event stream" : `the event stream broke: ${failure.message}`,
-      ),
+  async #startFailure(error: unknown): Promise<never> {
+    // Told by our own fetch a moment later, where it came from there.
+    await new Promise((resolve) => setImmediate(resolve));
+    throw new NotMcpError(
+      messageOf(error).includes("origin") ? "named an endpoint that is not of its own origin" : messageOf(error),
     );
   }
 
-  #found(data: string): void {
-    const endpoint = URL.canParse(data, this.#url.href) ? new URL(data, this.#url) : undefined;
-    if (endpoint === undefined || endpoint.origin !== this.#url.origin) {
-      this.#end(new NotMcpError("named an endpoint that is not of its own origin"));
-      return;
+  async #openStream(url: string | URL, init: RequestInit): Promise<Response> {
+    if (this.#started) {
+      this.#end(new Error("the event stream ended"));
+      throw new Error("The stream is not opened again.");
     }
-    // Another endpoint is another session, which knows nothing of ours.
-    if (this.#endpoint !== undefined && this.#endpoint.href !== endpoint.href) {
-      this.#end(new Error("the server began another session on the same stream"));
-      return;
+    try {
+      const response = await fetchOnce(this.#parameters.fetch, url, { ...init, signal: this.#abort.signal });
+      if (response.status >= 300 && response.status <= 399) return response;
+      this.#started = true;
+      if (!response.ok) throw statusError(response, await response.text().catch(() => ""));
+      const type = mediaTypeOf(response);
+      if (type === "text/event-stream") return this.#watched(response);
+      await discard(response);
+      throw new NotMcpError(`answered ${type === "" ? "without a content type" : type}: this is no MCP endpoint`);
+    } catch (error) {
+      this.#failed.reject(error);
+      throw error;
     }
-    this.#endpoint = endpoint;
-    this.#endpointFound.resolve();
   }
 
-  #deliver(data: string): void {
-    const messages = parseMessages(data);
-    if (messages === undefined)
-      this.#events?.warning(`It sent what is no message: ${JSON.stringify(data.slice(0, 200))}`);
-    else for (const message of messages) this.#events?.message(message);
-  }
-
-  async #post(url: URL, message: RpcMessage): Promise<void> {
-    const version = this.#version === undefined ? {} : { "mcp-protocol-version": this.#version };
-    const response = await this.#http.request({
-      method: "POST",
-      url,
-      headers: { "content-type": "application/json", ...version },
-      body: JSON.stringify(message),
-      signal: this.#abort.signal,
+  #watched(response: Response): Response {
+    return watchedBody(response, {
+      maxMessageBytes: this.#parameters.maxMessageBytes,
+      events: true,
+      type: (type) => {
+        // Another endpoint is another session, which knows nothing of ours.
+        if (type === "endpoint" && ++this.#endpoints > 1) {
+          this.#end(new Error("the server began another session on the same stream"));
+        }
+      },
+      end: (error) => {
+        if (error instanceof ToolkitError) this.#end(error);
+        const why =
+          error === undefined ? "the server ended the event stream" : `the event stream broke: ${messageOf(error)}`;
+        // What has been read goes first.
+        setImmediate(() => this.#end(new Error(why)));
+      },
     });
-    if (response.ok) return discard(response);
-    const { error } = await this.#http.failure(response);
+  }
+
+  async #post(url: string | URL, init: RequestInit): Promise<Response> {
+    const response = await fetchOnce(this.#parameters.fetch, url, { ...init, signal: this.#abort.signal });
+    if (response.ok || (response.status >= 300 && response.status <= 399)) return response;
+    const error = statusError(response, await response.text().catch(() => ""));
     if (error.status !== 404) throw error;
     const lost = new ConnectionLostError("the server no longer knows the session (404)", { sent: false, cause: error });
     setImmediate(() => this.#end(lost));
@@ -130,15 +130,13 @@ export class SseTransport implements Transport {
   }
 
   #end(error: Error): void {
-    this.#endpointFound.promise.catch(() => {});
-    this.#endpointFound.reject(error);
+    this.#failed.reject(error);
     if (!this.#open) return;
-    this.#stop();
+    void this.close();
     this.#events?.closed(error);
   }
+}
 
-  #stop(): void {
-    this.#open = false;
-    this.#abort.abort();
-  }
+function isOurs(error: unknown): boolean {
+  return [ConnectionLostError, HttpStatusError].some((type) => error instanceof type);
 }

@@ -1,79 +1,110 @@
 import { setTimeout as delay } from "node:timers/promises";
+import {
+  StreamableHTTPClientTransport as SdkTransport,
+  StreamableHTTPError,
+} from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf, ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
-import { discard, HttpClient, type HttpParameters } from "./http-client.ts";
-import { ServerStream } from "./server-stream.ts";
-import { HttpStatusError, mediaTypeOf, NotMcpError } from "./status.ts";
+import { discard, fetchOnce, type HttpParameters } from "./network.ts";
+import { HttpStatusError, mediaTypeOf, NotMcpError, statusError } from "./status.ts";
+import { watchedBody } from "./watched-body.ts";
 
 const jsonType = "application/json";
 const eventStreamType = "text/event-stream";
 
 const deleteTimeoutMs = 1_000;
+// How long the stream may take to open before a session begins without it.
+const streamOpenMs = 1_000;
+// The SDK opens a stream that ended after so long, or what the server asks for; the rest of the wait is ours.
+const reopenMs = 100;
 const retryMs = 1_000;
 const maxRetryMs = 60_000;
+// A stream that held so long was closed for being idle, not for being unwanted.
+const steadyMs = 10_000;
 const maxResumes = 5;
-// Nobody waits for its answer.
-const probeId = "probe";
 // What these say is more than a JSON-RPC error in their body could.
 const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
+// Nobody waits for its answer.
+const probeId = "probe";
 
 /**
- * Streamable HTTP: each message is a POST, answered with JSON or an event stream; what the server says unasked comes over one
- * more event stream. A session the server no longer knows, and a server that is down, end the connection.
+ * Streamable HTTP by the SDK, with a `fetch` that notices what the SDK does not tell: an answer that ends without a result, a session
+ * the server no longer knows, a server that is down, and gaps in the stream of what the server says unasked.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  */
 export class StreamableHttpTransport implements Transport {
   readonly name = "streamable-http";
-  readonly #http: HttpClient;
+  readonly #parameters: HttpParameters;
+  readonly #sdk: SdkTransport;
   readonly #abort = new AbortController();
   readonly #posts = new Map<RequestId, AbortController>();
+  /** By the id of the last event of an answer: the request it answers. */
+  readonly #resumable = new Map<string, RequestId>();
+  readonly #resumes = new Map<RequestId, number>();
+  readonly #streamSettled = Promise.withResolvers<void>();
+  readonly #stream = { open: false, opened: false, late: false, failures: 0, waitMs: 0 };
   #events: TransportEvents | undefined;
-  #sessionId: string | undefined;
-  #version: string | undefined;
-  #stream: ServerStream | undefined;
   #open = true;
   #closing: Promise<void> | undefined;
 
   constructor(parameters: HttpParameters) {
-    this.#http = new HttpClient(parameters);
+    this.#parameters = parameters;
+    this.#sdk = new SdkTransport(parameters.url, {
+      requestInit: { headers: { ...parameters.headers } },
+      fetch: (url, init = {}) => this.#fetch(url, init),
+      reconnectionOptions: {
+        initialReconnectionDelay: reopenMs,
+        maxReconnectionDelay: maxRetryMs,
+        reconnectionDelayGrowFactor: 1,
+        maxRetries: 1,
+      },
+    });
   }
 
   get hears(): boolean {
-    return this.#stream?.exists === true;
+    return this.#stream.opened;
   }
 
   async start(events: TransportEvents): Promise<void> {
     this.#events = events;
+    this.#sdk.onmessage = (message) => events.message(message as RpcMessage);
+    // Whatever it reports has been noticed where it happened.
+    this.#sdk.onerror = () => {};
+    await this.#sdk.start();
   }
 
   negotiated(protocolVersion: string): void {
-    this.#version = protocolVersion;
+    this.#sdk.setProtocolVersion(protocolVersion);
   }
 
-  ready(): Promise<void> {
-    const { signal } = this.#abort;
-    this.#stream = new ServerStream({
-      http: this.#http,
-      signal,
-      open: (lastId) => this.#get(signal, lastId),
-      message: (data) => this.#deliver(data),
-      gap: () => this.#events?.gap(),
-    });
-    this.#stream.run().catch((error: Error) => this.#end(error));
-    return this.#stream.settled();
+  async ready(): Promise<void> {
+    const expire = () => {
+      this.#stream.late = true;
+      this.#streamSettled.resolve();
+    };
+    const timer = setTimeout(expire, streamOpenMs);
+    await this.#streamSettled.promise;
+    clearTimeout(timer);
   }
 
-  send(message: RpcMessage): Promise<void> {
+  async send({ jsonrpc, id, method, ...rest }: RpcMessage): Promise<void> {
     if (!this.#open) throw new ConnectionLostError("the connection was closed", { sent: false });
-    const { id, method } = message;
-    return id !== undefined && id !== null && method !== undefined ? this.#ask(id, message) : this.#tell(message);
+    // In this order, so that the id of a request is found without parsing its body.
+    const message = id === undefined ? { jsonrpc, method, ...rest } : { jsonrpc, id, method, ...rest };
+    try {
+      await this.#sdk.send(message as JSONRPCMessage);
+    } catch (error) {
+      throw this.#failure(error, id);
+    }
   }
 
   forget(id: RequestId): void {
     this.#posts.get(id)?.abort();
+    this.#forgetPost(id);
   }
 
   close(): Promise<void> {
@@ -81,127 +112,147 @@ export class StreamableHttpTransport implements Transport {
     return this.#closing;
   }
 
-  async #tell(message: RpcMessage): Promise<void> {
-    const response = await this.#post(message, this.#abort.signal);
-    if (response !== undefined) await discard(response);
+  #fetch(url: string | URL, init: RequestInit): Promise<Response> {
+    if (init.method === "POST") return this.#post(url, init);
+    if (init.method === "DELETE") {
+      return fetchOnce(this.#parameters.fetch, url, { ...init, signal: AbortSignal.timeout(deleteTimeoutMs) });
+    }
+    const lastId = new Headers(init.headers).get("last-event-id");
+    const request = lastId === null ? undefined : this.#resumable.get(lastId);
+    return request === undefined ? this.#openStream(url, init) : this.#resume(request, url, init);
   }
 
-  /** Sends a request and hands on its answer, or tells that there will be none. */
-  async #ask(id: RequestId, message: RpcMessage): Promise<void> {
+  async #post(url: string | URL, init: RequestInit): Promise<Response> {
+    const id = requestIdOf(init.body);
     const post = new AbortController();
-    this.#posts.set(id, post);
-    try {
-      const response = await this.#post(message, post.signal);
-      if (response === undefined) return;
-      const type = mediaTypeOf(response);
-      if (type === jsonType) this.#deliver(await this.#http.text(response));
-      else if (type === eventStreamType) await this.#follow(id, response, post.signal);
-      else {
-        await discard(response);
-        throw new NotMcpError(`answered ${type === "" ? "without a content type" : type}: this is no MCP endpoint`);
-      }
-      this.#events?.lost(id, new ConnectionLostError("the answer ended without a result", { sent: true }));
-    } catch (error) {
-      if (post.signal.aborted) throw error;
-      const failure = isOurs(error)
-        ? error
-        : new ConnectionLostError(`the answer broke off: ${messageOf(error)}`, { sent: true, cause: error });
-      if (failure instanceof ConnectionLostError && failure.sent && id !== probeId) this.#probe();
-      throw failure;
-    } finally {
-      this.#posts.delete(id);
-    }
+    if (id !== undefined) this.#posts.set(id, post);
+    const signal = id === undefined ? this.#abort.signal : post.signal;
+    const response = await this.#request(url, { ...init, signal });
+    if (isRedirect(response)) return response;
+    if (!response.ok) return this.#refused(response, id);
+    if (id === undefined) return response;
+    const type = mediaTypeOf(response);
+    if (type === jsonType) return this.#watched(response, { events: false, end: () => this.#forgetPost(id) });
+    if (type === eventStreamType) return this.#watchedAnswer(response, id);
+    await discard(response);
+    throw new NotMcpError(`answered ${type === "" ? "without a content type" : type}: this is no MCP endpoint`);
   }
 
-  /** After a connection broke: is anybody there? If not, this ends the session; if so, nothing has to be done. */
-  #probe(): void {
-    if (this.#open && !this.#posts.has(probeId))
-      this.#ask(probeId, { jsonrpc: "2.0", id: probeId, method: "ping" }).catch(() => {});
-  }
-
-  /** Undefined where the answer was an error that has been handed on. */
-  async #post(message: RpcMessage, signal: AbortSignal): Promise<Response | undefined> {
-    const response = await this.#request("POST", signal, {
-      headers: { "content-type": jsonType, accept: `${jsonType}, ${eventStreamType}` },
-      body: JSON.stringify(message),
-    });
-    this.#sessionId ??= response.headers.get("mcp-session-id") ?? undefined;
-    if (response.ok) return response;
-    const { error, text } = await this.#http.failure(response);
+  /** Some servers answer an error of JSON-RPC with a status of its own: it is handed on as what it is. */
+  async #refused(response: Response, id: RequestId | undefined): Promise<Response> {
+    const { error, text } = await this.#statusError(response);
     this.#refuseDeadSession(error, text);
-    if (namedStatuses.has(error.status) || !this.#deliverError(message, text)) throw error;
-    return undefined;
-  }
-
-  /** Some servers answer an error of JSON-RPC with a status of its own. */
-  #deliverError(request: RpcMessage, text: string): boolean {
     const [answer] = parseMessages(text) ?? [];
-    if (answer?.error === undefined || answer.id !== request.id) return false;
-    this.#events?.message(answer);
-    return true;
+    if (namedStatuses.has(error.status) || id === undefined || answer?.error === undefined || answer.id !== id)
+      throw error;
+    return new Response(text, { status: 200, headers: { "content-type": jsonType } });
   }
 
-  /** Reads an answer that comes as a stream; a stream that broke is resumed where its events have ids. */
-  async #follow(id: RequestId, first: Response, signal: AbortSignal): Promise<void> {
-    let answered = false;
+  /** An answer as events: when it is over and nothing can resume it, its request is lost. */
+  #watchedAnswer(response: Response, id: RequestId): Response {
     let lastId: string | undefined;
-    let waitMs = retryMs;
-    const read = (response: Response) =>
-      this.#http.events(response, {
-        event: ({ type, data }) => {
-          if (type === "message")
-            this.#deliver(data, (message) => (answered ||= message.method === undefined && message.id === id));
-        },
-        id: (value) => (lastId = value),
-        retry: (ms) => (waitMs = ms),
-      });
-    const readOrResume = async (response: Response) => {
-      try {
-        await read(response);
-      } catch (error) {
-        if (lastId === undefined || signal.aborted || isOurs(error)) throw error;
-      }
-    };
-    await readOrResume(first);
-    for (let attempt = 0; !answered && lastId !== undefined && attempt < maxResumes; attempt++) {
-      await delay(Math.min(waitMs, maxRetryMs), undefined, { signal });
-      const response = await this.#resume(signal, lastId);
-      if (mediaTypeOf(response) !== eventStreamType) return discard(response);
-      await readOrResume(response);
-    }
+    return this.#watched(response, {
+      events: true,
+      id: (value) => {
+        lastId = value;
+        this.#resumable.set(value, id);
+      },
+      end: (error) => {
+        // The SDK resumes what has ids.
+        if (lastId !== undefined && !(error instanceof ToolkitError)) return;
+        this.#lose(id, error);
+      },
+    });
   }
 
-  async #resume(signal: AbortSignal, lastId: string): Promise<Response> {
+  /** Tells that a request has no answer, after all that came has been read. */
+  #lose(id: RequestId, error: unknown): void {
+    const why = error === undefined ? "the answer ended without a result" : `the answer broke off: ${messageOf(error)}`;
+    const lost = error instanceof ToolkitError ? error : new ConnectionLostError(why, { sent: true, cause: error });
+    this.#forgetPost(id);
+    setImmediate(() => this.#events?.lost(id, lost));
+    if (error !== undefined && !(error instanceof ToolkitError)) this.#probe();
+  }
+
+  async #resume(id: RequestId, url: string | URL, init: RequestInit): Promise<Response> {
+    const attempts = (this.#resumes.get(id) ?? 0) + 1;
+    this.#resumes.set(id, attempts);
+    if (!this.#open || attempts > maxResumes) return this.#notResumed(id, "the answer was resumed too often");
     try {
-      return await this.#get(signal, lastId);
+      const signal = this.#posts.get(id)?.signal ?? this.#abort.signal;
+      const response = await this.#request(url, { ...init, signal });
+      if (isRedirect(response)) return response;
+      if (response.ok && mediaTypeOf(response) === eventStreamType) return this.#watchedAnswer(response, id);
+      await discard(response);
+      return this.#notResumed(id, `the answer broke off and cannot be resumed (${response.status})`);
     } catch (error) {
-      if (signal.aborted) throw error;
-      // Whatever became of this request, the one it was to resume was sent.
-      throw new ConnectionLostError(`the answer broke off and cannot be resumed: the server ${messageOf(error)}`, {
-        sent: true,
-        cause: error,
-      });
+      return this.#notResumed(id, `the answer broke off and cannot be resumed: ${messageOf(error)}`);
     }
   }
 
-  async #get(signal: AbortSignal, lastId: string | undefined): Promise<Response> {
-    const headers = lastId === undefined ? {} : { "last-event-id": lastId };
-    const response = await this.#request("GET", signal, { headers: { accept: eventStreamType, ...headers } });
-    if (response.ok) return response;
-    const { error, text } = await this.#http.failure(response);
-    if (lastId !== undefined || this.hears) this.#refuseDeadSession(error, text);
-    throw error;
+  #notResumed(id: RequestId, why: string): Response {
+    this.#lose(id, undefined);
+    this.#events?.lost(id, new ConnectionLostError(why, { sent: true }));
+    return noStream();
   }
 
-  async #request(
-    method: "GET" | "POST" | "DELETE",
-    signal: AbortSignal,
-    { headers = {}, body }: { readonly headers?: Readonly<Record<string, string>>; readonly body?: string } = {},
-  ): Promise<Response> {
-    const session = this.#sessionId === undefined ? {} : { "mcp-session-id": this.#sessionId };
-    const version = this.#version === undefined ? {} : { "mcp-protocol-version": this.#version };
+  /** The stream of what the server says unasked. It never throws: the SDK would try again in its own way. */
+  async #openStream(url: string | URL, init: RequestInit): Promise<Response> {
+    const stream = this.#stream;
+    // After an answer that could not be resumed the SDK asks for a stream of its own.
+    if (!this.#open || stream.open) return noStream();
+    stream.open = true;
+    const again = stream.opened;
     try {
-      return await this.#http.request({ method, signal, body, headers: { ...headers, ...session, ...version } });
+      await delay(stream.waitMs, undefined, { signal: this.#abort.signal });
+      const response = await this.#request(url, { ...init, signal: this.#abort.signal });
+      if (isRedirect(response)) {
+        stream.open = false;
+        return response;
+      }
+      if (response.ok && mediaTypeOf(response) === eventStreamType) return this.#watchedStream(response, again);
+      if (again) await this.#streamRefused(response);
+      else await discard(response);
+    } catch (error) {
+      this.#end(error as Error);
+    }
+    this.#streamSettled.resolve();
+    return noStream();
+  }
+
+  async #streamRefused(response: Response): Promise<never> {
+    const { error, text } = await this.#statusError(response);
+    this.#refuseDeadSession(error, text);
+    throw new Error("the server no longer offers its event stream", { cause: error });
+  }
+
+  #watchedStream(response: Response, again: boolean): Response {
+    const stream = this.#stream;
+    const since = performance.now();
+    stream.opened = true;
+    this.#streamSettled.resolve();
+    // What was said while it was not open is lost.
+    if (again || stream.late) this.#events?.gap();
+    return this.#watched(response, {
+      events: true,
+      end: (error) => {
+        stream.open = false;
+        if (error instanceof ToolkitError) this.#end(error);
+        stream.failures = performance.now() - since > steadyMs ? 0 : stream.failures + 1;
+        // A stream that broke may mean that the server is gone: look at once.
+        const broken = error !== undefined && stream.failures < 2;
+        stream.waitMs = broken ? 0 : Math.min(maxRetryMs, retryMs * 2 ** Math.max(0, stream.failures - 1));
+      },
+    });
+  }
+
+  #watched(response: Response, watcher: Omit<Parameters<typeof watchedBody>[1], "maxMessageBytes">): Response {
+    return watchedBody(response, { maxMessageBytes: this.#parameters.maxMessageBytes, ...watcher });
+  }
+
+  async #request(url: string | URL, init: RequestInit): Promise<Response> {
+    try {
+      return await fetchOnce(this.#parameters.fetch, url, init);
     } catch (error) {
       // Nobody listens there: whoever else is in flight need not wait. Later, so that this request says itself what happened.
       if (error instanceof ConnectionLostError && !error.sent) setImmediate(() => this.#end(error));
@@ -209,37 +260,69 @@ export class StreamableHttpTransport implements Transport {
     }
   }
 
+  async #statusError(response: Response): Promise<{ readonly error: HttpStatusError; readonly text: string }> {
+    const text = await response.text().catch(() => "");
+    return { error: statusError(response, text), text };
+  }
+
   /** 404 says that a session is over; some servers say it with 400. */
   #refuseDeadSession(error: HttpStatusError, text: string): void {
-    if (this.#sessionId === undefined) return;
+    if (this.#sdk.sessionId === undefined) return;
     if (error.status !== 404 && !(error.status === 400 && /session/i.test(text))) return;
-    const lost = new ConnectionLostError(`the server no longer knows the session (${error.status})`, {
-      sent: false,
-      cause: error,
-    });
-    this.#sessionId = undefined;
+    const message = `the server no longer knows the session (${error.status})`;
+    const lost = new ConnectionLostError(message, { sent: false, cause: error });
     setImmediate(() => this.#end(lost));
     throw lost;
   }
 
-  #deliver(text: string, look?: (message: RpcMessage) => void): void {
-    const messages = parseMessages(text);
-    if (messages === undefined)
-      this.#events?.warning(`It sent what is no message: ${JSON.stringify(text.slice(0, 200))}`);
-    for (const message of messages ?? []) {
-      look?.(message);
-      this.#events?.message(message);
+  /** What the SDK's sending threw, as one of our errors. */
+  #failure(error: unknown, id: RequestId | null | undefined): unknown {
+    if (id !== null && id !== undefined) this.#forgetPost(id);
+    if (error instanceof StreamableHTTPError) {
+      const said = error.message
+        .replace(/^Streamable HTTP error: (?:Error POSTing to endpoint: )?/, "")
+        .replace(/ \(redirectPolicy: [^)]*\)$/, "");
+      return new HttpStatusError(`answered ${error.code ?? ""}: ${said}`, {
+        status: error.code ?? 0,
+        retryAfterMs: undefined,
+      });
     }
+    if (
+      !this.#open ||
+      [ConnectionLostError, HttpStatusError, NotMcpError, ToolkitError].some((type) => error instanceof type)
+    ) {
+      if (error instanceof ConnectionLostError && error.sent && id !== probeId) this.#probe();
+      return error;
+    }
+    this.#probe();
+    return new ConnectionLostError(`the answer is not to be understood: ${messageOf(error)}`, {
+      sent: true,
+      cause: error,
+    });
+  }
+
+  /** After a connection broke: is anybody there? If not, this ends the session; if so, nothing has to be done. */
+  #probe(): void {
+    if (!this.#open || this.#posts.has(probeId)) return;
+    this.send({ jsonrpc: "2.0", id: probeId, method: "ping" }).catch(() => {});
+  }
+
+  #forgetPost(id: RequestId): void {
+    this.#posts.delete(id);
+    this.#resumes.delete(id);
+    for (const [event, request] of this.#resumable) if (request === id) this.#resumable.delete(event);
   }
 
   #end(error: Error): void {
     if (!this.#open) return;
     this.#open = false;
     this.#stop();
+    void this.#sdk.close();
     this.#events?.closed(error);
   }
 
   #stop(): void {
+    this.#streamSettled.resolve();
     this.#abort.abort();
     for (const post of this.#posts.values()) post.abort();
   }
@@ -248,16 +331,23 @@ export class StreamableHttpTransport implements Transport {
     if (!this.#open) return;
     this.#open = false;
     this.#stop();
-    if (this.#sessionId === undefined) return;
-    try {
-      await discard(await this.#request("DELETE", AbortSignal.timeout(deleteTimeoutMs)));
-    } catch {
-      // The server forgets the session in its own time.
-    }
+    // Where it cannot be told, the server forgets the session in its own time.
+    await this.#sdk.terminateSession().catch(() => {});
+    await this.#sdk.close();
   }
 }
 
-/** What says itself what it is; anything else broke an answer off. */
-function isOurs(error: unknown): boolean {
-  return [ConnectionLostError, HttpStatusError, NotMcpError, ToolkitError].some((type) => error instanceof type);
+/** What the SDK takes for a server without a stream, so that it does not ask again. */
+function noStream(): Response {
+  return new Response(null, { status: 405 });
+}
+
+/** Redirects are the SDK's: it follows them within the origin. */
+function isRedirect({ status }: Response): boolean {
+  return status >= 300 && status <= 399;
+}
+
+function requestIdOf(body: RequestInit["body"]): RequestId | undefined {
+  const match = typeof body === "string" ? /^\{"jsonrpc":"2\.0","id":(?:(\d+)|"([^"]*)"),"method"/.exec(body) : null;
+  return match === null ? undefined : match[1] === undefined ? match[2] : Number(match[1]);
 }

@@ -1,0 +1,72 @@
+import { ToolkitError } from "../../../core/error.ts";
+import { ConnectionLostError } from "../../rpc/error.ts";
+
+/** Where requests go and what they carry. */
+export interface HttpParameters {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: typeof globalThis.fetch;
+  readonly maxMessageBytes: number;
+}
+
+/**
+ * Sends a request and gives the answer, whatever its status.
+ *
+ * @throws ConnectionLostError where there is none, saying why and whether the request may have arrived; the signal's reason
+ */
+export async function fetchOnce(
+  fetch: typeof globalThis.fetch,
+  url: string | URL,
+  init: RequestInit,
+): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (cause) {
+    if (init.signal?.aborted) throw init.signal.reason;
+    throw new ConnectionLostError(`cannot be reached: ${whyOf(cause)}`, { sent: !isDown(cause), cause });
+  }
+}
+
+/** Ends an answer nobody reads. */
+export async function discard(response: Response): Promise<void> {
+  await response.body?.cancel().catch(() => {});
+}
+
+/** @internal */
+export function tooLarge(max: number, actual: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  return new ToolkitError(
+    "LIMIT_EXCEEDED",
+    `A message is larger than maxMessageBytes (${max}). Raise the limit, or ask the server for less at once.`,
+    { limit: "maxMessageBytes", max, actual },
+  );
+}
+
+const downCodes: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** True where no connection came about, so that nothing was sent. */
+function isDown(error: unknown): boolean {
+  return causes(error).some(({ code }) => downCodes.has(code));
+}
+
+function whyOf(error: unknown): string {
+  const all = causes(error);
+  return all.findLast(({ message }) => message !== undefined && message !== "")?.message ?? String(error);
+}
+
+// fetch hides the reason behind "fetch failed", and Node joins the attempts on several addresses.
+function causes(error: unknown): readonly { readonly code?: unknown; readonly message?: string }[] {
+  const found = [];
+  let at = error as (Error & { code?: unknown; errors?: readonly Error[] }) | undefined;
+  while (typeof at === "object" && at !== null && found.length < 8) {
+    found.push(at);
+    at = (at.cause ?? at.errors?.[0]) as typeof at;
+  }
+  return found;
+}
