@@ -26,8 +26,10 @@ export interface SupervisorOptions<G extends Generation> {
   timedOut(): Error;
   /** Failed attempts in a row after which it gives up. Default: never. */
   readonly maxAttempts?: number | undefined;
-  /** Told after each change of state. What it throws is the caller's loss. */
-  onChange?(change: SupervisorChange<G>): void;
+  /** Told after each change of state. */
+  onChange(change: SupervisorChange<G>): void;
+  /** Told of what failed where nobody waits for it: the end of a generation, or `onChange` itself. */
+  onError(error: unknown): void;
 }
 
 /** A change of state, told when it is true. */
@@ -99,7 +101,7 @@ export class Supervisor<G extends Generation> {
     return this.#generation;
   }
 
-  /** Attempts since the last handshake. */
+  /** Attempts since the last handshake, or since `reconnect`. */
   get attempts(): number {
     return this.#attempts;
   }
@@ -120,6 +122,7 @@ export class Supervisor<G extends Generation> {
   /** Gives up what there is and tries at once, with a fresh count. Not after `stop`. */
   reconnect(): void {
     if (this.#state === "stopped") return;
+    this.#attempts = 0;
     this.#failures = 0;
     this.#flaps = 0;
     this.#abandon(undefined);
@@ -132,7 +135,8 @@ export class Supervisor<G extends Generation> {
       this.#abandon(error);
       this.#change("stopped", error);
     }
-    await Promise.all(this.#ending);
+    // What ends may leave something behind that must end as well, such as an attempt that succeeds too late.
+    while (this.#ending.size > 0) await Promise.all(this.#ending);
   }
 
   #connect(error: Error | undefined): void {
@@ -145,19 +149,20 @@ export class Supervisor<G extends Generation> {
 
   async #open(attempt: AbortController): Promise<void> {
     const { open, connectTimeoutMs, clock, timedOut } = this.#options;
+    const { signal } = attempt;
     const limit = clock.setTimer(() => attempt.abort(timedOut()), connectTimeoutMs);
-    const opening = Promise.resolve().then(() => open(attempt.signal));
+    const opening = Promise.resolve().then(() => open(signal));
     try {
-      const generation = await abortable(opening, attempt.signal);
-      attempt.signal.throwIfAborted();
+      const generation = await abortable(opening, signal);
+      signal.throwIfAborted();
       this.#opened(generation);
     } catch (thrown) {
-      // Whatever it still comes to is nobody's.
+      // Whatever it still comes to is nobody's. It is over only when that has ended too.
       this.#track(
         opening.then(
           (late) => late[Symbol.asyncDispose](),
           () => undefined,
-        ) as Promise<void>,
+        ),
       );
       if (this.#attempt === attempt) this.#failed(toError(thrown));
     } finally {
@@ -170,18 +175,18 @@ export class Supervisor<G extends Generation> {
     this.#generation = generation;
     this.#attempts = 0;
     this.#failures = 0;
-    this.#change("connected", undefined);
-    void generation.closed.then((error) => {
+    const lost = (error: Error | undefined) => {
       if (this.#generation === generation) this.#lost(generation, error);
-    });
+    };
+    generation.closed.then(lost, (thrown) => lost(toError(thrown)));
+    this.#change("connected", undefined);
   }
 
   #lost(generation: G, error: Error | undefined): void {
     const trusted = this.#options.clock.now() - this.#since >= trustedAfterMs;
     this.#flaps = trusted ? 0 : this.#flaps + 1;
     this.#failures = Math.max(0, this.#flaps - 1);
-    this.#generation = undefined;
-    this.#track(Promise.resolve(generation[Symbol.asyncDispose]()));
+    this.#dispose(generation);
     this.#lastError = error ?? new Error("The connection was closed by the other side.");
     this.#next(this.#lastError);
   }
@@ -224,29 +229,33 @@ export class Supervisor<G extends Generation> {
     const attempt = this.#attempt;
     this.#attempt = undefined;
     attempt?.abort(error ?? new Error("The attempt was given up."));
-    const generation = this.#generation;
+    if (this.#generation !== undefined) this.#dispose(this.#generation);
+  }
+
+  #dispose(generation: G): void {
     this.#generation = undefined;
-    if (generation !== undefined) this.#track(Promise.resolve(generation[Symbol.asyncDispose]()));
+    const dispose = async () => generation[Symbol.asyncDispose]();
+    this.#track(dispose());
   }
 
   #change(to: ConnectionState, error: Error | undefined, retryInMs?: number): void {
     const from = this.#state;
     this.#state = to;
     this.#since = this.#options.clock.now();
-    this.#options.onChange?.({
-      from,
-      to,
-      generation: this.#generation,
-      error,
-      retryInMs: to === "connecting" ? 0 : retryInMs,
-    });
+    const change = { from, to, generation: this.#generation, error, retryInMs: to === "connecting" ? 0 : retryInMs };
+    try {
+      this.#options.onChange(change);
+    } catch (thrown) {
+      this.#options.onError(thrown);
+    }
   }
 
-  #track(ending: Promise<void>): void {
-    const tracked: Promise<void> = ending
-      .catch((error) => {
-        this.#lastError = toError(error);
-      })
+  #track(ending: PromiseLike<unknown>): void {
+    const tracked: Promise<void> = Promise.resolve(ending)
+      .then(
+        () => undefined,
+        (thrown) => this.#options.onError(thrown),
+      )
       .finally(() => this.#ending.delete(tracked));
     this.#ending.add(tracked);
   }
