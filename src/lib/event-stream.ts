@@ -25,7 +25,12 @@ export function eventStream<E>(
   const waiting: E[] = [];
   let lost = 0;
   let ended = false;
-  let wake: (() => void) | undefined;
+  // Several reads may wait at once: each is woken, and looks for itself.
+  const sleeping = new Set<() => void>();
+  const wake = () => {
+    for (const rise of sleeping) rise();
+    sleeping.clear();
+  };
 
   const unsubscribe = source.subscribe((event) => {
     waiting.push(event);
@@ -33,13 +38,13 @@ export function eventStream<E>(
       waiting.shift();
       lost += 1;
     }
-    wake?.();
+    wake();
   });
   const end = () => {
     ended = true;
     unsubscribe();
     signal?.removeEventListener("abort", end);
-    wake?.();
+    wake();
   };
   if (signal?.aborted) end();
   else signal?.addEventListener("abort", end, { once: true });
@@ -47,10 +52,7 @@ export function eventStream<E>(
   return {
     async next(): Promise<IteratorResult<E>> {
       while (lost === 0 && waiting.length === 0 && !ended) {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-        wake = undefined;
+        await new Promise<void>((resolve) => sleeping.add(resolve));
       }
       if (lost > 0) {
         const value = source.lost(lost);
