@@ -55,7 +55,11 @@ export interface Connection {
    * @throws ToolkitError `UNAVAILABLE` when it stopped for good, `CLOSED` when it was closed; the signal's reason when it aborts
    */
   ready(options?: { readonly signal?: AbortSignal | undefined }): Promise<void>;
-  /** Drops the connection, or the wait for it, and tries at once. */
+  /**
+   * Drops the connection, or the wait for it, and tries at once.
+   *
+   * @throws ToolkitError `CLOSED` when it has stopped for good
+   */
   reconnect(): void;
   /** Removes it from its toolkit and ends all it started. */
   close(): Promise<void>;

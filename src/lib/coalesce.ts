@@ -5,6 +5,8 @@ export interface CoalesceOptions {
   /** How long to wait for more of a burst. */
   readonly delayMs: number;
   readonly clock: Clock;
+  /** Told what the task threw. */
+  onError(error: unknown): void;
 }
 
 /**
@@ -19,7 +21,6 @@ export class Coalescer<Key> {
   #running = false;
   #stopped = false;
 
-  /** @param run - must not reject */
   constructor(run: (keys: ReadonlySet<Key>) => Promise<void>, options: CoalesceOptions) {
     this.#run = run;
     this.#options = options;
@@ -53,6 +54,8 @@ export class Coalescer<Key> {
     this.#running = true;
     try {
       await this.#run(keys);
+    } catch (error) {
+      this.#options.onError(error);
     } finally {
       this.#running = false;
       this.#schedule();

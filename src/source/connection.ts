@@ -2,20 +2,20 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace } from "../catalog/namespace.ts";
 import type { Connection, ConnectionState, ServerInfo } from "../core/connection.ts";
 import type { Connector, ConnectorSession } from "../core/connector.ts";
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { messageOf, type ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
-import { type Entry, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import type { Entry, Kind, ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Logger, Session } from "../core/session.ts";
-import type { SourceChange } from "../core/source.ts";
 import { CallState } from "../execute/state.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
-import { Coalescer } from "../lib/coalesce.ts";
-import { abortable } from "../lib/promise.ts";
-import { RemoteCatalogue, type RemoteLists, readLists } from "./remote-catalogue.ts";
+import { Gate } from "../lib/gate.ts";
+import { named, stopped, unanswered, unavailable } from "./connection-error.ts";
+import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
+import { RemoteCatalogue } from "./remote-catalogue.ts";
 import type { RemoteLink } from "./remote-items.ts";
 import { logRemote } from "./remote-log.ts";
-import { type Generation, Supervisor, type SupervisorChange } from "./supervisor.ts";
+import { Supervisor, type SupervisorChange } from "./supervisor.ts";
 
 /** How a connection is supervised. */
 export interface SupervisionOptions {
@@ -47,22 +47,16 @@ export interface ConnectionHost {
   removed(connection: SupervisedConnection): void;
 }
 
-/** One generation: a session and what it listed when it connected. */
-interface ListedSession extends Generation {
-  readonly session: ConnectorSession;
-  readonly lists: RemoteLists;
-}
-
-const burstMs = 20;
+/** So many warnings are kept; the oldest go first. */
+const maxWarnings = 100;
 
 /** A connector under supervision: its namespace holds what the server has, and its items work whichever generation there is. */
 export class SupervisedConnection implements Connection, RemoteLink {
   readonly connector: Connector;
   readonly #host: ConnectionHost;
   readonly #options: SupervisionOptions;
-  readonly #supervisor: Supervisor<ListedSession>;
+  readonly #supervisor: Supervisor<RemoteGeneration>;
   readonly #catalogue: RemoteCatalogue;
-  readonly #relist: Coalescer<Kind>;
   readonly #namespace: Namespace;
   readonly #warnings = new Set<string>();
   readonly #nameGiven: boolean;
@@ -70,15 +64,15 @@ export class SupervisedConnection implements Connection, RemoteLink {
   #server: ServerInfo | undefined;
   #transport: string | undefined;
   #downSince: number;
-  #ready = deferred();
-  #settled = deferred();
+  /** Open while it is connected. */
+  readonly #connectedGate = new Gate();
+  /** Resolves once the first attempt has come to something. */
+  readonly #settled = Promise.withResolvers<void>();
   #isSettled = false;
-  #poll: Timer | undefined;
   #patience: Timer | undefined;
   #lastStderr: (() => string) | undefined;
-  #inFlight = 0;
-  /** The sessions whose calls are in flight and that want to hear logs. */
-  readonly #listeners: Session[] = [];
+  /** The requests in flight, each with the session that wants to hear logs meanwhile. */
+  readonly #requests = new Set<{ readonly listener: Session | undefined }>();
   #latencyMs: number | undefined;
 
   constructor(
@@ -92,23 +86,28 @@ export class SupervisedConnection implements Connection, RemoteLink {
     this.#options = options;
     this.#nameGiven = name.fixed;
     this.#nameFixed = name.fixed;
-    this.#downSince = host.clock.now();
-    this.#namespace = host.catalog.mount(name.namespace, {
+    const { catalog, clock, logger } = host;
+    this.#downSince = clock.now();
+    this.#namespace = catalog.mount(name.namespace, {
       connection: this,
       settling: (start) => this.#settling(start),
       failures: () => this.#failures(),
     });
-    this.#catalogue = new RemoteCatalogue(host.catalog, this.#namespace, this, (odd) =>
-      this.warn(`"${odd}" is no name as MCP wants it; it is kept as it is.`),
-    );
-    this.#relist = new Coalescer((changed) => this.#readAgain(changed), { delayMs: burstMs, clock: host.clock });
-    this.#supervisor = new Supervisor<ListedSession>({
+    this.#catalogue = new RemoteCatalogue({
+      catalog,
+      namespace: this.#namespace,
+      link: this,
+      now: () => clock.now(),
+      warn: (message) => logger.warn(`${this.namespace}: ${message}`),
+    });
+    this.#supervisor = new Supervisor<RemoteGeneration>({
       ...options,
-      clock: host.clock,
+      clock,
       random: host.random,
-      open: (signal) => this.#open(signal),
-      timedOut: () => this.#unavailable(`no answer within ${options.connectTimeoutMs} ms`),
+      open: (signal) => openGeneration(connector, signal, this.#generationHost()),
+      timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
       onChange: (change) => this.#changed(change),
+      onError: (error) => this.#background(error),
     });
   }
 
@@ -171,7 +170,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
   }
 
   get callsInFlight(): number {
-    return this.#inFlight;
+    return this.#requests.size;
   }
 
   get processId(): number | undefined {
@@ -192,24 +191,33 @@ export class SupervisedConnection implements Connection, RemoteLink {
 
   start(): void {
     if (this.state !== "idle") return;
-    const { clock } = this.#host;
-    this.#patience = clock.setTimer(() => this.#settle(), this.#options.startTimeoutMs);
+    this.#patience = this.#host.clock.setTimer(() => this.#settle(), this.#options.startTimeoutMs);
     this.#supervisor.start();
   }
 
   /** Resolves when the first attempt has succeeded or failed, or took longer than `startTimeoutMs`. */
-  async settled(): Promise<void> {
-    await this.#settled.promise;
+  settled(): Promise<void> {
+    // Whoever waits must not see the process end before.
+    if (!this.#isSettled) this.#patience?.keepAlive(true);
+    return this.#settled.promise;
   }
 
   async ready({ signal }: ReadOptions = {}): Promise<void> {
     signal?.throwIfAborted();
-    if (this.state === "connected") return;
     this.start();
-    await abortable(this.#ready.promise, signal);
+    if (this.state === "connected") return;
+    // The timers of the supervisor keep no process alive, and whoever waits must not see it end.
+    const alive = this.#host.clock.setTimer(() => undefined, Number.POSITIVE_INFINITY);
+    alive.keepAlive(true);
+    try {
+      await this.#connectedGate.wait(signal);
+    } finally {
+      alive.cancel();
+    }
   }
 
   reconnect(): void {
+    if (this.state === "stopped") throw stopped(this.namespace, this.attempts, undefined);
     if (this.state === "idle") this.start();
     else this.#supervisor.reconnect();
   }
@@ -218,75 +226,64 @@ export class SupervisedConnection implements Connection, RemoteLink {
     await this.#supervisor.stop();
   }
 
-  async use<T>(options: ReadOptions, use: (session: ConnectorSession) => Promise<T>): Promise<T> {
+  async use<T>(
+    options: ReadOptions,
+    request: (session: ConnectorSession) => Promise<T>,
+    lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN",
+  ): Promise<T> {
     const generation = this.#supervisor.generation ?? (await this.#wait(options));
     const { clock } = this.#host;
     const startedAt = clock.now();
-    const listener = options instanceof CallState ? options.listeningSession : undefined;
-    if (listener !== undefined) this.#listeners.push(listener);
-    this.#inFlight += 1;
+    const flight = { listener: options instanceof CallState ? options.listeningSession : undefined };
+    this.#requests.add(flight);
     try {
-      const result = await use(generation.session);
+      const result = await generation.request(request, () => unanswered(lost, this.namespace));
       this.#latencyMs = clock.now() - startedAt;
       return result;
     } catch (error) {
-      throw this.#named(error);
+      throw named(error, this.namespace);
     } finally {
-      this.#inFlight -= 1;
-      if (listener !== undefined) this.#listeners.splice(this.#listeners.indexOf(listener), 1);
+      this.#requests.delete(flight);
     }
   }
 
   /** Says once what is not as it should be. */
   warn(message: string): void {
     if (this.#warnings.has(message)) return;
+    const [oldest] = this.#warnings;
+    if (this.#warnings.size >= maxWarnings && oldest !== undefined) this.#warnings.delete(oldest);
     this.#warnings.add(message);
     this.#host.logger.warn(`${this.namespace}: ${message}`);
   }
 
-  async #open(signal: AbortSignal): Promise<ListedSession> {
-    const early = new Set<Kind>();
-    let session: ConnectorSession | undefined;
-    const isCurrent = () => session !== undefined && this.#supervisor.generation?.session === session;
-    session = await this.connector.connect({
-      signal,
-      host: {
-        changed: (change) => (isCurrent() ? this.#told(change) : early.add(change.kind)),
-        log: (entry) => logRemote(this.#host.logger, this.namespace, entry, new Set(this.#listeners)),
-      },
-    });
-    const current = session;
-    this.#lastStderr = current.stderr;
-    const ended = current.closed.then((error) => {
-      throw error ?? new Error("The connection was closed before it was listed.");
-    });
-    try {
-      const lists = await abortable(Promise.race([readLists(current, kinds, this.label), ended]), signal);
-      // What was announced while the lists were read is read once more.
-      if (early.size > 0) for (const kind of early) this.#relist.request(kind);
-      return {
-        session: current,
-        lists,
-        closed: current.closed,
-        [Symbol.asyncDispose]: () => Promise.resolve(current[Symbol.asyncDispose]()),
-      };
-    } catch (error) {
-      await current[Symbol.asyncDispose]();
-      throw error;
-    } finally {
-      ended.catch(() => undefined);
-    }
+  #generationHost(): GenerationHost {
+    const { clock, logger } = this.#host;
+    const { pollMs, connectTimeoutMs } = this.#options;
+    return {
+      clock,
+      pollMs,
+      listTimeoutMs: connectTimeoutMs,
+      listed: (lists) => this.#catalogue.apply(lists),
+      updated: (uri) => this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri, connection: this }),
+      log: (entry) => logRemote(logger, this.namespace, entry, this.#listeners()),
+      onError: (error) => this.#background(error),
+    };
   }
 
-  #changed(change: SupervisorChange<ListedSession>): void {
-    const { to, from, generation, error } = change;
-    this.#poll?.cancel();
+  /** Whoever is calling now and wants to hear logs: a server does not say whose call a message belongs to. */
+  #listeners(): ReadonlySet<Session> {
+    const listeners = new Set<Session>();
+    for (const { listener } of this.#requests) if (listener !== undefined) listeners.add(listener);
+    return listeners;
+  }
+
+  #changed({ from, to, generation, error, retryInMs }: SupervisorChange<RemoteGeneration>): void {
     if (to === "connected" && generation !== undefined) {
       this.#connected(generation);
       return;
     }
     if (from === "connected") {
-      this.#ready = deferred();
+      this.#connectedGate.shut();
       this.#downSince = this.#host.clock.now();
       this.#namespace.setStale(true);
     }
@@ -294,95 +291,69 @@ export class SupervisedConnection implements Connection, RemoteLink {
       this.#stopped(error);
       return;
     }
-    if (error === undefined) return;
-    this.#settle();
-    this.#host.logger.warn(`${this.namespace} is not connected: ${error.message}`, { error, attempts: this.attempts });
-    this.#host.emit({
-      type: "connectorDisconnected",
-      namespace: this.namespace,
-      connection: this,
-      error,
-      attempts: this.attempts,
-      retryInMs: change.retryInMs,
-    });
+    if (error === undefined && from !== "connected") return;
+    if (error !== undefined) this.#failed(error);
+    const { namespace, attempts } = this;
+    this.#host.emit({ type: "connectorDisconnected", namespace, connection: this, error, attempts, retryInMs });
   }
 
-  #connected({ session, lists }: ListedSession): void {
-    this.#server = session.server;
+  #failed(error: Error): void {
+    this.#settle();
+    this.#host.logger.warn(`${this.namespace} is not connected: ${error.message}`, { error, attempts: this.attempts });
+  }
+
+  #connected(generation: RemoteGeneration): void {
+    const { session, lists } = generation;
+    const { server } = session;
+    this.#server = server;
     this.#transport = session.transport;
+    this.#lastStderr = session.stderr;
     if (!this.#nameFixed) {
       this.#nameFixed = true;
-      this.#host.catalog.rename(this.#namespace, this.#host.nameFor(this, session.server));
+      this.#host.catalog.rename(this.#namespace, this.#host.nameFor(this, server));
     }
     this.#namespace.setStale(false);
-    this.#host.emit({
-      type: "connectorConnected",
-      namespace: this.namespace,
-      connection: this,
-      server: session.server,
-    });
+    this.#host.emit({ type: "connectorConnected", namespace: this.namespace, connection: this, server });
     this.#catalogue.apply(lists);
     this.#settle();
-    this.#ready.resolve();
-    this.#schedulePoll(session);
+    this.#connectedGate.open();
+    generation.begin();
   }
 
   #stopped(error: Error | undefined): void {
-    this.#relist.stop();
     this.#host.catalog.unmount(this.#namespace);
     this.#settle();
-    const reason =
-      error === undefined ? "it was removed" : `it was given up after ${this.attempts} attempts: ${error.message}`;
-    this.#ready.reject(
-      new ToolkitError("CLOSED", `${this.namespace} is closed: ${reason}.`, { what: this.namespace }, { cause: error }),
-    );
+    this.#connectedGate.break(stopped(this.namespace, this.attempts, error));
     this.#host.emit({ type: "connectorRemoved", namespace: this.namespace, connection: this, error });
     this.#host.removed(this);
   }
 
-  /** What the current generation says. */
-  #told({ kind, uri }: SourceChange): void {
-    if (uri === undefined) this.#relist.request(kind);
-    else this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri, connection: this });
-  }
-
-  async #readAgain(changed: ReadonlySet<Kind>): Promise<void> {
-    const generation = this.#supervisor.generation;
-    if (generation === undefined) return;
-    const lists = await readLists(generation.session, changed, this.label);
-    if (this.#supervisor.generation === generation) this.#catalogue.apply(lists);
-  }
-
-  /** Reads again, from time to time, what the server does not announce. */
-  #schedulePoll(session: ConnectorSession): void {
-    const silent = kinds.filter((kind) => session.list[kind] !== undefined && !session.announces.has(kind));
-    if (silent.length === 0 || this.#options.pollMs === Number.POSITIVE_INFINITY) return;
-    this.#poll = this.#host.clock.setTimer(() => {
-      if (this.#supervisor.generation?.session !== session) return;
-      for (const kind of silent) this.#relist.request(kind);
-      this.#schedulePoll(session);
-    }, this.#options.pollMs);
-  }
-
-  async #wait(options: ReadOptions): Promise<ListedSession> {
-    const { clock } = this.#host;
+  async #wait(options: ReadOptions): Promise<RemoteGeneration> {
     const patience = new AbortController();
+    const { clock } = this.#host;
     const timer = clock.setTimer(() => patience.abort(this.#unavailable()), this.#options.waitMs);
     timer.keepAlive(true);
-    if (options instanceof CallState) options.waitingFor = () => this.#unavailable();
+    const call = options instanceof CallState ? options : undefined;
+    if (call !== undefined) call.waitingFor = () => this.#unavailable();
     try {
-      await abortable(this.ready(options), patience.signal);
+      this.start();
+      for (;;) {
+        await this.#connectedGate.wait(options.signal, patience.signal);
+        // It may be gone again already.
+        const { generation } = this.#supervisor;
+        if (generation !== undefined) return generation;
+      }
     } finally {
       timer.cancel();
-      if (options instanceof CallState) options.waitingFor = undefined;
+      if (call !== undefined) call.waitingFor = undefined;
     }
-    return this.#supervisor.generation ?? this.#wait(options);
   }
 
   #settling(start: boolean): Promise<void> | undefined {
     if (this.#isSettled) return undefined;
-    if (start) this.start();
-    return this.#settled.promise;
+    if (!start) return this.#settled.promise;
+    this.start();
+    return this.settled();
   }
 
   #settle(): void {
@@ -394,42 +365,19 @@ export class SupervisedConnection implements Connection, RemoteLink {
   #failures(): readonly ListFailure[] {
     const { state } = this;
     if (state === "idle" || state === "stopped") return [];
-    const since = this.#downSince;
-    const errors = state === "connected" ? this.#catalogue.problems : [this.#unavailable()];
-    return errors.map((error) => ({ namespace: this.namespace, error, since }));
+    if (state === "connected") return this.#catalogue.failures;
+    return [{ namespace: this.namespace, error: this.#unavailable(), since: this.#downSince }];
   }
 
-  #unavailable(
-    reason = this.lastError === undefined ? undefined : messageOf(this.lastError),
-  ): ToolkitError<"UNAVAILABLE"> {
-    const next = this.nextAttemptAt;
-    const retryInMs = next === undefined ? undefined : Math.max(0, Math.round(next - this.#host.clock.now()));
-    const what =
-      reason === undefined
-        ? `\`${this.namespace}\` is still connecting to ${this.label}`
-        : `\`${this.namespace}\` is not connected: ${reason}`;
-    const when = retryInMs === undefined ? "" : `, next attempt in ${Math.ceil(retryInMs / 1000)} s`;
-    return new ToolkitError(
-      "UNAVAILABLE",
-      `${what.replace(/\.$/, "")}${when}.`,
-      { namespace: this.namespace, retryInMs },
-      { cause: this.lastError, phase: "connect" },
-    );
+  #unavailable(): ToolkitError<"UNAVAILABLE"> {
+    const { namespace, label, lastError: cause, nextAttemptAt } = this;
+    const retryInMs =
+      nextAttemptAt === undefined ? undefined : Math.max(0, Math.round(nextAttemptAt - this.#host.clock.now()));
+    return unavailable({ namespace, label, cause, retryInMs });
   }
 
-  /** The error of a session, which knows no namespace, as that of this connection. */
-  #named(error: unknown): unknown {
-    if (!ToolkitError.is(error) || (error.code !== "UNAVAILABLE" && error.code !== "OUTCOME_UNKNOWN")) return error;
-    const details = { ...error.details, namespace: this.namespace } as never;
-    return new ToolkitError(error.code, `${this.namespace}: ${error.message}`, details, {
-      cause: error.cause ?? error,
-    });
+  /** What failed where nobody waits for it. */
+  #background(error: unknown): void {
+    this.#host.logger.error(`${this.namespace}: ${messageOf(error)}`, { error });
   }
-}
-
-function deferred() {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Nobody need be waiting.
-  promise.catch(() => undefined);
-  return { promise, resolve, reject };
 }

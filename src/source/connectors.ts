@@ -40,6 +40,9 @@ export interface ConnectorsHost {
   emit(event: ToolkitEvent): void;
 }
 
+/** No more is looked at of the name a server gives itself. */
+const maxServerName = 256;
+
 const numbers = ["timeoutMs", "pollMs", "connectTimeoutMs", "retryMs", "maxRetryMs", "maxAttempts"] as const;
 
 /** The connectors of a toolkit: which there are, under which names. */
@@ -47,7 +50,8 @@ export class Connectors {
   readonly #host: ConnectorsHost;
   readonly #connections = new Set<SupervisedConnection>();
   readonly #lazy = new WeakSet<SupervisedConnection>();
-  readonly #ending = new Set<Promise<void>>();
+  /** Taken out, and not ended yet. */
+  readonly #ending = new Map<SupervisedConnection, Promise<void>>();
   #started = false;
 
   constructor(host: ConnectorsHost) {
@@ -76,7 +80,7 @@ export class Connectors {
       {
         ...this.#host,
         nameFor: (named, server) => this.#nameFor(named, server),
-        removed: (gone) => this.#connections.delete(gone),
+        removed: (gone) => this.#forget(gone),
       },
     );
     this.#connections.add(connection);
@@ -85,12 +89,14 @@ export class Connectors {
     return connection;
   }
 
+  /** The namespaces of those that are there, or are still ending. */
+  get unended(): readonly string[] {
+    return [...this.#connections, ...this.#ending.keys()].map(({ namespace }) => namespace);
+  }
+
   /** Ends a connection and takes it out. */
-  async remove(connection: SupervisedConnection): Promise<void> {
-    this.#connections.delete(connection);
-    const ending = connection.close();
-    this.#ending.add(ending);
-    await ending.finally(() => this.#ending.delete(ending));
+  remove(connection: SupervisedConnection): Promise<void> {
+    return connection.close();
   }
 
   /** Starts all that are not lazy; resolves when each has connected or failed once, or took longer than `startTimeoutMs`. */
@@ -103,7 +109,14 @@ export class Connectors {
 
   /** Ends all, and whatever is still ending. */
   async close(): Promise<void> {
-    await Promise.all([...this.connections.map((connection) => this.remove(connection)), ...this.#ending]);
+    await Promise.all([...this.connections.map((connection) => connection.close()), ...this.#ending.values()]);
+  }
+
+  /** It has stopped, by whomever: what it leaves behind is waited for when all is closed. */
+  #forget(connection: SupervisedConnection): void {
+    this.#connections.delete(connection);
+    const ending = connection.close().finally(() => this.#ending.delete(connection));
+    this.#ending.set(connection, ending);
   }
 
   /** Two connectors to one place are a mistake, unless both were given names that differ. */
@@ -118,7 +131,7 @@ export class Connectors {
   }
 
   #nameFor(connection: SupervisedConnection, server: ServerInfo): string {
-    const wanted = toIdentifier(server.name, connection.namespace);
+    const wanted = toIdentifier(server.name.slice(0, maxServerName), connection.namespace);
     if (wanted === connection.namespace) return wanted;
     const name = this.#freeName(wanted);
     if (name !== wanted) connection.warn(`Another namespace is called "${wanted}" already, so this one is "${name}".`);

@@ -33,8 +33,16 @@ export interface RemoteLink {
   readonly label: string;
   /** The limit of its tools, in milliseconds. */
   readonly timeoutMs: number | undefined;
-  /** Uses the session there is, or waits for the next one as long as the caller does. */
-  use<T>(options: ReadOptions, use: (session: ConnectorSession) => Promise<T>): Promise<T>;
+  /**
+   * Makes a request in the session there is, or waits for the next one as long as the caller does.
+   *
+   * @param lost - the code of the error where the session ends and the request is not answered
+   */
+  use<T>(
+    options: ReadOptions,
+    request: (session: ConnectorSession) => Promise<T>,
+    lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN",
+  ): Promise<T>;
 }
 
 abstract class RemoteItem {
@@ -75,7 +83,7 @@ class RemoteTool extends RemoteItem implements Tool {
       const message = `"${this.name}" of ${this.link.label} can be listed and not called: ${this.#uncallable}.`;
       throw new ToolkitError("TOOL_FAILED", message, {});
     }
-    return this.link.use(context, (session) => session.call(this.name, input, context));
+    return this.link.use(context, (session) => session.call(this.name, input, context), "OUTCOME_UNKNOWN");
   }
 }
 
@@ -92,10 +100,11 @@ class RemotePrompt extends RemoteItem implements Prompt {
   }
 
   render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
-    return this.link.use(context, (session) => {
+    const request = (session: ConnectorSession) => {
       if (session.render === undefined) throw unsupported(this.link, "prompts");
       return session.render(this.name, input, context);
-    });
+    };
+    return this.link.use(context, request, "UNAVAILABLE");
   }
 }
 
@@ -135,10 +144,11 @@ class RemoteResource extends RemoteItem implements Resource, WholeReader {
   }
 
   [readWhole](options: ReadOptions): Promise<Content> {
-    return this.link.use(options, (session) => {
+    const request = (session: ConnectorSession) => {
       if (session.read === undefined) throw unsupported(this.link, "resources");
       return session.read(this.uri, options);
-    });
+    };
+    return this.link.use(options, request, "UNAVAILABLE");
   }
 
   async bytes(options: ReadOptions = {}): Promise<Uint8Array> {

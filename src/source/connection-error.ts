@@ -1,0 +1,56 @@
+import { messageOf, ToolkitError } from "../core/error.ts";
+
+/** A connection that cannot be used now. */
+export interface Unavailable {
+  readonly namespace: string;
+  readonly label: string;
+  /** Why its last attempt failed; undefined before the first has. */
+  readonly cause: Error | undefined;
+  /** When it is tried again, from now. */
+  readonly retryInMs: number | undefined;
+}
+
+/** The error of a connection that is not there yet, or not there any more. */
+export function unavailable({ namespace, label, cause, retryInMs }: Unavailable): ToolkitError<"UNAVAILABLE"> {
+  const what =
+    cause === undefined
+      ? `\`${namespace}\` is still connecting to ${label}`
+      : `\`${namespace}\` is not connected: ${messageOf(cause)}`;
+  const when = retryInMs === undefined ? "" : `, next attempt in ${Math.ceil(retryInMs / 1000)} s`;
+  const message = `${what.replace(/\.$/, "")}${when}.`;
+  return new ToolkitError("UNAVAILABLE", message, { namespace, retryInMs }, { cause, phase: "connect" });
+}
+
+/** The error of a connection that has stopped for good: given up where there is a cause, else removed. */
+export function stopped(
+  namespace: string,
+  attempts: number,
+  cause: Error | undefined,
+): ToolkitError<"UNAVAILABLE" | "CLOSED"> {
+  if (cause === undefined) {
+    return new ToolkitError("CLOSED", `${namespace} is closed: it was removed.`, { what: namespace });
+  }
+  const message = `${namespace} was given up after ${attempts} attempts: ${messageOf(cause)}`;
+  return new ToolkitError("UNAVAILABLE", message, { namespace }, { cause, phase: "connect" });
+}
+
+/** The error of a request that was made in a session which ended without an answer. */
+export function unanswered(
+  code: "UNAVAILABLE" | "OUTCOME_UNKNOWN",
+  namespace: string,
+): ToolkitError<"UNAVAILABLE" | "OUTCOME_UNKNOWN"> {
+  return new ToolkitError(code, `${namespace}: the connection ended, and the request was not answered.`, { namespace });
+}
+
+/** The error of a session, which knows no namespace, as that of its connection. */
+export function named(error: unknown, namespace: string): unknown {
+  if (!ToolkitError.is(error) || (error.code !== "UNAVAILABLE" && error.code !== "OUTCOME_UNKNOWN")) return error;
+  if ((error as ToolkitError<"UNAVAILABLE">).details.namespace === namespace) return error;
+  const details = { ...error.details, namespace } as never;
+  const message = `${namespace}: ${error.message}`;
+  return new ToolkitError(error.code, message, details, { cause: error.cause ?? error, ...placeOf(error) });
+}
+
+function placeOf({ ref, phase }: ToolkitError): Pick<ToolkitError, "ref" | "phase"> {
+  return { ref, phase };
+}

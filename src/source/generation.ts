@@ -1,0 +1,217 @@
+import { setImmediate } from "node:timers/promises";
+import type { Connector, ConnectorHost, ConnectorSession } from "../core/connector.ts";
+import { ToolkitError } from "../core/error.ts";
+import { type Kind, kinds } from "../core/item.ts";
+import type { LogEntry } from "../core/session.ts";
+import type { SourceChange } from "../core/source.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import { Coalescer } from "../lib/coalesce.ts";
+import { abortable } from "../lib/promise.ts";
+import { type RemoteLists, readLists } from "./remote-lists.ts";
+import type { Generation } from "./supervisor.ts";
+
+/** What a generation tells, and what it goes by. */
+export interface GenerationHost {
+  readonly clock: Clock;
+  /** How often lists are read again that the server does not announce, or that could not be read, in milliseconds. */
+  readonly pollMs: number;
+  /** How long it may take to read lists again, in milliseconds. */
+  readonly listTimeoutMs: number;
+  /** Lists were read again. */
+  listed(lists: RemoteLists): void;
+  /** The content of a resource changed. */
+  updated(uri: string): void;
+  log(entry: LogEntry): void;
+  onError(error: unknown): void;
+}
+
+const burstMs = 20;
+
+/**
+ * Connects, and lists everything.
+ *
+ * @throws whatever the connector throws, why the session ended while it was listed, or the signal's reason; the session is ended then
+ */
+export async function openGeneration(
+  connector: Connector,
+  signal: AbortSignal,
+  host: GenerationHost,
+): Promise<RemoteGeneration> {
+  const announced = new Announcements(host);
+  const session = await connector.connect({ signal, host: announced });
+  const reading = new AbortController();
+  try {
+    assertSession(session, connector.label);
+    const ended = session.closed.then((error) => {
+      throw error ?? new Error("The connection was closed before it was listed.");
+    });
+    const lists = readLists(session, kinds, { label: connector.label, signal: reading.signal });
+    return new RemoteGeneration(session, await abortable(Promise.race([lists, ended]), signal), announced, host);
+  } catch (error) {
+    announced.end();
+    reading.abort(error);
+    await Promise.resolve(session?.[Symbol.asyncDispose]?.()).catch((failure) => host.onError(failure));
+    throw error;
+  }
+}
+
+/**
+ * One generation of a connection: its session, what that listed first, and what it announces from then on. After its end it tells
+ * nothing.
+ */
+export class RemoteGeneration implements Generation {
+  readonly session: ConnectorSession;
+  /** What was listed at the handshake. */
+  readonly lists: RemoteLists;
+  readonly #announced: Announcements;
+  readonly #host: GenerationHost;
+  readonly #relist: Coalescer<Kind>;
+  readonly #failed = new Set<Kind>();
+  readonly #cuts = new Set<() => void>();
+  readonly #ended = new AbortController();
+  #poll: Timer | undefined;
+
+  constructor(session: ConnectorSession, lists: RemoteLists, announced: Announcements, host: GenerationHost) {
+    this.session = session;
+    this.lists = lists;
+    this.#announced = announced;
+    this.#host = host;
+    const { clock, onError } = host;
+    this.#relist = new Coalescer((changed) => this.#readAgain(changed), { delayMs: burstMs, clock, onError });
+    this.#note(lists);
+  }
+
+  get closed(): Promise<Error | undefined> {
+    return this.session.closed;
+  }
+
+  /** It is the current one: from now on it is heard, and polled where it says nothing by itself. */
+  begin(): void {
+    this.#announced.begin((kind) => this.#relist.request(kind));
+    this.#schedulePoll();
+  }
+
+  /**
+   * Makes a request. One that hangs although the session has ended is cut.
+   *
+   * @param lost - makes the error for that
+   */
+  request<T>(send: (session: ConnectorSession) => Promise<T>, lost: () => Error): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const cut = () => reject(lost());
+      this.#cuts.add(cut);
+      send(this.session).then(
+        (value) => {
+          this.#cuts.delete(cut);
+          resolve(value);
+        },
+        (error) => {
+          this.#cuts.delete(cut);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#announced.end();
+    this.#relist.stop();
+    this.#poll?.cancel();
+    this.#ended.abort(new Error("The connection has ended."));
+    try {
+      await this.session[Symbol.asyncDispose]();
+    } finally {
+      // The session's own errors know more: they go first.
+      if (this.#cuts.size > 0) await setImmediate();
+      for (const cut of this.#cuts) cut();
+      this.#cuts.clear();
+    }
+  }
+
+  async #readAgain(changed: ReadonlySet<Kind>): Promise<void> {
+    const { clock, listTimeoutMs, listed } = this.#host;
+    const limit = new AbortController();
+    const expire = () => limit.abort(new Error(`no answer within ${listTimeoutMs} ms`));
+    const timer = clock.setTimer(expire, listTimeoutMs);
+    try {
+      const reading = readLists(this.session, changed, { label: this.session.server.name, signal: limit.signal });
+      const lists = await abortable(reading, this.#ended.signal);
+      this.#note(lists);
+      listed(lists);
+    } catch (error) {
+      if (!this.#ended.signal.aborted) throw error;
+      limit.abort(error);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #note(lists: RemoteLists): void {
+    for (const [kind, list] of lists) {
+      if (list instanceof Error) this.#failed.add(kind);
+      else this.#failed.delete(kind);
+    }
+  }
+
+  #schedulePoll(): void {
+    const { clock, pollMs } = this.#host;
+    if (pollMs === Number.POSITIVE_INFINITY) return;
+    this.#poll = clock.setTimer(() => {
+      const { list, announces } = this.session;
+      for (const kind of kinds) {
+        if (list[kind] === undefined) continue;
+        if (!announces.has(kind) || this.#failed.has(kind)) this.#relist.request(kind);
+      }
+      this.#schedulePoll();
+    }, pollMs);
+  }
+}
+
+/** What a session says unasked: kept until it is the current one, handed on while it is, ignored afterwards. */
+class Announcements implements ConnectorHost {
+  readonly #host: GenerationHost;
+  /** Said while its lists were being read: those may be older than what was said. */
+  readonly #early = new Set<Kind>();
+  #relist: ((kind: Kind) => void) | undefined;
+  #ended = false;
+
+  constructor(host: GenerationHost) {
+    this.#host = host;
+  }
+
+  begin(relist: (kind: Kind) => void): void {
+    if (this.#ended) return;
+    this.#relist = relist;
+    for (const kind of this.#early) relist(kind);
+    this.#early.clear();
+  }
+
+  end(): void {
+    this.#ended = true;
+  }
+
+  changed({ kind, uri }: SourceChange): void {
+    if (this.#ended) return;
+    if (uri !== undefined) this.#host.updated(uri);
+    else if (this.#relist !== undefined) this.#relist(kind);
+    else this.#early.add(kind);
+  }
+
+  log(entry: LogEntry): void {
+    if (!this.#ended) this.#host.log(entry);
+  }
+}
+
+/** Whoever wrote the connector: without these nothing of it can be used. */
+function assertSession(session: ConnectorSession | undefined, label: string): void {
+  const missing =
+    typeof session?.server?.name !== "string"
+      ? "server.name"
+      : typeof session.closed?.then !== "function"
+        ? "closed"
+        : typeof session.list !== "object" || session.list === null
+          ? "list"
+          : undefined;
+  if (missing === undefined) return;
+  throw new ToolkitError("REMOTE_ERROR", `${label} gave no session: "${missing}" is missing.`, { server: label });
+}
