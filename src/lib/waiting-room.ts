@@ -28,25 +28,29 @@ export interface Wait {
   touch(): void;
 }
 
+/** A link of the list of those who wait: to come and go costs two pointers. */
 class Waiting implements Wait {
   readonly waiter: Waiter;
   readonly limits: WaitLimits;
   readonly reject: (reason: unknown) => void;
   readonly startedAt: number;
-  readonly room: WaitingRoom;
+  waits = true;
+  previous: Waiting | undefined;
+  next: Waiting | undefined;
+  readonly #clock: Clock;
   #activeAt: number;
 
-  constructor(room: WaitingRoom, waiter: Waiter, limits: WaitLimits, reject: (reason: unknown) => void) {
-    this.room = room;
+  constructor(waiter: Waiter, limits: WaitLimits, reject: (reason: unknown) => void, clock: Clock) {
     this.waiter = waiter;
     this.limits = limits;
     this.reject = reject;
-    this.startedAt = room.clock.now();
+    this.#clock = clock;
+    this.startedAt = clock.now();
     this.#activeAt = this.startedAt;
   }
 
   touch(): void {
-    this.#activeAt = this.room.clock.now();
+    this.#activeAt = this.#clock.now();
   }
 
   get dueAt(): number {
@@ -61,11 +65,14 @@ class Waiting implements Wait {
 export class WaitingRoom {
   /** @internal */
   readonly clock: Clock;
-  readonly #waiting = new Set<Waiting>();
+  #first: Waiting | undefined;
+  #size = 0;
   // The one listener of a signal stays for as long as the signal does: to come and go with each wait would cost more than the wait.
-  readonly #bySignal = new WeakMap<AbortSignal, Set<Waiting>>();
+  readonly #heard = new WeakSet<AbortSignal>();
   #timer: Timer | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
+  #keepsAlive = false;
+  #letsGo = false;
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -73,7 +80,7 @@ export class WaitingRoom {
 
   /** How many wait now. */
   get size(): number {
-    return this.#waiting.size;
+    return this.#size;
   }
 
   /**
@@ -98,50 +105,81 @@ export class WaitingRoom {
 
   /** Cuts every wait with the reason. */
   cutAll(reason: unknown): void {
-    for (const waiting of [...this.#waiting]) this.cut(waiting, reason);
+    this.#cutWhere(
+      () => reason,
+      () => true,
+    );
   }
 
   #enter(waiter: Waiter, limits: WaitLimits, reject: (reason: unknown) => void): Waiting {
-    const waiting = new Waiting(this, waiter, limits, reject);
-    this.#waiting.add(waiting);
+    const waiting = new Waiting(waiter, limits, reject, this.clock);
+    const first = this.#first;
+    waiting.next = first;
+    if (first !== undefined) first.previous = waiting;
+    this.#first = waiting;
+    this.#size += 1;
     this.#wakeUpAt(waiting.dueAt);
-    if (this.#waiting.size === 1) this.#timer?.keepAlive(true);
+    if (!this.#keepsAlive) this.#keepAlive(true);
     waiter.waits(waiting);
-    const { callerSignal: signal, outerSignal } = waiter;
-    if (signal !== undefined) this.#listen(signal, waiting);
+    const { callerSignal, outerSignal } = waiter;
+    if (callerSignal !== undefined) this.#listen(callerSignal, waiting);
     if (outerSignal !== undefined) this.#listen(outerSignal, waiting);
     return waiting;
   }
 
   #leave(waiting: Waiting): void {
-    this.#waiting.delete(waiting);
-    if (this.#waiting.size === 0) this.#timer?.keepAlive(false);
-    const { callerSignal: signal, outerSignal } = waiting.waiter;
-    if (signal !== undefined) this.#bySignal.get(signal)?.delete(waiting);
-    if (outerSignal !== undefined) this.#bySignal.get(outerSignal)?.delete(waiting);
+    if (!waiting.waits) return;
+    waiting.waits = false;
+    const { previous, next } = waiting;
+    if (previous === undefined) this.#first = next;
+    else previous.next = next;
+    if (next !== undefined) next.previous = previous;
+    this.#size -= 1;
+    if (this.#size > 0 || this.#letsGo) return;
+    // Not at once: where one call follows another, the timer would be held and let go for each.
+    this.#letsGo = true;
+    setImmediate(this.#letGo);
   }
 
-  /** Ends one wait with the reason. @internal */
-  cut(waiting: Waiting, reason: unknown): void {
-    if (!this.#waiting.has(waiting)) return;
+  readonly #letGo = (): void => {
+    this.#letsGo = false;
+    if (this.#size === 0) this.#keepAlive(false);
+  };
+
+  #keepAlive(keep: boolean): void {
+    this.#keepsAlive = keep;
+    this.#timer?.keepAlive(keep);
+  }
+
+  #cut(waiting: Waiting, reason: unknown): void {
+    if (!waiting.waits) return;
     this.#leave(waiting);
     // Reject first: whoever hears the abort below and fails because of it is too late to be the answer.
     waiting.reject(reason);
     waiting.waiter.cut(reason);
   }
 
+  #cutWhere(reasonFor: (waiting: Waiting) => unknown, applies: (waiting: Waiting) => boolean): void {
+    // Chosen first: who is told may come and go here itself.
+    const chosen: Waiting[] = [];
+    for (let waiting = this.#first; waiting !== undefined; waiting = waiting.next)
+      if (applies(waiting)) chosen.push(waiting);
+    for (const waiting of chosen.reverse()) this.#cut(waiting, reasonFor(waiting));
+  }
+
   #listen(signal: AbortSignal, waiting: Waiting): void {
     if (signal.aborted) {
-      this.cut(waiting, signal.reason);
+      this.#cut(waiting, signal.reason);
       return;
     }
-    let all = this.#bySignal.get(signal);
-    if (all === undefined) {
-      all = new Set();
-      this.#bySignal.set(signal, all);
-      signal.addEventListener("abort", abortListener(signal, all), { once: true });
-    }
-    all.add(waiting);
+    if (this.#heard.has(signal)) return;
+    this.#heard.add(signal);
+    const heard = () =>
+      this.#cutWhere(
+        () => signal.reason,
+        ({ waiter }) => waiter.callerSignal === signal || waiter.outerSignal === signal,
+      );
+    signal.addEventListener("abort", heard, { once: true });
   }
 
   /** Sets the one timer for the time, unless it is set for an earlier one. */
@@ -150,7 +188,7 @@ export class WaitingRoom {
     this.#timer?.cancel();
     this.#wakeAt = time;
     this.#timer = this.clock.setTimer(() => this.#sweep(), Math.max(0, Math.ceil(time - this.clock.now())));
-    this.#timer.keepAlive(this.#waiting.size > 0);
+    this.#timer.keepAlive(this.#keepsAlive);
   }
 
   #sweep(): void {
@@ -158,20 +196,17 @@ export class WaitingRoom {
     this.#wakeAt = Number.POSITIVE_INFINITY;
     const now = this.clock.now();
     let next = Number.POSITIVE_INFINITY;
-    for (const waiting of [...this.#waiting]) {
-      const due = waiting.dueAt;
-      if (due > now) next = Math.min(next, due);
-      else this.cut(waiting, limitError(waiting, now));
-    }
+    this.#cutWhere(
+      (waiting) => limitError(waiting, now),
+      (waiting) => {
+        const due = waiting.dueAt;
+        if (due <= now) return true;
+        next = Math.min(next, due);
+        return false;
+      },
+    );
     this.#wakeUpAt(next);
   }
-}
-
-/** Made out here, so that a signal holds on to nothing but those who wait for it. */
-function abortListener(signal: AbortSignal, all: ReadonlySet<Waiting>): () => void {
-  return () => {
-    for (const waiting of [...all]) waiting.room.cut(waiting, signal.reason);
-  };
 }
 
 function limitError({ waiter, limits, startedAt }: Waiting, now: number): unknown {
