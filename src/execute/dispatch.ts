@@ -71,11 +71,16 @@ export class Dispatch implements Toolbox {
     return this.#answer(() => this.#directory.list(signal === query.signal ? query : { ...query, signal }));
   }
 
-  // One promise for whatever happens: what is synchronous inside stays so.
-  async call(target: CallTarget, input?: unknown, options: CallOptions = noOptions): Promise<never> {
+  // Not async: what is synchronous inside becomes one promise, and a promise from inside is handed on as it is.
+  call(target: CallTarget, input?: unknown, options: CallOptions = noOptions): Promise<never> {
     const run = (entry: Entry<"tool" | "prompt">, spentMs?: number) =>
       this.#executor.call(entry, input, options, this.#parent, spentMs);
-    return this.#answer(() => this.#withEntry(this.#callable(target, options), target, options, run)) as never;
+    try {
+      const answer = this.#answer(() => this.#withEntry(this.#callable(target, options), target, options, run));
+      return Promise.resolve(answer) as Promise<never>;
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   async read(target: string | Entry<"resource">, options: CallOptions = noOptions): Promise<Content> {

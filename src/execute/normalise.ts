@@ -1,12 +1,12 @@
 import type { Content } from "../core/resource.ts";
-import { type Awaitable, andThen, rescue } from "../lib/promise.ts";
+import { type Awaitable, rescue } from "../lib/promise.ts";
 import { toContent } from "../resource/normalise.ts";
 import { toCallError } from "./call-error.ts";
 import type { CallState } from "./state.ts";
-import type { Next, Target } from "./step.ts";
+import type { Receive, Target } from "./step.ts";
 
 /** Makes a Content of whatever `run` gave. */
-export function normalise({ entry }: Target, next: Next<unknown>): Next {
+export function normalise({ entry }: Target): Receive {
   const { name } = entry;
   const failed = toCallError(entry.ref, "result");
   const options = { name };
@@ -14,7 +14,7 @@ export function normalise({ entry }: Target, next: Next<unknown>): Next {
     isAsyncIterable(value)
       ? toContent(value, { name, signal: state.signal, onPartial: (part) => state.tellPart(part) })
       : toContent(value, options);
-  return (call) => andThen(next(call), (value) => rescue(() => convert(value, call.state), failed));
+  return (value, state) => rescue(() => convert(value, state), failed);
 }
 
 function isAsyncIterable(value: unknown): boolean {

@@ -31,8 +31,8 @@ export interface PipelineOptions extends TimeoutOptions {
 export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Next {
   const target = targetOf(entry);
   const validate = validateInput(options.onBadSchema);
-  const innermost = validateOutput(target, normalise(target, run(target, options.runPrompt)), options.onBadSchema);
-  return compose(target, innermost, [
+  const receive = validateOutput(target, normalise(target), options.onBadSchema);
+  return compose(target, run(target, options.runPrompt, receive), [
     depth(options.maxDepth),
     validate,
     use(options.use, validate),

@@ -1,19 +1,32 @@
 import type { Entry, Prompt, Tool } from "../core/item.ts";
-import { rescue } from "../lib/promise.ts";
+import { attempt, rescue } from "../lib/promise.ts";
 import { toCallError } from "./call-error.ts";
 import type { CallState } from "./state.ts";
-import type { Next, Target } from "./step.ts";
+import type { Next, Receive, Target } from "./step.ts";
 
 /** Executes a prompt: what the delegates do. */
 export type PromptRunner = (entry: Entry<"prompt">, input: unknown, context: CallState) => Promise<unknown>;
 
-/** The innermost step: runs the tool as its own method, or hands the prompt to the delegates. */
-export function run({ entry }: Target, runPrompt: PromptRunner): Next<unknown> {
+/** The innermost step: runs the tool as its own method, or hands the prompt to the delegates; `receive` gets what comes of it. */
+export function run({ entry }: Target, runPrompt: PromptRunner, receive: Receive): Next {
   const failed = toCallError(entry.ref, "execute");
-  if (entry.kind === "prompt")
-    return inTime(({ parsed, state }) => rescue(() => runPrompt(entry, parsed, state), failed));
+  if (entry.kind === "prompt") {
+    return inTime(({ parsed, state }) =>
+      attempt(
+        () => runPrompt(entry, parsed, state),
+        (value) => receive(value, state),
+        failed,
+      ),
+    );
+  }
   const tool: Tool = entry.item;
-  return inTime(({ parsed, state }) => rescue(() => tool.run(parsed, state), failed));
+  return inTime(({ parsed, state }) =>
+    attempt(
+      () => tool.run(parsed, state),
+      (value) => receive(value, state),
+      failed,
+    ),
+  );
 }
 
 /** Renders a prompt as its own method. */
@@ -23,7 +36,7 @@ export function render({ entry }: Target): Next<unknown> {
 }
 
 /** A call that was ended while its input was read or validated runs nothing: its caller was told so. */
-function inTime(next: Next<unknown>): Next<unknown> {
+function inTime<R>(next: Next<R>): Next<R> {
   return (call) => {
     call.state.throwIfCut();
     return next(call);

@@ -34,6 +34,9 @@ export class StepCall implements Call {
 /** What goes on with a call. It answers at once where it can, so that what is synchronous costs no promise. */
 export type Next<R = Content> = (call: StepCall) => Awaitable<R>;
 
+/** What is done with what `run` gave. It answers at once where it can. */
+export type Receive = (value: unknown, state: CallState) => Awaitable<Content>;
+
 /** What a chain is compiled for. */
 export interface Target {
   readonly entry: Entry<"tool" | "prompt">;

@@ -9,12 +9,12 @@ import { isEmptyContent, jsonContent } from "../resource/content.ts";
 import { jsonValueOf } from "../resource/normalise.ts";
 import { toCallError } from "./call-error.ts";
 import { checked, type SchemaReport } from "./checked.ts";
-import type { Next, Target } from "./step.ts";
+import type { Receive, Target } from "./step.ts";
 
 /** Validates the result where there is an output schema; defaults and transforms of a Standard Schema apply. */
-export function validateOutput(target: Target, next: Next, report: SchemaReport): Next {
+export function validateOutput(target: Target, normalised: Receive, report: SchemaReport): Receive {
   const { outputSchema, name } = target.definition;
-  if (outputSchema === undefined) return next;
+  if (outputSchema === undefined) return normalised;
   const validate = checked(validatorOf(outputSchema), target, report);
   const transforms = isTypedSchema(outputSchema);
   const accept = (content: Content, value: unknown, parsed: unknown): Content => {
@@ -28,7 +28,7 @@ export function validateOutput(target: Target, next: Next, report: SchemaReport)
     );
   };
   const failed = toCallError(target.entry.ref, "result");
-  return (call) => andThen(next(call), (content) => rescue(() => check(content), failed));
+  return (value, state) => andThen(normalised(value, state), (content) => rescue(() => check(content), failed));
 }
 
 function invalidOutput({ entry }: Target, issues: readonly Issue[]): ToolkitError<"INVALID_OUTPUT"> {

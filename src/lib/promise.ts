@@ -20,14 +20,38 @@ export function rescue<T>(run: () => Awaitable<T>, errorFor: (thrown: unknown) =
   try {
     const result = run();
     if (!isPromiseLike(result)) return result;
-    // Somebody's own `then` may give nothing, call back twice or throw: a real promise does none of that.
-    const promise = result instanceof Promise ? result : Promise.resolve(result);
-    return promise.then(undefined, (thrown) => {
+    return genuine(result).then(undefined, (thrown) => {
       throw errorFor(thrown);
     });
   } catch (thrown) {
     throw errorFor(thrown);
   }
+}
+
+/** Somebody's own `then` may give nothing, call back twice or throw: a real promise does none of that. */
+function genuine<T>(promise: PromiseLike<T>): Promise<T> {
+  return promise instanceof Promise ? promise : Promise.resolve(promise);
+}
+
+/**
+ * Runs something and goes on with what it gives; puts another error in the place of whatever the run, and only the run, throws. As
+ * `andThen` of `rescue`, with one promise less.
+ */
+export function attempt<T, R>(
+  run: () => Awaitable<T>,
+  receive: (value: T) => Awaitable<R>,
+  errorFor: (thrown: unknown) => unknown,
+): Awaitable<R> {
+  let result: Awaitable<T>;
+  try {
+    result = run();
+  } catch (thrown) {
+    throw errorFor(thrown);
+  }
+  if (!isPromiseLike(result)) return receive(result);
+  return genuine(result).then(receive, (thrown) => {
+    throw errorFor(thrown);
+  });
 }
 
 /** Rejects with the signal's reason when it aborts first; leaves no listener behind. */
