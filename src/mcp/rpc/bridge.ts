@@ -7,6 +7,8 @@ import { isRecord, type RequestId, type RpcMessage } from "./message.ts";
 /** What a local failure says in the form of an answer; its `data` is a LocalFailure. */
 const localCode = -32000;
 
+const sent = Promise.resolve();
+
 /** A failure on this side, carried through the SDK as the answer of a request. */
 export class LocalFailure {
   readonly error: unknown;
@@ -62,17 +64,19 @@ export class Bridge implements SdkTransport {
     );
   }
 
-  async send(message: JSONRPCMessage): Promise<void> {
+  send(message: JSONRPCMessage): Promise<void> {
     const { id, method } = message as RpcMessage;
     const request = id !== undefined && id !== null && method !== undefined ? id : undefined;
     if (request !== undefined) this.lastId = request;
     try {
       const sending = this.#transport.send(message as RpcMessage);
-      if (sending !== undefined) await sending;
+      if (sending === undefined) return sent;
+      return request === undefined ? sending : sending.catch((error) => this.fail(request, error));
     } catch (error) {
-      // The client would keep the handler of a request whose sending it is told has failed.
-      if (request === undefined) throw error;
-      this.fail(request, error);
+      if (request === undefined) return Promise.reject(error);
+      // The client would keep the handler of a request whose sending it is told has failed. Later: it is not waiting yet.
+      queueMicrotask(() => this.fail(request, error));
+      return sent;
     }
   }
 

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import {
   StreamableHTTPClientTransport as SdkTransport,
   StreamableHTTPError,
@@ -9,6 +8,7 @@ import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { discard, fetchOnce, type HttpParameters } from "./network.ts";
+import { isRedirect, noStream, ServerStream } from "./server-stream.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError, statusError } from "./status.ts";
 import { watchedBody } from "./watched-body.ts";
 
@@ -16,14 +16,9 @@ const jsonType = "application/json";
 const eventStreamType = "text/event-stream";
 
 const deleteTimeoutMs = 1_000;
-// How long the stream may take to open before a session begins without it.
-const streamOpenMs = 1_000;
-// The SDK opens a stream that ended after so long, or what the server asks for; the rest of the wait is ours.
+// The SDK asks for a stream that ended again after so long, or after what the server says; the rest of the wait is ours.
 const reopenMs = 100;
-const retryMs = 1_000;
 const maxRetryMs = 60_000;
-// A stream that held so long was closed for being idle, not for being unwanted.
-const steadyMs = 10_000;
 const maxResumes = 5;
 // What these say is more than a JSON-RPC error in their body could.
 const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
@@ -45,14 +40,22 @@ export class StreamableHttpTransport implements Transport {
   /** By the id of the last event of an answer: the request it answers. */
   readonly #resumable = new Map<string, RequestId>();
   readonly #resumes = new Map<RequestId, number>();
-  readonly #streamSettled = Promise.withResolvers<void>();
-  readonly #stream = { open: false, opened: false, late: false, failures: 0, waitMs: 0 };
+  readonly #stream: ServerStream;
   #events: TransportEvents | undefined;
   #open = true;
   #closing: Promise<void> | undefined;
 
   constructor(parameters: HttpParameters) {
+    const { maxMessageBytes } = parameters;
     this.#parameters = parameters;
+    this.#stream = new ServerStream({
+      signal: this.#abort.signal,
+      maxMessageBytes,
+      request: (url, init) => this.#request(url, init),
+      refused: (response) => this.#streamRefused(response),
+      gap: () => this.#events?.gap(),
+      failed: (error) => this.#end(error),
+    });
     this.#sdk = new SdkTransport(parameters.url, {
       requestInit: { headers: { ...parameters.headers } },
       fetch: (url, init = {}) => this.#fetch(url, init),
@@ -66,7 +69,7 @@ export class StreamableHttpTransport implements Transport {
   }
 
   get hears(): boolean {
-    return this.#stream.opened;
+    return this.#stream.exists;
   }
 
   async start(events: TransportEvents): Promise<void> {
@@ -81,14 +84,8 @@ export class StreamableHttpTransport implements Transport {
     this.#sdk.setProtocolVersion(protocolVersion);
   }
 
-  async ready(): Promise<void> {
-    const expire = () => {
-      this.#stream.late = true;
-      this.#streamSettled.resolve();
-    };
-    const timer = setTimeout(expire, streamOpenMs);
-    await this.#streamSettled.promise;
-    clearTimeout(timer);
+  ready(): Promise<void> {
+    return this.#stream.settled();
   }
 
   async send({ jsonrpc, id, method, ...rest }: RpcMessage): Promise<void> {
@@ -119,7 +116,7 @@ export class StreamableHttpTransport implements Transport {
     }
     const lastId = new Headers(init.headers).get("last-event-id");
     const request = lastId === null ? undefined : this.#resumable.get(lastId);
-    return request === undefined ? this.#openStream(url, init) : this.#resume(request, url, init);
+    return request === undefined ? this.#stream.answer(url, init) : this.#resume(request, url, init);
   }
 
   async #post(url: string | URL, init: RequestInit): Promise<Response> {
@@ -191,32 +188,8 @@ export class StreamableHttpTransport implements Transport {
   }
 
   #notResumed(id: RequestId, why: string): Response {
-    this.#lose(id, undefined);
+    this.#forgetPost(id);
     this.#events?.lost(id, new ConnectionLostError(why, { sent: true }));
-    return noStream();
-  }
-
-  /** The stream of what the server says unasked. It never throws: the SDK would try again in its own way. */
-  async #openStream(url: string | URL, init: RequestInit): Promise<Response> {
-    const stream = this.#stream;
-    // After an answer that could not be resumed the SDK asks for a stream of its own.
-    if (!this.#open || stream.open) return noStream();
-    stream.open = true;
-    const again = stream.opened;
-    try {
-      await delay(stream.waitMs, undefined, { signal: this.#abort.signal });
-      const response = await this.#request(url, { ...init, signal: this.#abort.signal });
-      if (isRedirect(response)) {
-        stream.open = false;
-        return response;
-      }
-      if (response.ok && mediaTypeOf(response) === eventStreamType) return this.#watchedStream(response, again);
-      if (again) await this.#streamRefused(response);
-      else await discard(response);
-    } catch (error) {
-      this.#end(error as Error);
-    }
-    this.#streamSettled.resolve();
     return noStream();
   }
 
@@ -224,26 +197,6 @@ export class StreamableHttpTransport implements Transport {
     const { error, text } = await this.#statusError(response);
     this.#refuseDeadSession(error, text);
     throw new Error("the server no longer offers its event stream", { cause: error });
-  }
-
-  #watchedStream(response: Response, again: boolean): Response {
-    const stream = this.#stream;
-    const since = performance.now();
-    stream.opened = true;
-    this.#streamSettled.resolve();
-    // What was said while it was not open is lost.
-    if (again || stream.late) this.#events?.gap();
-    return this.#watched(response, {
-      events: true,
-      end: (error) => {
-        stream.open = false;
-        if (error instanceof ToolkitError) this.#end(error);
-        stream.failures = performance.now() - since > steadyMs ? 0 : stream.failures + 1;
-        // A stream that broke may mean that the server is gone: look at once.
-        const broken = error !== undefined && stream.failures < 2;
-        stream.waitMs = broken ? 0 : Math.min(maxRetryMs, retryMs * 2 ** Math.max(0, stream.failures - 1));
-      },
-    });
   }
 
   #watched(response: Response, watcher: Omit<Parameters<typeof watchedBody>[1], "maxMessageBytes">): Response {
@@ -322,7 +275,7 @@ export class StreamableHttpTransport implements Transport {
   }
 
   #stop(): void {
-    this.#streamSettled.resolve();
+    this.#stream.stop();
     this.#abort.abort();
     for (const post of this.#posts.values()) post.abort();
   }
@@ -335,16 +288,6 @@ export class StreamableHttpTransport implements Transport {
     await this.#sdk.terminateSession().catch(() => {});
     await this.#sdk.close();
   }
-}
-
-/** What the SDK takes for a server without a stream, so that it does not ask again. */
-function noStream(): Response {
-  return new Response(null, { status: 405 });
-}
-
-/** Redirects are the SDK's: it follows them within the origin. */
-function isRedirect({ status }: Response): boolean {
-  return status >= 300 && status <= 399;
 }
 
 function requestIdOf(body: RequestInit["body"]): RequestId | undefined {
