@@ -25,42 +25,40 @@ export function eventStream<E>(
   const waiting: E[] = [];
   let lost = 0;
   let ended = false;
-  // Several reads may wait at once: each is woken, and looks for itself.
-  const sleeping = new Set<() => void>();
-  const wake = () => {
-    for (const rise of sleeping) rise();
-    sleeping.clear();
-  };
+  /** Reads that wait for an event, in order. */
+  const readers: ((result: IteratorResult<E>) => void)[] = [];
 
   const unsubscribe = source.subscribe((event) => {
+    const reader = readers.shift();
+    if (reader !== undefined) {
+      reader({ done: false, value: event });
+      return;
+    }
     waiting.push(event);
     if (waiting.length > limit) {
       waiting.shift();
       lost += 1;
     }
-    wake();
   });
   const end = () => {
     ended = true;
     unsubscribe();
     signal?.removeEventListener("abort", end);
-    wake();
+    for (const reader of readers.splice(0)) reader({ done: true, value: undefined });
   };
   if (signal?.aborted) end();
   else signal?.addEventListener("abort", end, { once: true });
 
   return {
     async next(): Promise<IteratorResult<E>> {
-      while (lost === 0 && waiting.length === 0 && !ended) {
-        await new Promise<void>((resolve) => sleeping.add(resolve));
-      }
       if (lost > 0) {
         const value = source.lost(lost);
         lost = 0;
         return { done: false, value };
       }
       const value = waiting.shift();
-      return value === undefined ? { done: true, value: undefined } : { done: false, value };
+      if (value !== undefined) return { done: false, value };
+      return ended ? { done: true, value } : new Promise((resolve) => readers.push(resolve));
     },
     async return(): Promise<IteratorResult<E>> {
       waiting.length = 0;
