@@ -25,6 +25,7 @@ describe("a connection", () => {
     const closing = bench.toolkit.close().catch(() => undefined);
     await bench.clock.advance(5_000);
     await closing;
+    await settle();
     expect(bench.errors()).toEqual([]);
     // One may be left, which keeps no process alive: that of the limits of calls.
     expect(bench.clock.timers).toBeLessThanOrEqual(1);

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createServer } from "node:net";
+import { fileURLToPath } from "node:url";
+
+const modules = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol", import.meta.url));
+
+/** The programs of the servers people use. */
+export const everything = `${modules}/server-everything/dist/index.js`;
+export const filesystem = `${modules}/server-filesystem/dist/index.js`;
+export const memory = `${modules}/server-memory/dist/index.js`;
+
+/** Resolves when the condition holds; looked at again and again. */
+export async function until(condition: () => unknown, timeoutMs = 20_000, what = condition.toString()): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`It did not come true within ${timeoutMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+/** A port of this machine nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** Whether a process exists. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A server in a child process, listening on a port. */
+export class ListeningChild {
+  readonly port: number;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, port: number) {
+    this.#child = child;
+    this.port = port;
+  }
+
+  /** Starts server-everything and resolves when it listens. */
+  static async everything(transport: "streamableHttp" | "sse", port: number): Promise<ListeningChild> {
+    const env = { ...process.env, PORT: String(port) };
+    const child = spawn(process.execPath, [everything, transport], { env, stdio: ["ignore", "ignore", "pipe"] });
+    let said = "";
+    await new Promise<void>((resolve, reject) => {
+      child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+        if (/listening on port|running on port/.test(said)) resolve();
+      });
+      child.once("exit", () => reject(new Error(`server-everything ended: ${said}`)));
+    });
+    return new ListeningChild(child, port);
+  }
+
+  /** Ends it without asking. */
+  async kill(): Promise<void> {
+    const exited = new Promise((resolve) => this.#child.once("exit", resolve));
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#child.kill("SIGKILL");
+    await exited;
+  }
+}
