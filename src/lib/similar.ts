@@ -15,7 +15,7 @@ export function nearest(word: string, candidates: Iterable<string>, limit: numbe
       distance(wanted, bare, allowed) + 0.5,
       containment(wanted, other),
     );
-    if (score <= allowed) scored.push({ candidate, score });
+    if (score < Number.POSITIVE_INFINITY) scored.push({ candidate, score });
   }
   scored.sort((a, b) => a.score - b.score || (a.candidate < b.candidate ? -1 : 1));
   return scored.slice(0, limit).map(({ candidate }) => candidate);
@@ -43,5 +43,6 @@ function distance(a: string, b: string, bound: number): number {
     beforeLast = last;
     last = row;
   }
-  return last[b.length] ?? Number.POSITIVE_INFINITY;
+  const total = last[b.length] ?? Number.POSITIVE_INFINITY;
+  return total > bound ? Number.POSITIVE_INFINITY : total;
 }

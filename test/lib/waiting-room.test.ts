@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Waiter, WaitingRoom, type WaitLimits } from "../../src/lib/waiting-room.ts";
+import { verifies } from "../support/verifies.ts";
+import { settle, VirtualClock } from "../support/virtual-clock.ts";
+
+const unlimited: WaitLimits = { inactivityMs: Number.POSITIVE_INFINITY, totalMs: Number.POSITIVE_INFINITY };
+
+function waiter(fields: Partial<Waiter> = {}) {
+  const told: unknown[] = [];
+  let touch = () => {};
+  const made: Waiter = {
+    callerSignal: undefined,
+    outerSignal: undefined,
+    waits: (wait) => {
+      touch = () => wait.touch();
+    },
+    limitError: (_limits, limit, elapsedMs) => new Error(`${limit} ${elapsedMs}`),
+    cut: (reason) => told.push(reason),
+    ...fields,
+  };
+  return { waiter: made, told, touch: () => touch() };
+}
+
+const never = new Promise<never>(() => {});
+
+verifies(
+  "C7",
+  "a wait ends at its limit, and a sign of life moves the inactivity limit and not the total",
+  async () => {
+    const clock = new VirtualClock();
+    const room = new WaitingRoom(clock);
+    const { waiter: one, told, touch } = waiter();
+    const result = room.wait(never, one, { inactivityMs: 100, totalMs: 250 });
+    const outcome = result.catch((error: Error) => error.message);
+    for (let n = 0; n < 3; n++) {
+      await clock.advance(80);
+      touch();
+      expect(told).toEqual([]);
+    }
+    await clock.advance(10);
+    expect(await outcome).toBe("total 250");
+    expect(told).toEqual([new Error("total 250")]);
+    expect(room.size).toBe(0);
+  },
+);
+
+test("all share one timer, which keeps the process alive only while somebody waits", async () => {
+  const clock = new VirtualClock();
+  const room = new WaitingRoom(clock);
+  const first = Promise.withResolvers<number>();
+  const second = Promise.withResolvers<number>();
+  const a = room.wait(first.promise, waiter().waiter, { inactivityMs: 1000, totalMs: 5000 });
+  const b = room.wait(second.promise, waiter().waiter, { inactivityMs: 500, totalMs: 5000 });
+  expect([clock.timers, clock.keptAlive]).toEqual([1, 1]);
+  first.resolve(1);
+  second.resolve(2);
+  expect(await Promise.all([a, b])).toEqual([1, 2]);
+  await settle();
+  // Let go of a little later, so that a call right after another need not take hold again.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect([clock.timers, clock.keptAlive]).toEqual([1, 0]);
+  const again = room.wait(never, waiter().waiter, { inactivityMs: 1000, totalMs: 5000 });
+  expect(clock.keptAlive).toBe(1);
+  const failed = again.catch((error: Error) => error.message);
+  await clock.advance(1000);
+  await settle();
+  expect(await failed).toBe("inactivity 1000");
+  expect([clock.timers, clock.keptAlive]).toEqual([0, 0]);
+});
+
+test("without a limit there is no timer", () => {
+  const clock = new VirtualClock();
+  void new WaitingRoom(clock).wait(never, waiter().waiter, unlimited);
+  expect(clock.timers).toBe(0);
+});
+
+verifies(
+  "C6",
+  "either signal ends the wait with its own reason, before whoever hears the abort can answer",
+  async () => {
+    for (const which of ["callerSignal", "outerSignal"] as const) {
+      const controller = new AbortController();
+      const room = new WaitingRoom(new VirtualClock());
+      const { promise, reject } = Promise.withResolvers<never>();
+      const one = waiter({ [which]: controller.signal, cut: () => reject(new Error("the tool's own")) });
+      const result = room.wait(promise, one.waiter, unlimited);
+      controller.abort("why");
+      await expect(result).rejects.toBe("why");
+      expect(room.size).toBe(0);
+    }
+  },
+);
+
+test("a signal that has aborted ends the wait at once, and a settled wait hears no abort", async () => {
+  const room = new WaitingRoom(new VirtualClock());
+  await expect(room.wait(never, waiter({ callerSignal: AbortSignal.abort("before") }).waiter, unlimited)).rejects.toBe(
+    "before",
+  );
+  const controller = new AbortController();
+  const { waiter: one, told } = waiter({ callerSignal: controller.signal });
+  await room.wait(Promise.resolve(1), one, unlimited);
+  controller.abort("late");
+  await settle();
+  expect(told).toEqual([]);
+});
+
+test("cutAll ends every wait, and later ones wait anew", async () => {
+  const room = new WaitingRoom(new VirtualClock());
+  const results = [1, 2, 3].map(() => room.wait(never, waiter().waiter, unlimited));
+  room.cutAll("closed");
+  for (const result of results) await expect(result).rejects.toBe("closed");
+  await expect(room.wait(Promise.resolve(4), waiter().waiter, unlimited)).resolves.toBe(4);
+});
+
+test("any mix of limits ends each wait at the time it must", async () => {
+  const limits = fc.array(
+    fc.record({ inactivityMs: fc.integer({ min: 1, max: 90 }), totalMs: fc.integer({ min: 1, max: 90 }) }),
+    {
+      minLength: 1,
+      maxLength: 12,
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(limits, async (all) => {
+      const clock = new VirtualClock();
+      const room = new WaitingRoom(clock);
+      const ended = new Map<number, number>();
+      for (const [index, limit] of all.entries()) {
+        room.wait(never, waiter().waiter, limit).catch(() => ended.set(index, clock.now() - 1_000_000));
+      }
+      for (let n = 0; n < 100; n++) await clock.advance(1);
+      expect(all.map((_, index) => ended.get(index))).toEqual(
+        all.map(({ inactivityMs, totalMs }) => Math.min(inactivityMs, totalMs)),
+      );
+      expect([room.size, clock.timers]).toEqual([0, 0]);
+    }),
+    { numRuns: 15 },
+  );
+});
