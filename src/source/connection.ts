@@ -1,20 +1,20 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace } from "../catalog/namespace.ts";
 import type { Connection, ConnectionState, ServerInfo } from "../core/connection.ts";
-import type { Connector, ConnectorSession } from "../core/connector.ts";
+import type { Connector } from "../core/connector.ts";
 import { messageOf, type ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, Kind, ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
-import type { Logger, Session } from "../core/session.ts";
-import { CallState } from "../execute/state.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
-import { Gate } from "../lib/gate.ts";
-import { named, stopped, unanswered, unavailable } from "./connection-error.ts";
+import type { Logger } from "../core/session.ts";
+import type { Clock } from "../lib/clock.ts";
+import { stopped, unavailable } from "./connection-error.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
+import { Presence } from "./presence.ts";
 import { RemoteCatalogue } from "./remote-catalogue.ts";
 import type { RemoteLink } from "./remote-items.ts";
 import { logRemote } from "./remote-log.ts";
+import { type Request, Requests } from "./requests.ts";
 import { Supervisor, type SupervisorChange } from "./supervisor.ts";
 
 /** How a connection is supervised. */
@@ -64,16 +64,9 @@ export class SupervisedConnection implements Connection, RemoteLink {
   #server: ServerInfo | undefined;
   #transport: string | undefined;
   #downSince: number;
-  /** Open while it is connected. */
-  readonly #connectedGate = new Gate();
-  /** Resolves once the first attempt has come to something. */
-  readonly #settled = Promise.withResolvers<void>();
-  #isSettled = false;
-  #patience: Timer | undefined;
+  readonly #presence: Presence<RemoteGeneration>;
+  readonly #requests: Requests;
   #lastStderr: (() => string) | undefined;
-  /** The requests in flight, each with the session that wants to hear logs meanwhile. */
-  readonly #requests = new Set<{ readonly listener: Session | undefined }>();
-  #latencyMs: number | undefined;
 
   constructor(
     connector: Connector,
@@ -90,8 +83,19 @@ export class SupervisedConnection implements Connection, RemoteLink {
     this.#downSince = clock.now();
     this.#namespace = catalog.mount(name.namespace, {
       connection: this,
-      settling: (start) => this.#settling(start),
+      settling: (start) => {
+        if (start) this.start();
+        return this.#presence.settling;
+      },
       failures: () => this.#failures(),
+    });
+    this.#requests = new Requests(clock, () => this.namespace);
+    this.#presence = new Presence<RemoteGeneration>({
+      ...options,
+      clock,
+      start: () => this.start(),
+      current: () => this.#supervisor.generation,
+      unavailable: () => this.#unavailable(),
     });
     this.#catalogue = new RemoteCatalogue({
       catalog,
@@ -166,7 +170,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
   }
 
   get latencyMs(): number | undefined {
-    return this.#latencyMs;
+    return this.#requests.latencyMs;
   }
 
   get callsInFlight(): number {
@@ -191,29 +195,17 @@ export class SupervisedConnection implements Connection, RemoteLink {
 
   start(): void {
     if (this.state !== "idle") return;
-    this.#patience = this.#host.clock.setTimer(() => this.#settle(), this.#options.startTimeoutMs);
+    this.#presence.begin();
     this.#supervisor.start();
   }
 
   /** Resolves when the first attempt has succeeded or failed, or took longer than `startTimeoutMs`. */
-  settled(): Promise<void> {
-    // Whoever waits must not see the process end before.
-    if (!this.#isSettled) this.#patience?.keepAlive(true);
-    return this.#settled.promise;
+  async settled(): Promise<void> {
+    await this.#presence.settling;
   }
 
   async ready({ signal }: ReadOptions = {}): Promise<void> {
-    signal?.throwIfAborted();
-    this.start();
-    if (this.state === "connected") return;
-    // The timers of the supervisor keep no process alive, and whoever waits must not see it end.
-    const alive = this.#host.clock.setTimer(() => undefined, Number.POSITIVE_INFINITY);
-    alive.keepAlive(true);
-    try {
-      await this.#connectedGate.wait(signal);
-    } finally {
-      alive.cancel();
-    }
+    await this.#presence.ready(signal);
   }
 
   reconnect(): void {
@@ -226,25 +218,9 @@ export class SupervisedConnection implements Connection, RemoteLink {
     await this.#supervisor.stop();
   }
 
-  async use<T>(
-    options: ReadOptions,
-    request: (session: ConnectorSession) => Promise<T>,
-    lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN",
-  ): Promise<T> {
-    const generation = this.#supervisor.generation ?? (await this.#wait(options));
-    const { clock } = this.#host;
-    const startedAt = clock.now();
-    const flight = { listener: options instanceof CallState ? options.listeningSession : undefined };
-    this.#requests.add(flight);
-    try {
-      const result = await generation.request(request, () => unanswered(lost, this.namespace));
-      this.#latencyMs = clock.now() - startedAt;
-      return result;
-    } catch (error) {
-      throw named(error, this.namespace);
-    } finally {
-      this.#requests.delete(flight);
-    }
+  async use<T>(request: Request<T>): Promise<T> {
+    const generation = this.#supervisor.generation ?? (await this.#presence.wait(request.options));
+    return this.#requests.make(generation, request);
   }
 
   /** Says once what is not as it should be. */
@@ -265,16 +241,9 @@ export class SupervisedConnection implements Connection, RemoteLink {
       listTimeoutMs: connectTimeoutMs,
       listed: (lists) => this.#catalogue.apply(lists),
       updated: (uri) => this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri, connection: this }),
-      log: (entry) => logRemote(logger, this.namespace, entry, this.#listeners()),
+      log: (entry) => logRemote(logger, this.namespace, entry, this.#requests.listeners),
       onError: (error) => this.#background(error),
     };
-  }
-
-  /** Whoever is calling now and wants to hear logs: a server does not say whose call a message belongs to. */
-  #listeners(): ReadonlySet<Session> {
-    const listeners = new Set<Session>();
-    for (const { listener } of this.#requests) if (listener !== undefined) listeners.add(listener);
-    return listeners;
   }
 
   #changed({ from, to, generation, error, retryInMs }: SupervisorChange<RemoteGeneration>): void {
@@ -283,7 +252,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
       return;
     }
     if (from === "connected") {
-      this.#connectedGate.shut();
+      this.#presence.go();
       this.#downSince = this.#host.clock.now();
       this.#namespace.setStale(true);
     }
@@ -298,7 +267,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
   }
 
   #failed(error: Error): void {
-    this.#settle();
+    this.#presence.settle();
     this.#host.logger.warn(`${this.namespace} is not connected: ${error.message}`, { error, attempts: this.attempts });
   }
 
@@ -315,51 +284,15 @@ export class SupervisedConnection implements Connection, RemoteLink {
     this.#namespace.setStale(false);
     this.#host.emit({ type: "connectorConnected", namespace: this.namespace, connection: this, server });
     this.#catalogue.apply(lists);
-    this.#settle();
-    this.#connectedGate.open();
+    this.#presence.come();
     generation.begin();
   }
 
   #stopped(error: Error | undefined): void {
     this.#host.catalog.unmount(this.#namespace);
-    this.#settle();
-    this.#connectedGate.break(stopped(this.namespace, this.attempts, error));
+    this.#presence.end(stopped(this.namespace, this.attempts, error));
     this.#host.emit({ type: "connectorRemoved", namespace: this.namespace, connection: this, error });
     this.#host.removed(this);
-  }
-
-  async #wait(options: ReadOptions): Promise<RemoteGeneration> {
-    const patience = new AbortController();
-    const { clock } = this.#host;
-    const timer = clock.setTimer(() => patience.abort(this.#unavailable()), this.#options.waitMs);
-    timer.keepAlive(true);
-    const call = options instanceof CallState ? options : undefined;
-    if (call !== undefined) call.waitingFor = () => this.#unavailable();
-    try {
-      this.start();
-      for (;;) {
-        await this.#connectedGate.wait(options.signal, patience.signal);
-        // It may be gone again already.
-        const { generation } = this.#supervisor;
-        if (generation !== undefined) return generation;
-      }
-    } finally {
-      timer.cancel();
-      if (call !== undefined) call.waitingFor = undefined;
-    }
-  }
-
-  #settling(start: boolean): Promise<void> | undefined {
-    if (this.#isSettled) return undefined;
-    if (!start) return this.#settled.promise;
-    this.start();
-    return this.settled();
-  }
-
-  #settle(): void {
-    this.#patience?.cancel();
-    this.#isSettled = true;
-    this.#settled.resolve();
   }
 
   #failures(): readonly ListFailure[] {

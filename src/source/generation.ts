@@ -50,7 +50,8 @@ export async function openGeneration(
   } catch (error) {
     announced.end();
     reading.abort(error);
-    await Promise.resolve(session?.[Symbol.asyncDispose]?.()).catch((failure) => host.onError(failure));
+    const dispose = async () => session?.[Symbol.asyncDispose]?.();
+    await dispose().catch((failure) => host.onError(failure));
     throw error;
   }
 }
@@ -99,8 +100,10 @@ export class RemoteGeneration implements Generation {
   request<T>(send: (session: ConnectorSession) => Promise<T>, lost: () => Error): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const cut = () => reject(lost());
+      // What it throws at once rejects too, and nothing was noted yet.
+      const answer = send(this.session);
       this.#cuts.add(cut);
-      send(this.session).then(
+      answer.then(
         (value) => {
           this.#cuts.delete(cut);
           resolve(value);
@@ -170,8 +173,8 @@ export class RemoteGeneration implements Generation {
 /** What a session says unasked: kept until it is the current one, handed on while it is, ignored afterwards. */
 class Announcements implements ConnectorHost {
   readonly #host: GenerationHost;
-  /** Said while its lists were being read: those may be older than what was said. */
-  readonly #early = new Set<Kind>();
+  /** Said while its lists were being read, which may be older: by URI or kind, so that what is said twice is there once. */
+  readonly #early = new Map<string, SourceChange>();
   #relist: ((kind: Kind) => void) | undefined;
   #ended = false;
 
@@ -182,19 +185,21 @@ class Announcements implements ConnectorHost {
   begin(relist: (kind: Kind) => void): void {
     if (this.#ended) return;
     this.#relist = relist;
-    for (const kind of this.#early) relist(kind);
+    for (const change of this.#early.values()) this.changed(change);
     this.#early.clear();
   }
 
   end(): void {
     this.#ended = true;
+    this.#early.clear();
   }
 
-  changed({ kind, uri }: SourceChange): void {
+  changed(change: SourceChange): void {
+    const { kind, uri } = change;
     if (this.#ended) return;
-    if (uri !== undefined) this.#host.updated(uri);
-    else if (this.#relist !== undefined) this.#relist(kind);
-    else this.#early.add(kind);
+    if (this.#relist === undefined) this.#early.set(uri ?? kind, change);
+    else if (uri === undefined) this.#relist(kind);
+    else this.#host.updated(uri);
   }
 
   log(entry: LogEntry): void {
@@ -203,15 +208,15 @@ class Announcements implements ConnectorHost {
 }
 
 /** Whoever wrote the connector: without these nothing of it can be used. */
+const neededParts: readonly (readonly [name: string, is: (session: ConnectorSession) => boolean])[] = [
+  ["server.name", ({ server }) => typeof server?.name === "string"],
+  ["closed", ({ closed }) => typeof closed?.then === "function"],
+  ["list", ({ list }) => typeof list === "object" && list !== null],
+  ["announces", ({ announces }) => typeof announces?.has === "function"],
+];
+
 function assertSession(session: ConnectorSession | undefined, label: string): void {
-  const missing =
-    typeof session?.server?.name !== "string"
-      ? "server.name"
-      : typeof session.closed?.then !== "function"
-        ? "closed"
-        : typeof session.list !== "object" || session.list === null
-          ? "list"
-          : undefined;
+  const [missing] = neededParts.find(([, is]) => session === undefined || !is(session)) ?? [];
   if (missing === undefined) return;
   throw new ToolkitError("REMOTE_ERROR", `${label} gave no session: "${missing}" is missing.`, { server: label });
 }

@@ -27,22 +27,15 @@ import {
 } from "../core/resource.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
+import type { Request } from "./requests.ts";
 
 /** What a remote item knows of its connection. It is bound to no generation: each use takes the one there is. */
 export interface RemoteLink {
   readonly label: string;
   /** The limit of its tools, in milliseconds. */
   readonly timeoutMs: number | undefined;
-  /**
-   * Makes a request in the session there is, or waits for the next one as long as the caller does.
-   *
-   * @param lost - the code of the error where the session ends and the request is not answered
-   */
-  use<T>(
-    options: ReadOptions,
-    request: (session: ConnectorSession) => Promise<T>,
-    lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN",
-  ): Promise<T>;
+  /** Makes a request in the session there is, or waits for the next one as long as the caller does. */
+  use<T>(request: Request<T>): Promise<T>;
 }
 
 abstract class RemoteItem {
@@ -83,7 +76,8 @@ class RemoteTool extends RemoteItem implements Tool {
       const message = `"${this.name}" of ${this.link.label} can be listed and not called: ${this.#uncallable}.`;
       throw new ToolkitError("TOOL_FAILED", message, {});
     }
-    return this.link.use(context, (session) => session.call(this.name, input, context), "OUTCOME_UNKNOWN");
+    const send = (session: ConnectorSession) => session.call(this.name, input, context);
+    return this.link.use({ options: context, send, lost: "OUTCOME_UNKNOWN" });
   }
 }
 
@@ -100,11 +94,11 @@ class RemotePrompt extends RemoteItem implements Prompt {
   }
 
   render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
-    const request = (session: ConnectorSession) => {
+    const send = (session: ConnectorSession) => {
       if (session.render === undefined) throw unsupported(this.link, "prompts");
       return session.render(this.name, input, context);
     };
-    return this.link.use(context, request, "UNAVAILABLE");
+    return this.link.use({ options: context, send, lost: "UNAVAILABLE" });
   }
 }
 
@@ -144,11 +138,11 @@ class RemoteResource extends RemoteItem implements Resource, WholeReader {
   }
 
   [readWhole](options: ReadOptions): Promise<Content> {
-    const request = (session: ConnectorSession) => {
+    const send = (session: ConnectorSession) => {
       if (session.read === undefined) throw unsupported(this.link, "resources");
       return session.read(this.uri, options);
     };
-    return this.link.use(options, request, "UNAVAILABLE");
+    return this.link.use({ options, send, lost: "UNAVAILABLE" });
   }
 
   async bytes(options: ReadOptions = {}): Promise<Uint8Array> {

@@ -159,9 +159,14 @@ describe("a connection", () => {
       const starting = bench.toolkit.start();
       await settle();
       far.session.host.changed({ kind: "tool" });
+      far.session.host.changed({ kind: "resource", uri: "memo://map" });
       far.lists.tool = tools("new");
+      await settle();
+      expect(bench.take()).toEqual([]);
       gate.resolve();
       await starting;
+      await settle();
+      expect(bench.take().at(-1)).toBe("resourceUpdated");
       expect(
         connection()
           .list("tool")
@@ -511,6 +516,15 @@ describe("a connection", () => {
         expect(bench.clock.keptAlive).toBe(0);
       },
     );
+
+    test("a prompt or resource of a server that has them no more is a clear error", async () => {
+      await bench.start({ weather: far });
+      Object.assign(far.session, { render: undefined, read: undefined });
+      const expected = { code: "REMOTE_ERROR", details: { server: "fake" } };
+      expect(await failure(bench.toolkit.render("weather.brief"))).toMatchObject(expected);
+      expect(await failure(bench.toolkit.read("memo://map"))).toMatchObject(expected);
+      expect(connection().callsInFlight).toBe(0);
+    });
 
     test("a caller that stops waiting leaves no listener on its signal", async () => {
       await bench.start({ weather: far });

@@ -1,0 +1,106 @@
+import type { ReadOptions } from "../core/resource.ts";
+import { CallState } from "../execute/state.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+import { Gate } from "../lib/gate.ts";
+
+/** Whose presence it is. */
+export interface PresenceHost<G> {
+  readonly clock: Clock;
+  /** How long the first attempt is waited for, in milliseconds. */
+  readonly startTimeoutMs: number;
+  /** How long a call waits that has no limit of its own, in milliseconds. */
+  readonly waitMs: number;
+  /** Begins, if it has not. */
+  start(): void;
+  /** What is there now. */
+  current(): G | undefined;
+  /** Why it is not there. */
+  unavailable(): Error;
+}
+
+/** Whether a connection is there, and those who wait for it. */
+export class Presence<G> {
+  readonly #host: PresenceHost<G>;
+  /** Open while it is there. */
+  readonly #gate = new Gate();
+  /** Resolves once the first attempt has come to something, or took too long. */
+  readonly #settled = Promise.withResolvers<void>();
+  #isSettled = false;
+  #patience: Timer | undefined;
+
+  constructor(host: PresenceHost<G>) {
+    this.#host = host;
+  }
+
+  /** The first attempt begins. */
+  begin(): void {
+    this.#patience = this.#host.clock.setTimer(() => this.settle(), this.#host.startTimeoutMs);
+  }
+
+  /** The first attempt has come to something. */
+  settle(): void {
+    this.#patience?.cancel();
+    this.#isSettled = true;
+    this.#settled.resolve();
+  }
+
+  come(): void {
+    this.settle();
+    this.#gate.open();
+  }
+
+  go(): void {
+    this.#gate.shut();
+  }
+
+  /** It will not come any more. */
+  end(error: Error): void {
+    this.settle();
+    this.#gate.break(error);
+  }
+
+  /** Undefined once it has settled; else resolves when it has. */
+  get settling(): Promise<void> | undefined {
+    if (this.#isSettled) return undefined;
+    // Whoever waits must not see the process end before.
+    this.#patience?.keepAlive(true);
+    return this.#settled.promise;
+  }
+
+  /** Resolves when it is there. Rejects with the reason of the signal, or with why it will not come any more. */
+  async ready(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    this.#host.start();
+    if (this.#host.current() !== undefined) return;
+    // The timers of the supervisor keep no process alive, and whoever waits must not see it end.
+    const alive = this.#host.clock.setTimer(() => undefined, Number.POSITIVE_INFINITY);
+    alive.keepAlive(true);
+    try {
+      await this.#gate.wait(signal);
+    } finally {
+      alive.cancel();
+    }
+  }
+
+  /** Waits for it as long as the caller does; one without a limit of its own as long as `waitMs`. */
+  async wait(options: ReadOptions): Promise<G> {
+    const { clock, waitMs, start, current, unavailable } = this.#host;
+    const patience = new AbortController();
+    const timer = clock.setTimer(() => patience.abort(unavailable()), waitMs);
+    timer.keepAlive(true);
+    const call = options instanceof CallState ? options : undefined;
+    if (call !== undefined) call.waitingFor = unavailable;
+    try {
+      start();
+      for (;;) {
+        await this.#gate.wait(options.signal, patience.signal);
+        // It may be gone again already.
+        const there = current();
+        if (there !== undefined) return there;
+      }
+    } finally {
+      timer.cancel();
+      if (call !== undefined) call.waitingFor = undefined;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import type { ConnectorSession } from "../core/connector.ts";
+import type { ReadOptions } from "../core/resource.ts";
+import type { Session } from "../core/session.ts";
+import { CallState } from "../execute/state.ts";
+import type { Clock } from "../lib/clock.ts";
+import { named, unanswered } from "./connection-error.ts";
+import type { RemoteGeneration } from "./generation.ts";
+
+/** One request, and whose it is. */
+export interface Request<T> {
+  readonly options: ReadOptions;
+  send(session: ConnectorSession): Promise<T>;
+  /** The code of the error where the session ends and the request is not answered. */
+  readonly lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN";
+}
+
+/** The requests a connection has in flight. */
+export class Requests {
+  readonly #clock: Clock;
+  readonly #namespace: () => string;
+  readonly #inFlight = new Set<Request<unknown>>();
+  #latencyMs: number | undefined;
+
+  constructor(clock: Clock, namespace: () => string) {
+    this.#clock = clock;
+    this.#namespace = namespace;
+  }
+
+  get size(): number {
+    return this.#inFlight.size;
+  }
+
+  /** Of the last one that was answered, in milliseconds. */
+  get latencyMs(): number | undefined {
+    return this.#latencyMs;
+  }
+
+  /** Whoever is calling now and wants to hear logs: a server does not say whose call a message belongs to. */
+  get listeners(): ReadonlySet<Session> {
+    const listeners = new Set<Session>();
+    for (const { options } of this.#inFlight) {
+      const listener = options instanceof CallState ? options.listeningSession : undefined;
+      if (listener !== undefined) listeners.add(listener);
+    }
+    return listeners;
+  }
+
+  async make<T>(generation: RemoteGeneration, request: Request<T>): Promise<T> {
+    const startedAt = this.#clock.now();
+    this.#inFlight.add(request);
+    try {
+      const result = await generation.request(request.send, () => unanswered(request.lost, this.#namespace()));
+      this.#latencyMs = this.#clock.now() - startedAt;
+      return result;
+    } catch (error) {
+      throw named(error, this.#namespace());
+    } finally {
+      this.#inFlight.delete(request);
+    }
+  }
+}
