@@ -5,6 +5,7 @@ import { lists } from "./descriptor.ts";
 import { failureOf } from "./failure.ts";
 import { type ClientInfo, ownClientInfo, shakeHands } from "./handshake.ts";
 import { ConnectionLostError } from "./rpc/error.ts";
+import { Peer } from "./rpc/peer.ts";
 import { McpSession } from "./session.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -88,21 +89,24 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
   const { label, options, signal } = attempt;
   const host = guarded(attempt.host);
   const { clientInfo = ownClientInfo(), roots, maxListSize = defaultMaxListSize, logLevel } = options;
-  const { Peer } = await import("./rpc/peer.ts");
-  const handlers = {
-    notification: (method: string, params: Readonly<Record<string, unknown>>) => notified(host, method, params, label),
+  const peer = new Peer(transport, {
+    notification: (method, params) => notified(host, method, params, label),
+    request: (method) => (method === "roots/list" && roots !== undefined ? { roots } : undefined),
     gap: () => {
       for (const kind of Object.keys(lists) as Kind[]) host.changed({ kind });
     },
-    warning: (text: string) => host.log({ level: "warning", logger: label, data: text }),
-  };
-  const peer = new Peer(transport, handlers, { clientInfo, roots, signal });
+    warning: (text) => host.log({ level: "warning", logger: label, data: text }),
+  });
   // An abort must not cancel initialize, the specification says: it ends the connection instead.
   const onAbort = () => void peer.close();
   signal.addEventListener("abort", onAbort);
   try {
-    signal.throwIfAborted();
-    const server = await shakeHands(peer, transport, label);
+    await peer.start({ signal });
+    const server = await shakeHands(peer, transport, {
+      clientInfo,
+      capabilities: roots === undefined ? {} : { roots: {} },
+      label,
+    });
     signal.throwIfAborted();
     // Not waited for: a server that does not care loses nothing.
     if (logLevel !== undefined && server.capabilities.logging !== undefined) {

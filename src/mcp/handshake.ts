@@ -1,10 +1,18 @@
 import { readFileSync } from "node:fs";
 import type { ServerInfo } from "../core/connection.ts";
-import { messageOf, ToolkitError } from "../core/error.ts";
-import { ConnectionLostError, RpcError } from "./rpc/error.ts";
+import { ToolkitError } from "../core/error.ts";
+import { isRecord } from "./rpc/message.ts";
 import type { Peer } from "./rpc/peer.ts";
-import { HttpStatusError, NotMcpError } from "./transport/http/status.ts";
 import type { Transport } from "./transport/transport.ts";
+
+/** The revisions of MCP this connector speaks, the newest first. */
+export const protocolVersions: readonly string[] = [
+  "2025-11-25",
+  "2025-06-18",
+  "2025-03-26",
+  "2024-11-05",
+  "2024-10-07",
+];
 
 /** Who we say we are. */
 export interface ClientInfo {
@@ -13,29 +21,48 @@ export interface ClientInfo {
   readonly title?: string | undefined;
 }
 
+/** What we tell the server. */
+export interface HandshakeOptions {
+  readonly clientInfo: ClientInfo;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  /** The server, until it has said its name. */
+  readonly label: string;
+}
+
 /**
- * Connects and learns who the server is.
+ * Says hello: agrees on a revision and learns who the server is.
  *
- * @throws ToolkitError `REMOTE_ERROR` for an answer that makes no sense or a revision that is none of ours; whatever the transport throws
+ * @throws ToolkitError `REMOTE_ERROR` for an answer that makes no sense or another revision; whatever the request throws
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
  */
-export async function shakeHands(peer: Peer, transport: Transport, label: string): Promise<ServerInfo> {
-  const greeting = await peer.connect().catch((error: unknown) => {
-    throw isKnown(error) ? error : badAnswer(error, label);
-  });
+export async function shakeHands(peer: Peer, transport: Transport, options: HandshakeOptions): Promise<ServerInfo> {
+  const { clientInfo, capabilities, label } = options;
+  const result = await peer.request("initialize", { protocolVersion: protocolVersions[0], capabilities, clientInfo });
+  if (!isRecord(result) || typeof result.protocolVersion !== "string") {
+    throw new ToolkitError("REMOTE_ERROR", `${label} answered initialize without a protocol version.`, {
+      server: label,
+    });
+  }
+  const { protocolVersion } = result;
+  if (!protocolVersions.includes(protocolVersion)) {
+    throw new ToolkitError(
+      "REMOTE_ERROR",
+      `${label} speaks MCP ${protocolVersion}, which is none of ours: ${protocolVersions.join(", ")}.`,
+      { server: label },
+    );
+  }
+  transport.negotiated?.(protocolVersion);
+  await peer.notify("notifications/initialized");
   await transport.ready?.();
-  return { ...greeting, name: greeting.name ?? label };
-}
-
-function isKnown(error: unknown): boolean {
-  return [ConnectionLostError, HttpStatusError, NotMcpError, RpcError, ToolkitError].some(
-    (type) => error instanceof type,
-  );
-}
-
-function badAnswer(cause: unknown, label: string): ToolkitError<"REMOTE_ERROR"> {
-  const message = `${label} answered initialize with what is not to be understood: ${messageOf(cause)}`;
-  return new ToolkitError("REMOTE_ERROR", message, { server: label }, { cause });
+  const info = isRecord(result.serverInfo) ? result.serverInfo : {};
+  return {
+    name: textOf(info.name) ?? label,
+    version: textOf(info.version),
+    title: textOf(info.title),
+    instructions: textOf(result.instructions),
+    protocolVersion,
+    capabilities: isRecord(result.capabilities) ? result.capabilities : {},
+  };
 }
 
 let ownInfo: ClientInfo | undefined;
@@ -49,4 +76,8 @@ export function ownClientInfo(): ClientInfo {
 function packageVersion(): string {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as { readonly version: string }).version;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

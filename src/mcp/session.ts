@@ -66,6 +66,10 @@ export class McpSession implements ConnectorSession {
     return new Set(announced);
   }
 
+  get processId(): number | undefined {
+    return this.#parts.transport.processId;
+  }
+
   get stderr(): (() => string) | undefined {
     const { transport } = this.#parts;
     return transport.stderr === undefined ? undefined : () => transport.stderr?.() ?? "";

@@ -1,6 +1,8 @@
+import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
+import { protocolVersions } from "../../src/mcp/handshake.ts";
 import { type ConnectorOptions, inMemoryConnector, type ServerTransport } from "../../src/mcp/index.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
@@ -43,6 +45,10 @@ async function connect(
   const session = await connector.connect({ signal: never, host });
   return { session, seen, far: far as ServerTransport, host };
 }
+
+test("speaks the revisions that the SDK's transports speak", () => {
+  expect(protocolVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
+});
 
 describe("a peer", () => {
   verifies("C6", "cancels a request once, by its id, and drops the late answer", async () => {

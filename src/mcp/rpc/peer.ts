@@ -1,12 +1,7 @@
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { ListRootsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";
-import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
-import { z } from "zod";
 import type { Progress } from "../../core/session.ts";
-import type { Transport } from "../transport/transport.ts";
-import { Bridge, LocalFailure } from "./bridge.ts";
-import { ConnectionLostError, RpcError } from "./error.ts";
-import { isRecord, type RequestId } from "./message.ts";
+import type { Transport, TransportEvents } from "../transport/transport.ts";
+import { ConnectionLostError, RpcError, rpcCodes } from "./error.ts";
+import { isRecord, type RequestId, type RpcMessage } from "./message.ts";
 
 /** How a request is made. */
 export interface RequestOptions {
@@ -18,72 +13,42 @@ export interface RequestOptions {
 /** What a peer does with what the far side says unasked. None of these throws. */
 export interface PeerHandlers {
   notification(method: string, params: Readonly<Record<string, unknown>>): void;
+  /** Answers a request of the far side; undefined where there is no such method. */
+  request(method: string): Readonly<Record<string, unknown>> | undefined;
   gap(): void;
   warning(text: string): void;
 }
 
-/** What a peer says of itself. */
-export interface PeerOptions {
-  readonly clientInfo: { readonly name: string; readonly version: string; readonly title?: string | undefined };
-  /** Given, the far side may ask for them. */
-  readonly roots: readonly { readonly uri: string; readonly name?: string | undefined }[] | undefined;
-  /** Aborts the opening of the transport. */
-  readonly signal: AbortSignal;
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+  onProgress: ((progress: Progress) => void) | undefined;
+  signal: AbortSignal | undefined;
+  onAbort: (() => void) | undefined;
 }
 
-/** What the handshake told. */
-export interface Greeting {
-  readonly name: string | undefined;
-  readonly version: string | undefined;
-  readonly title: string | undefined;
-  readonly instructions: string | undefined;
-  readonly protocolVersion: string | undefined;
-  readonly capabilities: Readonly<Record<string, unknown>>;
-}
-
-// Results as they came: nothing is stripped and nothing refused. What is read of them is checked where it is read.
-const anyResult = z.any();
-// Time limits are the pipeline's. This is the longest a timer can be.
-const noTimeout = 2 ** 31 - 1;
-// Output is validated by the pipeline, with schemas cached by content.
-const noValidator: jsonSchemaValidator = {
-  getValidator<T>(): JsonSchemaValidator<T> {
-    return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
-  },
-};
+const noParams = {};
 
 /**
- * The SDK's client, used raw: requests with a loose schema, one abort listener a request which goes with it, one cancel a request,
- * and for what is lost whether it was sent.
+ * One end of a JSON-RPC connection: matches answers with requests, and hands on what comes unasked.
+ *
+ * It does the work of the SDK's `Protocol` class in the way a supervised connector needs it: every message is handled in the order
+ * it came (so the last progress is heard before its result), one abort listener a request which goes with it, one cancel a
+ * request, results as they came, and for what is lost whether it was sent.
  */
 export class Peer {
-  readonly #client: Client;
-  readonly #bridge: Bridge;
+  readonly #transport: Transport;
+  readonly #handlers: PeerHandlers;
+  readonly #pending = new Map<RequestId, Pending>();
   readonly #ended = Promise.withResolvers<Error | undefined>();
+  // From 1: servers built on the TypeScript SDK ignore a cancel for request 0.
+  #nextId = 1;
   #open = true;
   #endError: Error | undefined;
 
-  constructor(transport: Transport, handlers: PeerHandlers, { clientInfo, roots, signal }: PeerOptions) {
-    const { name, version, title } = clientInfo;
-    this.#client = new Client(
-      { name, version, ...(title === undefined ? {} : { title }) },
-      { capabilities: roots === undefined ? {} : { roots: {} }, jsonSchemaValidator: noValidator },
-    );
-    this.#client.fallbackNotificationHandler = async ({ method, params }) => {
-      if (this.#open) handlers.notification(method, isRecord(params) ? params : {});
-    };
-    if (roots !== undefined) {
-      const list = roots.map((root) =>
-        root.name === undefined ? { uri: root.uri } : { uri: root.uri, name: root.name },
-      );
-      this.#client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: list }));
-    }
-    const events = {
-      gap: () => this.#open && handlers.gap(),
-      warning: (text: string) => this.#open && handlers.warning(text),
-      closed: (error: Error | undefined) => this.#end(error),
-    };
-    this.#bridge = new Bridge(transport, events, signal);
+  constructor(transport: Transport, handlers: PeerHandlers) {
+    this.#transport = transport;
+    this.#handlers = handlers;
   }
 
   /** Resolves when the connection has ended, with why if `close` was not called. */
@@ -91,22 +56,16 @@ export class Peer {
     return this.#ended.promise;
   }
 
-  /** Opens the transport and shakes hands. The SDK negotiates the revision. */
-  async connect(): Promise<Greeting> {
-    try {
-      await this.#client.connect(this.#bridge, { timeout: noTimeout });
-    } catch (error) {
-      throw this.#explained(error);
-    }
-    const server = this.#client.getServerVersion();
-    return {
-      name: server?.name,
-      version: server?.version,
-      title: server?.title,
-      instructions: this.#client.getInstructions(),
-      protocolVersion: this.#bridge.protocolVersion,
-      capabilities: this.#client.getServerCapabilities() ?? {},
+  /** Opens the transport. Rejects as it does. */
+  start(options: { readonly signal: AbortSignal }): Promise<void> {
+    const events: TransportEvents = {
+      message: (message) => this.#receive(message),
+      lost: (id, error) => this.#take(id)?.reject(error),
+      gap: () => this.#open && this.#handlers.gap(),
+      warning: (text) => this.#open && this.#handlers.warning(text),
+      closed: (error) => this.#end(error),
     };
+    return this.#transport.start(events, options);
   }
 
   /**
@@ -114,57 +73,120 @@ export class Peer {
    *
    * @throws RpcError for an error answered, ConnectionLostError, whatever the transport throws, or the signal's reason
    */
-  request(method: string, params: Record<string, unknown> | undefined, options: RequestOptions = {}): Promise<unknown> {
+  request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
     const { signal, onProgress } = options;
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    if (!this.#open) return Promise.reject(this.#lostError(false));
-    const sdkOptions =
-      onProgress === undefined ? { timeout: noTimeout } : { timeout: noTimeout, onprogress: onProgress };
-    // The SDK's own abort listeners stay on the signal, and report an abort as a timeout: it is not given one.
-    const request = params === undefined ? { method } : { method, params };
-    const answer = this.#client.request(request, anyResult, sdkOptions);
-    const id = this.#bridge.lastId;
-    if (signal === undefined || id === undefined) return answer.catch((error) => this.#throw(error));
-    const onAbort = () => this.#cancel(id, signal.reason);
-    signal.addEventListener("abort", onAbort);
-    return answer.then(
-      (result) => {
-        signal.removeEventListener("abort", onAbort);
-        return result;
-      },
-      (error) => {
-        signal.removeEventListener("abort", onAbort);
-        return this.#throw(error);
-      },
-    );
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      if (!this.#open) return reject(this.#lostError(false));
+      const id = this.#nextId++;
+      const pending: Pending = { resolve, reject, onProgress, signal, onAbort: undefined };
+      this.#pending.set(id, pending);
+      if (signal !== undefined) {
+        pending.onAbort = () => this.#cancel(id, signal.reason);
+        signal.addEventListener("abort", pending.onAbort);
+      }
+      this.#send(
+        { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
+        (error) => this.#take(id)?.reject(error),
+      );
+    });
+  }
+
+  /** Sends a notification. Where it cannot be delivered there is nobody to tell. */
+  notify(method: string, params?: object): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const sending = this.#send({ jsonrpc: "2.0", method, params }, reject);
+      if (sending === undefined) resolve();
+      else sending.then(resolve, reject);
+    });
   }
 
   /** Ends the connection. Requests in flight are lost. Idempotent. */
-  close(): Promise<void> {
-    return this.#bridge.close();
+  async close(): Promise<void> {
+    this.#end(undefined);
+    await this.#transport.close();
+  }
+
+  #send(message: RpcMessage, failed: (error: unknown) => void): Promise<void> | undefined {
+    try {
+      const sending = this.#transport.send(message);
+      sending?.catch(failed);
+      return sending;
+    } catch (error) {
+      failed(error);
+      return undefined;
+    }
+  }
+
+  #receive(message: RpcMessage): void {
+    if (!this.#open) return;
+    const { id, method } = message;
+    if (typeof method === "string") {
+      if (id === undefined || id === null) this.#notified(method, message.params);
+      else this.#answer(id, method);
+      return;
+    }
+    // Some servers give the id back as text.
+    const pending = id === undefined || id === null ? undefined : this.#take(typeof id === "string" ? Number(id) : id);
+    if (pending !== undefined) settle(pending, message);
+    else if (message.error !== undefined && (id === undefined || id === null)) {
+      this.#handlers.warning(`It reported an error for no request: ${new RpcError(message.error).message}`);
+    }
+    // What answers no request is the late answer to a cancelled one.
+  }
+
+  #notified(method: string, params: unknown): void {
+    const fields = isRecord(params) ? params : noParams;
+    if (method === "notifications/progress") this.#progressed(fields as Readonly<Record<string, unknown>>);
+    else this.#handlers.notification(method, fields);
+  }
+
+  #progressed(params: Readonly<Record<string, unknown>>): void {
+    const { progressToken, progress, total, message } = params;
+    if (typeof progress !== "number") return;
+    const token = typeof progressToken === "string" ? Number(progressToken) : progressToken;
+    // What answers no request is the late word of one that is over.
+    this.#pending.get(token as RequestId)?.onProgress?.({
+      progress,
+      total: typeof total === "number" ? total : undefined,
+      message: typeof message === "string" ? message : undefined,
+    });
+  }
+
+  #answer(id: RequestId, method: string): void {
+    const result = method === "ping" ? {} : this.#handlers.request(method);
+    const answer =
+      result === undefined
+        ? { error: { code: rpcCodes.methodNotFound, message: `Method not found: ${method}` } }
+        : { result };
+    this.#send({ jsonrpc: "2.0", id, ...answer }, (error) =>
+      this.#handlers.warning(`Its request ${method} could not be answered: ${String(error)}`),
+    );
   }
 
   #cancel(id: RequestId, reason: unknown): void {
-    this.#bridge.fail(id, reason);
-    this.#bridge.cancel(id, reason);
+    const pending = this.#take(id);
+    if (pending === undefined) return;
+    pending.reject(reason);
+    // Whether the far side hears of it changes nothing for the caller.
+    const told = this.notify("notifications/cancelled", { requestId: id, reason: textOf(reason) });
+    const forget = () => this.#transport.forget?.(id);
+    told.then(forget, forget);
   }
 
-  #throw(error: unknown): never {
-    throw this.#explained(error);
-  }
-
-  #explained(error: unknown): unknown {
-    if (!(error instanceof McpError)) return error;
-    if (error.data instanceof LocalFailure) return error.data.error;
-    if (!this.#open) return this.#lostError(true);
-    const { code, data } = error;
-    return new RpcError({ code, data, message: error.message.replace(/^MCP error -?\d+: /, "") });
+  #take(id: RequestId): Pending | undefined {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return undefined;
+    this.#pending.delete(id);
+    if (pending.onAbort !== undefined) pending.signal?.removeEventListener("abort", pending.onAbort);
+    return pending;
   }
 
   #end(error: Error | undefined): void {
     if (!this.#open) return;
     this.#open = false;
     this.#endError = error;
+    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(this.#lostError(true));
     this.#ended.resolve(error);
   }
 
@@ -173,4 +195,19 @@ export class Peer {
     const why = error === undefined ? "the connection was closed" : error.message;
     return new ConnectionLostError(why, { sent, cause: error });
   }
+}
+
+function withToken(params: object | undefined, id: RequestId): object {
+  const meta = (params as { _meta?: object } | undefined)?._meta;
+  return { ...params, _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } };
+}
+
+function settle(pending: Pending, message: RpcMessage): void {
+  if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
+  else if (message.result !== undefined) pending.resolve(message.result);
+  else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));
+}
+
+function textOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message || reason.name : String(reason);
 }

@@ -32,6 +32,8 @@ export interface Transport {
   readonly hears?: boolean;
   /** The answer to a request is no longer wanted; the far side has been told. */
   forget?(id: RequestId): void;
+  /** Of the child process it speaks to, while that runs. */
+  readonly processId?: number | undefined;
   /** The last of what the far side wrote to stderr. */
   stderr?(): string;
   /** What came in place of messages, for the error of a handshake that failed. */

@@ -54,6 +54,10 @@ export class StdioTransport implements Transport {
     this.#lines = new LineReader({ maxBytes: parameters.maxMessageBytes, onLine: (line) => this.#line(line) });
   }
 
+  get processId(): number | undefined {
+    return this.#ending === undefined ? this.#child?.pid : undefined;
+  }
+
   async start(events: TransportEvents, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     signal.throwIfAborted();
     this.#events = events;
