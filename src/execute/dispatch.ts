@@ -15,7 +15,7 @@ import type {
   Tool,
   Toolbox,
 } from "../core/item.ts";
-import { type Content, isResource } from "../core/resource.ts";
+import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import { type Awaitable, isPromiseLike, rescue } from "../lib/promise.ts";
 import { asAnswer } from "./call-error.ts";
@@ -46,7 +46,7 @@ export class Dispatch implements Toolbox {
   readonly #directory: Directory;
   readonly #executor: Executor;
   readonly #parent: CallState | undefined;
-  readonly #inline: WeakMap<object, Entry<"tool" | "prompt">>;
+  readonly #inline: WeakMap<object, Entry>;
 
   constructor(directory: Directory, executor: Executor, parent?: CallState, inline = new WeakMap()) {
     this.#directory = directory;
@@ -116,7 +116,10 @@ export class Dispatch implements Toolbox {
 
   #callable(target: CallTarget, { signal }: CallOptions): Awaitable<Entry<"tool" | "prompt">> {
     if (typeof target === "string") return this.#find(target, callKinds, signal, "call");
-    return isEntry(target) ? this.#registered(target as Entry<"tool" | "prompt">) : this.#ofItem(target);
+    const entry: Entry = isEntry(target) ? this.#registered(target) : this.#ofItem(target);
+    if (entry.kind === "tool" || entry.kind === "prompt") return entry as Entry<"tool" | "prompt">;
+    const instead = entry.kind === "resource" ? "read it" : "read its resources";
+    throw notTarget(entry, `a ${entry.kind} is not called: ${instead}`);
   }
 
   #readable(target: string | Entry<"resource">, { signal }: CallOptions): Awaitable<Entry<"resource">> {
@@ -180,17 +183,10 @@ export class Dispatch implements Toolbox {
     );
   }
 
-  #ofItem(item: Tool | Prompt): Entry<"tool" | "prompt"> {
-    if (typeof item === "object" && item !== null) {
-      const registered = this.#directory.entryOf(item) ?? this.#inline.get(item);
-      if (registered !== undefined) return registered as Entry<"tool" | "prompt">;
-    }
-    if (isResource(item)) throw notTarget(item, "a resource is not called: read it");
-    const definition = readDefinition(item, "local");
-    if (definition.kind !== "tool" && definition.kind !== "prompt") {
-      throw notTarget(item, `a ${definition.kind} is not called: read its resources`);
-    }
-    const entry = makeEntry<"tool" | "prompt">(definition, item, inlineNamespace, false);
+  #ofItem(item: Item): Entry {
+    const known = this.#directory.entryOf(item) ?? this.#inline.get(item);
+    if (known !== undefined) return known;
+    const entry: Entry = makeEntry(readDefinition(item, "local"), item, inlineNamespace, false);
     this.#inline.set(item, entry);
     return entry;
   }

@@ -152,7 +152,7 @@ export class Executor implements StateHost {
   #bound<T, R>(state: CallState, run: Run<T, R>, given: T, spentMs = 0): Awaitable<R> {
     const { timeoutMs } = state.options;
     if (this.#closed) throw closedError(state.ref);
-    if (timeoutMs !== undefined && !(timeoutMs > 0)) throw invalidTimeout(state.ref, timeoutMs);
+    if (timeoutMs !== undefined && !isLimit(timeoutMs)) throw invalidTimeout(state.ref, timeoutMs);
     state.callerSignal?.throwIfAborted();
     state.outerSignal?.throwIfAborted();
     const result = run(given, state);
@@ -189,6 +189,10 @@ const unlimited: CallLimits = { of: "call", inactivityMs: Number.POSITIVE_INFINI
 
 function callLimits(timeoutMs: number | undefined, spentMs: number): CallLimits {
   return timeoutMs === undefined ? unlimited : { ...unlimited, totalMs: timeoutMs - spentMs, spentMs };
+}
+
+function isLimit(timeoutMs: unknown): boolean {
+  return typeof timeoutMs === "number" && timeoutMs > 0;
 }
 
 function closedError(ref?: string): ToolkitError<"CLOSED"> {

@@ -59,7 +59,7 @@ function fromStandardSchema(
   } catch (cause) {
     throw new ToolkitError(
       "INVALID_SCHEMA",
-      `The ${owner.what} (${vendor}) has no JSON Schema: ${messageOf(cause)} Describe what goes over the wire, and transform it.`,
+      `The ${owner.what} (${vendor}) has no JSON Schema: ${messageOf(cause).replace(/\.$/, "")}. Describe what goes over the wire, and transform it.`,
       { pointer: "" },
       { cause },
     );
