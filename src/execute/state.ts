@@ -32,6 +32,7 @@ export class CallState implements CallContext, Waiter {
   #wait: Wait | undefined;
   #outerWait: Wait | undefined;
   #cut: { readonly reason: unknown } | undefined;
+  #cutListeners: ((reason: unknown) => void)[] | undefined;
 
   constructor(host: StateHost, ref: string, options: CallOptions, parent: CallState | undefined) {
     this.#host = host;
@@ -155,6 +156,24 @@ export class CallState implements CallContext, Waiter {
     if (this.#cut !== undefined) return;
     this.#cut = { reason };
     this.#controller?.abort(reason);
+    const listeners = this.#cutListeners;
+    this.#cutListeners = undefined;
+    for (const listener of listeners ?? []) listener(reason);
+  }
+
+  /** Calls back with the reason should it be ended early: what its signal does, without the cost of one. */
+  onCut(listener: (reason: unknown) => void): void {
+    if (this.#cut !== undefined) {
+      listener(this.#cut.reason);
+      return;
+    }
+    this.#cutListeners ??= [];
+    this.#cutListeners.push(listener);
+  }
+
+  offCut(listener: (reason: unknown) => void): void {
+    const at = this.#cutListeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#cutListeners?.splice(at, 1);
   }
 
   /** Throws the reason for which it was ended, if it was. */

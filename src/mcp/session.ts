@@ -9,6 +9,7 @@ import { lists } from "./descriptor.ts";
 import { failureOf } from "./failure.ts";
 import { readList } from "./list.ts";
 import { promptArguments, renderedPrompt } from "./prompt.ts";
+import { Cancelled, cancellationOf } from "./rpc/cancellation.ts";
 import { isRecord } from "./rpc/message.ts";
 import type { Peer, RequestOptions } from "./rpc/peer.ts";
 import type { Transport } from "./transport/transport.ts";
@@ -77,13 +78,14 @@ export class McpSession implements ConnectorSession {
 
   call(name: string, input: unknown, context: CallContext): Promise<Content> {
     if (context.attachments.length > 0) return Promise.reject(attachmentsRefused(name));
-    const { meta, signal } = context;
+    const { meta } = context;
     const params =
       meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
     const server = this.server.name;
-    return this.#parts.peer.request("tools/call", params, { signal, onProgress: reporter(context) }).then(
+    const options = { cancellation: cancellationOf(context), onProgress: reporter(context) };
+    return this.#parts.peer.request("tools/call", params, options).then(
       (result) => toolContent(result, { name, server }),
-      (error) => this.#fail(error, signal, { what: `tools/call ${name}`, repeatable: false }),
+      (error) => this.#fail(error, { what: `tools/call ${name}`, repeatable: false }),
     );
   }
 
@@ -94,12 +96,12 @@ export class McpSession implements ConnectorSession {
 
   async #render(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt> {
     if (context.attachments.length > 0) throw attachmentsRefused(name);
-    const { meta, signal } = context;
+    const { meta } = context;
     const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };
     const result = await this.#request(
       "prompts/get",
       params,
-      { signal, onProgress: reporter(context) },
+      { cancellation: cancellationOf(context), onProgress: reporter(context) },
       { what: `prompts/get ${name}` },
     );
     return renderedPrompt(result, name);
@@ -110,7 +112,7 @@ export class McpSession implements ConnectorSession {
     const meta = call?.meta;
     const params = meta === undefined ? { uri } : { uri, _meta: meta };
     const onProgress = call === undefined ? undefined : reporter(call);
-    const options = { signal: context.signal, onProgress };
+    const options = { cancellation: cancellationOf(context), onProgress };
     return readContent(
       await this.#request("resources/read", params, options, { what: `resources/read ${uri}`, uri }),
       uri,
@@ -121,10 +123,11 @@ export class McpSession implements ConnectorSession {
     const { server, maxListSize } = this.#parts;
     const lister = (kind: Kind) => (options: ReadOptions) =>
       readList(kind, {
-        request: (method, params) => this.#parts.peer.request(method, params, options),
+        request: (method, params) =>
+          this.#parts.peer.request(method, params, { cancellation: cancellationOf(options) }),
         server: server.name,
         maxSize: maxListSize,
-      }).catch((error: unknown) => this.#fail(error, options.signal, { what: lists[kind].method, repeatable: true }));
+      }).catch((error: unknown) => this.#fail(error, { what: lists[kind].method, repeatable: true }));
     const offered = (Object.keys(lists) as Kind[]).filter(
       (kind) => server.capabilities[capabilityOf[kind]] !== undefined,
     );
@@ -140,16 +143,15 @@ export class McpSession implements ConnectorSession {
   ): Promise<unknown> {
     return this.#parts.peer
       .request(method, params, options)
-      .catch((error: unknown) => this.#fail(error, options.signal, { ...attempt, repeatable: true }));
+      .catch((error: unknown) => this.#fail(error, { ...attempt, repeatable: true }));
   }
 
   #fail(
     error: unknown,
-    signal: AbortSignal | undefined,
     attempt: { readonly what: string; readonly repeatable: boolean; readonly uri?: string },
   ): never {
-    // An abort rejects with the signal's own reason, whatever that is.
-    if (signal?.aborted === true && error === signal.reason) throw error;
+    // An abort rejects with its own reason, whatever that is.
+    if (error instanceof Cancelled) throw error.reason;
     throw failureOf(error, { ...attempt, label: this.#parts.label, server: this.server.name });
   }
 }

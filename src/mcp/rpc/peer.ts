@@ -1,11 +1,12 @@
 import type { Progress } from "../../core/session.ts";
 import type { Transport, TransportEvents } from "../transport/transport.ts";
+import { type Cancellation, Cancelled } from "./cancellation.ts";
 import { ConnectionLostError, RpcError, rpcCodes } from "./error.ts";
 import { isRecord, type RequestId, type RpcMessage } from "./message.ts";
 
 /** How a request is made. */
 export interface RequestOptions {
-  readonly signal?: AbortSignal | undefined;
+  readonly cancellation?: Cancellation | undefined;
   /** Hears the progress the far side reports. With it the request carries a progress token. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -23,8 +24,8 @@ interface Pending {
   resolve(result: unknown): void;
   reject(error: unknown): void;
   onProgress: ((progress: Progress) => void) | undefined;
-  signal: AbortSignal | undefined;
-  onAbort: (() => void) | undefined;
+  cancellation: Cancellation | undefined;
+  onCut: ((reason: unknown) => void) | undefined;
 }
 
 const noParams = {};
@@ -71,19 +72,22 @@ export class Peer {
   /**
    * Sends a request and gives its result as it came.
    *
-   * @throws RpcError for an error answered, ConnectionLostError, whatever the transport throws, or the signal's reason
+   * @throws RpcError for an error answered, ConnectionLostError, whatever the transport throws, or Cancelled
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
-    const { signal, onProgress } = options;
+    const { cancellation, onProgress } = options;
     return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
       if (!this.#open) return reject(this.#lostError(false));
       const id = this.#nextId++;
-      const pending: Pending = { resolve, reject, onProgress, signal, onAbort: undefined };
+      const pending: Pending = { resolve, reject, onProgress, cancellation, onCut: undefined };
       this.#pending.set(id, pending);
-      if (signal !== undefined) {
-        pending.onAbort = () => this.#cancel(id, signal.reason);
-        signal.addEventListener("abort", pending.onAbort);
+      if (cancellation !== undefined) {
+        let sent = false;
+        pending.onCut = (reason) => this.#cancel(id, reason, sent);
+        cancellation.onCut(pending.onCut);
+        // Cancelled before it began.
+        if (!this.#pending.has(id)) return;
+        sent = true;
       }
       this.#send(
         { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
@@ -164,10 +168,11 @@ export class Peer {
     );
   }
 
-  #cancel(id: RequestId, reason: unknown): void {
+  #cancel(id: RequestId, reason: unknown, sent: boolean): void {
     const pending = this.#take(id);
     if (pending === undefined) return;
-    pending.reject(reason);
+    pending.reject(new Cancelled(reason));
+    if (!sent) return;
     // Whether the far side hears of it changes nothing for the caller.
     const told = this.notify("notifications/cancelled", { requestId: id, reason: textOf(reason) });
     const forget = () => this.#transport.forget?.(id);
@@ -178,7 +183,7 @@ export class Peer {
     const pending = this.#pending.get(id);
     if (pending === undefined) return undefined;
     this.#pending.delete(id);
-    if (pending.onAbort !== undefined) pending.signal?.removeEventListener("abort", pending.onAbort);
+    if (pending.onCut !== undefined) pending.cancellation?.offCut(pending.onCut);
     return pending;
   }
 

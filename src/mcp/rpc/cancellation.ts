@@ -1,0 +1,49 @@
+import type { ReadOptions } from "../../core/resource.ts";
+import { CallState } from "../../execute/state.ts";
+
+/** What ends a request early. */
+export interface Cancellation {
+  /** Calls back with the reason when it happens, or at once where it has. The listener throws nothing. */
+  onCut(listener: (reason: unknown) => void): void;
+  offCut(listener: (reason: unknown) => void): void;
+}
+
+/** What a request that was ended early rejects with: the reason, told apart from an error. */
+export class Cancelled {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+/** An AbortSignal as a Cancellation, for one listener, which goes with its request. */
+class SignalCancellation implements Cancellation {
+  readonly #signal: AbortSignal;
+  #onAbort: (() => void) | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  onCut(listener: (reason: unknown) => void): void {
+    const signal = this.#signal;
+    if (signal.aborted) {
+      listener(signal.reason);
+      return;
+    }
+    this.#onAbort = () => listener(signal.reason);
+    signal.addEventListener("abort", this.#onAbort);
+  }
+
+  offCut(): void {
+    if (this.#onAbort !== undefined) this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** What ends whatever is done for a call, or for a reader. */
+export function cancellationOf(context: ReadOptions): Cancellation | undefined {
+  // A call of ours tells it without the signal, whose making costs as much as a call in memory.
+  if (context instanceof CallState) return context;
+  return context.signal === undefined ? undefined : new SignalCancellation(context.signal);
+}
