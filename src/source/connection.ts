@@ -218,9 +218,10 @@ export class SupervisedConnection implements Connection, RemoteLink {
     await this.#supervisor.stop();
   }
 
-  async use<T>(request: Request<T>): Promise<T> {
-    const generation = this.#supervisor.generation ?? (await this.#presence.wait(request.options));
-    return this.#requests.make(generation, request);
+  use<T>(request: Request<T>): Promise<T> {
+    const { generation } = this.#supervisor;
+    if (generation !== undefined) return this.#requests.make(generation, request);
+    return this.#presence.wait(request.options).then((came) => this.#requests.make(came, request));
   }
 
   /** Says once what is not as it should be. */

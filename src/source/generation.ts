@@ -92,28 +92,13 @@ export class RemoteGeneration implements Generation {
     this.#schedulePoll();
   }
 
-  /**
-   * Makes a request. One that hangs although the session has ended is cut.
-   *
-   * @param lost - makes the error for that
-   */
-  request<T>(send: (session: ConnectorSession) => Promise<T>, lost: () => Error): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const cut = () => reject(lost());
-      // What it throws at once rejects too, and nothing was noted yet.
-      const answer = send(this.session);
-      this.#cuts.add(cut);
-      answer.then(
-        (value) => {
-          this.#cuts.delete(cut);
-          resolve(value);
-        },
-        (error) => {
-          this.#cuts.delete(cut);
-          reject(error);
-        },
-      );
-    });
+  /** Calls back when the session has ended, unless it is told to forget it: for requests the session leaves without an answer. */
+  watch(cut: () => void): void {
+    this.#cuts.add(cut);
+  }
+
+  forget(cut: () => void): void {
+    this.#cuts.delete(cut);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,7 +112,6 @@ export class RemoteGeneration implements Generation {
       // The session's own errors know more: they go first.
       if (this.#cuts.size > 0) await setImmediate();
       for (const cut of this.#cuts) cut();
-      this.#cuts.clear();
     }
   }
 

@@ -45,17 +45,30 @@ export class Requests {
     return listeners;
   }
 
-  async make<T>(generation: RemoteGeneration, request: Request<T>): Promise<T> {
-    const startedAt = this.#clock.now();
-    this.#inFlight.add(request);
-    try {
-      const result = await generation.request(request.send, () => unanswered(request.lost, this.#namespace()));
-      this.#latencyMs = this.#clock.now() - startedAt;
-      return result;
-    } catch (error) {
-      throw named(error, this.#namespace());
-    } finally {
-      this.#inFlight.delete(request);
-    }
+  // One promise and no more: this is the way of every remote call.
+  make<T>(generation: RemoteGeneration, request: Request<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const startedAt = this.#clock.now();
+      const over = () => {
+        this.#inFlight.delete(request);
+        generation.forget(cut);
+      };
+      const fail = (error: unknown) => {
+        over();
+        reject(named(error, this.#namespace()));
+      };
+      const cut = () => fail(unanswered(request.lost, this.#namespace()));
+      this.#inFlight.add(request);
+      generation.watch(cut);
+      try {
+        request.send(generation.session).then((result) => {
+          over();
+          this.#latencyMs = this.#clock.now() - startedAt;
+          resolve(result);
+        }, fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
   }
 }
