@@ -244,12 +244,16 @@ export class Toolkit implements Host, AsyncDisposable {
 
   /** Starts, waits until the signal aborts or `close` is called, and closes. */
   async run({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    // What waits for a server that is down keeps no process alive, and a service is to stay.
+    const stays = this.#clock.setTimer(() => undefined, Number.POSITIVE_INFINITY);
+    stays.keepAlive(true);
     try {
       await abortable(this.start(), signal);
       await abortable(this.#ended.promise, signal);
     } catch (error) {
       if (!signal?.aborted) throw error;
     } finally {
+      stays.cancel();
       await this.close();
     }
   }

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../../src/core/event.ts";
-import type { Progress } from "../../src/core/session.ts";
+import type { LogEntry, Progress } from "../../src/core/session.ts";
 import type { ConnectorTarget } from "../../src/core/target.ts";
 import { inMemoryConnector } from "../../src/mcp/connector.ts";
 import { Toolkit } from "../../src/toolkit.ts";
@@ -19,6 +19,7 @@ import { verifies } from "../support/verifies.ts";
 import { everything, filesystem, freePort, isAlive, ListeningChild, memory, until } from "./support.ts";
 
 const fixtureChild = fileURLToPath(new URL("../mcp/fixture/stdio.ts", import.meta.url));
+const service = fileURLToPath(new URL("fixture/service.ts", import.meta.url));
 const leavesNothing = fileURLToPath(new URL("fixture/leaves-nothing.ts", import.meta.url));
 
 /** Soon, so that a test need not wait for what the default waits. */
@@ -180,6 +181,73 @@ describe("real servers", () => {
     expect((await toolkit.list()).failures).toEqual([]);
   });
 
+  describe.each(["in-memory", "stdio"] as const)("a server over %s", (transport) => {
+    let connection: Connection;
+
+    beforeEach(async () => {
+      const fixture = createFixture();
+      const target =
+        transport === "stdio"
+          ? node(fixtureChild)
+          : inMemoryConnector((far) => fixture.create().connect(far as never), { label: "fixture" });
+      connection = toolkit.addConnector(target, soon);
+      await connection.ready();
+    });
+
+    verifies(["E1", "E3", "M6"], "says that its lists changed: they are read again, once, and told", async () => {
+      events.length = 0;
+      expect(connection.namespace).toBe("fixture");
+      await toolkit.call("fixture.grow");
+      await until(() => connection.list("tool").some(({ name }) => name === "grown"));
+      expect(await (await toolkit.call("grown")).text()).toBe("grown");
+      await until(() => types(connection).length > 0);
+      expect(events.filter(({ type }) => type.endsWith("ListChanged"))).toMatchObject([
+        { type: "toolListChanged", namespace: "fixture", added: ["fixture.grown"], removed: [], changed: [] },
+      ]);
+      await toolkit.call("fixture.touch");
+      await until(() => events.some(({ type }) => type === "resourceUpdated"));
+      expect(events.find(({ type }) => type === "resourceUpdated")).toMatchObject({
+        namespace: "fixture",
+        uri: "memo://one",
+      });
+    });
+
+    verifies("M10", "logs to the logger and the session that is calling, and hears _meta", async () => {
+      const heard: LogEntry[] = [];
+      const session = { id: "one", meta: { tenant: "a" }, log: (entry: LogEntry) => void heard.push(entry) };
+      await toolkit.call("fixture.log", {}, { session });
+      expect(heard).toEqual([{ level: "warning", logger: "fixture/disk", data: { free: 3 } }]);
+      expect(logged).toEqual(['fixture/disk: {"free":3}']);
+      const echo = await toolkit.call("fixture.echo", { message: "x" }, { session, meta: { call: 1 } });
+      expect(JSON.stringify(echo.meta)).toContain('"tenant":"a"');
+      expect(JSON.stringify(echo.meta)).toContain('"call":1');
+    });
+
+    verifies("M13", "reconnect makes a new generation, whose items are those there were", async () => {
+      const entry = await toolkit.lookup("fixture.echo", { kind: "tool" });
+      const pid = connection.processId;
+      for (let round = 0; round < 3; round++) {
+        connection.reconnect();
+        expect((await toolkit.lookup("fixture.echo")).stale).toBe(true);
+        await connection.ready();
+      }
+      expect(await (await toolkit.call(entry, { message: "again" })).text()).toBe("Echo: again");
+      expect((await toolkit.lookup("fixture.echo", { kind: "tool" })).item).toBe(entry.item);
+      if (transport === "stdio") await until(() => pid !== undefined && !isAlive(pid));
+    });
+
+    verifies("M9", "removed while it is called, the call ends and with it the server", async () => {
+      const calling = failure(toolkit.call("fixture.hang"));
+      await until(() => connection.callsInFlight === 1);
+      const pid = connection.processId;
+      await toolkit.removeConnector("fixture");
+      expect((await calling).code).toBe("OUTCOME_UNKNOWN");
+      expect(pid !== undefined && isAlive(pid)).toBe(false);
+      expect((await failure(connection.ready())).code).toBe("CLOSED");
+      await until(() => types(connection).at(-1) === "connectorRemoved");
+    });
+  });
+
   verifies(["M5", "L3", "E1"], "a child that is killed is noticed, stale meanwhile, and comes back", async () => {
     const connection = toolkit.addConnector(node(fixtureChild), { namespace: "child", ...soon });
     const other = toolkit.addConnector(node(everything), { namespace: "every", ...soon });
@@ -263,6 +331,24 @@ describe("real servers", () => {
     } finally {
       await server.kill();
     }
+  });
+
+  verifies(["M4", "M9"], "a service stays while every server is down, and ends when it is told to", async () => {
+    const dead = `http://127.0.0.1:${await freePort()}/mcp`;
+    const child = spawn(process.execPath, ["--unhandled-rejections=strict", service, dead], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const exit = once(child, "exit");
+    const errors = text(child.stderr);
+    let said = "";
+    child.stdout.setEncoding("utf8").on("data", (more: string) => {
+      said += more;
+    });
+    // The first attempt has failed, and the second too: between them nothing but a timer was left.
+    await Promise.race([exit, until(() => said.startsWith("down\ndown"))]);
+    expect(child.exitCode, said).toBeNull();
+    child.kill("SIGTERM");
+    expect([(await exit)[0], await errors, said.endsWith("ended\n")]).toEqual([0, "", true]);
   });
 
   describe("that speak no MCP", () => {
