@@ -5,7 +5,7 @@ import type { Content, Resource } from "../core/resource.ts";
 import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
 import { isPromiseLike } from "../lib/promise.ts";
 import type { Wait, Waiter, WaitLimits } from "../lib/waiting-room.ts";
-import { timeoutError } from "./timeout-error.ts";
+import { isCallLimit, timeoutError } from "./timeout-error.ts";
 
 /** What a call state needs of whoever runs it. */
 export interface StateHost {
@@ -152,7 +152,12 @@ export class CallState implements CallContext, Waiter {
   }
 
   /** Ends it: whoever listens to its signal hears the reason. */
-  cut(reason: unknown): void {
+  cut(reason: unknown, limits?: WaitLimits): void {
+    // What waits inside a call that is over would be waited for in vain, and keep the process alive.
+    if (limits !== undefined && isCallLimit(limits)) {
+      this.#wait?.end(reason);
+      this.#outerWait?.end(reason);
+    }
     if (this.#cut !== undefined) return;
     this.#cut = { reason };
     this.#controller?.abort(reason);

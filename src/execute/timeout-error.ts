@@ -9,6 +9,11 @@ export interface CallLimits extends WaitLimits {
   readonly spentMs?: number | undefined;
 }
 
+/** True for the limits of a whole call. */
+export function isCallLimit(limits: WaitLimits): boolean {
+  return (limits as CallLimits).of === "call";
+}
+
 /** The error for a limit of time that was reached. */
 export function timeoutError(
   ref: string,

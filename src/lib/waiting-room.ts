@@ -18,14 +18,16 @@ export interface Waiter {
   waits(wait: Wait): void;
   /** Makes the error for a limit that was reached. */
   limitError(limits: WaitLimits, limit: "inactivity" | "total", elapsedMs: number): unknown;
-  /** Hears why the wait was cut, after its promise rejected. */
-  cut(reason: unknown): void;
+  /** Hears why a wait was cut, after its promise rejected. */
+  cut(reason: unknown, limits: WaitLimits): void;
 }
 
 /** One wait, while it lasts. */
 export interface Wait {
   /** A sign of life: the inactivity limit starts again. */
   touch(): void;
+  /** Ends it with the reason, unless it has ended. */
+  end(reason: unknown): void;
 }
 
 /** A link of the list of those who wait: to come and go costs two pointers. */
@@ -37,20 +39,24 @@ class Waiting implements Wait {
   waits = true;
   previous: Waiting | undefined;
   next: Waiting | undefined;
-  readonly #clock: Clock;
+  readonly #room: WaitingRoom;
   #activeAt: number;
 
-  constructor(waiter: Waiter, limits: WaitLimits, reject: (reason: unknown) => void, clock: Clock) {
+  constructor(waiter: Waiter, limits: WaitLimits, reject: (reason: unknown) => void, room: WaitingRoom) {
     this.waiter = waiter;
     this.limits = limits;
     this.reject = reject;
-    this.#clock = clock;
-    this.startedAt = clock.now();
+    this.#room = room;
+    this.startedAt = room.clock.now();
     this.#activeAt = this.startedAt;
   }
 
   touch(): void {
-    this.#activeAt = this.#clock.now();
+    this.#activeAt = this.#room.clock.now();
+  }
+
+  end(reason: unknown): void {
+    this.#room.cut(this, reason);
   }
 
   get dueAt(): number {
@@ -112,7 +118,7 @@ export class WaitingRoom {
   }
 
   #enter(waiter: Waiter, limits: WaitLimits, reject: (reason: unknown) => void): Waiting {
-    const waiting = new Waiting(waiter, limits, reject, this.clock);
+    const waiting = new Waiting(waiter, limits, reject, this);
     const first = this.#first;
     waiting.next = first;
     if (first !== undefined) first.previous = waiting;
@@ -151,12 +157,13 @@ export class WaitingRoom {
     this.#timer?.keepAlive(keep);
   }
 
-  #cut(waiting: Waiting, reason: unknown): void {
+  /** Ends one wait with the reason. @internal */
+  cut(waiting: Waiting, reason: unknown): void {
     if (!waiting.waits) return;
     this.#leave(waiting);
     // Reject first: whoever hears the abort below and fails because of it is too late to be the answer.
     waiting.reject(reason);
-    waiting.waiter.cut(reason);
+    waiting.waiter.cut(reason, waiting.limits);
   }
 
   #cutWhere(reasonFor: (waiting: Waiting) => unknown, applies: (waiting: Waiting) => boolean): void {
@@ -164,12 +171,12 @@ export class WaitingRoom {
     const chosen: Waiting[] = [];
     for (let waiting = this.#first; waiting !== undefined; waiting = waiting.next)
       if (applies(waiting)) chosen.push(waiting);
-    for (const waiting of chosen.reverse()) this.#cut(waiting, reasonFor(waiting));
+    for (const waiting of chosen.reverse()) this.cut(waiting, reasonFor(waiting));
   }
 
   #listen(signal: AbortSignal, waiting: Waiting): void {
     if (signal.aborted) {
-      this.#cut(waiting, signal.reason);
+      this.cut(waiting, signal.reason);
       return;
     }
     if (this.#heard.has(signal)) return;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Waiter, WaitingRoom, type WaitLimits } from "../../src/lib/waiting-room.ts";
+import { type Wait, type Waiter, WaitingRoom, type WaitLimits } from "../../src/lib/waiting-room.ts";
 import { verifies } from "../support/verifies.ts";
 import { settle, VirtualClock } from "../support/virtual-clock.ts";
 
@@ -137,4 +137,19 @@ test("any mix of limits ends each wait at the time it must", async () => {
     }),
     { numRuns: 15 },
   );
+});
+
+test("a wait may be ended by whoever was told of it, once", async () => {
+  const room = new WaitingRoom(new VirtualClock());
+  let wait: Wait | undefined;
+  const { waiter: one, told } = waiter({
+    waits: (begun) => {
+      wait = begun;
+    },
+  });
+  const result = room.wait(never, one, unlimited);
+  wait?.end("why");
+  wait?.end("again");
+  await expect(result).rejects.toBe("why");
+  expect([told, room.size]).toEqual([["why"], 0]);
 });
