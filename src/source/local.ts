@@ -8,6 +8,7 @@ import type { Logger } from "../core/session.ts";
 import type { Source, SourceChange } from "../core/source.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
+import { isPromiseLike } from "../lib/promise.ts";
 
 /** What a local source is mounted with. */
 export interface LocalSourceHost {
@@ -38,8 +39,9 @@ export class LocalSource {
   #isSettled = false;
   #unwatch: (() => void) | undefined;
 
-  /** @throws ToolkitError `CONFLICT` when the namespace is taken; whatever the source's `watch` throws. Nothing is mounted then. */
+  /** @throws ToolkitError `CONFLICT` when the namespace is taken; `INVALID_INPUT` for what is no source; whatever its `watch` throws. Nothing is mounted then. */
   constructor(name: string, source: Source, host: LocalSourceHost) {
+    assertSource(name, source);
     this.#source = source;
     this.#host = host;
     this.#namespace = host.catalog.mount(name, {
@@ -77,10 +79,13 @@ export class LocalSource {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort(new ToolkitError("CLOSED", `The source ${this.namespace} is closed.`, { what: this.namespace }));
     this.#reload.stop();
-    try {
-      this.#unwatch?.();
-    } catch (error) {
+    const failed = (error: unknown) =>
       this.#host.logger.error(`The source ${this.namespace} did not stop watching: ${messageOf(error)}`, { error });
+    try {
+      const stopped: unknown = this.#unwatch?.();
+      if (isPromiseLike(stopped)) Promise.resolve(stopped).catch(failed);
+    } catch (error) {
+      failed(error);
     }
     this.#host.catalog.unmount(this.#namespace);
     this.#settle();
@@ -163,4 +168,10 @@ export class LocalSource {
       : new ToolkitError("UNAVAILABLE", message, { namespace: this.namespace }, { cause });
     this.#problems.set(kind, { namespace: this.namespace, error, since: this.#host.clock.now() });
   }
+}
+
+function assertSource(name: string, source: unknown): void {
+  if (typeof source === "object" && source !== null) return;
+  const message = `must be an object with a function for each kind it has, and is ${messageOf(source)}`;
+  throw new ToolkitError("INVALID_INPUT", `The source "${name}" ${message}.`, { issues: [{ pointer: "", message }] });
 }
