@@ -2,7 +2,6 @@ import { Catalog } from "./catalog/catalog.ts";
 import { Directory } from "./catalog/directory.ts";
 import type { Connection } from "./core/connection.ts";
 import type { Connector } from "./core/connector.ts";
-import type { Delegate } from "./core/delegate.ts";
 import { messageOf, ToolkitError } from "./core/error.ts";
 import type { EventListener, ToolkitEvent, ToolkitEventType } from "./core/event.ts";
 import type { Host } from "./core/host.ts";
@@ -21,15 +20,13 @@ import type {
   ResultOf,
   Tool,
 } from "./core/item.ts";
-import { silentLogger, steadyLogger } from "./core/logger.ts";
-import type { Middleware } from "./core/middleware.ts";
 import type { Content } from "./core/resource.ts";
 import type { CallOptions, Logger } from "./core/session.ts";
 import type { Source } from "./core/source.ts";
 import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
 import { Dispatch } from "./execute/dispatch.ts";
 import { Executor } from "./execute/executor.ts";
-import { type Clock, systemClock } from "./lib/clock.ts";
+import type { Clock } from "./lib/clock.ts";
 import { Emitter } from "./lib/emitter.ts";
 import { type EventStreamOptions, eventStream } from "./lib/event-stream.ts";
 import { abortable } from "./lib/promise.ts";
@@ -38,41 +35,13 @@ import { mcpConnector } from "./mcp/connector.ts";
 import { parseMcpServers } from "./mcp/target/mcp-servers.ts";
 import { canonicalUrl } from "./mcp/target/url.ts";
 import { Builtins } from "./source/builtin.ts";
-import type { SupervisedConnection } from "./source/connection.ts";
-import { type ConnectOptions, Connectors } from "./source/connectors.ts";
+import { Connectors } from "./source/connectors.ts";
 import { Delegates } from "./source/delegates.ts";
-import { LocalSource } from "./source/local.ts";
+import { LocalSource, type LocalSourceHost } from "./source/local.ts";
+import { connectionOf, connectorOf } from "./source/target.ts";
+import { type AddConnectorOptions, readToolkitOptions, type ToolkitOptions } from "./source/toolkit-options.ts";
 
-/** How a toolkit is made. Everything has a default. */
-export interface ToolkitOptions {
-  /** Builtins to begin with, as for `add`. */
-  readonly items?: readonly Item[] | undefined;
-  /** Hears events, executes prompts, makes connectors. Of several the first that can answers. */
-  readonly delegate?: Delegate | readonly Delegate[] | undefined;
-  /** Wraps every call, the first outermost. */
-  readonly use?: readonly Middleware[] | undefined;
-  /** Where the library says what an operator should know. Default: nowhere. */
-  readonly logger?: Logger | undefined;
-  /** Refuse an unscoped name that several namespaces have. Default false: the order decides, and `ambiguousName` tells. */
-  readonly strictNames?: boolean | undefined;
-  /** How long a tool may show no sign of life, in milliseconds. Default 60,000. */
-  readonly timeoutMs?: number | undefined;
-  /** How long an attempt of a call may take in all, in milliseconds. Default 600,000. */
-  readonly maxTimeoutMs?: number | undefined;
-  /** How deep calls may call. Default 8. */
-  readonly maxDepth?: number | undefined;
-  /** How long `start` and first lookups wait for a connector, in milliseconds. Default 10,000. */
-  readonly startTimeoutMs?: number | undefined;
-  /** Time and chance, for tests. */
-  readonly clock?: Clock | undefined;
-  readonly random?: (() => number) | undefined;
-}
-
-/** How a connector is added. */
-export interface AddConnectorOptions extends ConnectOptions {
-  /** For an HTTP target: sent with every request. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
+export type { AddConnectorOptions, ToolkitOptions };
 
 /** How long `close` waits for everything to end, in milliseconds. */
 const closeMs = 5_000;
@@ -93,7 +62,6 @@ const closeMs = 5_000;
 export class Toolkit implements Host, AsyncDisposable {
   readonly #logger: Logger;
   readonly #clock: Clock;
-  readonly #startTimeoutMs: number;
   readonly #events: Emitter<ToolkitEvent>;
   readonly #catalog: Catalog;
   readonly #builtins: Builtins;
@@ -101,36 +69,31 @@ export class Toolkit implements Host, AsyncDisposable {
   readonly #delegates: Delegates;
   readonly #executor: Executor;
   readonly #toolbox: Dispatch;
+  readonly #sourceHost: LocalSourceHost;
   readonly #sources = new Set<LocalSource>();
   readonly #ended = Promise.withResolvers<void>();
   #closing: Promise<void> | undefined;
 
   /** @throws ToolkitError as `add` does for `items`, `INVALID_CONFIG` for an option out of its range */
   constructor(options: ToolkitOptions = {}) {
-    const { timeoutMs = 60_000, maxTimeoutMs = 600_000, maxDepth = 8, startTimeoutMs = 10_000 } = options;
-    assertPositive({ timeoutMs, maxTimeoutMs, startTimeoutMs });
-    assertCount({ maxDepth });
-    this.#logger = options.logger === undefined ? silentLogger : steadyLogger(options.logger);
-    this.#clock = options.clock ?? systemClock;
-    this.#startTimeoutMs = startTimeoutMs;
+    const read = readToolkitOptions(options);
+    const { clock, logger, startTimeoutMs, strictNames } = read;
+    this.#logger = logger;
+    this.#clock = clock;
     this.#delegates = new Delegates(options.delegate);
     this.#events = new Emitter((error, { type }) =>
       this.#logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
     );
     for (const delegate of this.#delegates.listeners) this.#events.on("*", (event) => delegate.onEvent?.(event));
     const emit = (event: ToolkitEvent) => this.#events.emit(event);
-    this.#catalog = new Catalog({ strictNames: options.strictNames ?? false, emit });
+    this.#catalog = new Catalog({ strictNames, emit });
     this.#builtins = new Builtins(this.#catalog, emit);
-    const shared = { catalog: this.#catalog, clock: this.#clock, logger: this.#logger, emit };
-    this.#connectors = new Connectors({ ...shared, random: options.random ?? Math.random, startTimeoutMs, timeoutMs });
+    this.#sourceHost = { catalog: this.#catalog, clock, logger, startTimeoutMs, emit };
+    this.#connectors = new Connectors({ ...this.#sourceHost, random: read.random, timeoutMs: read.timeoutMs });
     const directory = new Directory(this.#catalog, () => this.#assertOpen());
     this.#executor = new Executor({
-      maxDepth,
-      timeoutMs,
-      maxTimeoutMs,
-      use: options.use ?? [],
-      room: new WaitingRoom(this.#clock),
-      logger: this.#logger,
+      ...read,
+      room: new WaitingRoom(clock),
       events: this.#events,
       runPrompt: (entry, input, context) => this.#delegates.runPrompt(entry, input, context),
       onBadSchema: (entry, message) => this.#badSchema(entry.namespace, message),
@@ -173,7 +136,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   addConnector(target: ConnectorTarget | Connector, options: AddConnectorOptions = {}): Connection {
     this.#assertOpen();
-    return this.#connectors.add(this.#connectorOf(target, options), options);
+    return this.#connectors.add(this.#connectorFor(target, options), options);
   }
 
   /**
@@ -183,19 +146,11 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   addConnectors(config: McpServersConfig, options: Omit<AddConnectorOptions, "namespace"> = {}): readonly Connection[] {
     this.#assertOpen();
-    const planned = parseMcpServers(config).map(([name, target]) => {
-      const namespace = toIdentifier(name, "server");
-      return { connector: this.#connectorOf(target, options), namespace };
-    });
-    const added: SupervisedConnection[] = [];
-    try {
-      for (const { connector, namespace } of planned)
-        added.push(this.#connectors.add(connector, { ...options, namespace }));
-    } catch (error) {
-      for (const connection of added) this.#connectors.remove(connection).catch((failure) => this.#background(failure));
-      throw error;
-    }
-    return added;
+    const planned = parseMcpServers(config).map(([name, target]) => ({
+      connector: this.#connectorFor(target, options),
+      namespace: toIdentifier(name, "server"),
+    }));
+    return this.#connectors.addAll(planned, options);
   }
 
   /**
@@ -205,7 +160,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `NOT_FOUND`; `CONFLICT` for a URL that two connectors share
    */
   async removeConnector(target: string | URL | Connection): Promise<void> {
-    await this.#connectors.remove(this.#connectionOf(target));
+    await this.#connectors.remove(connectionOf(this.#connectors.connections, target, canonicalUrl));
   }
 
   /**
@@ -216,14 +171,7 @@ export class Toolkit implements Host, AsyncDisposable {
   addSource(namespace: string, source: Source): Disposable {
     this.#assertOpen();
     assertNamespace(namespace);
-    const emit = (event: ToolkitEvent) => this.#events.emit(event);
-    const mounted = new LocalSource(namespace, source, {
-      catalog: this.#catalog,
-      clock: this.#clock,
-      logger: this.#logger,
-      startTimeoutMs: this.#startTimeoutMs,
-      emit,
-    });
+    const mounted = new LocalSource(namespace, source, this.#sourceHost);
     this.#sources.add(mounted);
     return {
       [Symbol.dispose]: () => {
@@ -311,43 +259,13 @@ export class Toolkit implements Host, AsyncDisposable {
     );
   }
 
-  #connectorOf(target: ConnectorTarget | Connector, { headers }: AddConnectorOptions): Connector {
-    if (isConnector(target)) {
-      if (headers === undefined) return target;
-      throw invalidTarget(
-        "The option headers is for a URL; give a Connector its headers where it is made.",
-        target.label,
-      );
-    }
-    if (target === "connector:user") {
-      const message = '"connector:user" is reserved for the user namespace, which a store fills.';
-      throw new ToolkitError("RESERVED_NAME", message, { name: target });
-    }
-    if (typeof target === "object" && ("mcpServers" in target || "mcp_servers" in target)) {
-      throw invalidTarget("This configuration names several servers: give it to addConnectors.", "mcpServers");
-    }
-    return this.#delegates.createConnector(target) ?? mcpConnector(target, { headers });
-  }
-
-  #connectionOf(target: string | URL | Connection): SupervisedConnection {
-    const { connections } = this.#connectors;
-    const found = connections.filter((connection) => connection === target || connection.namespace === target);
-    const key = found.length > 0 ? undefined : urlKey(target);
-    if (key !== undefined) found.push(...connections.filter((connection) => connection.connector.key === key));
-    const [connection, other] = found;
-    if (other !== undefined) {
-      const owners = found.map(({ namespace }) => namespace);
-      const message = `${key} belongs to several connectors: name one of ${owners.join(", ")}.`;
-      throw new ToolkitError("CONFLICT", message, { key: String(key), owners });
-    }
-    if (connection !== undefined) return connection;
-    const name = key ?? (typeof target === "string" ? target : (target as Connection).namespace);
-    const names = connections.map(({ namespace }) => namespace);
-    const known = names.length === 0 ? "There are no connectors" : `There are ${names.join(", ")}`;
-    throw new ToolkitError("NOT_FOUND", `There is no connector "${name}". ${known}.`, {
-      key: name,
-      suggestions: names,
-    });
+  #connectorFor(target: ConnectorTarget | Connector, options: AddConnectorOptions): Connector {
+    const { headers } = options;
+    return connectorOf(
+      target,
+      options,
+      (given) => this.#delegates.createConnector(given) ?? mcpConnector(given, { headers }),
+    );
   }
 
   async #close(): Promise<void> {
@@ -364,7 +282,7 @@ export class Toolkit implements Host, AsyncDisposable {
       this.#ended.resolve();
     });
     if (outcome !== "late") return;
-    all.catch((error) => this.#background(error));
+    all.catch((error) => this.#logger.error(messageOf(error), { error }));
     const names = this.#connectors.unended.join(", ");
     const message = `Not everything ended within ${closeMs} ms: ${names}.`;
     throw new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: closeMs, elapsedMs: closeMs });
@@ -379,40 +297,4 @@ export class Toolkit implements Host, AsyncDisposable {
     if (connection === undefined) this.#logger.warn(message);
     else connection.warn(message);
   }
-
-  /** What failed where nobody waits for it. */
-  #background(error: unknown): void {
-    this.#logger.error(messageOf(error), { error });
-  }
-}
-
-function isConnector(target: ConnectorTarget | Connector): target is Connector {
-  return typeof target === "object" && target !== null && typeof (target as Connector).connect === "function";
-}
-
-/** What two connectors to one URL share; undefined for what is no URL. */
-function urlKey(target: string | URL | Connection): string | undefined {
-  if (target instanceof URL) return canonicalUrl(target);
-  return typeof target === "string" && URL.canParse(target) ? canonicalUrl(new URL(target)) : undefined;
-}
-
-function invalidTarget(message: string, target: string): ToolkitError<"INVALID_TARGET"> {
-  return new ToolkitError("INVALID_TARGET", message, { target });
-}
-
-function assertPositive(options: Readonly<Record<string, number>>): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (!(typeof value === "number" && value > 0)) throw invalidOption(name, "a number above 0", value);
-  }
-}
-
-function assertCount(options: Readonly<Record<string, number>>): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (!(Number.isInteger(value) && value >= 0)) throw invalidOption(name, "a whole number from 0", value);
-  }
-}
-
-function invalidOption(path: string, wanted: string, value: unknown): ToolkitError<"INVALID_CONFIG"> {
-  const message = `The option ${path} must be ${wanted}, and is ${messageOf(value)}.`;
-  return new ToolkitError("INVALID_CONFIG", message, { path });
 }

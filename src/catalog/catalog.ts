@@ -7,6 +7,7 @@ import { entryFromTemplate } from "./from-template.ts";
 import { parseKey } from "./key.ts";
 import {
   type Difference,
+  mergedEntries,
   Namespace,
   type NamespaceChange,
   type NamespaceOptions,
@@ -155,11 +156,11 @@ export class Catalog {
     const all = [...this.#byName.values()].filter(({ name }) => namespaces?.has(name) ?? true);
     const [only, ...others] = all;
     if (only !== undefined && others.length === 0 && kinds.length === 1) return only.entries(kinds[0] as Kind);
-    if (namespaces !== undefined) return Object.freeze(kinds.flatMap((kind) => merge(all, kind)));
+    if (namespaces !== undefined) return Object.freeze(kinds.flatMap((kind) => mergedEntries(all, kind)));
     const cacheKey = kinds.join();
     let entries = this.#lists.get(cacheKey);
     if (entries === undefined) {
-      entries = Object.freeze(kinds.flatMap((kind) => merge(all, kind)));
+      entries = Object.freeze(kinds.flatMap((kind) => mergedEntries(all, kind)));
       this.#lists.set(cacheKey, entries);
     }
     return entries;
@@ -293,12 +294,4 @@ function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[]): Ent
     if (entry !== undefined) return entry;
   }
   return undefined;
-}
-
-/** The entries of several namespaces, each sorted, as one sorted list. */
-function merge(namespaces: readonly Namespace[], kind: Kind): Entry[] {
-  const entries = namespaces
-    .filter((namespace) => namespace.count(kind) > 0)
-    .flatMap((namespace) => namespace.entries(kind) as readonly Entry[]);
-  return entries.sort((a, b) => (a.ref < b.ref ? -1 : a.ref > b.ref ? 1 : 0));
 }

@@ -163,6 +163,14 @@ export class Namespace {
   }
 }
 
+/** The entries of several namespaces as one sorted list. */
+export function mergedEntries(namespaces: readonly Namespace[], kind: Kind): Entry[] {
+  return namespaces
+    .filter((namespace) => namespace.count(kind) > 0)
+    .flatMap((namespace) => namespace.entries(kind) as readonly Entry[])
+    .sort(byRef);
+}
+
 function byRef(a: Entry, b: Entry): number {
-  return a.ref < b.ref ? -1 : 1;
+  return a.ref < b.ref ? -1 : a.ref > b.ref ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
-import { ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { assertNamespace, isFreeNamespace, toIdentifier } from "../core/identifier.ts";
 import type { Logger } from "../core/session.ts";
@@ -42,6 +42,12 @@ export interface ConnectorsHost {
 
 /** No more is looked at of the name a server gives itself. */
 const maxServerName = 256;
+
+/** A connector and the namespace it is to have. */
+export interface PlannedConnector {
+  readonly connector: Connector;
+  readonly namespace: string;
+}
 
 const numbers = ["timeoutMs", "pollMs", "connectTimeoutMs", "retryMs", "maxRetryMs", "maxAttempts"] as const;
 
@@ -92,6 +98,26 @@ export class Connectors {
   /** The namespaces of those that are there, or are still ending. */
   get unended(): readonly string[] {
     return [...this.#connections, ...this.#ending.keys()].map(({ namespace }) => namespace);
+  }
+
+  /**
+   * Takes several in, each under its name: all or none.
+   *
+   * @throws ToolkitError as `add` does
+   */
+  addAll(planned: readonly PlannedConnector[], options: ConnectOptions): readonly SupervisedConnection[] {
+    const added: SupervisedConnection[] = [];
+    try {
+      for (const { connector, namespace } of planned) added.push(this.add(connector, { ...options, namespace }));
+    } catch (error) {
+      for (const connection of added) {
+        this.remove(connection).catch((failure) =>
+          this.#host.logger.error(`${connection.namespace} did not end: ${messageOf(failure)}`, { error: failure }),
+        );
+      }
+      throw error;
+    }
+    return added;
   }
 
   /** Ends a connection and takes it out. */

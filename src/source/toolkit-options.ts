@@ -1,0 +1,74 @@
+import type { Delegate } from "../core/delegate.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
+import type { Item } from "../core/item.ts";
+import { silentLogger, steadyLogger } from "../core/logger.ts";
+import type { Middleware } from "../core/middleware.ts";
+import type { Logger } from "../core/session.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import type { ConnectOptions } from "./connectors.ts";
+
+/** How a toolkit is made. Everything has a default. */
+export interface ToolkitOptions {
+  /** Builtins to begin with, as for `add`. */
+  readonly items?: readonly Item[] | undefined;
+  /** Hears events, executes prompts, makes connectors. Of several the first that can answers. */
+  readonly delegate?: Delegate | readonly Delegate[] | undefined;
+  /** Wraps every call, the first outermost. */
+  readonly use?: readonly Middleware[] | undefined;
+  /** Where the library says what an operator should know. Default: nowhere. */
+  readonly logger?: Logger | undefined;
+  /** Refuse an unscoped name that several namespaces have. Default false: the order decides, and `ambiguousName` tells. */
+  readonly strictNames?: boolean | undefined;
+  /** How long a tool may show no sign of life, in milliseconds. Default 60,000. */
+  readonly timeoutMs?: number | undefined;
+  /** How long an attempt of a call may take in all, in milliseconds. Default 600,000. */
+  readonly maxTimeoutMs?: number | undefined;
+  /** How deep calls may call. Default 8. */
+  readonly maxDepth?: number | undefined;
+  /** How long `start` and first lookups wait for a connector, in milliseconds. Default 10,000. */
+  readonly startTimeoutMs?: number | undefined;
+  /** Time and chance, for tests. */
+  readonly clock?: Clock | undefined;
+  readonly random?: (() => number) | undefined;
+}
+
+/** How a connector is added. */
+export interface AddConnectorOptions extends ConnectOptions {
+  /** For an HTTP target: sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Options with every default in place. */
+export type ReadToolkitOptions = {
+  readonly [K in Exclude<keyof ToolkitOptions, "items" | "delegate">]-?: NonNullable<ToolkitOptions[K]>;
+};
+
+/**
+ * Reads the options of a toolkit and puts the defaults in.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for one out of its range
+ */
+export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions {
+  const { timeoutMs = 60_000, maxTimeoutMs = 600_000, startTimeoutMs = 10_000, maxDepth = 8 } = options;
+  for (const [name, value] of Object.entries({ timeoutMs, maxTimeoutMs, startTimeoutMs })) {
+    if (!(typeof value === "number" && value > 0)) throw invalidOption(name, "a number above 0", value);
+  }
+  if (!(Number.isInteger(maxDepth) && maxDepth >= 0))
+    throw invalidOption("maxDepth", "a whole number from 0", maxDepth);
+  return {
+    timeoutMs,
+    maxTimeoutMs,
+    startTimeoutMs,
+    maxDepth,
+    strictNames: options.strictNames ?? false,
+    use: options.use ?? [],
+    logger: options.logger === undefined ? silentLogger : steadyLogger(options.logger),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+  };
+}
+
+function invalidOption(path: string, wanted: string, value: unknown): ToolkitError<"INVALID_CONFIG"> {
+  const message = `The option ${path} must be ${wanted}, and is ${messageOf(value)}.`;
+  return new ToolkitError("INVALID_CONFIG", message, { path });
+}
