@@ -72,6 +72,7 @@ export class Toolkit implements Host, AsyncDisposable {
   readonly #sourceHost: LocalSourceHost;
   readonly #sources = new Set<LocalSource>();
   readonly #ended = Promise.withResolvers<void>();
+  readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
 
   /** @throws ToolkitError as `add` does for `items`, `INVALID_CONFIG` for an option out of its range */
@@ -251,11 +252,12 @@ export class Toolkit implements Host, AsyncDisposable {
     return this.#events.on(type, listener as (event: ToolkitEvent) => void);
   }
 
-  /** All events from now on, as they happen; a reader that is too slow loses the oldest, and is told with `eventsLost`. */
-  events(options: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
+  /** All events until it is closed, as they happen; a reader that is too slow loses the oldest, and is told with `eventsLost`. */
+  events({ limit, signal }: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
+    const closed = this.#closed.signal;
     return eventStream<ToolkitEvent>(
       { subscribe: (listener) => this.#events.on("*", listener), lost: (count) => ({ type: "eventsLost", count }) },
-      options,
+      { limit, signal: signal === undefined ? closed : AbortSignal.any([signal, closed]) },
     );
   }
 
@@ -280,6 +282,7 @@ export class Toolkit implements Host, AsyncDisposable {
       timer.cancel();
       this.#events.flush();
       this.#ended.resolve();
+      this.#closed.abort();
     });
     if (outcome !== "late") return;
     all.catch((error) => this.#logger.error(messageOf(error), { error }));

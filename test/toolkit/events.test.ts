@@ -196,3 +196,17 @@ test("a closed toolkit says so, however often, and run ends with its signal", as
   await using short = new Toolkit();
   expect(short.connections).toEqual([]);
 });
+
+verifies("E4", "a stream gives what it has and ends when the toolkit closes, or was closed before", async () => {
+  const toolkit = new Toolkit();
+  const stream = toolkit.events({ signal: new AbortController().signal });
+  const plain = toolkit.events();
+  toolkit.add(tool("a"));
+  await toolkit.close();
+  for (const events of [stream, plain]) {
+    const types: string[] = [];
+    for await (const { type } of events) types.push(type);
+    expect(types).toEqual(["toolListChanged"]);
+  }
+  expect(await toolkit.events().next()).toEqual({ done: true, value: undefined });
+});
