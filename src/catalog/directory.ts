@@ -9,7 +9,7 @@ import {
   type ListPage,
   type ListQuery,
 } from "../core/item.ts";
-import { type Awaitable, abortable } from "../lib/promise.ts";
+import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
 
 const defaultKinds: readonly DefaultKind[] = ["tool", "prompt", "resource"];
@@ -30,7 +30,7 @@ export class Directory {
    *
    * @throws ToolkitError `NOT_FOUND`, `AMBIGUOUS_NAME` or `CLOSED`
    */
-  find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): Awaitable<Entry<K>> {
+  find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): MaybePromise<Entry<K>> {
     this.#assertOpen();
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);

@@ -1,7 +1,6 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
 import type { Validator } from "../core/schema/validator.ts";
-import { isPromiseLike } from "../lib/promise.ts";
 import type { Target } from "./step.ts";
 
 /** Hears of a remote schema that cannot be compiled, once for each entry and message. */
@@ -27,7 +26,7 @@ export function checked(validate: Validator, target: Target, report: SchemaRepor
     if (skipped) return value;
     try {
       const result = validate(value);
-      return isPromiseLike(result) ? result.then(undefined, (cause) => failed(value, cause)) : result;
+      return result instanceof Promise ? result.catch((cause) => failed(value, cause)) : result;
     } catch (cause) {
       return failed(value, cause);
     }

@@ -17,7 +17,7 @@ import type {
 } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
-import { type Awaitable, isPromiseLike, rescue } from "../lib/promise.ts";
+import { type MaybePromise, rescue } from "../lib/promise.ts";
 import { asAnswer } from "./call-error.ts";
 import type { Executor } from "./executor.ts";
 import type { CallState } from "./state.ts";
@@ -25,7 +25,7 @@ import type { CallState } from "./state.ts";
 /** What exists, as far as calls need to know. */
 export interface Directory {
   /** Finds what a key means; at once where it is known. @throws ToolkitError `NOT_FOUND` and the like */
-  find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): Awaitable<Entry<K>>;
+  find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): MaybePromise<Entry<K>>;
   /** The entry that is registered now for an entry handed out before. */
   current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined;
   /** The entry of a registered item. */
@@ -71,16 +71,23 @@ export class Dispatch implements Toolbox {
     return this.#answer(() => this.#directory.list(signal === query.signal ? query : { ...query, signal }));
   }
 
-  // Not async: what is synchronous inside becomes one promise, and a promise from inside is handed on as it is.
+  // Not async, and without a closure: what is synchronous inside costs one promise, and a promise from inside is handed on as it is.
   call(target: CallTarget, input?: unknown, options: CallOptions = noOptions): Promise<never> {
-    const run = (entry: Entry<"tool" | "prompt">, spentMs?: number) =>
-      this.#executor.call(entry, input, options, this.#parent, spentMs);
+    const parent = this.#parent;
+    let answer: MaybePromise<Content>;
     try {
-      const answer = this.#answer(() => this.#withEntry(this.#callable(target, options), target, options, run));
-      return Promise.resolve(answer) as Promise<never>;
+      const entry = this.#callable(target, options);
+      answer =
+        entry instanceof Promise
+          ? this.#executor.whenFound(entry, { key: String(target), options, parent }, (found, spentMs) =>
+              this.#executor.call(found, input, options, parent, spentMs),
+            )
+          : this.#executor.call(entry, input, options, parent);
     } catch (error) {
-      return Promise.reject(error);
+      return Promise.reject(parent === undefined ? error : asAnswer(error));
     }
+    if (!(answer instanceof Promise)) return Promise.resolve(answer) as Promise<never>;
+    return (parent === undefined ? answer : answer.catch(rejectAsAnswer)) as Promise<never>;
   }
 
   async read(target: string | Entry<"resource">, options: CallOptions = noOptions): Promise<Content> {
@@ -100,21 +107,21 @@ export class Dispatch implements Toolbox {
   }
 
   /** What a call in progress is answered; an error is marked, so that it is not taken for its own. */
-  #answer<T>(run: () => Awaitable<T>): Awaitable<T> {
+  #answer<T>(run: () => MaybePromise<T>): MaybePromise<T> {
     return this.#parent === undefined ? run() : rescue(run, asAnswer);
   }
 
   #withEntry<E extends Entry, R>(
-    found: Awaitable<E>,
+    found: MaybePromise<E>,
     target: unknown,
     options: CallOptions,
-    run: (entry: E, spentMs?: number) => Awaitable<R>,
-  ): Awaitable<R> {
-    if (!isPromiseLike(found)) return run(found);
+    run: (entry: E, spentMs?: number) => MaybePromise<R>,
+  ): MaybePromise<R> {
+    if (!(found instanceof Promise)) return run(found);
     return this.#executor.whenFound(found, { key: String(target), options, parent: this.#parent }, run);
   }
 
-  #callable(target: CallTarget, { signal }: CallOptions): Awaitable<Entry<"tool" | "prompt">> {
+  #callable(target: CallTarget, { signal }: CallOptions): MaybePromise<Entry<"tool" | "prompt">> {
     if (typeof target === "string") return this.#find(target, callKinds, signal, "call");
     const entry: Entry = isEntry(target) ? this.#registered(target) : this.#ofItem(target);
     if (entry.kind === "tool" || entry.kind === "prompt") return entry as Entry<"tool" | "prompt">;
@@ -122,13 +129,13 @@ export class Dispatch implements Toolbox {
     throw notTarget(entry, `a ${entry.kind} is not called: ${instead}`);
   }
 
-  #readable(target: string | Entry<"resource">, { signal }: CallOptions): Awaitable<Entry<"resource">> {
+  #readable(target: string | Entry<"resource">, { signal }: CallOptions): MaybePromise<Entry<"resource">> {
     if (typeof target === "string") return this.#find(target, resourceKinds, signal, "read");
     if (isEntry(target) && target.kind === "resource") return this.#registered(target as Entry<"resource">);
     throw notTarget(target, "read takes the name or URI of a resource, or its entry");
   }
 
-  #renderable(target: string | Prompt | Entry<"prompt">, { signal }: CallOptions): Awaitable<Entry<"prompt">> {
+  #renderable(target: string | Prompt | Entry<"prompt">, { signal }: CallOptions): MaybePromise<Entry<"prompt">> {
     if (typeof target === "string") return this.#find(target, promptKinds, signal, "render");
     const entry: Entry = isEntry(target) ? this.#registered(target as Entry<"prompt">) : this.#ofItem(target as Prompt);
     if (entry.kind === "prompt") return entry as Entry<"prompt">;
@@ -140,11 +147,11 @@ export class Dispatch implements Toolbox {
     kinds: readonly K[],
     signal: AbortSignal | undefined,
     use: keyof typeof insteadOf,
-  ): Awaitable<Entry<K>> {
+  ): MaybePromise<Entry<K>> {
     const parentSignal = this.#parent?.signal;
     try {
       const found = this.#directory.find(key, kinds, signal ?? parentSignal);
-      return isPromiseLike(found) ? found.then(undefined, (error) => this.#otherKind(error, key, use)) : found;
+      return found instanceof Promise ? found.then(undefined, (error) => this.#otherKind(error, key, use)) : found;
     } catch (error) {
       return this.#otherKind(error, key, use);
     }
@@ -155,13 +162,13 @@ export class Dispatch implements Toolbox {
     if (!ToolkitError.is(thrown)) throw thrown;
     const error = located(thrown, String(key), "resolve");
     if (error.code !== "NOT_FOUND") throw error;
-    let other: Awaitable<Entry>;
+    let other: MaybePromise<Entry>;
     try {
       other = this.#directory.find(key, lookupKinds, undefined);
     } catch {
       throw error;
     }
-    if (isPromiseLike(other)) {
+    if (other instanceof Promise) {
       Promise.resolve(other).catch(() => undefined);
       throw error;
     }
@@ -190,6 +197,10 @@ export class Dispatch implements Toolbox {
     this.#inline.set(item, entry);
     return entry;
   }
+}
+
+function rejectAsAnswer(thrown: unknown): never {
+  throw asAnswer(thrown);
 }
 
 const insteadOf = {

@@ -4,7 +4,7 @@ import type { Entry, RenderedPrompt, Toolbox } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import type { Emitter } from "../lib/emitter.ts";
-import { type Awaitable, andThen, isPromiseLike, rescue } from "../lib/promise.ts";
+import { andThen, type MaybePromise, rescue } from "../lib/promise.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
 import { loadResource } from "../resource/handle.ts";
 import { toCallError } from "./call-error.ts";
@@ -31,7 +31,7 @@ export interface Search {
 }
 
 type Callable = Entry<"tool" | "prompt">;
-type Run<T, R> = (given: T, state: CallState) => Awaitable<R>;
+type Run<T, R> = (given: T, state: CallState) => MaybePromise<R>;
 
 /** Runs calls: compiles the way of each entry once, owns the caller's abort and deadline, and knows what is in flight. */
 export class Executor implements StateHost {
@@ -62,9 +62,9 @@ export class Executor implements StateHost {
    * is taken from that.
    */
   async whenFound<E, R>(
-    found: PromiseLike<E>,
+    found: Promise<E>,
     { key, options, parent }: Search,
-    next: (entry: E, spentMs: number) => Awaitable<R>,
+    next: (entry: E, spentMs: number) => MaybePromise<R>,
   ): Promise<R> {
     const { room } = this.#options;
     const startedAt = room.clock.now();
@@ -79,7 +79,7 @@ export class Executor implements StateHost {
     options: CallOptions,
     parent: CallState | undefined,
     spentMs?: number,
-  ): Awaitable<Content> {
+  ): MaybePromise<Content> {
     let next = this.#calls.get(entry);
     if (next === undefined) {
       next = compileCall(entry, this.#options);
@@ -94,7 +94,7 @@ export class Executor implements StateHost {
     options: CallOptions,
     parent: CallState | undefined,
     spentMs?: number,
-  ): Awaitable<RenderedPrompt> {
+  ): MaybePromise<RenderedPrompt> {
     let next = this.#renders.get(entry);
     if (next === undefined) {
       next = compileRender(entry, this.#options);
@@ -109,18 +109,18 @@ export class Executor implements StateHost {
     options: CallOptions,
     parent: CallState | undefined,
     spentMs?: number,
-  ): Awaitable<Content> {
+  ): MaybePromise<Content> {
     const state = new CallState(this, entry.ref, options, parent);
     return this.#announced(state, this.#load, entry, spentMs);
   }
 
-  readonly #load = (entry: Entry<"resource">, state: CallState): Awaitable<Content> => {
+  readonly #load = (entry: Entry<"resource">, state: CallState): MaybePromise<Content> => {
     const loading = rescue(() => loadResource(entry.item, state), toCallError(entry.ref, "execute"));
     const { room, timeoutMs } = this.#options;
-    return isPromiseLike(loading) ? room.wait(loading, state, attemptLimits(timeoutMs, this.#options)) : loading;
+    return loading instanceof Promise ? room.wait(loading, state, attemptLimits(timeoutMs, this.#options)) : loading;
   };
 
-  #start<R>(call: StepCall, next: Next<R>, spentMs: number | undefined): Awaitable<R> {
+  #start<R>(call: StepCall, next: Next<R>, spentMs: number | undefined): MaybePromise<R> {
     const { entry, input, state } = call;
     if (!needsReading(input)) return this.#announced(state, next, call, spentMs);
     const read = () => andThen(readInput(entry, input, state), (value) => next(call.with({ input: value })));
@@ -128,7 +128,7 @@ export class Executor implements StateHost {
   }
 
   /** Tells that a call begins and ends, where somebody listens. */
-  #announced<T, R>(state: CallState, run: Run<T, R>, given: T, spentMs?: number): Awaitable<R> {
+  #announced<T, R>(state: CallState, run: Run<T, R>, given: T, spentMs?: number): MaybePromise<R> {
     const { events } = this.#options;
     if (!events.hears("callStarted") && !events.hears("callFinished")) return this.#bound(state, run, given, spentMs);
     let finish: ((error: unknown) => void) | undefined;
@@ -136,27 +136,27 @@ export class Executor implements StateHost {
       finish = this.#announce(state);
       return run(value, state);
     };
-    let result: Awaitable<R>;
+    let result: MaybePromise<R>;
     try {
       result = this.#bound(state, announce, given, spentMs);
     } catch (error) {
       finish?.(error);
       throw error;
     }
-    if (isPromiseLike(result)) result.then(() => finish?.(undefined), finish);
+    if (result instanceof Promise) result.then(() => finish?.(undefined), finish);
     else finish?.(undefined);
     return result;
   }
 
   /** The outermost of a call: nothing inside outlives the caller's abort, its deadline, or the toolkit. */
-  #bound<T, R>(state: CallState, run: Run<T, R>, given: T, spentMs = 0): Awaitable<R> {
+  #bound<T, R>(state: CallState, run: Run<T, R>, given: T, spentMs = 0): MaybePromise<R> {
     const { timeoutMs } = state.options;
     if (this.#closed) throw closedError(state.ref);
     if (timeoutMs !== undefined && !isLimit(timeoutMs)) throw invalidTimeout(state.ref, timeoutMs);
     state.callerSignal?.throwIfAborted();
     state.outerSignal?.throwIfAborted();
     const result = run(given, state);
-    if (!isPromiseLike(result)) return result;
+    if (!(result instanceof Promise)) return result;
     // Where an attempt is waited for already, that wait hears the same signals: another would hear nothing new. The user's middleware
     // may go on after an attempt has ended.
     const { room, use } = this.#options;

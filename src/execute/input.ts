@@ -2,7 +2,7 @@ import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
 import { isResource, type Resource } from "../core/resource.ts";
-import type { Awaitable } from "../lib/promise.ts";
+import type { MaybePromise } from "../lib/promise.ts";
 import { isJsonType } from "../resource/media-type.ts";
 import type { CallState } from "./state.ts";
 
@@ -10,7 +10,7 @@ import type { CallState } from "./state.ts";
  * The JSON value of what a caller gave as input: a JSON resource is its value, a text one its string, and nothing is `{}` where the
  * schema wants an object.
  */
-export function readInput(entry: Entry, given: unknown, state: CallState): Awaitable<unknown> {
+export function readInput(entry: Entry, given: unknown, state: CallState): MaybePromise<unknown> {
   const { ref, kind } = entry;
   const { input } = definitionOf(entry);
   if (given === undefined) return kind === "tool" || input === undefined || input.type === "object" ? {} : undefined;

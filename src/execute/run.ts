@@ -1,8 +1,8 @@
 import type { Entry, Prompt, Tool } from "../core/item.ts";
-import { attempt, rescue } from "../lib/promise.ts";
+import { genuine, isPromiseLike, rescue } from "../lib/promise.ts";
 import { toCallError } from "./call-error.ts";
 import type { CallState } from "./state.ts";
-import type { Next, Receive, Target } from "./step.ts";
+import type { Next, Receive, StepCall, Target } from "./step.ts";
 
 /** Executes a prompt: what the delegates do. */
 export type PromptRunner = (entry: Entry<"prompt">, input: unknown, context: CallState) => Promise<unknown>;
@@ -10,23 +10,27 @@ export type PromptRunner = (entry: Entry<"prompt">, input: unknown, context: Cal
 /** The innermost step: runs the tool as its own method, or hands the prompt to the delegates; `receive` gets what comes of it. */
 export function run({ entry }: Target, runPrompt: PromptRunner, receive: Receive): Next {
   const failed = toCallError(entry.ref, "execute");
-  if (entry.kind === "prompt") {
-    return inTime(({ parsed, state }) =>
-      attempt(
-        () => runPrompt(entry, parsed, state),
-        (value) => receive(value, state),
-        failed,
-      ),
-    );
-  }
+  const fail = (thrown: unknown): never => {
+    throw failed(thrown);
+  };
+  const invoke = invocation(entry, runPrompt);
+  return inTime((call) => {
+    let result: unknown;
+    try {
+      result = invoke(call);
+    } catch (thrown) {
+      return fail(thrown);
+    }
+    const { state } = call;
+    if (!isPromiseLike(result)) return receive(result, state);
+    return genuine(result).then((value) => receive(value, state), fail);
+  });
+}
+
+function invocation(entry: Target["entry"], runPrompt: PromptRunner): (call: StepCall) => unknown {
+  if (entry.kind === "prompt") return ({ parsed, state }) => runPrompt(entry, parsed, state);
   const tool: Tool = entry.item;
-  return inTime(({ parsed, state }) =>
-    attempt(
-      () => tool.run(parsed, state),
-      (value) => receive(value, state),
-      failed,
-    ),
-  );
+  return ({ parsed, state }) => tool.run(parsed, state);
 }
 
 /** Renders a prompt as its own method. */

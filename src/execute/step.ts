@@ -2,7 +2,7 @@ import type { Definition } from "../core/definition.ts";
 import type { CallContext, Entry } from "../core/item.ts";
 import type { Call } from "../core/middleware.ts";
 import type { Content } from "../core/resource.ts";
-import type { Awaitable } from "../lib/promise.ts";
+import type { MaybePromise } from "../lib/promise.ts";
 import type { CallState } from "./state.ts";
 
 /** The input has not been validated since it was given or changed. */
@@ -32,10 +32,10 @@ export class StepCall implements Call {
 }
 
 /** What goes on with a call. It answers at once where it can, so that what is synchronous costs no promise. */
-export type Next<R = Content> = (call: StepCall) => Awaitable<R>;
+export type Next<R = Content> = (call: StepCall) => MaybePromise<R>;
 
 /** What is done with what `run` gave. It answers at once where it can. */
-export type Receive = (value: unknown, state: CallState) => Awaitable<Content>;
+export type Receive = (value: unknown, state: CallState) => MaybePromise<Content>;
 
 /** What a chain is compiled for. */
 export interface Target {

@@ -1,4 +1,3 @@
-import { isPromiseLike } from "../lib/promise.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
 import type { Step } from "./step.ts";
 import type { CallLimits } from "./timeout-error.ts";
@@ -19,7 +18,7 @@ export function timeout(room: WaitingRoom, options: TimeoutOptions): Step {
     if (limits.inactivityMs === Number.POSITIVE_INFINITY) return next;
     return (call) => {
       const result = next(call);
-      return isPromiseLike(result) ? room.wait(result, call.state, limits) : result;
+      return result instanceof Promise ? room.wait(result, call.state, limits) : result;
     };
   };
 }

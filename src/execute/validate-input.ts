@@ -1,7 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import { validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
-import { andThen } from "../lib/promise.ts";
 import { checked, type SchemaReport } from "./checked.ts";
 import type { Step, StepCall, Target } from "./step.ts";
 
@@ -20,7 +19,10 @@ export function validateInput(report: SchemaReport): Step {
       call.parsed = parsed;
       return next(call);
     };
-    return (call) => andThen(parse(call.input), (parsed) => accept(call, parsed));
+    return (call) => {
+      const parsed = parse(call.input);
+      return parsed instanceof Promise ? parsed.then((value) => accept(call, value)) : accept(call, parsed);
+    };
   };
 }
 

@@ -4,7 +4,7 @@ import type { Content } from "../core/resource.ts";
 import { isTypedSchema } from "../core/schema/types.ts";
 import { validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
-import { type Awaitable, andThen, rescue } from "../lib/promise.ts";
+import type { MaybePromise } from "../lib/promise.ts";
 import { isEmptyContent, jsonContent } from "../resource/content.ts";
 import { jsonValueOf } from "../resource/normalise.ts";
 import { toCallError } from "./call-error.ts";
@@ -21,14 +21,33 @@ export function validateOutput(target: Target, normalised: Receive, report: Sche
     if (parsed instanceof Violation) throw invalidOutput(target, parsed.issues);
     return transforms && parsed !== value ? jsonContent(parsed, { name }) : content;
   };
-  const check = (content: Content): Awaitable<Content> => {
+  const check = (content: Content): MaybePromise<Content> => {
     if (isEmptyContent(content)) throw invalidOutput(target, [{ pointer: "", message: "it gave nothing" }]);
-    return andThen(jsonValueOf(content), (value) =>
-      andThen(validate(value), (parsed) => accept(content, value, parsed)),
-    );
+    const value = jsonValueOf(content);
+    return value instanceof Promise ? value.then((loaded) => checkValue(content, loaded)) : checkValue(content, value);
+  };
+  const checkValue = (content: Content, value: unknown): MaybePromise<Content> => {
+    const parsed = validate(value);
+    return parsed instanceof Promise
+      ? parsed.then((result) => accept(content, value, result))
+      : accept(content, value, parsed);
   };
   const failed = toCallError(target.entry.ref, "result");
-  return (value, state) => andThen(normalised(value, state), (content) => rescue(() => check(content), failed));
+  const fail = (thrown: unknown): never => {
+    throw failed(thrown);
+  };
+  const checkOrFail = (content: Content): MaybePromise<Content> => {
+    try {
+      const checked = check(content);
+      return checked instanceof Promise ? checked.catch(fail) : checked;
+    } catch (thrown) {
+      return fail(thrown);
+    }
+  };
+  return (value, state) => {
+    const content = normalised(value, state);
+    return content instanceof Promise ? content.then(checkOrFail) : checkOrFail(content);
+  };
 }
 
 function invalidOutput({ entry }: Target, issues: readonly Issue[]): ToolkitError<"INVALID_OUTPUT"> {

@@ -28,7 +28,7 @@ export class Emitter<E extends TypedEvent> {
 
   /** True where somebody would hear an event of the type: without, it need not be made. */
   hears(type: E["type"]): boolean {
-    return this.#listeners.has(type) || this.#listeners.has("*");
+    return this.#listeners.size > 0 && (this.#listeners.has(type) || this.#listeners.has("*"));
   }
 
   /** Listens to a type, or to all with `*`, to what is emitted from now on and until the returned function is called. */

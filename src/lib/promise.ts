@@ -1,6 +1,9 @@
 /** A value, now or later. */
 export type Awaitable<T> = T | PromiseLike<T>;
 
+/** A value, now or later, where later is a real promise: what our own code hands on. */
+export type MaybePromise<T> = T | Promise<T>;
+
 /** True for whatever has a `then`. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return (
@@ -10,13 +13,16 @@ export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-/** Goes on with a value at once where it is there already, so that what is synchronous stays so. */
-export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
-  return isPromiseLike(value) ? (value as PromiseLike<T>).then(next) : next(value as T);
+/**
+ * Goes on with a value at once where it is there already, so that what is synchronous stays so. Only a real promise is waited for: a
+ * value that happens to have a `then` is a value.
+ */
+export function andThen<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 /** Runs something and puts another error in the place of whatever it throws, now or later. */
-export function rescue<T>(run: () => Awaitable<T>, errorFor: (thrown: unknown) => unknown): Awaitable<T> {
+export function rescue<T>(run: () => Awaitable<T>, errorFor: (thrown: unknown) => unknown): MaybePromise<T> {
   try {
     const result = run();
     if (!isPromiseLike(result)) return result;
@@ -29,29 +35,8 @@ export function rescue<T>(run: () => Awaitable<T>, errorFor: (thrown: unknown) =
 }
 
 /** Somebody's own `then` may give nothing, call back twice or throw: a real promise does none of that. */
-function genuine<T>(promise: PromiseLike<T>): Promise<T> {
+export function genuine<T>(promise: PromiseLike<T>): Promise<T> {
   return promise instanceof Promise ? promise : Promise.resolve(promise);
-}
-
-/**
- * Runs something and goes on with what it gives; puts another error in the place of whatever the run, and only the run, throws. As
- * `andThen` of `rescue`, with one promise less.
- */
-export function attempt<T, R>(
-  run: () => Awaitable<T>,
-  receive: (value: T) => Awaitable<R>,
-  errorFor: (thrown: unknown) => unknown,
-): Awaitable<R> {
-  let result: Awaitable<T>;
-  try {
-    result = run();
-  } catch (thrown) {
-    throw errorFor(thrown);
-  }
-  if (!isPromiseLike(result)) return receive(result);
-  return genuine(result).then(receive, (thrown) => {
-    throw errorFor(thrown);
-  });
 }
 
 /** Rejects with the signal's reason when it aborts first; leaves no listener behind. */
