@@ -304,6 +304,8 @@ describe("a connection", () => {
         { namespace: "weather", since: changedAt + 20, error: { code: "REMOTE_ERROR" } },
       ]);
       expect(page.failures[0]?.error.message).toBe("fake did not list its tools: the database is down");
+      await bench.clock.advance(60_000);
+      expect((await bench.toolkit.list()).failures).toMatchObject([{ since: changedAt + 20 }]);
       far.lists.tool = tools("forecast", "alerts");
       await bench.clock.advance(60_000);
       const healed = await bench.toolkit.list({ namespace: "weather", kind: "tool" });
@@ -464,6 +466,29 @@ describe("a connection", () => {
       expect(bench.take()).toEqual([]);
       expect(bench.logged.some(({ message }) => message.includes("last words"))).toBe(false);
       expect([connection().state, old.disposed, far.session.disposed]).toEqual(["connected", 1, 0]);
+    });
+
+    verifies("M5", "a list an old generation was still reading is nobody's", async () => {
+      await bench.start({ weather: far });
+      const reading = Promise.withResolvers<void>();
+      far.lists.tool = async () => {
+        await reading.promise;
+        return { items: tools("old"), warnings: [] };
+      };
+      far.session.host.changed({ kind: "tool" });
+      await bench.clock.advance(20);
+      expect(far.reads.tool).toBe(2);
+      far.lists.tool = tools("new");
+      far.session.lose();
+      await settle();
+      expect(far.reads.tool).toBe(3);
+      bench.take();
+      reading.resolve();
+      await settle();
+      const names = connection()
+        .list("tool")
+        .map(({ name }) => name);
+      expect([names, bench.take()]).toEqual([["new"], []]);
     });
 
     verifies("K1", "a stale entry is found and its call waits for the connection", async () => {

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import type { RemoteGeneration } from "../../src/source/generation.ts";
+import { Requests } from "../../src/source/requests.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+
+test("a request that is over, however it ended, is held by nothing", async () => {
+  const watching = new Set<() => void>();
+  const generation = {
+    session: {},
+    watch: (cut: () => void) => void watching.add(cut),
+    forget: (cut: () => void) => void watching.delete(cut),
+  } as unknown as RemoteGeneration;
+  const requests = new Requests(new VirtualClock(), () => "weather");
+  const failing = new Error("failed");
+  const sends: (() => Promise<string>)[] = [
+    async () => "answer",
+    () => Promise.reject(failing),
+    () => {
+      throw failing;
+    },
+  ];
+  const made = sends.map((send) => requests.make(generation, { options: {}, send, lost: "UNAVAILABLE" }));
+  expect([requests.size, watching.size]).toEqual([2, 2]);
+  const results = await Promise.allSettled(made);
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+  expect([requests.size, watching.size]).toEqual([0, 0]);
+  const hanging = requests.make(generation, {
+    options: {},
+    send: () => new Promise(() => undefined),
+    lost: "OUTCOME_UNKNOWN",
+  });
+  for (const cut of watching) cut();
+  await expect(hanging).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN", details: { namespace: "weather" } });
+  expect([requests.size, watching.size]).toEqual([0, 0]);
+});
