@@ -203,11 +203,14 @@ export class Catalog {
 
   #everywhere(key: string, kinds: readonly Kind[]): Entry | Unsettled | undefined {
     const found: Entry[] = [];
+    const strict = this.#options.strictNames && !kinds.includes("resource");
     for (const namespace of this.#byName.values()) {
       const entry = firstOf(namespace, key, kinds);
       if (entry !== undefined) found.push(entry);
-      // An earlier namespace that may still come to have it goes first: the answer must not depend on who was faster.
-      else if (found.length === 0 && namespace.settling(false) !== undefined) return { unsettled: namespace };
+      // The answer must not depend on who was faster: an earlier namespace that may still come to have it goes first, and a later one
+      // may make it ambiguous.
+      else if ((found.length === 0 || strict) && namespace.settling(false) !== undefined)
+        return { unsettled: namespace };
     }
     const [chosen] = found;
     if (chosen === undefined) return kinds.includes("resource") ? this.#fromAnyTemplate(key) : undefined;

@@ -54,7 +54,7 @@ export class Executor implements StateHost {
   /** Ends every call in flight, and answers each further one, with `CLOSED`. */
   close(): void {
     this.#closed = true;
-    this.#options.room.cutAll(closedError());
+    this.#options.room.cutAll((waiter) => closedError(waiter instanceof CallState ? waiter.ref : undefined));
   }
 
   /**

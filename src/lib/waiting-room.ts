@@ -109,10 +109,10 @@ export class WaitingRoom {
     });
   }
 
-  /** Cuts every wait with the reason. */
-  cutAll(reason: unknown): void {
+  /** Cuts every wait, each with its reason. */
+  cutAll(reasonFor: (waiter: Waiter) => unknown): void {
     this.#cutWhere(
-      () => reason,
+      ({ waiter }) => reasonFor(waiter),
       () => true,
     );
   }

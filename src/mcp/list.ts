@@ -36,7 +36,7 @@ export async function readList<K extends Kind>(kind: K, options: ListOptions): P
     cursor =
       isRecord(page) && typeof page.nextCursor === "string" && page.nextCursor !== "" ? page.nextCursor : undefined;
     // Pages may be empty: without the second bound a server could go on for ever.
-    if (collector.items.length > maxSize || cursors.size > maxSize) return cut(collector, method, maxSize);
+    if (collector.items.length > maxSize || cursors.size > maxSize) return cut(collector, maxSize);
     if (cursor === undefined) return collector;
     if (cursors.has(cursor))
       throw badList(server, method, "with a cursor it gave before: its pages go round in a circle");
@@ -85,9 +85,9 @@ class Collector<K extends Kind> implements DescriptorList<K> {
   }
 }
 
-function cut<K extends Kind>(list: DescriptorList<K>, method: string, maxSize: number): DescriptorList<K> {
-  const warning = `${method} gave more than maxListSize (${maxSize}) entries: the rest is left out`;
-  return { items: list.items.slice(0, maxSize), warnings: [...list.warnings, warning] };
+/** What was read of a list that is longer than it may be. */
+function cut<K extends Kind>({ items, warnings }: DescriptorList<K>, maxSize: number): DescriptorList<K> {
+  return { items: items.slice(0, maxSize), warnings, cutAt: maxSize };
 }
 
 function badList(server: string, method: string, how: string): ToolkitError<"REMOTE_ERROR"> {

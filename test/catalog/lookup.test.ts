@@ -111,6 +111,24 @@ describe("what a key finds", () => {
     },
   );
 
+  verifies("N6", "under strictNames a later namespace that may still come to have the name is waited for", () => {
+    let settled = false;
+    const catalog = new Catalog({ strictNames: true, emit: () => {} });
+    const put = (namespace: string) => {
+      const item = tool("shared");
+      catalog.change(catalog.namespace(namespace) as never, {
+        put: [{ definition: readDefinition(item, "remote"), item }],
+      });
+    };
+    catalog.mount("early", {});
+    const late = catalog.mount("late", { settling: () => (settled ? undefined : new Promise(() => {})) });
+    put("early");
+    expect(catalog.resolve("shared", ["tool"])).toEqual({ unsettled: late });
+    put("late");
+    settled = true;
+    expect(() => catalog.resolve("shared", ["tool"])).toThrow(/early\.shared, late\.shared/);
+  });
+
   test("bad arguments say so", async () => {
     const toolkit = await sample();
     for (const key of [undefined, null, 7, {}, Symbol("x")]) {

@@ -351,6 +351,32 @@ describe("real servers", () => {
     expect([(await exit)[0], await errors, said.endsWith("ended\n")]).toEqual([0, "", true]);
   });
 
+  verifies("L4", "a server with more tools than a list may have shows the cut in failures", async () => {
+    const tools = Array.from({ length: 10_001 }, (_, index) => ({
+      name: `t${index}`,
+      inputSchema: { type: "object" },
+    }));
+    const results: Readonly<Record<string, unknown>> = {
+      initialize: {
+        protocolVersion: "2025-11-25",
+        capabilities: { tools: {} },
+        serverInfo: { name: "big", version: "1" },
+      },
+      "tools/list": { tools },
+    };
+    const big = inMemoryConnector((transport) => {
+      transport.onmessage = (message) => {
+        const { id, method } = message as { readonly id?: number; readonly method: string };
+        if (id !== undefined) void transport.send({ jsonrpc: "2.0", id, result: results[method] });
+      };
+      return transport.start();
+    });
+    toolkit.addConnector(big, { namespace: "big" });
+    await toolkit.start();
+    const page = await toolkit.list({ namespace: "big", limit: 0 });
+    expect([page.count, page.failures.map(({ error }) => error.code)]).toEqual([10_000, ["LIMIT_EXCEEDED"]]);
+  });
+
   describe("that speak no MCP", () => {
     verifies(["M4", "N7", "M8"], "are a clear failure, and delay nobody", async () => {
       const html = await listen((_request, response) => {

@@ -621,7 +621,7 @@ describe("abort and time", () => {
     await settle();
     await toolkit.close();
     for (const outcome of await outcomes)
-      expect(outcome).toMatchObject({ status: "rejected", reason: { code: "CLOSED" } });
+      expect(outcome).toMatchObject({ status: "rejected", reason: { code: "CLOSED", ref: expect.any(String) } });
   });
 });
 

@@ -107,8 +107,9 @@ test("a signal that has aborted ends the wait at once, and a settled wait hears 
 
 test("cutAll ends every wait, and later ones wait anew", async () => {
   const room = new WaitingRoom(new VirtualClock());
-  const results = [1, 2, 3].map(() => room.wait(never, waiter().waiter, unlimited));
-  room.cutAll("closed");
+  const waiters = [1, 2, 3].map(() => waiter().waiter);
+  const results = waiters.map((each) => room.wait(never, each, unlimited));
+  room.cutAll((each) => (waiters.includes(each as never) ? "closed" : "unknown"));
   for (const result of results) await expect(result).rejects.toBe("closed");
   await expect(room.wait(Promise.resolve(4), waiter().waiter, unlimited)).resolves.toBe(4);
 });

@@ -31,7 +31,7 @@ describe("a list", () => {
     expect((error as Error).message).toContain("prompts/list");
   });
 
-  verifies("L4", "is cut at its limit, with a warning", async () => {
+  verifies("L4", "is cut at its limit, and says so", async () => {
     const list = await read("tool", (cursor) => {
       const page = Number(cursor ?? 0);
       return {
@@ -41,22 +41,22 @@ describe("a list", () => {
     });
     expect(list.items).toHaveLength(10_000);
     expect(list.items.at(-1)?.name).toBe("t9999");
-    expect(list.warnings).toEqual([expect.stringContaining("maxListSize (10000)")]);
+    expect(list.cutAt).toBe(10_000);
   });
 
   verifies("L4", "of exactly its limit is whole, one more is cut", async () => {
     const of = (count: number) =>
       read("tool", () => ({ tools: Array.from({ length: count }, (_, index) => tool(`t${index}`)) }));
-    expect((await of(10_000)).warnings).toEqual([]);
+    expect((await of(10_000)).cutAt).toBeUndefined();
     const cut = await of(10_001);
-    expect([cut.items.length, cut.warnings.length]).toEqual([10_000, 1]);
+    expect([cut.items.length, cut.cutAt]).toEqual([10_000, 10_000]);
   });
 
   verifies("L4", "of endless empty pages ends", async () => {
     let page = 0;
     const list = await read("tool", () => ({ tools: [], nextCursor: String(page++) }), 50);
     expect(list.items).toEqual([]);
-    expect(list.warnings).toHaveLength(1);
+    expect(list.cutAt).toBe(10_000);
   });
 
   verifies("N1", "keeps odd names and odd schemas, and leaves out what has no name", async () => {
