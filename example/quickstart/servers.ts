@@ -1,20 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createRequire } from "node:module";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const modules = fileURLToPath(new URL("../../node_modules", import.meta.url));
-const require = createRequire(import.meta.url);
-
-/** The program of an MCP server that is installed as a package. */
-function programOf(name: string): string {
-  const { bin } = require(join(modules, name, "package.json")) as { bin: Record<string, string> };
-  return join(modules, name, Object.values(bin)[0] ?? "");
-}
-
-const everything = programOf("@modelcontextprotocol/server-everything");
+// The programs of two MCP servers that are installed as packages.
+const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
+const files = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-filesystem/dist/index.js"));
 
 /** A child process that speaks MCP over stdio, as any MCP client would be told to start it. */
 export const everythingOverStdio = { command: process.execPath, args: [everything, "stdio"] };
@@ -22,7 +13,7 @@ export const everythingOverStdio = { command: process.execPath, args: [everythin
 /** A child process that may read and write one folder. */
 export const filesystem = (folder: string) => ({
   command: process.execPath,
-  args: [programOf("@modelcontextprotocol/server-filesystem"), folder],
+  args: [files, folder],
 });
 
 /** Starts the same server as a web service, as somebody else would run it. */

@@ -2,12 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 
-const modules = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol", import.meta.url));
-
 /** The programs of the servers people use. */
-export const everything = `${modules}/server-everything/dist/index.js`;
-export const filesystem = `${modules}/server-filesystem/dist/index.js`;
-export const memory = `${modules}/server-memory/dist/index.js`;
+export const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
+export const filesystem = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-filesystem/dist/index.js"));
+export const memory = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-memory/dist/index.js"));
 
 /** Resolves when the condition holds; looked at again and again. */
 export async function until(condition: () => unknown, timeoutMs = 20_000, what = condition.toString()): Promise<void> {
