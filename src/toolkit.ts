@@ -26,7 +26,7 @@ import type { Source } from "./core/source.ts";
 import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
 import { Dispatch } from "./execute/dispatch.ts";
 import { Executor } from "./execute/executor.ts";
-import type { Clock } from "./lib/clock.ts";
+import { type Clock, keepProcessAlive } from "./lib/clock.ts";
 import { Emitter } from "./lib/emitter.ts";
 import { type EventStreamOptions, eventStream } from "./lib/event-stream.ts";
 import { abortable } from "./lib/promise.ts";
@@ -194,15 +194,14 @@ export class Toolkit implements Host, AsyncDisposable {
   /** Starts, waits until the signal aborts or `close` is called, and closes. */
   async run({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     // What waits for a server that is down keeps no process alive, and a service is to stay.
-    const stays = this.#clock.setTimer(() => undefined, Number.POSITIVE_INFINITY);
-    stays.keepAlive(true);
+    const release = keepProcessAlive(this.#clock);
     try {
       await abortable(this.start(), signal);
       await abortable(this.#ended.promise, signal);
     } catch (error) {
       if (!signal?.aborted) throw error;
     } finally {
-      stays.cancel();
+      release();
       await this.close();
     }
   }

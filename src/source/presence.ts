@@ -1,6 +1,6 @@
 import type { ReadOptions } from "../core/resource.ts";
 import { CallState } from "../execute/state.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
+import { type Clock, keepProcessAlive, type Timer } from "../lib/clock.ts";
 import { Gate } from "../lib/gate.ts";
 
 /** Whose presence it is. */
@@ -73,12 +73,11 @@ export class Presence<G> {
     this.#host.start();
     if (this.#host.current() !== undefined) return;
     // The timers of the supervisor keep no process alive, and whoever waits must not see it end.
-    const alive = this.#host.clock.setTimer(() => undefined, Number.POSITIVE_INFINITY);
-    alive.keepAlive(true);
+    const release = keepProcessAlive(this.#host.clock);
     try {
       await this.#gate.wait(signal);
     } finally {
-      alive.cancel();
+      release();
     }
   }
 
