@@ -73,8 +73,9 @@ export class CallState implements CallContext, Waiter {
 
   get meta(): Readonly<Record<string, unknown>> | undefined {
     const own = this.options.meta;
-    const session = this.options.session?.meta ?? this.parent?.session.meta;
-    return session === undefined ? own : { ...session, ...own };
+    // A session that was given takes the place of the outer one whole: what is meant for one caller is not sent along for another.
+    const inherited = (this.options.session ?? this.parent?.session)?.meta;
+    return inherited === undefined ? own : { ...inherited, ...own };
   }
 
   get toolbox(): Toolbox {

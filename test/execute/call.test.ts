@@ -655,6 +655,22 @@ describe("context", () => {
     },
   );
 
+  verifies(
+    "C13",
+    "a call inside another inherits its session's meta, and none of it under a session of its own",
+    async () => {
+      const seen: CallContext["meta"][] = [];
+      const inner = tool("inner", (_, { meta }) => void seen.push(meta));
+      const outer = tool("outer", async (_, { toolbox }) => {
+        await toolbox.call(inner, {}, { meta: { own: 1 } });
+        await toolbox.call(inner, {}, { session: { id: "other" } });
+        await toolbox.call(inner, {}, { session: { id: "other", meta: { tenant: "b" } } });
+      });
+      await new Toolkit().call(outer, {}, { session: { id: "mine", meta: { tenant: "a" } } });
+      expect(seen).toEqual([{ tenant: "a", own: 1 }, undefined, { tenant: "b" }]);
+    },
+  );
+
   verifies("C13", "progress says whether it was heard", async () => {
     const heard: unknown[] = [];
     const toolkit = new Toolkit({
