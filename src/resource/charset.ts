@@ -3,7 +3,7 @@ import { charsetOf, essenceOf } from "./media-type.ts";
 
 /**
  * The text that bytes are, or undefined where they are none. The first that applies decides: a byte order mark; the charset the
- * media type declares; valid UTF-8; the zero bytes of UTF-16; the charset an HTML or XML document declares in itself.
+ * media type declares; the zero bytes of UTF-16; valid UTF-8; the charset an HTML or XML document declares in itself.
  */
 export async function decodeText(bytes: Uint8Array, mediaType: string): Promise<string | undefined> {
   const marked = markOf(bytes);

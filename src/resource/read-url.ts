@@ -90,9 +90,15 @@ function unreachable(url: URL, error: unknown): ToolkitError<"UNAVAILABLE"> {
   );
 }
 
-// Without what may be secret.
-function shown(url: URL): string {
-  return url.protocol === "data:" ? "the data: URL" : `${url.protocol}//${url.host}${url.pathname}`;
+/** A URL for messages: without user name, password, query and fragment, which may be secret. @internal */
+export function shown(url: URL): string {
+  if (url.protocol === "data:") return "the data: URL";
+  const copy = new URL(url);
+  copy.username = "";
+  copy.password = "";
+  copy.search = "";
+  copy.hash = "";
+  return copy.href;
 }
 
 function decode(segment: string): string {

@@ -3,7 +3,7 @@ import { assertIdentifier } from "../core/identifier.ts";
 import type { Content } from "../core/resource.ts";
 import { type ByteStream, collectBytes, tooLarge } from "./collect-bytes.ts";
 import { type LocationOptions, readFileContent, unreadable } from "./read-file.ts";
-import { readUrlContent } from "./read-url.ts";
+import { readUrlContent, shown } from "./read-url.ts";
 import { contentOfBytes } from "./sniff.ts";
 
 /** What `resource.read` reads: a path, a URL (file, http, https, data), a Blob or File, or a stream of bytes. */
@@ -52,7 +52,7 @@ function readLocation(url: URL, options: LocationOptions): Promise<Content> {
     case "data:":
       return readUrlContent(url, options);
     default:
-      throw unreadable(url.href, `the scheme ${url.protocol} is not file:, http:, https: or data:`, undefined);
+      throw unreadable(shown(url), `the scheme ${url.protocol} is not file:, http:, https: or data:`, undefined);
   }
 }
 

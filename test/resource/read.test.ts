@@ -100,6 +100,12 @@ describe("a file", () => {
     }
   });
 
+  test("is shown in the error without user name, password and query", async () => {
+    const error = await resource.read("ftp://anna:geheim@example.org/a?token=geheim#geheim").catch((caught) => caught);
+    expect(error.message).toContain("ftp://example.org/a cannot be read");
+    expect(JSON.stringify(error) + error.message).not.toMatch(/geheim|anna/);
+  });
+
   test("beyond maxBytes is LIMIT_EXCEEDED, before it is read; at the limit it is not", async () => {
     const path = join(folder, "big.bin");
     const handle = await open(path, "w");
