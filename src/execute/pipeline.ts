@@ -5,7 +5,7 @@ import type { WaitingRoom } from "../lib/waiting-room.ts";
 import type { SchemaReport } from "./checked.ts";
 import { depth } from "./depth.ts";
 import { normalise } from "./normalise.ts";
-import { type PromptRunner, render, run } from "./run.ts";
+import { calling, type PromptRunner, rendering, run } from "./run.ts";
 import type { Next, Step, Target } from "./step.ts";
 import { type TimeoutOptions, timeout } from "./timeout.ts";
 import { use } from "./use.ts";
@@ -31,23 +31,21 @@ export interface PipelineOptions extends TimeoutOptions {
 export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Next {
   const target = targetOf(entry);
   const validate = validateInput(options.onBadSchema);
-  const receive = validateOutput(target, normalise(target), options.onBadSchema);
-  return compose(target, run(target, options.runPrompt, receive), [
-    depth(options.maxDepth),
-    validate,
-    use(options.use, validate),
-    timeout(options.room, options),
-  ]);
+  const innermost = run(target, calling(target, options.runPrompt), {
+    receive: validateOutput(target, normalise(target), options.onBadSchema),
+    wait: timeout(target, options.room, options),
+  });
+  return compose(target, innermost, [depth(options.maxDepth), validate, use(options.use, validate)]);
 }
 
 /** Compiles the way of a `render`: as a call, without the steps that make no sense for it. */
 export function compileRender(entry: Entry<"prompt">, options: PipelineOptions): Next<RenderedPrompt> {
   const target = targetOf(entry);
-  return compose(target, render(target) as Next<RenderedPrompt>, [
-    depth(options.maxDepth),
-    validateInput(options.onBadSchema),
-    timeout(options.room, options),
-  ]);
+  const innermost = run(target, rendering(target), {
+    receive: (rendered) => rendered as RenderedPrompt,
+    wait: timeout(target, options.room, options),
+  });
+  return compose(target, innermost, [depth(options.maxDepth), validateInput(options.onBadSchema)]);
 }
 
 function targetOf(entry: Entry<"tool" | "prompt">): Target {

@@ -1,48 +1,54 @@
 import type { Entry, Prompt, Tool } from "../core/item.ts";
-import { genuine, isPromiseLike, rescue } from "../lib/promise.ts";
+import { genuine, isPromiseLike, type MaybePromise } from "../lib/promise.ts";
+import type { Settle } from "../lib/waiting-room.ts";
 import { toCallError } from "./call-error.ts";
 import type { CallState } from "./state.ts";
-import type { Next, Receive, StepCall, Target } from "./step.ts";
+import type { Next, StepCall, Target } from "./step.ts";
+import type { Patience } from "./timeout.ts";
 
 /** Executes a prompt: what the delegates do. */
 export type PromptRunner = (entry: Entry<"prompt">, input: unknown, context: CallState) => Promise<unknown>;
 
-/** The innermost step: runs the tool as its own method, or hands the prompt to the delegates; `receive` gets what comes of it. */
-export function run({ entry }: Target, runPrompt: PromptRunner, receive: Receive): Next {
-  const failed = toCallError(entry.ref, "execute");
-  const fail = (thrown: unknown): never => {
-    throw failed(thrown);
-  };
-  const invoke = invocation(entry, runPrompt);
-  return inTime((call) => {
-    let result: unknown;
-    try {
-      result = invoke(call);
-    } catch (thrown) {
-      return fail(thrown);
-    }
-    const { state } = call;
-    if (!isPromiseLike(result)) return receive(result, state);
-    return genuine(result).then((value) => receive(value, state), fail);
-  });
-}
+/** The user's code that a call comes to. */
+export type Invoke = (call: StepCall) => unknown;
 
-function invocation(entry: Target["entry"], runPrompt: PromptRunner): (call: StepCall) => unknown {
+/** Runs the tool as its own method, or hands the prompt to the delegates. */
+export function calling({ entry }: Target, runPrompt: PromptRunner): Invoke {
   if (entry.kind === "prompt") return ({ parsed, state }) => runPrompt(entry, parsed, state);
   const tool: Tool = entry.item;
   return ({ parsed, state }) => tool.run(parsed, state);
 }
 
-/** Renders a prompt as its own method. */
-export function render({ entry }: Target): Next<unknown> {
-  const failed = toCallError(entry.ref, "execute");
-  return inTime(({ parsed, state }) => rescue(() => (entry.item as Prompt).render(parsed, state), failed));
+/** Renders the prompt as its own method. */
+export function rendering({ entry }: Target): Invoke {
+  return ({ parsed, state }) => (entry.item as Prompt).render(parsed, state);
 }
 
-/** A call that was ended while its input was read or validated runs nothing: its caller was told so. */
-function inTime<R>(next: Next<R>): Next<R> {
+/** How the innermost step goes on. */
+export interface RunOptions<R> {
+  /** Makes the answer of what the user's code gave. */
+  receive(value: unknown, state: CallState): MaybePromise<R>;
+  /** Waits where it is not there at once. */
+  readonly wait: Patience;
+}
+
+/** The innermost step. Whatever the user's code throws becomes an error of the call. */
+export function run<R>({ entry }: Target, invoke: Invoke, { receive, wait }: RunOptions<R>): Next<R> {
+  const outcome: Settle<unknown, CallState, R> = { receive, errorFor: toCallError(entry.ref, "execute") };
   return (call) => {
-    call.state.throwIfCut();
-    return next(call);
+    const { state } = call;
+    // A call that was ended while its input was read or validated runs nothing: its caller was told so.
+    state.throwIfCut();
+    let result: unknown;
+    try {
+      result = invoke(call);
+    } catch (thrown) {
+      throw outcome.errorFor(thrown);
+    }
+    if (isPromiseLike(result)) return wait(genuine(result), state, outcome);
+    const answer = receive(result, state);
+    return answer instanceof Promise ? wait<R, R>(answer, state, asItIs) : answer;
   };
 }
+
+const asItIs = { receive: <T>(value: T): T => value, errorFor: (thrown: unknown): unknown => thrown };

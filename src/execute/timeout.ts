@@ -1,5 +1,6 @@
-import type { WaitingRoom } from "../lib/waiting-room.ts";
-import type { Step } from "./step.ts";
+import type { Settle, WaitingRoom } from "../lib/waiting-room.ts";
+import type { CallState } from "./state.ts";
+import type { Target } from "./step.ts";
 import type { CallLimits } from "./timeout-error.ts";
 
 /** The limits of time of one attempt. */
@@ -10,18 +11,28 @@ export interface TimeoutOptions {
   readonly maxTimeoutMs: number;
 }
 
-/** Ends an attempt that shows no sign of life for too long, or takes too long in all. Prompts have no limit of their own. */
-export function timeout(room: WaitingRoom, options: TimeoutOptions): Step {
-  return (target, next) => {
-    if (target.definition.kind === "prompt") return next;
-    const limits = attemptLimits(target.definition.options?.timeoutMs ?? options.timeoutMs, options);
-    if (limits.inactivityMs === Number.POSITIVE_INFINITY) return next;
-    return (call) => {
-      const result = next(call);
-      return result instanceof Promise ? room.wait(result, call.state, limits) : result;
-    };
-  };
+/** Waits for what an attempt promised, and for what is made of it. */
+export type Patience = <T, R>(promise: Promise<T>, state: CallState, settle: Settle<T, CallState, R>) => Promise<R>;
+
+/**
+ * Ends an attempt that shows no sign of life for too long, or takes too long in all. Prompts have no limit of their own.
+ *
+ * It is handed to the run rather than put around it, so that both share one promise, and what is answered at once needs none.
+ */
+export function timeout({ definition }: Target, room: WaitingRoom, options: TimeoutOptions): Patience {
+  const inactivityMs = definition.options?.timeoutMs ?? options.timeoutMs;
+  if (definition.kind === "prompt" || inactivityMs === Number.POSITIVE_INFINITY) return unlimited;
+  const limits = attemptLimits(inactivityMs, options);
+  return (promise, state, settle) => room.wait(promise, state, limits, settle);
 }
+
+const unlimited: Patience = (promise, state, settle) =>
+  promise.then(
+    (value) => settle.receive(value, state),
+    (thrown) => {
+      throw settle.errorFor(thrown);
+    },
+  );
 
 /** The limits of an attempt. Who says that a tool may be silent for an hour does not mean ten minutes in all. */
 export function attemptLimits(inactivityMs: number, { maxTimeoutMs }: TimeoutOptions): CallLimits {

@@ -22,6 +22,12 @@ export interface Waiter {
   cut(reason: unknown, limits: WaitLimits): void;
 }
 
+/** What becomes of what was waited for. The wait lasts until that is settled too. */
+export interface Settle<T, W, R> {
+  receive(value: T, waiter: W): R | Promise<R>;
+  errorFor(thrown: unknown): unknown;
+}
+
 /** One wait, while it lasts. */
 export interface Wait {
   /** A sign of life: the inactivity limit starts again. */
@@ -34,6 +40,7 @@ export interface Wait {
 class Waiting implements Wait {
   readonly waiter: Waiter;
   readonly limits: WaitLimits;
+  readonly resolve: (value: unknown) => void;
   readonly reject: (reason: unknown) => void;
   readonly startedAt: number;
   waits = true;
@@ -42,9 +49,16 @@ class Waiting implements Wait {
   readonly #room: WaitingRoom;
   #activeAt: number;
 
-  constructor(waiter: Waiter, limits: WaitLimits, reject: (reason: unknown) => void, room: WaitingRoom) {
+  constructor(
+    waiter: Waiter,
+    limits: WaitLimits,
+    resolve: (value: unknown) => void,
+    reject: (reason: unknown) => void,
+    room: WaitingRoom,
+  ) {
     this.waiter = waiter;
     this.limits = limits;
+    this.resolve = resolve;
     this.reject = reject;
     this.#room = room;
     this.startedAt = room.clock.now();
@@ -90,23 +104,54 @@ export class WaitingRoom {
   }
 
   /**
-   * Settles as the promise does, or rejects when a signal aborts (with its reason) or a limit is reached. What the promise does
-   * afterwards is ignored.
+   * Settles as the promise does and as `settle` makes of it, or rejects when a signal aborts (with its reason) or a limit is reached.
+   * What the promise does afterwards is ignored.
    */
-  wait<T>(promise: PromiseLike<T>, waiter: Waiter, limits: WaitLimits): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const waiting = this.#enter(waiter, limits, reject);
+  wait<T, W extends Waiter, R = T>(
+    promise: Promise<T>,
+    waiter: W,
+    limits: WaitLimits,
+    settle?: Settle<T, W, R>,
+  ): Promise<R> {
+    return new Promise<R>((resolve, reject) => {
+      const waiting = this.#enter(waiter, limits, resolve as (value: unknown) => void, reject);
+      if (settle === undefined) {
+        promise.then(
+          (value) => this.#succeed(waiting, value),
+          (error) => this.#fail(waiting, error),
+        );
+        return;
+      }
+      // One promise for both: this is the way of every call that is not answered at once.
       promise.then(
-        (value) => {
-          this.#leave(waiting);
-          resolve(value);
-        },
-        (error) => {
-          this.#leave(waiting);
-          reject(error);
-        },
+        (value) => this.#receive(waiting, () => settle.receive(value, waiter)),
+        (thrown) => this.#fail(waiting, settle.errorFor(thrown)),
       );
     });
+  }
+
+  #receive(waiting: Waiting, receive: () => unknown): void {
+    try {
+      const received = receive();
+      if (received instanceof Promise) {
+        received.then(
+          (value) => this.#succeed(waiting, value),
+          (error) => this.#fail(waiting, error),
+        );
+      } else this.#succeed(waiting, received);
+    } catch (error) {
+      this.#fail(waiting, error);
+    }
+  }
+
+  #succeed(waiting: Waiting, value: unknown): void {
+    this.#leave(waiting);
+    waiting.resolve(value);
+  }
+
+  #fail(waiting: Waiting, error: unknown): void {
+    this.#leave(waiting);
+    waiting.reject(error);
   }
 
   /** Cuts every wait, each with its reason. */
@@ -117,8 +162,13 @@ export class WaitingRoom {
     );
   }
 
-  #enter(waiter: Waiter, limits: WaitLimits, reject: (reason: unknown) => void): Waiting {
-    const waiting = new Waiting(waiter, limits, reject, this);
+  #enter(
+    waiter: Waiter,
+    limits: WaitLimits,
+    resolve: (value: unknown) => void,
+    reject: (reason: unknown) => void,
+  ): Waiting {
+    const waiting = new Waiting(waiter, limits, resolve, reject, this);
     const first = this.#first;
     waiting.next = first;
     if (first !== undefined) first.previous = waiting;
