@@ -6,9 +6,10 @@ import type { ToolkitEvent } from "../core/event.ts";
 import { type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { Logger } from "../core/session.ts";
 import type { Source, SourceChange } from "../core/source.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
 import { isPromiseLike } from "../lib/promise.ts";
+import { Settling } from "../lib/settling.ts";
 
 /** What a local source is mounted with. */
 export interface LocalSourceHost {
@@ -34,9 +35,7 @@ export class LocalSource {
   readonly #reload: Coalescer<Kind>;
   readonly #problems = new Map<Kind, ListFailure>();
   readonly #reading = new Set<Kind>();
-  readonly #settled = Promise.withResolvers<void>();
-  readonly #patience: Timer;
-  #isSettled = false;
+  readonly #settling = new Settling();
   #unwatch: (() => void) | undefined;
 
   /** @throws ToolkitError `CONFLICT` when the namespace is taken; `INVALID_INPUT` for what is no source; whatever its `watch` throws. Nothing is mounted then. */
@@ -45,7 +44,7 @@ export class LocalSource {
     this.#source = source;
     this.#host = host;
     this.#namespace = host.catalog.mount(name, {
-      settling: () => (this.#isSettled ? undefined : this.#settled.promise),
+      settling: () => this.#settling.pending,
       failures: () => [...this.#problems.values()],
     });
     const { clock, startTimeoutMs } = host;
@@ -54,14 +53,14 @@ export class LocalSource {
       clock,
       onError: (error) => host.logger.error(`The source ${name} failed: ${messageOf(error)}`, { error }),
     });
-    this.#patience = clock.setTimer(() => this.#late(startTimeoutMs), startTimeoutMs);
+    this.#settling.limit(clock, startTimeoutMs, () => this.#late(startTimeoutMs));
     try {
       this.#unwatch = source.watch?.((change) => this.#told(change));
     } catch (error) {
       this.close();
       throw error;
     }
-    void this.#load(new Set(kinds)).then(() => this.#settle());
+    void this.#load(new Set(kinds)).then(() => this.#settling.settle());
   }
 
   get namespace(): string {
@@ -70,8 +69,7 @@ export class LocalSource {
 
   /** Resolves when it was read once, took longer than `startTimeoutMs`, or was closed. */
   async settled(): Promise<void> {
-    if (!this.#isSettled) this.#patience.keepAlive(true);
-    await this.#settled.promise;
+    await this.#settling.pending;
   }
 
   /** Takes its namespace away. */
@@ -88,19 +86,12 @@ export class LocalSource {
       failed(error);
     }
     this.#host.catalog.unmount(this.#namespace);
-    this.#settle();
-  }
-
-  #settle(): void {
-    this.#isSettled = true;
-    this.#patience.cancel();
-    this.#settled.resolve();
+    this.#settling.settle();
   }
 
   /** Nobody waits any longer for what has not been read; it comes when it comes. */
   #late(afterMs: number): void {
     for (const kind of this.#reading) this.#fail(kind, new Error(`no answer within ${afterMs} ms`));
-    this.#settle();
   }
 
   #told({ kind, uri }: SourceChange): void {

@@ -1,7 +1,8 @@
 import type { ReadOptions } from "../core/resource.ts";
 import { CallState } from "../execute/state.ts";
-import { type Clock, keepProcessAlive, type Timer } from "../lib/clock.ts";
+import { type Clock, keepProcessAlive } from "../lib/clock.ts";
 import { Gate } from "../lib/gate.ts";
+import { Settling } from "../lib/settling.ts";
 
 /** Whose presence it is. */
 export interface PresenceHost<G> {
@@ -23,10 +24,8 @@ export class Presence<G> {
   readonly #host: PresenceHost<G>;
   /** Open while it is there. */
   readonly #gate = new Gate();
-  /** Resolves once the first attempt has come to something, or took too long. */
-  readonly #settled = Promise.withResolvers<void>();
-  #isSettled = false;
-  #patience: Timer | undefined;
+  /** Of the first attempt. */
+  readonly #settling = new Settling();
 
   constructor(host: PresenceHost<G>) {
     this.#host = host;
@@ -34,14 +33,12 @@ export class Presence<G> {
 
   /** The first attempt begins. */
   begin(): void {
-    this.#patience = this.#host.clock.setTimer(() => this.settle(), this.#host.startTimeoutMs);
+    this.#settling.limit(this.#host.clock, this.#host.startTimeoutMs);
   }
 
   /** The first attempt has come to something. */
   settle(): void {
-    this.#patience?.cancel();
-    this.#isSettled = true;
-    this.#settled.resolve();
+    this.#settling.settle();
   }
 
   come(): void {
@@ -59,12 +56,9 @@ export class Presence<G> {
     this.#gate.break(error);
   }
 
-  /** Undefined once it has settled; else resolves when it has. */
+  /** Undefined once the first attempt has come to something or took too long; else resolves when that is so. */
   get settling(): Promise<void> | undefined {
-    if (this.#isSettled) return undefined;
-    // Whoever waits must not see the process end before.
-    this.#patience?.keepAlive(true);
-    return this.#settled.promise;
+    return this.#settling.pending;
   }
 
   /** Resolves when it is there. Rejects with the reason of the signal, or with why it will not come any more. */

@@ -97,11 +97,14 @@ verifies(
       await runs(`
       const toolkit = new Toolkit({ timeoutMs: 50, startTimeoutMs: 50 });
       toolkit.addSource("hung", { tool: () => never });
+      const missing = await toolkit.lookup("hung.tool").catch((caught) => caught);
+      console.log(missing.code);
+      toolkit.addSource("hungToo", { tool: () => never });
       await toolkit.start();
       const error = await toolkit.call({ kind: "tool", name: "never", run: () => never }).catch((caught) => caught);
       console.log(error.code);
     `),
-    ).toBe("TIMEOUT\n");
+    ).toBe("NOT_FOUND\nTIMEOUT\n");
   },
   30_000,
 );
