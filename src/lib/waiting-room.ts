@@ -28,6 +28,8 @@ export interface Settle<T, W, R> {
   errorFor(thrown: unknown): unknown;
 }
 
+const unlimited = Number.POSITIVE_INFINITY;
+
 /** One wait, while it lasts. */
 export interface Wait {
   /** A sign of life: the inactivity limit starts again. */
@@ -42,12 +44,13 @@ class Waiting implements Wait {
   readonly limits: WaitLimits;
   readonly resolve: (value: unknown) => void;
   readonly reject: (reason: unknown) => void;
-  readonly startedAt: number;
   waits = true;
   previous: Waiting | undefined;
   next: Waiting | undefined;
+  /** Undefined in the turn of the event loop in which it came: what is over by its end needs no clock. */
+  startedAt: number | undefined;
   readonly #room: WaitingRoom;
-  #activeAt: number;
+  #activeAt = 0;
 
   constructor(
     waiter: Waiter,
@@ -61,8 +64,12 @@ class Waiting implements Wait {
     this.resolve = resolve;
     this.reject = reject;
     this.#room = room;
-    this.startedAt = room.clock.now();
-    this.#activeAt = this.startedAt;
+  }
+
+  /** The limits begin. */
+  start(now: number): void {
+    this.startedAt = now;
+    this.#activeAt = now;
   }
 
   touch(): void {
@@ -74,25 +81,27 @@ class Waiting implements Wait {
   }
 
   get dueAt(): number {
-    return Math.min(this.#activeAt + this.limits.inactivityMs, this.startedAt + this.limits.totalMs);
+    return Math.min(this.#activeAt + this.limits.inactivityMs, (this.startedAt ?? 0) + this.limits.totalMs);
   }
 }
 
 /**
- * Where calls wait for promises that may never settle. All share one timer, and one listener for each distinct signal, so that a
- * wait costs neither.
+ * Where calls wait for promises that may never settle. All share one timer, and one listener for each distinct signal, and the clock
+ * is read once for all that came in one turn of the event loop, so that a wait costs none of these. Limits count from the end of
+ * that turn.
  */
 export class WaitingRoom {
   /** @internal */
   readonly clock: Clock;
+  // The latest is the first.
   #first: Waiting | undefined;
   #size = 0;
   // The one listener of a signal stays for as long as the signal does: to come and go with each wait would cost more than the wait.
   readonly #heard = new WeakSet<AbortSignal>();
+  /** Set while some have come whose limits have not begun. */
+  #newcomers: Timer | undefined;
   #timer: Timer | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
-  #keepsAlive = false;
-  #letsGo = false;
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -160,6 +169,9 @@ export class WaitingRoom {
       ({ waiter }) => reasonFor(waiter),
       () => true,
     );
+    if (this.#size > 0) return;
+    this.#newcomers?.cancel();
+    this.#newcomers = undefined;
   }
 
   #enter(
@@ -174,8 +186,10 @@ export class WaitingRoom {
     if (first !== undefined) first.previous = waiting;
     this.#first = waiting;
     this.#size += 1;
-    this.#wakeUpAt(waiting.dueAt);
-    if (!this.#keepsAlive) this.#keepAlive(true);
+    if (this.#newcomers === undefined && (limits.totalMs < unlimited || limits.inactivityMs < unlimited)) {
+      this.#newcomers = this.clock.setTimer(this.#begin, 0);
+      this.#newcomers.keepAlive(true);
+    }
     waiter.waits(waiting);
     const { callerSignal, outerSignal } = waiter;
     if (callerSignal !== undefined) this.#listen(callerSignal, waiting);
@@ -191,21 +205,23 @@ export class WaitingRoom {
     else previous.next = next;
     if (next !== undefined) next.previous = previous;
     this.#size -= 1;
-    if (this.#size > 0 || this.#letsGo) return;
-    // Not at once: where one call follows another, the timer would be held and let go for each.
-    this.#letsGo = true;
-    setImmediate(this.#letGo);
+    if (this.#size === 0) this.#timer?.keepAlive(false);
   }
 
-  readonly #letGo = (): void => {
-    this.#letsGo = false;
-    if (this.#size === 0) this.#keepAlive(false);
+  /** Begins the limits of those who came in the turn that has ended, and still wait. */
+  readonly #begin = (): void => {
+    this.#newcomers = undefined;
+    const now = this.clock.now();
+    let next = Number.POSITIVE_INFINITY;
+    let waiting = this.#first;
+    while (waiting !== undefined && waiting.startedAt === undefined) {
+      waiting.start(now);
+      next = Math.min(next, waiting.dueAt);
+      waiting = waiting.next;
+    }
+    this.#wakeUpAt(next);
+    if (this.#size > 0) this.#timer?.keepAlive(true);
   };
-
-  #keepAlive(keep: boolean): void {
-    this.#keepsAlive = keep;
-    this.#timer?.keepAlive(keep);
-  }
 
   /** Ends one wait with the reason. @internal */
   cut(waiting: Waiting, reason: unknown): void {
@@ -245,7 +261,7 @@ export class WaitingRoom {
     this.#timer?.cancel();
     this.#wakeAt = time;
     this.#timer = this.clock.setTimer(() => this.#sweep(), Math.max(0, Math.ceil(time - this.clock.now())));
-    this.#timer.keepAlive(this.#keepsAlive);
+    this.#timer.keepAlive(this.#size > 0);
   }
 
   #sweep(): void {
@@ -256,6 +272,7 @@ export class WaitingRoom {
     this.#cutWhere(
       (waiting) => limitError(waiting, now),
       (waiting) => {
+        if (waiting.startedAt === undefined) return false;
         const due = waiting.dueAt;
         if (due <= now) return true;
         next = Math.min(next, due);
@@ -267,6 +284,6 @@ export class WaitingRoom {
 }
 
 function limitError({ waiter, limits, startedAt }: Waiting, now: number): unknown {
-  const elapsedMs = now - startedAt;
+  const elapsedMs = now - (startedAt ?? now);
   return waiter.limitError(limits, elapsedMs >= limits.totalMs ? "total" : "inactivity", elapsedMs);
 }

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Wait, type Waiter, WaitingRoom, type WaitLimits } from "../../src/lib/waiting-room.ts";
 import { verifies } from "../support/verifies.ts";
 import { settle, VirtualClock } from "../support/virtual-clock.ts";
@@ -52,13 +52,13 @@ test("all share one timer, which keeps the process alive only while somebody wai
   const second = Promise.withResolvers<number>();
   const a = room.wait(first.promise, waiter().waiter, { inactivityMs: 1000, totalMs: 5000 });
   const b = room.wait(second.promise, waiter().waiter, { inactivityMs: 500, totalMs: 5000 });
+  // Whatever came in this turn begins together when it ends.
   expect([clock.timers, clock.keptAlive]).toEqual([1, 1]);
+  await clock.advance(0);
+  expect([clock.timers, clock.nextInMs, clock.keptAlive]).toEqual([1, 500, 1]);
   first.resolve(1);
   second.resolve(2);
   expect(await Promise.all([a, b])).toEqual([1, 2]);
-  await settle();
-  // Let go of a little later, so that a call right after another need not take hold again.
-  await new Promise((resolve) => setImmediate(resolve));
   expect([clock.timers, clock.keptAlive]).toEqual([1, 0]);
   const again = room.wait(never, waiter().waiter, { inactivityMs: 1000, totalMs: 5000 });
   expect(clock.keptAlive).toBe(1);
@@ -67,6 +67,15 @@ test("all share one timer, which keeps the process alive only while somebody wai
   await settle();
   expect(await failed).toBe("inactivity 1000");
   expect([clock.timers, clock.keptAlive]).toEqual([0, 0]);
+});
+
+test("what is over in the turn in which it began reads no clock", async () => {
+  const clock = new VirtualClock();
+  const read = vi.spyOn(clock, "now");
+  const room = new WaitingRoom(clock);
+  for (let n = 0; n < 3; n++)
+    await room.wait(Promise.resolve(n), waiter().waiter, { inactivityMs: 1000, totalMs: 5000 });
+  expect([read.mock.calls.length, clock.timers]).toEqual([0, 1]);
 });
 
 test("without a limit there is no timer", () => {
