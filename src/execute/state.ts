@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { messageOf } from "../core/error.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
+import { logToSession } from "../core/logger.ts";
 import type { Content, Resource } from "../core/resource.ts";
 import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
-import { isPromiseLike } from "../lib/promise.ts";
+import { runDetached } from "../lib/promise.ts";
 import type { Wait, Waiter, WaitLimits } from "../lib/waiting-room.ts";
 import { isCallLimit, timeoutError } from "./timeout-error.ts";
 
@@ -133,13 +134,10 @@ export class CallState implements CallContext, Waiter {
     this.touch();
     const { onPartial } = this.options;
     if (onPartial === undefined || this.#cut !== undefined) return;
-    const failed = (error: unknown) => this.#listenerFailed("partial", error);
-    try {
-      const told: unknown = onPartial.call(this.options, part);
-      if (isPromiseLike(told)) Promise.resolve(told).catch(failed);
-    } catch (error) {
-      failed(error);
-    }
+    runDetached(
+      () => onPartial.call(this.options, part),
+      (error) => this.#listenerFailed("partial", error),
+    );
   }
 
   waits(wait: Wait): void {
@@ -199,17 +197,10 @@ const levels = { debug: "debug", info: "info", warn: "warning", error: "error" }
 
 /** A logger that also tells the caller's session. */
 function sessionLogger(logger: Logger, session: Session, ref: string): Logger {
-  const failed = (error: unknown) =>
-    logger.error(`The log of session ${session.id} failed: ${messageOf(error)}`, { error });
   const tell = (method: keyof Logger) => (message: string, details?: unknown) => {
     logger[method](message, details);
-    try {
-      const data = details === undefined ? message : { message, details };
-      const told: unknown = session.log?.({ level: levels[method], logger: ref, data });
-      if (isPromiseLike(told)) Promise.resolve(told).catch(failed);
-    } catch (error) {
-      failed(error);
-    }
+    const data = details === undefined ? message : { message, details };
+    logToSession(session, { level: levels[method], logger: ref, data }, logger);
   };
   return { debug: tell("debug"), info: tell("info"), warn: tell("warn"), error: tell("error") };
 }

@@ -1,4 +1,4 @@
-import { isPromiseLike } from "./promise.ts";
+import { runDetached } from "./promise.ts";
 
 /** An event: anything with a type. */
 export interface TypedEvent {
@@ -68,13 +68,10 @@ export class Emitter<E extends TypedEvent> {
   #tell(event: E, number: number): void {
     for (const listener of [...(this.#listeners.get("*") ?? []), ...(this.#listeners.get(event.type) ?? [])]) {
       if (!listener.active || listener.since >= number) continue;
-      try {
-        const result = listener.hear(event);
-        // An async listener is a listener too: what it throws must not become an unhandled rejection.
-        if (isPromiseLike(result)) Promise.resolve(result).catch((error) => this.#onError(error, event));
-      } catch (error) {
-        this.#onError(error, event);
-      }
+      runDetached(
+        () => listener.hear(event),
+        (error) => this.#onError(error, event),
+      );
     }
   }
 }

@@ -39,6 +39,16 @@ export function genuine<T>(promise: PromiseLike<T>): Promise<T> {
   return promise instanceof Promise ? promise : Promise.resolve(promise);
 }
 
+/** Calls code of somebody else whose result nobody waits for. What it throws or rejects with goes to `onError`. */
+export function runDetached(run: () => unknown, onError: (error: unknown) => void): void {
+  try {
+    const result = run();
+    if (isPromiseLike(result)) Promise.resolve(result).catch(onError);
+  } catch (error) {
+    onError(error);
+  }
+}
+
 /** Rejects with the signal's reason when it aborts first; leaves no listener behind. */
 export function abortable<T>(promise: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return Promise.resolve(promise);

@@ -1,11 +1,12 @@
+import { runDetached } from "../lib/promise.ts";
+
 /**
  * Closes an iterator and waits for nothing: a generator answers `return()` only after the step it is in, which may never end. How
  * closing goes is not heard, since why it was closed is what counts.
  */
 export function abandon(iterator: AsyncIterator<unknown>): void {
-  try {
-    Promise.resolve(iterator.return?.()).catch(() => undefined);
-  } catch {
-    // As above.
-  }
+  runDetached(
+    () => iterator.return?.(),
+    () => undefined,
+  );
 }

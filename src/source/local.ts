@@ -8,7 +8,7 @@ import type { Logger } from "../core/session.ts";
 import type { Source, SourceChange } from "../core/source.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
-import { isPromiseLike } from "../lib/promise.ts";
+import { runDetached } from "../lib/promise.ts";
 import { Settling } from "../lib/settling.ts";
 
 /** What a local source is mounted with. */
@@ -77,14 +77,11 @@ export class LocalSource {
     if (this.#abort.signal.aborted) return;
     this.#abort.abort(new ToolkitError("CLOSED", `The source ${this.namespace} is closed.`, { what: this.namespace }));
     this.#reload.stop();
-    const failed = (error: unknown) =>
-      this.#host.logger.error(`The source ${this.namespace} did not stop watching: ${messageOf(error)}`, { error });
-    try {
-      const stopped: unknown = this.#unwatch?.();
-      if (isPromiseLike(stopped)) Promise.resolve(stopped).catch(failed);
-    } catch (error) {
-      failed(error);
-    }
+    runDetached(
+      () => this.#unwatch?.(),
+      (error) =>
+        this.#host.logger.error(`The source ${this.namespace} did not stop watching: ${messageOf(error)}`, { error }),
+    );
     this.#host.catalog.unmount(this.#namespace);
     this.#settling.settle();
   }

@@ -1,6 +1,6 @@
 import { messageOf } from "../core/error.ts";
+import { logToSession } from "../core/logger.ts";
 import type { LogEntry, Logger, LogLevel, Session } from "../core/session.ts";
-import { isPromiseLike } from "../lib/promise.ts";
 
 const methods: Readonly<Record<LogLevel, keyof Logger>> = {
   debug: "debug",
@@ -19,15 +19,5 @@ export function logRemote(logger: Logger, namespace: string, entry: LogEntry, se
   const where = name === undefined ? namespace : `${namespace}/${name}`;
   const message = typeof data === "string" ? data : messageOf(data);
   logger[methods[level] ?? "info"](`${where}: ${message}`, typeof data === "string" ? undefined : data);
-  for (const session of sessions) {
-    const failed = (error: unknown) =>
-      logger.error(`The log of session ${session.id} failed: ${messageOf(error)}`, { error });
-    try {
-      const result: unknown = session.log?.({ level, logger: where, data });
-      // An async one must not become an unhandled rejection.
-      if (isPromiseLike(result)) Promise.resolve(result).catch(failed);
-    } catch (error) {
-      failed(error);
-    }
-  }
+  for (const session of sessions) logToSession(session, { level, logger: where, data }, logger);
 }
