@@ -11,12 +11,14 @@ export type {
   ToolDescriptor,
 } from "./core/connector.ts";
 export type { Delegate } from "./core/delegate.ts";
-export { ToolkitError } from "./core/error.ts";
+export { ToolkitError, type ToolkitErrorOptions } from "./core/error.ts";
 export { type ErrorCode, type ErrorDetails, errorCatalog, type Issue, type Phase } from "./core/error-catalog.ts";
 export type { EventListener, EventMap, ListChange, ToolkitEvent, ToolkitEventType } from "./core/event.ts";
 export type { Host } from "./core/host.ts";
 export type {
+  CallArguments,
   CallContext,
+  DefaultKind,
   Entry,
   Item,
   ItemMap,
@@ -37,22 +39,45 @@ export type {
 export type { Call, Handler, Middleware } from "./core/middleware.ts";
 export {
   type Content,
+  type ContentJson,
   type Described,
   isContent,
   isResource,
   type ReadOptions,
   type Resource,
 } from "./core/resource.ts";
-export type { InputOf, JsonSchema, OutputOf, SchemaLike, TypedSchema } from "./core/schema/types.ts";
+export type {
+  InputOf,
+  JsonSchema,
+  JsonSchemaOptions,
+  OutputOf,
+  SchemaLike,
+  StandardIssue,
+  StandardResult,
+  TypedSchema,
+} from "./core/schema/types.ts";
 export type { CallOptions, LogEntry, Logger, LogLevel, Progress, Session } from "./core/session.ts";
-export type { Source, SourceChange } from "./core/source.ts";
+export type { Lister, Source, SourceChange } from "./core/source.ts";
 export type { ConnectorConfig, ConnectorTarget, HttpTarget, McpServersConfig, StdioTarget } from "./core/target.ts";
-export { defineTool } from "./core/tool.ts";
+export {
+  defineTool,
+  type ToolDefinition,
+  type TypedResultToolDefinition,
+  type TypedToolDefinition,
+} from "./core/tool.ts";
 export type { ToolAnnotations, ToolOptions } from "./core/tool-options.ts";
 export type { Clock, Timer } from "./lib/clock.ts";
 export type { EventStreamOptions } from "./lib/event-stream.ts";
-export { parsePrompt } from "./prompt/parse.ts";
+export { type ParsePromptOptions, parsePrompt } from "./prompt/parse.ts";
 export { readPrompt, readPrompts } from "./prompt/read.ts";
-export { defineResource, defineTemplate } from "./resource/define.ts";
-export { resource } from "./resource/resource.ts";
+export type { ByteStream } from "./resource/collect-bytes.ts";
+export {
+  defineResource,
+  defineTemplate,
+  type ResourceDefinition,
+  type TemplateDefinition,
+} from "./resource/define.ts";
+export type { ReadResult } from "./resource/handle.ts";
+export type { ReadSource, ReadSourceOptions } from "./resource/read.ts";
+export { type Bytes, type ResourceOptions, resource, type SameKind } from "./resource/resource.ts";
 export { type AddConnectorOptions, Toolkit, type ToolkitOptions } from "./toolkit.ts";

@@ -3,7 +3,7 @@ import { type ErrorCode, type ErrorDetails, errorCatalog, type Phase } from "./e
 const brand: unique symbol = Symbol.for("toolweave.error") as never;
 
 /** What an error is given beside its code, message and details. */
-export interface ErrorOptions {
+export interface ToolkitErrorOptions {
   readonly cause?: unknown;
   readonly ref?: string | undefined;
   readonly phase?: Phase | undefined;
@@ -30,7 +30,7 @@ export class ToolkitError<C extends ErrorCode = ErrorCode> extends Error {
   readonly ref: string | undefined;
   readonly phase: Phase | undefined;
 
-  constructor(code: C, message: string, details: ErrorDetails[C], options: ErrorOptions = {}) {
+  constructor(code: C, message: string, details: ErrorDetails[C], options: ToolkitErrorOptions = {}) {
     super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.code = code;
     this.details = details;

@@ -24,7 +24,7 @@ export interface Tool<In = any, Parsed = any, Out = unknown> extends Described {
   readonly options?: ToolOptions | undefined;
   /** Does the work. It may give nothing, a string, bytes, a Resource, any JSON value, an async iterable of these, or a promise. */
   run(input: Parsed, context: CallContext): Out | PromiseLike<Out>;
-  /** Never there at run time: carries the type of the input. @internal */
+  /** Never there at run time: carries the type of the input, so that a tool of another input is no such tool. */
   readonly "~input"?: ((input: In) => void) | undefined;
 }
 

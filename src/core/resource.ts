@@ -58,8 +58,6 @@ export interface ContentJson extends Described {
 /**
  * The property by which a Resource is known: `"loaded"` for a Content, `"handle"` for one that reads when it is asked. A
  * registered symbol, so that two copies of this package recognise each other's.
- *
- * @internal
  */
 export const resourceBrand: unique symbol = Symbol.for("toolweave.resource") as never;
 
@@ -72,12 +70,10 @@ function brandOf(value: unknown): unknown {
 /**
  * Where a handle has a better way to be read whole than its bytes, such as a remote one whose server gives several parts, it has it
  * under this key.
- *
- * @internal
  */
 export const readWhole: unique symbol = Symbol.for("toolweave.readWhole") as never;
 
-/** A handle that reads itself whole. @internal */
+/** A handle that reads itself whole. */
 export interface WholeReader {
   [readWhole](options: ReadOptions): Promise<Content>;
 }

@@ -1,3 +1,5 @@
+// For the global namespace hbs, in the published declarations too.
+/// <reference types="handlebars" preserve="true" />
 import { loadHandlebars } from "../libraries.ts";
 import { helperForms, ownHelpers } from "./helpers.ts";
 import { toText } from "./text.ts";
