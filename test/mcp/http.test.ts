@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
+import { EventStreamParser } from "../../src/mcp/transport/http/event-stream.ts";
 import { retryAfterMs } from "../../src/mcp/transport/http/status.ts";
 import { watchedBody } from "../../src/mcp/transport/http/watched-body.ts";
 import { verifies } from "../support/verifies.ts";
@@ -145,6 +146,102 @@ describe("Streamable HTTP", () => {
     const session = await connect(origin);
     expect(await (await session.call("any", {}, contextOf())).text()).toBe("resumed");
     expect(resumed).toEqual(["e1"]);
+  });
+
+  test("an answer that breaks off within an event is resumed after the last whole one, and nothing comes twice", async () => {
+    const resumed: unknown[] = [];
+    let asked: Message = {};
+    let cut: (() => void) | undefined;
+    const progress = (value: number) => {
+      const meta = asked.params?._meta as { readonly progressToken: unknown } | undefined;
+      const params = { progressToken: meta?.progressToken, progress: value };
+      return `data: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params })}\n\n`;
+    };
+    const { origin } = await serve(
+      byHand(
+        (message, response) => {
+          asked = message;
+          cut = () => response.destroy();
+          stream(response).write(`retry: 10\nid: e1\n${progress(1)}id: e2\ndata: {"jsonrpc"`);
+        },
+        {
+          get(request, response) {
+            const last = request.headers["last-event-id"];
+            if (last === undefined) return void response.writeHead(405).end();
+            resumed.push(last);
+            // Closed once more, before the answer.
+            if (resumed.length === 1) stream(response).end(`id: e2\n${progress(2)}`);
+            else stream(response).end(`id: e3\ndata: ${JSON.stringify(ok(asked, "resumed"))}\n\n`);
+          },
+        },
+      ),
+    );
+    const session = await connect(origin);
+    const heard: number[] = [];
+    const context = contextOf({
+      async progress(value) {
+        heard.push(value);
+        cut?.();
+        return true;
+      },
+    });
+    const content = await session.call("any", {}, context);
+    expect(await content.text()).toBe("resumed");
+    expect([resumed, heard]).toEqual([
+      ["e1", "e2"],
+      [1, 2],
+    ]);
+  });
+
+  test("an answer that cannot be resumed is lost, and no other", async () => {
+    const { origin } = await serve(
+      byHand((message, response) => {
+        if (message.params?.name === "lost") stream(response).end("id: e1\nretry: 10\ndata:\n\n");
+        else json(response, ok(message, "fine"));
+      }),
+    );
+    const session = await connect(origin);
+    const error = await failure(session.call("lost", {}, contextOf()));
+    expect([error.code, error.message]).toEqual([
+      "OUTCOME_UNKNOWN",
+      expect.stringContaining("cannot be resumed: the server answered 405"),
+    ]);
+    expect(await (await session.call("other", {}, contextOf())).text()).toBe("fine");
+  });
+
+  test("a cancelled request is not resumed, however long the server lets us wait", async () => {
+    const controller = new AbortController();
+    const { origin } = await serve(
+      byHand((_message, response) => {
+        response.on("close", () => controller.abort(new Error("no longer")));
+        stream(response).end("id: e1\nretry: 60000\ndata:\n\n");
+      }),
+    );
+    const session = await connect(origin);
+    await expect(session.call("any", {}, contextOf({ signal: controller.signal }))).rejects.toThrow("no longer");
+  });
+
+  test("an answer as JSON that is none, or answers another request, is lost; a batch and an id given back as text are read", async () => {
+    const host = new RecordingHost();
+    const { origin } = await serve(
+      byHand((message, response) => {
+        const answer = ok(message, "fine");
+        const answers: Record<string, unknown> = {
+          broken: "{",
+          other: JSON.stringify({ ...answer, id: 9_999 }),
+          batch: JSON.stringify([{ jsonrpc: "2.0", method: "notifications/message", params: {} }, answer]),
+          text: JSON.stringify({ ...answer, id: String(message.id) }),
+        };
+        const body = answers[String(message.params?.name)] ?? JSON.stringify(answer);
+        response.writeHead(200, { "content-type": "application/json; charset=utf-8" }).end(body);
+      }),
+    );
+    const session = await connect(origin, { host });
+    for (const name of ["broken", "other"]) {
+      const error = await failure(session.call(name, {}, contextOf()));
+      expect([error.code, error.message]).toEqual(["OUTCOME_UNKNOWN", expect.stringContaining("without a result")]);
+    }
+    for (const name of ["batch", "text"]) expect(await (await session.call(name, {}, contextOf())).text()).toBe("fine");
   });
 
   for (const [status, body] of [
@@ -454,7 +551,7 @@ verifies("M9", "a process that closed its HTTP sessions ends by itself", () => {
 
 describe("the pieces", () => {
   test("a body is watched however its chunks fall, and handed on unchanged", async () => {
-    const text = "id: 1\r\nevent: named\r\ndata: id: no\r\n\r\ndata: ü\nid:2\n\nid: unfinished";
+    const text = "id: 1\r\nevent: named\r\ndata: event: no\r\n\r\ndata: ü\nevent:other\n\nevent: unfinished";
     const bytes = Buffer.from(text);
     for (let size = 1; size <= bytes.length; size++) {
       const seen: unknown[] = [];
@@ -467,14 +564,48 @@ describe("the pieces", () => {
       });
       const watched = watchedBody(new Response(chunks), {
         maxMessageBytes: 100,
-        events: true,
-        id: (id) => seen.push(id),
         type: (type) => seen.push(type),
         end: (error) => seen.push(error),
       });
       expect(await watched.text()).toBe(text);
-      expect(seen).toEqual(["1", "named", "2", undefined]);
+      expect(seen).toEqual(["named", "other", undefined]);
     }
+  });
+
+  test("an event stream is parsed however its chunks fall", () => {
+    const text =
+      ": comment\r\nid: 1\r\nevent: named\r\ndata: a: b\r\ndata:  c\r\n\r\nid: x\0y\nretry: 20\nretry: soon\ndata\n\nid:2\rdata:ü\r\rid: 3\n\ndata: lost\nid: 4";
+    for (let size = 1; size <= text.length; size++) {
+      const seen: unknown[] = [];
+      const parser = new EventStreamParser(
+        {
+          event: (type, data) => seen.push([type, data]),
+          id: (id) => seen.push(id),
+          retry: (ms) => seen.push(ms),
+        },
+        1_000,
+      );
+      for (let start = 0; start < text.length; start += size) parser.push(text.slice(start, start + size));
+      expect(seen).toEqual([["named", "a: b\n c"], "1", 20, ["message", ""], ["message", "ü"], "2", "3"]);
+    }
+  });
+
+  test("the limit of an event is in bytes, of this event alone, and heeds no comment", () => {
+    const events = { event: () => {}, id: () => {}, retry: () => {} };
+    const push = (...chunks: readonly string[]) => {
+      const parser = new EventStreamParser(events, 20);
+      return () => {
+        for (const chunk of chunks) parser.push(chunk);
+      };
+    };
+    expect(push("data: 12345678901234\n\n", "data: 12345678901234\n\n", ": 1234567890\n: 1234567890\n")).not.toThrow();
+    for (const chunks of [
+      ["data: 123456789012345\n"],
+      ["data: 1234567", "89012345"],
+      ["data: 1\ndata: 2\ndata: 3\n"],
+      ["data: üüüüüüüü\n"],
+    ])
+      expect(push(...chunks)).toThrow("larger than maxMessageBytes (20)");
   });
 
   test("Retry-After is seconds or a date", () => {

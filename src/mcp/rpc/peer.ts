@@ -61,7 +61,6 @@ export class Peer {
   start(options: { readonly signal: AbortSignal }): Promise<void> {
     const events: TransportEvents = {
       message: (message) => this.#receive(message),
-      lost: (id, error) => this.#take(id)?.reject(error),
       gap: () => this.#open && this.#handlers.gap(),
       warning: (text) => this.#open && this.#handlers.warning(text),
       closed: (error) => this.#end(error),

@@ -3,8 +3,6 @@ import type { RequestId, RpcMessage } from "../rpc/message.ts";
 /** What a transport tells the one who uses it. None of these throws. */
 export interface TransportEvents {
   message(message: RpcMessage): void;
-  /** The answer to one request will not come; the connection as such goes on. */
-  lost(id: RequestId, error: Error): void;
   /** Notifications may have been missed: whatever is known of the server has to be read again. */
   gap(): void;
   /** Something is odd and harms nothing else. */
@@ -20,8 +18,8 @@ export interface Transport {
   /** Opens it. Rejects when it cannot be opened, or with the signal's reason; then nothing it started is left. */
   start(events: TransportEvents, options: { readonly signal: AbortSignal }): Promise<void>;
   /**
-   * Sends a message. Undefined means it was handed over at once. An error that says `sent: false` (ConnectionLostError) means that
-   * it surely never left.
+   * Sends a message. Undefined means it was handed over at once. Where it rejects no answer will come, while the connection as such
+   * goes on; an error that says `sent: false` (ConnectionLostError) means that it surely never left.
    */
   send(message: RpcMessage): Promise<void> | undefined;
   /** Told the version both speak, before anything else is sent. */

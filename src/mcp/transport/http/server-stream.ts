@@ -31,7 +31,6 @@ const steadyMs = 10_000;
 export class ServerStream {
   readonly #parts: ServerStreamParts;
   readonly #settled = Promise.withResolvers<void>();
-  #open = false;
   #opened = false;
   #late = false;
   #failures = 0;
@@ -65,16 +64,11 @@ export class ServerStream {
   /** Answers the SDK's request for the stream. It never throws: the SDK would try again in its own way. */
   async answer(url: string | URL, init: RequestInit): Promise<Response> {
     const { signal } = this.#parts;
-    // After an answer that could not be resumed the SDK asks for a stream once more.
-    if (signal.aborted || this.#open) return noStream();
-    this.#open = true;
+    if (signal.aborted) return noStream();
     try {
       await delay(this.#waitMs, undefined, { signal });
       const response = await this.#parts.request(url, { ...init, signal });
-      if (isRedirect(response)) {
-        this.#open = false;
-        return response;
-      }
+      if (isRedirect(response)) return response;
       if (response.ok && mediaTypeOf(response) === "text/event-stream") return this.#watched(response);
       // 405 says that there is no such stream; some servers say it with another status.
       await (this.#opened ? this.#parts.refused(response) : discard(response));
@@ -92,7 +86,6 @@ export class ServerStream {
     this.#settled.resolve();
     if (again || this.#late) this.#parts.gap();
     const end = (error: unknown) => {
-      this.#open = false;
       // A limit would be reached again.
       if (error instanceof ToolkitError) this.#parts.failed(error);
       this.#failures = performance.now() - since > steadyMs ? 0 : this.#failures + 1;
@@ -100,12 +93,12 @@ export class ServerStream {
       const broken = error !== undefined && this.#failures < 2;
       this.#waitMs = broken ? 0 : Math.min(maxRetryMs, retryMs * 2 ** Math.max(0, this.#failures - 1));
     };
-    return watchedBody(response, { maxMessageBytes: this.#parts.maxMessageBytes, events: true, end });
+    return watchedBody(response, { maxMessageBytes: this.#parts.maxMessageBytes, end });
   }
 }
 
 /** What the SDK takes for a server without a stream, so that it does not ask again. */
-export function noStream(): Response {
+function noStream(): Response {
   return new Response(null, { status: 405 });
 }
 

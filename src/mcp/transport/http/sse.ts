@@ -102,7 +102,6 @@ export class SseTransport implements Transport {
   #watched(response: Response): Response {
     return watchedBody(response, {
       maxMessageBytes: this.#parameters.maxMessageBytes,
-      events: true,
       type: (type) => {
         // Another endpoint is another session, which knows nothing of ours.
         if (type === "endpoint" && ++this.#endpoints > 1) {

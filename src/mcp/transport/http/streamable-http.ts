@@ -7,27 +7,31 @@ import { messageOf, ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
+import { eventStreamType, jsonType, readAnswer } from "./answer.ts";
 import { discard, fetchOnce, type HttpParameters } from "./network.ts";
-import { isRedirect, noStream, ServerStream } from "./server-stream.ts";
+import { isRedirect, ServerStream } from "./server-stream.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError, statusError } from "./status.ts";
-import { watchedBody } from "./watched-body.ts";
 
-const jsonType = "application/json";
-const eventStreamType = "text/event-stream";
-
+const sessionHeader = "mcp-session-id";
 const deleteTimeoutMs = 1_000;
 // The SDK asks for a stream that ended again after so long, or after what the server says; the rest of the wait is ours.
 const reopenMs = 100;
 const maxRetryMs = 60_000;
-const maxResumes = 5;
 // What these say is more than a JSON-RPC error in their body could.
 const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
 // Nobody waits for its answer.
 const probeId = "probe";
 
+/** A request on its way, and the answer to it, or to the request that resumes it, once that begins. */
+class Post {
+  readonly abort = new AbortController();
+  response: Response | undefined;
+}
+
 /**
- * Streamable HTTP by the SDK, with a `fetch` that notices what the SDK does not tell: an answer that ends without a result, a session
- * the server no longer knows, a server that is down, and gaps in the stream of what the server says unasked.
+ * Streamable HTTP: the SDK sends, with a `fetch` of ours which keeps the answers to requests for us to read: in order, for less than
+ * the SDK's streams and schemas cost, and noticing what the SDK does not tell: an answer that ends without a result, a session the
+ * server no longer knows, a server that is down, and gaps in the stream of what the server says unasked.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  */
@@ -36,11 +40,11 @@ export class StreamableHttpTransport implements Transport {
   readonly #parameters: HttpParameters;
   readonly #sdk: SdkTransport;
   readonly #abort = new AbortController();
-  readonly #posts = new Map<RequestId, AbortController>();
-  /** By the id of the last event of an answer: the request it answers. */
-  readonly #resumable = new Map<string, RequestId>();
-  readonly #resumes = new Map<RequestId, number>();
+  readonly #posts = new Map<RequestId, Post>();
+  /** By the id of the event after which they are being resumed. */
+  readonly #resuming = new Map<string, Post>();
   readonly #stream: ServerStream;
+  readonly #nothing = new Response(null, { headers: { "content-type": eventStreamType } });
   #events: TransportEvents | undefined;
   #open = true;
   #closing: Promise<void> | undefined;
@@ -88,25 +92,70 @@ export class StreamableHttpTransport implements Transport {
     return this.#stream.settled();
   }
 
-  async send({ jsonrpc, id, method, ...rest }: RpcMessage): Promise<void> {
+  send(message: RpcMessage): Promise<void> {
     if (!this.#open) throw new ConnectionLostError("the connection was closed", { sent: false });
-    // In this order, so that the id of a request is found without parsing its body.
-    const message = id === undefined ? { jsonrpc, method, ...rest } : { jsonrpc, id, method, ...rest };
-    try {
-      await this.#sdk.send(message as JSONRPCMessage);
-    } catch (error) {
-      throw this.#failure(error, id);
-    }
+    const { id, method } = message;
+    return id === undefined || id === null || method === undefined ? this.#tell(message) : this.#ask(id, message);
   }
 
   forget(id: RequestId): void {
-    this.#posts.get(id)?.abort();
-    this.#forgetPost(id);
+    this.#posts.get(id)?.abort.abort();
   }
 
   close(): Promise<void> {
     this.#closing ??= this.#dispose();
     return this.#closing;
+  }
+
+  async #tell(message: RpcMessage): Promise<void> {
+    try {
+      await this.#sdk.send(message as JSONRPCMessage);
+    } catch (error) {
+      throw this.#failure(error);
+    }
+  }
+
+  /** Sends a request and hands on its answer. */
+  async #ask(id: RequestId, { jsonrpc, method, params }: RpcMessage): Promise<void> {
+    const post = new Post();
+    const { signal } = post.abort;
+    this.#posts.set(id, post);
+    try {
+      // In this order, so that the id of a request is found without parsing its body.
+      await this.#sdk.send({ jsonrpc, id, method, params } as JSONRPCMessage);
+      await readAnswer(takeResponse(post), {
+        id,
+        maxMessageBytes: this.#parameters.maxMessageBytes,
+        signal,
+        message: (answer) => this.#events?.message(answer),
+        warning: (text) => this.#events?.warning(text),
+        resume: (lastId) => this.#resume(post, lastId),
+      });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const failure = this.#failure(error);
+      if (failure instanceof ConnectionLostError && failure.sent && id !== probeId) this.#probe();
+      throw failure;
+    } finally {
+      this.#posts.delete(id);
+    }
+  }
+
+  async #resume(post: Post, lastId: string): Promise<Response> {
+    this.#resuming.set(lastId, post);
+    try {
+      await this.#sdk.resumeStream(lastId);
+    } catch (error) {
+      if (post.abort.signal.aborted) throw error;
+      // Whatever became of this request, the one it was to resume was sent.
+      throw notResumed(messageOf(error), error);
+    } finally {
+      this.#resuming.delete(lastId);
+    }
+    const response = takeResponse(post);
+    if (response.ok && mediaTypeOf(response) === eventStreamType) return response;
+    await discard(response);
+    throw notResumed(`the server answered ${response.status}`);
   }
 
   #fetch(url: string | URL, init: RequestInit): Promise<Response> {
@@ -115,92 +164,46 @@ export class StreamableHttpTransport implements Transport {
       return fetchOnce(this.#parameters.fetch, url, { ...init, signal: AbortSignal.timeout(deleteTimeoutMs) });
     }
     const lastId = new Headers(init.headers).get("last-event-id");
-    const request = lastId === null ? undefined : this.#resumable.get(lastId);
-    return request === undefined ? this.#stream.answer(url, init) : this.#resume(request, url, init);
+    const post = lastId === null ? undefined : this.#resuming.get(lastId);
+    return post === undefined ? this.#stream.answer(url, init) : this.#resumed(post, url, init);
   }
 
   async #post(url: string | URL, init: RequestInit): Promise<Response> {
     const id = requestIdOf(init.body);
-    const post = new AbortController();
-    if (id !== undefined) this.#posts.set(id, post);
-    const signal = id === undefined ? this.#abort.signal : post.signal;
-    const response = await this.#request(url, { ...init, signal });
+    const post = id === undefined ? undefined : this.#posts.get(id);
+    const response = await this.#request(url, { ...init, signal: (post?.abort ?? this.#abort).signal });
     if (isRedirect(response)) return response;
-    if (!response.ok) return this.#refused(response, id);
-    if (id === undefined) return response;
-    const type = mediaTypeOf(response);
-    if (type === jsonType) return this.#watched(response, { events: false, end: () => this.#forgetPost(id) });
-    if (type === eventStreamType) return this.#watchedAnswer(response, id);
-    await discard(response);
-    throw new NotMcpError(`answered ${type === "" ? "without a content type" : type}: this is no MCP endpoint`);
+    const answer = response.ok ? response : await this.#errorAnswer(response, id);
+    return post === undefined ? answer : this.#keep(post, answer);
+  }
+
+  async #resumed(post: Post, url: string | URL, init: RequestInit): Promise<Response> {
+    const response = await this.#request(url, { ...init, signal: post.abort.signal });
+    return isRedirect(response) ? response : this.#keep(post, response);
+  }
+
+  /** Keeps an answer for us to read, and gives what the SDK is to read in its place: nothing, but for the session it begins. */
+  #keep(post: Post, response: Response): Response {
+    post.response = response;
+    const session = response.headers.get(sessionHeader);
+    if (session === null || session === this.#sdk.sessionId) return this.#nothing;
+    return new Response(null, { headers: { "content-type": eventStreamType, [sessionHeader]: session } });
   }
 
   /** Some servers answer an error of JSON-RPC with a status of its own: it is handed on as what it is. */
-  async #refused(response: Response, id: RequestId | undefined): Promise<Response> {
+  async #errorAnswer(response: Response, id: RequestId | undefined): Promise<Response> {
     const { error, text } = await this.#statusError(response);
     this.#refuseDeadSession(error, text);
     const [answer] = parseMessages(text) ?? [];
     if (namedStatuses.has(error.status) || id === undefined || answer?.error === undefined || answer.id !== id)
       throw error;
-    return new Response(text, { status: 200, headers: { "content-type": jsonType } });
-  }
-
-  /** An answer as events: when it is over and nothing can resume it, its request is lost. */
-  #watchedAnswer(response: Response, id: RequestId): Response {
-    let lastId: string | undefined;
-    return this.#watched(response, {
-      events: true,
-      id: (value) => {
-        lastId = value;
-        this.#resumable.set(value, id);
-      },
-      end: (error) => {
-        // The SDK resumes what has ids.
-        if (lastId !== undefined && !(error instanceof ToolkitError)) return;
-        this.#lose(id, error);
-      },
-    });
-  }
-
-  /** Tells that a request has no answer, after all that came has been read. */
-  #lose(id: RequestId, error: unknown): void {
-    const why = error === undefined ? "the answer ended without a result" : `the answer broke off: ${messageOf(error)}`;
-    const lost = error instanceof ToolkitError ? error : new ConnectionLostError(why, { sent: true, cause: error });
-    this.#forgetPost(id);
-    setImmediate(() => this.#events?.lost(id, lost));
-    if (error !== undefined && !(error instanceof ToolkitError)) this.#probe();
-  }
-
-  async #resume(id: RequestId, url: string | URL, init: RequestInit): Promise<Response> {
-    const attempts = (this.#resumes.get(id) ?? 0) + 1;
-    this.#resumes.set(id, attempts);
-    if (!this.#open || attempts > maxResumes) return this.#notResumed(id, "the answer was resumed too often");
-    try {
-      const signal = this.#posts.get(id)?.signal ?? this.#abort.signal;
-      const response = await this.#request(url, { ...init, signal });
-      if (isRedirect(response)) return response;
-      if (response.ok && mediaTypeOf(response) === eventStreamType) return this.#watchedAnswer(response, id);
-      await discard(response);
-      return this.#notResumed(id, `the answer broke off and cannot be resumed (${response.status})`);
-    } catch (error) {
-      return this.#notResumed(id, `the answer broke off and cannot be resumed: ${messageOf(error)}`);
-    }
-  }
-
-  #notResumed(id: RequestId, why: string): Response {
-    this.#forgetPost(id);
-    this.#events?.lost(id, new ConnectionLostError(why, { sent: true }));
-    return noStream();
+    return new Response(text, { headers: { "content-type": jsonType } });
   }
 
   async #streamRefused(response: Response): Promise<never> {
     const { error, text } = await this.#statusError(response);
     this.#refuseDeadSession(error, text);
     throw new Error("the server no longer offers its event stream", { cause: error });
-  }
-
-  #watched(response: Response, watcher: Omit<Parameters<typeof watchedBody>[1], "maxMessageBytes">): Response {
-    return watchedBody(response, { maxMessageBytes: this.#parameters.maxMessageBytes, ...watcher });
   }
 
   async #request(url: string | URL, init: RequestInit): Promise<Response> {
@@ -228,9 +231,8 @@ export class StreamableHttpTransport implements Transport {
     throw lost;
   }
 
-  /** What the SDK's sending threw, as one of our errors. */
-  #failure(error: unknown, id: RequestId | null | undefined): unknown {
-    if (id !== null && id !== undefined) this.#forgetPost(id);
+  /** What sending or reading threw, as one of our errors. */
+  #failure(error: unknown): unknown {
     if (error instanceof StreamableHTTPError) {
       const said = error.message
         .replace(/^Streamable HTTP error: (?:Error POSTing to endpoint: )?/, "")
@@ -240,30 +242,14 @@ export class StreamableHttpTransport implements Transport {
         retryAfterMs: undefined,
       });
     }
-    if (
-      !this.#open ||
-      [ConnectionLostError, HttpStatusError, NotMcpError, ToolkitError].some((type) => error instanceof type)
-    ) {
-      if (error instanceof ConnectionLostError && error.sent && id !== probeId) this.#probe();
-      return error;
-    }
-    this.#probe();
-    return new ConnectionLostError(`the answer is not to be understood: ${messageOf(error)}`, {
-      sent: true,
-      cause: error,
-    });
+    if (!this.#open || isOurs(error)) return error;
+    return new ConnectionLostError(`the answer broke off: ${messageOf(error)}`, { sent: true, cause: error });
   }
 
   /** After a connection broke: is anybody there? If not, this ends the session; if so, nothing has to be done. */
   #probe(): void {
     if (!this.#open || this.#posts.has(probeId)) return;
     this.send({ jsonrpc: "2.0", id: probeId, method: "ping" }).catch(() => {});
-  }
-
-  #forgetPost(id: RequestId): void {
-    this.#posts.delete(id);
-    this.#resumes.delete(id);
-    for (const [event, request] of this.#resumable) if (request === id) this.#resumable.delete(event);
   }
 
   #end(error: Error): void {
@@ -277,7 +263,7 @@ export class StreamableHttpTransport implements Transport {
   #stop(): void {
     this.#stream.stop();
     this.#abort.abort();
-    for (const post of this.#posts.values()) post.abort();
+    for (const post of this.#posts.values()) post.abort.abort();
   }
 
   async #dispose(): Promise<void> {
@@ -293,4 +279,21 @@ export class StreamableHttpTransport implements Transport {
 function requestIdOf(body: RequestInit["body"]): RequestId | undefined {
   const match = typeof body === "string" ? /^\{"jsonrpc":"2\.0","id":(?:(\d+)|"([^"]*)"),"method"/.exec(body) : null;
   return match === null ? undefined : match[1] === undefined ? match[2] : Number(match[1]);
+}
+
+/** What says itself what it is. */
+function isOurs(error: unknown): boolean {
+  return [ConnectionLostError, HttpStatusError, NotMcpError, ToolkitError].some((type) => error instanceof type);
+}
+
+/** The answer that `fetch` kept. */
+function takeResponse(post: Post): Response {
+  const { response } = post;
+  post.response = undefined;
+  if (response === undefined) throw new Error("the SDK asked for nothing");
+  return response;
+}
+
+function notResumed(why: string, cause?: unknown): ConnectionLostError {
+  return new ConnectionLostError(`the answer broke off and cannot be resumed: ${why}`, { sent: true, cause });
 }

@@ -1,21 +1,18 @@
 import { tooLarge } from "./network.ts";
 
-/** What is noticed of a body on its way to the one who reads it. */
+/** What is noticed of a stream of events on its way to the one who reads it. */
 export interface BodyWatcher {
+  /** The limit of each event. */
   readonly maxMessageBytes: number;
-  /** A body of events, whose limit is that of each event. */
-  readonly events: boolean;
-  /** An event has this id. */
-  id?(id: string): void;
   /** An event has this type, other than the default. */
   type?(type: string): void;
   /** It ended; with why, where it broke. Whatever was read has been handed on, and need not have been looked at yet. */
   end(error: unknown): void;
 }
 
-// Lines of ids and types are short; of a longer one only the end is kept from one chunk to the next.
+// Lines of types are short; of a longer one only the end is kept from one chunk to the next.
 const keptLength = 1_024;
-const fieldLine = /(?:^|[\r\n])(id|event): ?([^\r\n]*)(?=[\r\n])/g;
+const typeLine = /(?:^|[\r\n])event: ?([^\r\n]*)(?=[\r\n])/g;
 
 /** The same answer, watched. @throws through its body: ToolkitError `LIMIT_EXCEEDED` */
 export function watchedBody(response: Response, watcher: BodyWatcher): Response {
@@ -58,10 +55,6 @@ class Scanner {
   }
 
   push(chunk: Uint8Array): void {
-    if (!this.#watcher.events) {
-      this.#grow(chunk.length);
-      return;
-    }
     // Only ASCII is looked for: one character a byte is enough.
     const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1");
     this.#measure(text);
@@ -80,10 +73,7 @@ class Scanner {
 
   #look(text: string): void {
     const whole = this.#rest + text;
-    for (const [, field, value = ""] of whole.matchAll(fieldLine)) {
-      if (field === "id") this.#watcher.id?.(Buffer.from(value, "latin1").toString("utf8"));
-      else this.#watcher.type?.(value);
-    }
+    for (const [, type = ""] of whole.matchAll(typeLine)) this.#watcher.type?.(type);
     const lastBreak = Math.max(whole.lastIndexOf("\n"), whole.lastIndexOf("\r"));
     this.#rest = whole.slice(Math.max(lastBreak, whole.length - keptLength));
   }
