@@ -66,6 +66,7 @@ export {
   type TypedToolDefinition,
 } from "./core/tool.ts";
 export type { ToolAnnotations, ToolOptions } from "./core/tool-options.ts";
+export type { ToolkitOptions } from "./core/toolkit-options.ts";
 export type { Clock, Timer } from "./lib/clock.ts";
 export type { EventStreamOptions } from "./lib/event-stream.ts";
 export { type ParsePromptOptions, parsePrompt } from "./prompt/parse.ts";
@@ -80,4 +81,5 @@ export {
 export type { ReadResult } from "./resource/handle.ts";
 export type { ReadSource, ReadSourceOptions } from "./resource/read.ts";
 export { type Bytes, type ResourceOptions, resource, type SameKind } from "./resource/resource.ts";
-export { type AddConnectorOptions, Toolkit, type ToolkitOptions } from "./toolkit.ts";
+export type { AddConnectorOptions } from "./source/connect-options.ts";
+export { Toolkit } from "./toolkit.ts";

@@ -24,6 +24,7 @@ import type { Content } from "./core/resource.ts";
 import type { CallOptions, Logger } from "./core/session.ts";
 import type { Source } from "./core/source.ts";
 import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
+import { readToolkitOptions, type ToolkitOptions } from "./core/toolkit-options.ts";
 import { Dispatch } from "./execute/dispatch.ts";
 import { Executor } from "./execute/executor.ts";
 import { type Clock, keepProcessAlive } from "./lib/clock.ts";
@@ -35,13 +36,11 @@ import { mcpConnector } from "./mcp/connector.ts";
 import { parseMcpServers } from "./mcp/target/mcp-servers.ts";
 import { canonicalUrl } from "./mcp/target/url.ts";
 import { Builtins } from "./source/builtin.ts";
+import type { AddConnectorOptions } from "./source/connect-options.ts";
 import { Connectors } from "./source/connectors.ts";
 import { Delegates } from "./source/delegates.ts";
 import { LocalSource, type LocalSourceHost } from "./source/local.ts";
 import { connectionOf, connectorOf } from "./source/target.ts";
-import { type AddConnectorOptions, readToolkitOptions, type ToolkitOptions } from "./source/toolkit-options.ts";
-
-export type { AddConnectorOptions, ToolkitOptions };
 
 /** How long `close` waits for everything to end, in milliseconds. */
 const closeMs = 5_000;
@@ -133,7 +132,8 @@ export class Toolkit implements Host, AsyncDisposable {
    * Adds a connector. It connects at `start`, or at once after it; a server that is down is tried again for ever.
    *
    * @param target - an http(s) URL; `{ command, args }` for a child process; `{ url, headers }`; or a Connector
-   * @throws ToolkitError `INVALID_TARGET`; `CONFLICT` when it is connected already or the namespace is taken; `INVALID_NAME`
+   * @throws ToolkitError `INVALID_TARGET`; `CONFLICT` when it is connected already or the namespace is taken;
+   *   `INVALID_NAME` or `RESERVED_NAME` for the namespace; `INVALID_INPUT` for an option out of its range
    */
   addConnector(target: ConnectorTarget | Connector, options: AddConnectorOptions = {}): Connection {
     this.#assertOpen();
@@ -161,7 +161,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `NOT_FOUND`; `CONFLICT` for a URL that two connectors share
    */
   async removeConnector(target: string | URL | Connection): Promise<void> {
-    await this.#connectors.remove(connectionOf(this.#connectors.connections, target, canonicalUrl));
+    await connectionOf(this.#connectors.connections, target, canonicalUrl).close();
   }
 
   /**
@@ -260,13 +260,9 @@ export class Toolkit implements Host, AsyncDisposable {
     );
   }
 
-  #connectorFor(target: ConnectorTarget | Connector, options: AddConnectorOptions): Connector {
-    const { headers } = options;
-    return connectorOf(
-      target,
-      options,
-      (given) => this.#delegates.createConnector(given) ?? mcpConnector(given, { headers }),
-    );
+  #connectorFor(target: ConnectorTarget | Connector, { headers }: AddConnectorOptions): Connector {
+    const make = (given: ConnectorTarget) => this.#delegates.createConnector(given) ?? mcpConnector(given, { headers });
+    return connectorOf(target, headers, make);
   }
 
   async #close(): Promise<void> {

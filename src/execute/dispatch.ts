@@ -48,7 +48,7 @@ export class Dispatch implements Toolbox {
   readonly #parent: CallState | undefined;
   readonly #inline: WeakMap<object, Entry>;
 
-  constructor(directory: Directory, executor: Executor, parent?: CallState, inline = new WeakMap()) {
+  constructor(directory: Directory, executor: Executor, parent?: CallState, inline = new WeakMap<object, Entry>()) {
     this.#directory = directory;
     this.#executor = executor;
     this.#parent = parent;

@@ -8,6 +8,7 @@ import type { Entry, Kind, ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { SupervisionOptions } from "./connect-options.ts";
 import { stopped, unavailable } from "./connection-error.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
 import { Presence } from "./presence.ts";
@@ -16,23 +17,6 @@ import type { RemoteLink } from "./remote-items.ts";
 import { logRemote } from "./remote-log.ts";
 import { type Request, Requests } from "./requests.ts";
 import { Supervisor, type SupervisorChange } from "./supervisor.ts";
-
-/** How a connection is supervised. */
-export interface SupervisionOptions {
-  /** The inactivity limit of its tools, in milliseconds. Default: the toolkit's. */
-  readonly timeoutMs?: number | undefined;
-  /** How often lists are read again that the server does not announce, in milliseconds. */
-  readonly pollMs: number;
-  /** How long one attempt to connect may take, in milliseconds. */
-  readonly connectTimeoutMs: number;
-  /** How long lookups wait for the first attempt, in milliseconds. */
-  readonly startTimeoutMs: number;
-  /** How long a call waits for the connection where it has no limit of its own, in milliseconds. */
-  readonly waitMs: number;
-  readonly retryMs: number;
-  readonly maxRetryMs: number;
-  readonly maxAttempts?: number | undefined;
-}
 
 /** What a connection is made with. */
 export interface ConnectionHost {
@@ -53,13 +37,14 @@ const maxWarnings = 100;
 /** A connector under supervision: its namespace holds what the server has, and its items work whichever generation there is. */
 export class SupervisedConnection implements Connection, RemoteLink {
   readonly connector: Connector;
+  /** Whether the namespace was given, rather than learnt from the server. */
+  readonly nameGiven: boolean;
   readonly #host: ConnectionHost;
   readonly #options: SupervisionOptions;
   readonly #supervisor: Supervisor<RemoteGeneration>;
   readonly #catalogue: RemoteCatalogue;
   readonly #namespace: Namespace;
   readonly #warnings = new Set<string>();
-  readonly #nameGiven: boolean;
   #nameFixed: boolean;
   #server: ServerInfo | undefined;
   #transport: string | undefined;
@@ -77,7 +62,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
     this.connector = connector;
     this.#host = host;
     this.#options = options;
-    this.#nameGiven = name.fixed;
+    this.nameGiven = name.fixed;
     this.#nameFixed = name.fixed;
     const { catalog, clock, logger } = host;
     this.#downSince = clock.now();
@@ -117,11 +102,6 @@ export class SupervisedConnection implements Connection, RemoteLink {
 
   get namespace(): string {
     return this.#namespace.name;
-  }
-
-  /** Whether the namespace was given, rather than learnt from the server. */
-  get nameGiven(): boolean {
-    return this.#nameGiven;
   }
 
   get label(): string {

@@ -6,37 +6,15 @@ import type { ToolkitEvent } from "../core/event.ts";
 import { assertNamespace, isFreeNamespace, toIdentifier } from "../core/identifier.ts";
 import type { Logger } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
-import { SupervisedConnection, type SupervisionOptions } from "./connection.ts";
-
-/** How a connector takes part in a toolkit. */
-export interface ConnectOptions {
-  /** Where its items live. Default: the name its server says, fixed at the first handshake. */
-  readonly namespace?: string | undefined;
-  /** Connect at the first list, lookup or call that needs it. Default false. */
-  readonly lazy?: boolean | undefined;
-  /** The inactivity limit of its tools, in milliseconds. Default: the toolkit's `timeoutMs`. */
-  readonly timeoutMs?: number | undefined;
-  /** How often lists are read again that the server does not announce, in milliseconds. Default 60,000. */
-  readonly pollMs?: number | undefined;
-  /** How long one attempt to connect and list may take, in milliseconds. Default 30,000. */
-  readonly connectTimeoutMs?: number | undefined;
-  /** The bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
-  readonly retryMs?: number | undefined;
-  /** The bound no wait goes beyond, in milliseconds. Default 1,200,000 (20 minutes). */
-  readonly maxRetryMs?: number | undefined;
-  /** Failed attempts in a row after which it is removed. Default: it never gives up. */
-  readonly maxAttempts?: number | undefined;
-}
+import { type AddConnectorOptions, type ConnectDefaults, readSupervision } from "./connect-options.ts";
+import { SupervisedConnection } from "./connection.ts";
 
 /** What the connectors of a toolkit share. */
-export interface ConnectorsHost {
+export interface ConnectorsHost extends ConnectDefaults {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
-  readonly startTimeoutMs: number;
-  /** How long a call waits for a connection where it has no limit of its own. */
-  readonly timeoutMs: number;
   emit(event: ToolkitEvent): void;
 }
 
@@ -48,8 +26,6 @@ export interface PlannedConnector {
   readonly connector: Connector;
   readonly namespace: string;
 }
-
-const numbers = ["timeoutMs", "pollMs", "connectTimeoutMs", "retryMs", "maxRetryMs", "maxAttempts"] as const;
 
 /** The connectors of a toolkit: which there are, under which names. */
 export class Connectors {
@@ -73,16 +49,16 @@ export class Connectors {
    *
    * @throws ToolkitError `CONFLICT`, `INVALID_NAME`, `RESERVED_NAME` or `INVALID_INPUT`
    */
-  add(connector: Connector, options: ConnectOptions): SupervisedConnection {
+  add(connector: Connector, options: AddConnectorOptions): SupervisedConnection {
     const { namespace, lazy = false } = options;
     if (namespace !== undefined) assertNamespace(namespace);
-    assertNumbers(options);
+    const supervision = readSupervision(options, this.#host);
     this.#assertNew(connector, namespace);
     const name = namespace ?? this.#freeName(toIdentifier(connector.suggestedName ?? connector.label, "server"));
     const connection = new SupervisedConnection(
       connector,
       { namespace: name, fixed: namespace !== undefined },
-      this.#supervision(options),
+      supervision,
       {
         ...this.#host,
         nameFor: (named, server) => this.#nameFor(named, server),
@@ -105,24 +81,21 @@ export class Connectors {
    *
    * @throws ToolkitError as `add` does
    */
-  addAll(planned: readonly PlannedConnector[], options: ConnectOptions): readonly SupervisedConnection[] {
+  addAll(planned: readonly PlannedConnector[], options: AddConnectorOptions): readonly SupervisedConnection[] {
     const added: SupervisedConnection[] = [];
     try {
       for (const { connector, namespace } of planned) added.push(this.add(connector, { ...options, namespace }));
     } catch (error) {
       for (const connection of added) {
-        this.remove(connection).catch((failure) =>
-          this.#host.logger.error(`${connection.namespace} did not end: ${messageOf(failure)}`, { error: failure }),
-        );
+        connection
+          .close()
+          .catch((failure) =>
+            this.#host.logger.error(`${connection.namespace} did not end: ${messageOf(failure)}`, { error: failure }),
+          );
       }
       throw error;
     }
     return added;
-  }
-
-  /** Ends a connection and takes it out. */
-  remove(connection: SupervisedConnection): Promise<void> {
-    return connection.close();
   }
 
   /** Starts all that are not lazy; resolves when each has connected or failed once, or took longer than `startTimeoutMs`. */
@@ -138,7 +111,7 @@ export class Connectors {
     await Promise.all([...this.connections.map((connection) => connection.close()), ...this.#ending.values()]);
   }
 
-  /** It has stopped, by whomever: what it leaves behind is waited for when all is closed. */
+  /** Takes out a connection that has stopped, whoever stopped it. What it leaves behind is waited for when all is closed. */
   #forget(connection: SupervisedConnection): void {
     this.#connections.delete(connection);
     const ending = connection.close().finally(() => this.#ending.delete(connection));
@@ -170,30 +143,5 @@ export class Connectors {
       const name = number === 1 ? wanted : `${base}${number}`;
       if (isFreeNamespace(name) && this.#host.catalog.namespace(name) === undefined) return name;
     }
-  }
-
-  #supervision(options: ConnectOptions): SupervisionOptions {
-    const {
-      timeoutMs,
-      pollMs = 60_000,
-      connectTimeoutMs = 30_000,
-      retryMs = 2_000,
-      maxRetryMs = 20 * 60_000,
-      maxAttempts,
-    } = options;
-    const { startTimeoutMs } = this.#host;
-    const waitMs = timeoutMs ?? this.#host.timeoutMs;
-    return { timeoutMs, pollMs, connectTimeoutMs, retryMs, maxRetryMs, maxAttempts, startTimeoutMs, waitMs };
-  }
-}
-
-function assertNumbers(options: ConnectOptions): void {
-  for (const name of numbers) {
-    const value = options[name];
-    if (value === undefined || (typeof value === "number" && value > 0)) continue;
-    const message = `must be a number above 0, and is ${value}`;
-    throw new ToolkitError("INVALID_INPUT", `The option ${name} of a connector ${message}.`, {
-      issues: [{ pointer: `/${name}`, message }],
-    });
   }
 }

@@ -2,8 +2,8 @@ import type { Connection } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ConnectorTarget } from "../core/target.ts";
+import type { AddConnectorOptions } from "./connect-options.ts";
 import type { SupervisedConnection } from "./connection.ts";
-import type { AddConnectorOptions } from "./toolkit-options.ts";
 
 /**
  * The connector of a target: a Connector is its own, of anything else one is made.
@@ -12,7 +12,7 @@ import type { AddConnectorOptions } from "./toolkit-options.ts";
  */
 export function connectorOf(
   target: ConnectorTarget | Connector,
-  { headers }: AddConnectorOptions,
+  headers: AddConnectorOptions["headers"],
   make: (target: ConnectorTarget) => Connector,
 ): Connector {
   if (isConnector(target)) {

@@ -4,10 +4,9 @@ import type { CallContext, Toolbox } from "../core/item.ts";
 import { silentLogger } from "../core/logger.ts";
 import type { Resource } from "../core/resource.ts";
 import type { Logger, Progress, Session } from "../core/session.ts";
+import { readToolkitOptions } from "../core/toolkit-options.ts";
 import { Dispatch } from "../execute/dispatch.ts";
 import { Executor } from "../execute/executor.ts";
-import type { CallState } from "../execute/state.ts";
-import { systemClock } from "../lib/clock.ts";
 import { Emitter } from "../lib/emitter.ts";
 import { WaitingRoom } from "../lib/waiting-room.ts";
 
@@ -72,17 +71,15 @@ export function testContext(options: TestContextOptions = {}): TestContext {
 function emptyToolbox(logger: Logger): Toolbox {
   const ignore = () => undefined;
   const directory = new Directory(new Catalog({ strictNames: false, emit: ignore }), ignore);
+  const options = readToolkitOptions({ logger });
   const executor: Executor = new Executor({
-    maxDepth: 8,
-    timeoutMs: 60_000,
-    maxTimeoutMs: 600_000,
-    use: [],
-    room: new WaitingRoom(systemClock),
-    logger,
+    ...options,
+    room: new WaitingRoom(options.clock),
     events: new Emitter(ignore),
     runPrompt: (entry) => Promise.reject(new Error(`A test context executes no prompts, such as ${entry.ref}.`)),
     onBadSchema: (_entry, message) => logger.warn(message),
-    toolboxFor: (parent: CallState): Toolbox => new Dispatch(directory, executor, parent),
+    toolboxFor: (parent) => toolbox.within(parent),
   });
-  return new Dispatch(directory, executor);
+  const toolbox = new Dispatch(directory, executor);
+  return toolbox;
 }

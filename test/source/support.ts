@@ -2,7 +2,8 @@ import type { Connector } from "../../src/core/connector.ts";
 import type { ToolkitError } from "../../src/core/error.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../../src/core/event.ts";
 import type { Logger } from "../../src/core/session.ts";
-import { Toolkit, type ToolkitOptions } from "../../src/toolkit.ts";
+import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
+import { Toolkit } from "../../src/toolkit.ts";
 import { VirtualClock } from "../support/virtual-clock.ts";
 
 /** A toolkit whose time, chance, log and events are in the hands of the test. */

@@ -1,11 +1,10 @@
-import type { Delegate } from "../core/delegate.ts";
-import { messageOf, ToolkitError } from "../core/error.ts";
-import type { Item } from "../core/item.ts";
-import { silentLogger, steadyLogger } from "../core/logger.ts";
-import type { Middleware } from "../core/middleware.ts";
-import type { Logger } from "../core/session.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
-import type { ConnectOptions } from "./connectors.ts";
+import type { Delegate } from "./delegate.ts";
+import { messageOf, ToolkitError } from "./error.ts";
+import type { Item } from "./item.ts";
+import { silentLogger, steadyLogger } from "./logger.ts";
+import type { Middleware } from "./middleware.ts";
+import type { Logger } from "./session.ts";
 
 /** How a toolkit is made. Everything has a default. */
 export interface ToolkitOptions {
@@ -30,12 +29,6 @@ export interface ToolkitOptions {
   /** Time and chance, for tests. */
   readonly clock?: Clock | undefined;
   readonly random?: (() => number) | undefined;
-}
-
-/** How a connector is added. */
-export interface AddConnectorOptions extends ConnectOptions {
-  /** For an HTTP target: sent with every request. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Options with every default in place. */

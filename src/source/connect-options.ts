@@ -1,0 +1,70 @@
+import { ToolkitError } from "../core/error.ts";
+
+/** How a connector is added, and takes part in a toolkit. */
+export interface AddConnectorOptions {
+  /** Where its items live. Default: the name its server says, fixed at the first handshake. */
+  readonly namespace?: string | undefined;
+  /** For an HTTP target: sent with every request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Connect at the first list, lookup or call that needs it. Default false. */
+  readonly lazy?: boolean | undefined;
+  /** The inactivity limit of its tools, in milliseconds. Default: the toolkit's `timeoutMs`. */
+  readonly timeoutMs?: number | undefined;
+  /** How often lists whose changes the server does not announce are read again, in milliseconds. Default 60,000. */
+  readonly pollMs?: number | undefined;
+  /** How long one attempt to connect and list may take, in milliseconds. Default 30,000. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** The bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
+  readonly retryMs?: number | undefined;
+  /** The longest wait between two attempts, in milliseconds. Default 1,200,000 (20 minutes). */
+  readonly maxRetryMs?: number | undefined;
+  /** Failed attempts in a row after which it is removed. Default: it never gives up. */
+  readonly maxAttempts?: number | undefined;
+}
+
+/** What a connector takes over from its toolkit. */
+export interface ConnectDefaults {
+  /** How long lookups and `start` wait for the first attempt, in milliseconds. */
+  readonly startTimeoutMs: number;
+  /** How long a call waits for a connection where its connector has no limit of its own, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** How a connection is supervised: every default is in place. */
+export interface SupervisionOptions {
+  /** The inactivity limit of its tools, in milliseconds; undefined where it is the toolkit's. */
+  readonly timeoutMs: number | undefined;
+  readonly pollMs: number;
+  readonly connectTimeoutMs: number;
+  readonly retryMs: number;
+  readonly maxRetryMs: number;
+  readonly maxAttempts: number | undefined;
+  /** How long lookups and `start` wait for the first attempt, in milliseconds. */
+  readonly startTimeoutMs: number;
+  /** How long a call that has no limit of its own waits for the connection, in milliseconds. */
+  readonly waitMs: number;
+}
+
+const numbers = ["timeoutMs", "pollMs", "connectTimeoutMs", "retryMs", "maxRetryMs", "maxAttempts"] as const;
+
+/**
+ * Reads how a connection is to be supervised, and puts the defaults in.
+ *
+ * @throws ToolkitError `INVALID_INPUT` for a number that is not above 0
+ */
+export function readSupervision(options: AddConnectorOptions, defaults: ConnectDefaults): SupervisionOptions {
+  for (const name of numbers) assertPositive(name, options[name]);
+  const { timeoutMs, maxAttempts } = options;
+  const { pollMs = 60_000, connectTimeoutMs = 30_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
+  const { startTimeoutMs } = defaults;
+  const waitMs = timeoutMs ?? defaults.timeoutMs;
+  return { timeoutMs, pollMs, connectTimeoutMs, retryMs, maxRetryMs, maxAttempts, startTimeoutMs, waitMs };
+}
+
+function assertPositive(name: string, value: unknown): void {
+  if (value === undefined || (typeof value === "number" && value > 0)) return;
+  const message = `must be a number above 0, and is ${value}`;
+  throw new ToolkitError("INVALID_INPUT", `The option ${name} of a connector ${message}.`, {
+    issues: [{ pointer: `/${name}`, message }],
+  });
+}
