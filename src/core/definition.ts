@@ -1,4 +1,5 @@
 import { digest } from "../lib/canonical.ts";
+import { typeName } from "../lib/value.ts";
 import { messageOf, ToolkitError } from "./error.ts";
 import { assertItemName, assertUri } from "./identifier.ts";
 import { type Item, type Kind, kinds, type Prompt, type ResourceTemplate, type Tool } from "./item.ts";
@@ -171,6 +172,6 @@ function assertItem(item: unknown): asserts item is Item {
       ? "a resource must be made with resource.* or defineResource"
       : method !== undefined
         ? `a ${kind} needs the function ${method}`
-        : `it must be a tool, a prompt, a resource or a template, and is ${item === null ? "null" : typeof item}`;
+        : `it must be a tool, a prompt, a resource or a template, and is ${typeName(item)}`;
   throw new ToolkitError("INVALID_INPUT", `This is no item: ${message}.`, { issues: [{ pointer: "", message }] });
 }

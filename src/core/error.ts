@@ -31,7 +31,7 @@ export class ToolkitError<C extends ErrorCode = ErrorCode> extends Error {
   readonly phase: Phase | undefined;
 
   constructor(code: C, message: string, details: ErrorDetails[C], options: ToolkitErrorOptions = {}) {
-    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = details;
     this.ref = options.ref;
@@ -67,10 +67,15 @@ export function located<C extends ErrorCode>(error: ToolkitError<C>, ref: string
   const copy = new ToolkitError(error.code, error.message, error.details, {
     ref: error.ref ?? ref,
     phase: error.phase ?? phase,
-    ...("cause" in error ? { cause: error.cause } : {}),
+    cause: error.cause,
   });
   if (error.stack !== undefined) copy.stack = error.stack;
   return copy;
+}
+
+/** What was thrown, as an Error: itself where it is one, else one that says the same and has it as its cause. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown });
 }
 
 /** What an unknown thrown value says. It never throws, whatever was thrown. */

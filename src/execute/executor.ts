@@ -1,4 +1,4 @@
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, RenderedPrompt, Toolbox } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
@@ -177,9 +177,7 @@ export class Executor implements StateHost {
         callId,
         ref,
         durationMs,
-        ...(error === undefined
-          ? {}
-          : { error: error instanceof Error ? error : new Error(messageOf(error), { cause: error }) }),
+        ...(error === undefined ? {} : { error: toError(error) }),
       });
     };
   }

@@ -2,6 +2,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { Handler, Middleware } from "../core/middleware.ts";
 import { type Content, isContent } from "../core/resource.ts";
 import { andThen, rescue } from "../lib/promise.ts";
+import { typeName } from "../lib/value.ts";
 import { toCallError } from "./call-error.ts";
 import { type Next, type Step, StepCall, type Target, unparsed } from "./step.ts";
 
@@ -26,7 +27,7 @@ export function use(middleware: readonly Middleware[], revalidate: Step): Step {
 
 function assertContent(content: unknown, { entry: { ref } }: Target): Content {
   if (isContent(content)) return content;
-  const message = `its middleware gave ${content === null ? "null" : typeof content} in place of a Content`;
+  const message = `its middleware gave ${typeName(content)} in place of a Content`;
   throw new ToolkitError(
     "INVALID_OUTPUT",
     `${ref} has no result: ${message}. Return what next() gave, or a Content made with resource.*.`,

@@ -1,6 +1,7 @@
 import { ToolkitError } from "../core/error.ts";
 import { validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
+import { isRecord } from "../lib/value.ts";
 import { checked, type SchemaReport } from "./checked.ts";
 import type { Step, StepCall, Target } from "./step.ts";
 
@@ -32,13 +33,9 @@ function inputParser(target: Target, report: SchemaReport) {
   // The schema of a tool that has none is worth no validator. What validates by itself may want more than it writes down.
   if (inputSchema === input && Object.keys(inputSchema).length === 1 && inputSchema.type === "object") {
     return (value: unknown) =>
-      isObject(value) ? value : new Violation([{ pointer: "", message: "must be an object" }]);
+      isRecord(value) ? value : new Violation([{ pointer: "", message: "must be an object" }]);
   }
   return checked(validatorOf(inputSchema), target, report);
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function invalidInput({ entry }: Target, { issues }: Violation): ToolkitError<"INVALID_INPUT"> {

@@ -3,13 +3,36 @@ export function pointerTo(pointer: string, step: PropertyKey): string {
   return `${pointer}/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
+/** The steps of a JSON pointer, unescaped. */
+export function stepsOf(pointer: string): readonly string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
 /** What a JSON pointer names in a document; undefined where it names nothing. */
 export function resolvePointer(document: unknown, pointer: string): unknown {
   let value = document;
-  for (const step of pointer.split("/").slice(1)) {
+  for (const key of stepsOf(pointer)) {
     if (typeof value !== "object" || value === null) return undefined;
-    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
     value = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
   }
   return value;
+}
+
+/**
+ * What a reference within a document (`#/$defs/name`: a JSON pointer as a URI fragment) names in it; undefined where it names nothing.
+ */
+export function resolveReference(document: unknown, reference: string): unknown {
+  return resolvePointer(document, decoded(reference.slice(1)));
+}
+
+/** Without percent-encoding, where it has any that can be read. */
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return fragment;
+  }
 }

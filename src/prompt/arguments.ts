@@ -1,6 +1,7 @@
 import type { PromptArgument } from "../core/item.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
-import { resolvePointer } from "../lib/pointer.ts";
+import { resolveReference } from "../lib/pointer.ts";
+import { isRecord } from "../lib/value.ts";
 
 /** The argument that stands for an input that is no object. */
 const wholeInput = "input";
@@ -41,26 +42,15 @@ export function coerceArguments(input: JsonSchema | undefined, args: Readonly<Re
   );
 }
 
-const isObject = (value: unknown): value is JsonSchema =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The schema a local `$ref` leads to, what stands beside the reference kept; `{}` for what is no schema with keywords. */
 function resolved(schema: unknown, root: JsonSchema): JsonSchema {
-  let current = isObject(schema) ? schema : {};
+  let current = isRecord(schema) ? schema : {};
   for (let steps = 0; typeof current.$ref === "string" && current.$ref.startsWith("#/") && steps < 10; steps += 1) {
     const { $ref, ...beside } = current;
-    const target = resolvePointer(root, decoded(String($ref).slice(1)));
-    current = { ...(isObject(target) ? target : {}), ...beside };
+    const target = resolveReference(root, String($ref));
+    current = { ...(isRecord(target) ? target : {}), ...beside };
   }
   return current;
-}
-
-function decoded(pointer: string): string {
-  try {
-    return decodeURIComponent(pointer);
-  } catch {
-    return pointer;
-  }
 }
 
 function typesOf(schema: JsonSchema): readonly unknown[] {
@@ -74,7 +64,7 @@ function describesObject(schema: JsonSchema): boolean {
 }
 
 function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
-  return isObject(schema.properties) ? schema.properties : {};
+  return isRecord(schema.properties) ? schema.properties : {};
 }
 
 function argument(name: string, schema: JsonSchema, required: boolean): PromptArgument {
@@ -131,7 +121,7 @@ function coerceToTypes(text: string, types: readonly unknown[]): unknown {
 function parsed(text: string, types: readonly unknown[]): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    const fits = Array.isArray(value) ? types.includes("array") : isObject(value) && types.includes("object");
+    const fits = Array.isArray(value) ? types.includes("array") : isRecord(value) && types.includes("object");
     return fits ? value : undefined;
   } catch {
     return undefined;

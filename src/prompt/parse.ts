@@ -55,8 +55,8 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
   const partials = new Map([...folder.neededBy(body), ...(system === undefined ? [] : folder.neededBy(system))]);
   return new FilePrompt(fields, fields.title ?? firstHeading(split.body), {
     file,
-    // Other line ends make no other prompt.
-    text: text.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n"),
+    // As it was split: other line ends make no other prompt.
+    text: split.text,
     unknown: Object.keys(fields.unknown ?? {}),
     body,
     system,

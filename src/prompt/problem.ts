@@ -23,7 +23,7 @@ export function promptProblem(
     "INVALID_PROMPT",
     `${describePlace(file, place)}: ${what} ${hint}`,
     { file, line: place.line, column: place.column, hint },
-    cause === undefined ? {} : { cause },
+    { cause },
   );
 }
 

@@ -1,6 +1,7 @@
 import { isReadable } from "node:stream";
 import { ToolkitError } from "../core/error.ts";
 import { abortable } from "../lib/promise.ts";
+import { typeName } from "../lib/value.ts";
 import { abandon } from "./abandon.ts";
 
 /** A stream of bytes: of the web, of Node, or any async iterable. Strings among the chunks stand for their UTF-8. */
@@ -79,7 +80,7 @@ function open(stream: ByteStream): Source {
 function toBytes(chunk: unknown, what: string): Uint8Array {
   if (typeof chunk === "string") return new TextEncoder().encode(chunk);
   if (chunk instanceof Uint8Array) return chunk;
-  const message = `a chunk of it is ${chunk === null ? "null" : typeof chunk}, not bytes or a string`;
+  const message = `a chunk of it is ${typeName(chunk)}, not bytes or a string`;
   throw new ToolkitError("INVALID_INPUT", `${what} cannot be read: ${message}.`, {
     issues: [{ pointer: "", message }],
   });

@@ -2,6 +2,7 @@ import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier, assertUri } from "../core/identifier.ts";
 import type { ResourceTemplate } from "../core/item.ts";
 import type { Described, ReadOptions, Resource } from "../core/resource.ts";
+import { typeName } from "../lib/value.ts";
 import { type ReadResult, resourceHandle } from "./handle.ts";
 
 /** A resource that is read when it is asked. */
@@ -91,6 +92,6 @@ export function defineTemplate(definition: TemplateDefinition): ResourceTemplate
 
 function assertFunction(value: unknown, key: string, what: string): void {
   if (typeof value === "function") return;
-  const message = `must be a function, and is ${value === null ? "null" : typeof value}`;
+  const message = `must be a function, and is ${typeName(value)}`;
   throw new ToolkitError("INVALID_INPUT", `${what}: ${key} ${message}.`, { issues: [{ pointer: `/${key}`, message }] });
 }

@@ -1,6 +1,7 @@
 import { ToolkitError } from "../core/error.ts";
 import type { Content } from "../core/resource.ts";
 import { pointerTo } from "../lib/pointer.ts";
+import { isRecord } from "../lib/value.ts";
 import { base64Content, type ContentFields, multipartContent, textContent } from "./content.ts";
 
 /**
@@ -56,9 +57,6 @@ function readFields(json: Readonly<Record<string, unknown>>, pointer: string): C
     meta,
   };
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 // Never what is inherited: a key such as __proto__ in the JSON is only a key.
 const own = (record: Readonly<Record<string, unknown>>, key: string): unknown =>

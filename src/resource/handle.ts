@@ -9,6 +9,7 @@ import {
   type WholeReader,
 } from "../core/resource.ts";
 import { abortable } from "../lib/promise.ts";
+import { typeName } from "../lib/value.ts";
 import { copyOf } from "./bytes.ts";
 import { decodeText } from "./charset.ts";
 import { type ContentFields, notText } from "./content.ts";
@@ -63,7 +64,7 @@ class ResourceHandle implements Resource {
     const result: unknown = await abortable(Promise.resolve(given), options.signal);
     if (typeof result === "string") return new TextEncoder().encode(result);
     if (result instanceof Uint8Array) return result;
-    const message = `its bytes() gave ${result === null ? "null" : typeof result}, not bytes or a string`;
+    const message = `its bytes() gave ${typeName(result)}, not bytes or a string`;
     throw new ToolkitError("INVALID_OUTPUT", `The resource ${this.uri} cannot be read: ${message}.`, {
       issues: [{ pointer: "", message }],
     });

@@ -26,7 +26,7 @@ export function toJsonText(value: unknown, name: string): string {
     "INVALID_OUTPUT",
     `JSON cannot hold "${name}": ${where} ${issue.message}. Convert it first.`,
     { issues: [issue] },
-    cause === undefined ? {} : { cause },
+    { cause },
   );
 }
 

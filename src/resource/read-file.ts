@@ -38,7 +38,7 @@ async function readBytes(path: string, { signal, maxBytes }: LocationOptions): P
     const file = await open(path, "r");
     try {
       const status = await file.stat();
-      if (status.isDirectory()) throw unreadable(path, "it is a folder", undefined);
+      if (status.isDirectory()) throw unreadable(path, "it is a folder");
       if (status.isFile() && status.size > maxBytes) throw tooLarge(what, maxBytes, status.size);
       return await collectBytes(file.createReadStream({ autoClose: false }), { what, maxBytes, signal });
     } finally {
@@ -59,11 +59,11 @@ async function readBytes(path: string, { signal, maxBytes }: LocationOptions): P
 }
 
 /** @internal */
-export function unreadable(what: string, why: string, cause: unknown): ToolkitError<"INVALID_INPUT"> {
+export function unreadable(what: string, why: string, cause?: unknown): ToolkitError<"INVALID_INPUT"> {
   return new ToolkitError(
     "INVALID_INPUT",
     `${what} cannot be read: ${why}.`,
     { issues: [{ pointer: "", message: why }] },
-    cause === undefined ? {} : { cause },
+    { cause },
   );
 }

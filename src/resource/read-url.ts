@@ -12,7 +12,7 @@ import { contentOfBytes } from "./sniff.ts";
 export async function readUrlContent(url: URL, options: LocationOptions): Promise<Content> {
   const { signal } = options;
   if (url.username !== "" || url.password !== "") {
-    throw unreadable(shown(url), "a URL with user name or password is not fetched; use defineResource", undefined);
+    throw unreadable(shown(url), "a URL with user name or password is not fetched; use defineResource");
   }
   const response = await request(url, signal);
   assertOk(response, url);

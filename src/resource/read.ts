@@ -36,7 +36,7 @@ export async function readSource(source: ReadSource, options: ReadSourceOptions 
   if (typeof source === "string" || source instanceof URL) return readLocation(toUrl(source), location);
   if (source instanceof Blob) return readBlob(source, location);
   if (!isStream(source)) {
-    throw unreadable("This", "it must be a path, a URL, a Blob or a stream, or use resource.from", undefined);
+    throw unreadable("This", "it must be a path, a URL, a Blob or a stream, or use resource.from");
   }
   const title = name ?? "stream";
   const bytes = await collectBytes(source, { what: `The stream "${title}"`, maxBytes, signal });
@@ -52,7 +52,7 @@ function readLocation(url: URL, options: LocationOptions): Promise<Content> {
     case "data:":
       return readUrlContent(url, options);
     default:
-      throw unreadable(shown(url), `the scheme ${url.protocol} is not file:, http:, https: or data:`, undefined);
+      throw unreadable(shown(url), `the scheme ${url.protocol} is not file:, http:, https: or data:`);
   }
 }
 

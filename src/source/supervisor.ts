@@ -1,4 +1,5 @@
 import type { ConnectionState } from "../core/connection.ts";
+import { toError } from "../core/error.ts";
 import { backoffDelay } from "../lib/backoff.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
@@ -259,8 +260,4 @@ export class Supervisor<G extends Generation> {
       .finally(() => this.#ending.delete(tracked));
     this.#ending.add(tracked);
   }
-}
-
-function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -1,4 +1,5 @@
-import { pointerTo, resolvePointer } from "../../lib/pointer.ts";
+import { pointerTo, resolveReference } from "../../lib/pointer.ts";
+import { isRecord } from "../../lib/value.ts";
 
 /** What is wrong with a schema, and where in it. */
 export interface SchemaProblem {
@@ -13,9 +14,7 @@ const isPlain = (value: object) => {
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 };
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const isSchema = (value: unknown) => typeof value === "boolean" || isObject(value);
+const isSchema = (value: unknown) => typeof value === "boolean" || isRecord(value);
 const isStringList = (value: unknown) => Array.isArray(value) && value.every((entry) => typeof entry === "string");
 const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 0;
 const isNumber = (value: unknown) => typeof value === "number" && Number.isFinite(value);
@@ -30,12 +29,12 @@ const forms: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
   ],
   enum: [Array.isArray, "a list of values"],
   required: [isStringList, "a list of property names"],
-  properties: [isObject, "an object of schemas"],
-  patternProperties: [isObject, "an object of schemas"],
-  $defs: [isObject, "an object of schemas"],
-  definitions: [isObject, "an object of schemas"],
-  dependentSchemas: [isObject, "an object of schemas"],
-  dependentRequired: [isObject, "an object of lists of property names"],
+  properties: [isRecord, "an object of schemas"],
+  patternProperties: [isRecord, "an object of schemas"],
+  $defs: [isRecord, "an object of schemas"],
+  definitions: [isRecord, "an object of schemas"],
+  dependentSchemas: [isRecord, "an object of schemas"],
+  dependentRequired: [isRecord, "an object of lists of property names"],
   uniqueItems: [isBoolean, "true or false"],
   additionalProperties: [isSchema, "a schema"],
   unevaluatedProperties: [isSchema, "a schema"],
@@ -83,7 +82,7 @@ const maxDepth = 100;
  * @returns the first problem, or undefined
  */
 export function findSchemaProblem(document: unknown): SchemaProblem | undefined {
-  if (!isObject(document)) return { pointer: "", message: "it must be an object" };
+  if (!isRecord(document)) return { pointer: "", message: "it must be an object" };
   if (!isPlain(document)) {
     return { pointer: "", message: `it must be a plain object, and is of the class ${className(document)}` };
   }
@@ -92,13 +91,13 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
 
   function walk(schema: unknown, pointer: string, depth: number): SchemaProblem | undefined {
     if (typeof schema === "boolean") return undefined;
-    if (!isObject(schema)) return { pointer, message: "it must be a schema: an object, true or false" };
+    if (!isRecord(schema)) return { pointer, message: "it must be a schema: an object, true or false" };
     if (depth > maxDepth)
       return { pointer, message: `it is nested deeper than ${maxDepth} levels, or contains itself` };
     return keywords(schema, pointer) ?? reference(schema, pointer) ?? children(schema, pointer, depth + 1);
   }
 
-  function keywords(schema: Record<string, unknown>, pointer: string): SchemaProblem | undefined {
+  function keywords(schema: Readonly<Record<string, unknown>>, pointer: string): SchemaProblem | undefined {
     for (const keyword in schema) {
       const value = schema[keyword];
       if (value === undefined) continue;
@@ -121,18 +120,14 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
     return undefined;
   }
 
-  function reference(schema: Record<string, unknown>, pointer: string): SchemaProblem | undefined {
+  function reference(schema: Readonly<Record<string, unknown>>, pointer: string): SchemaProblem | undefined {
     const target = schema.$ref;
     if (target === undefined) return undefined;
     const at = pointerTo(pointer, "$ref");
     if (typeof target !== "string") return { pointer: at, message: "$ref must be text" };
     if (target === "#") return undefined;
     if (target.startsWith("#/")) {
-      let path = target.slice(1);
-      try {
-        path = decodeURIComponent(path);
-      } catch {}
-      return isSchema(resolvePointer(root, path)) ? undefined : { pointer: at, message: `${target} leads nowhere` };
+      return isSchema(resolveReference(root, target)) ? undefined : { pointer: at, message: `${target} leads nowhere` };
     }
     // An anchor or an $id inside the document is for the validator to find; nothing is ever fetched.
     return target.startsWith("#") || typeof root.$id === "string"
@@ -140,7 +135,11 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
       : { pointer: at, message: `${target} is outside the document, and nothing is fetched: put it under $defs` };
   }
 
-  function children(schema: Record<string, unknown>, pointer: string, depth: number): SchemaProblem | undefined {
+  function children(
+    schema: Readonly<Record<string, unknown>>,
+    pointer: string,
+    depth: number,
+  ): SchemaProblem | undefined {
     for (const keyword of schemaMaps) {
       for (const [key, child] of Object.entries(schema[keyword] ?? {})) {
         const problem = walk(child, pointerTo(pointerTo(pointer, keyword), key), depth);
@@ -165,7 +164,7 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
 }
 
 /** What keeps a document from being written as JSON, such as a BigInt as a default. */
-function unwritable(document: Record<string, unknown>): SchemaProblem | undefined {
+function unwritable(document: Readonly<Record<string, unknown>>): SchemaProblem | undefined {
   try {
     JSON.stringify(document);
     return undefined;

@@ -1,5 +1,6 @@
 import { findSchemaProblem } from "../../core/schema/check.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
+import { stepsOf } from "../../lib/pointer.ts";
 import { promptProblem } from "../problem.ts";
 import type { FieldPath, FrontMatter } from "./yaml.ts";
 
@@ -88,8 +89,7 @@ export class FieldReader {
     if (value === undefined) return undefined;
     const problem = findSchemaProblem(value);
     if (problem === undefined) return value as JsonSchema;
-    const steps = problem.pointer.split("/").slice(1);
-    const path = [field, ...steps.map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"))];
+    const path = [field, ...stepsOf(problem.pointer)];
     const where = problem.pointer === "" ? "" : ` at ${problem.pointer}`;
     throw this.problem(
       path,
