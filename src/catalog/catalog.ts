@@ -2,7 +2,7 @@ import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../core/event.ts";
 import { builtinNamespace } from "../core/identifier.ts";
-import type { Entry, Item, Kind, ListFailure } from "../core/item.ts";
+import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import { entryFromTemplate } from "./from-template.ts";
 import { parseKey } from "./key.ts";
 import {
@@ -59,7 +59,7 @@ export class Catalog {
   /** @throws ToolkitError `CONFLICT` when the name is taken */
   mount(name: string, options: NamespaceOptions): Namespace {
     this.#assertFree(name);
-    const namespace = new Namespace(name, options, (_, kinds) => this.#forget(kinds));
+    const namespace = new Namespace(name, options, (touched) => this.#forget(touched));
     this.#byName.set(name, namespace);
     this.#forget([]);
     return namespace;
@@ -68,12 +68,10 @@ export class Catalog {
   /** Takes a namespace away, and tells that its items are gone. */
   unmount(namespace: Namespace): void {
     if (this.#byName.get(namespace.name) !== namespace) return;
-    const difference: Difference[] = [];
-    for (const kind of ["tool", "prompt", "resource", "template"] as const)
-      difference.push(namespace.replace(kind, []));
+    const differences = kinds.map((kind) => namespace.replace(kind, []));
     this.#byName.delete(namespace.name);
     this.#forget([]);
-    this.#announce(namespace, difference);
+    this.#announce(namespace, differences);
   }
 
   /**
@@ -194,7 +192,8 @@ export class Catalog {
   }
 
   #inNamespace(name: string, key: string, kinds: readonly Kind[]): Entry | Unsettled | undefined {
-    const namespace = this.#byName.get(name) as Namespace;
+    const namespace = this.#byName.get(name);
+    if (namespace === undefined) return undefined;
     const found = firstOf(namespace, key, kinds);
     if (found !== undefined) return found;
     if (namespace.settling(false) !== undefined) return { unsettled: namespace };

@@ -2,7 +2,7 @@ import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import {
   kinds as allKinds,
-  type DefaultKind,
+  defaultKinds,
   type Entry,
   type Item,
   type Kind,
@@ -11,8 +11,6 @@ import {
 } from "../core/item.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
-
-const defaultKinds: readonly DefaultKind[] = ["tool", "prompt", "resource"];
 
 /** Answers lookups and lists from the catalogue, and waits where a namespace is only just coming. */
 export class Directory {

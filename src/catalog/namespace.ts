@@ -38,7 +38,7 @@ export class Namespace {
   #name: string;
   #stale = false;
   readonly #failures: () => readonly ListFailure[];
-  readonly #onChange: (namespace: Namespace, kinds: readonly Kind[]) => void;
+  readonly #onChange: (touched: readonly Kind[]) => void;
   readonly #items: { readonly [K in Kind]: Map<string, Entry<K>> } = {
     tool: new Map(),
     prompt: new Map(),
@@ -48,11 +48,7 @@ export class Namespace {
   readonly #sorted = new Map<Kind, readonly Entry[]>();
   #matchers: readonly (readonly [TemplateMatcher, Entry<"template">])[] | undefined;
 
-  constructor(
-    name: string,
-    options: NamespaceOptions,
-    onChange: (namespace: Namespace, kinds: readonly Kind[]) => void,
-  ) {
+  constructor(name: string, options: NamespaceOptions, onChange: (touched: readonly Kind[]) => void) {
     this.#name = name;
     this.connection = options.connection;
     this.settling = options.settling ?? (() => undefined);
@@ -159,7 +155,7 @@ export class Namespace {
     if (touched.length === 0) return;
     for (const kind of touched) this.#sorted.delete(kind);
     if (touched.includes("template")) this.#matchers = undefined;
-    this.#onChange(this, touched);
+    this.#onChange(touched);
   }
 }
 

@@ -131,6 +131,9 @@ export interface CallContext {
 /** The kinds `lookup` and `list` mean where none is named. */
 export type DefaultKind = Exclude<Kind, "template">;
 
+/** Those kinds, in the order in which they are looked up and listed. */
+export const defaultKinds: readonly DefaultKind[] = ["tool", "prompt", "resource"];
+
 /** How a key is looked up. */
 export interface LookupOptions<K extends Kind = DefaultKind> {
   readonly kind?: K | undefined;

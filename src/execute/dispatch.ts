@@ -2,18 +2,19 @@ import { readDefinition } from "../core/definition.ts";
 import { isEntry, makeEntry } from "../core/entry.ts";
 import { located, ToolkitError } from "../core/error.ts";
 import { inlineNamespace } from "../core/identifier.ts";
-import type {
-  DefaultKind,
-  Entry,
-  Item,
-  Kind,
-  ListPage,
-  ListQuery,
-  LookupOptions,
-  Prompt,
-  RenderedPrompt,
-  Tool,
-  Toolbox,
+import {
+  type DefaultKind,
+  defaultKinds,
+  type Entry,
+  type Item,
+  type Kind,
+  type ListPage,
+  type ListQuery,
+  type LookupOptions,
+  type Prompt,
+  type RenderedPrompt,
+  type Tool,
+  type Toolbox,
 } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
@@ -33,7 +34,6 @@ export interface Directory {
   list<K extends Kind>(query: ListQuery<K>): Promise<ListPage<K>>;
 }
 
-const lookupKinds = ["tool", "prompt", "resource"] as const;
 const callKinds = ["tool", "prompt"] as const;
 const resourceKinds = ["resource"] as const;
 const promptKinds = ["prompt"] as const;
@@ -62,7 +62,7 @@ export class Dispatch implements Toolbox {
 
   async lookup<K extends Kind = DefaultKind>(key: string, options: LookupOptions<K> = {}): Promise<Entry<K>> {
     const { kind, signal = this.#parent?.signal } = options;
-    const wanted = kind === undefined ? (lookupKinds as readonly Kind[] as readonly K[]) : [kind];
+    const wanted = kind === undefined ? (defaultKinds as readonly Kind[] as readonly K[]) : [kind];
     return this.#answer(() => this.#directory.find(key, wanted, signal));
   }
 
@@ -162,20 +162,17 @@ export class Dispatch implements Toolbox {
     if (!ToolkitError.is(thrown)) throw thrown;
     const error = located(thrown, String(key), "resolve");
     if (error.code !== "NOT_FOUND") throw error;
-    let other: MaybePromise<Entry>;
+    let other: MaybePromise<Entry<DefaultKind>>;
     try {
-      other = this.#directory.find(key, lookupKinds, undefined);
+      other = this.#directory.find(key, defaultKinds, undefined);
     } catch {
       throw error;
     }
     if (other instanceof Promise) {
-      Promise.resolve(other).catch(() => undefined);
+      other.catch(() => undefined);
       throw error;
     }
-    throw notTarget(
-      other,
-      `${other.ref} is a ${other.kind}: ${insteadOf[use][other.kind as keyof (typeof insteadOf)["call"]]}`,
-    );
+    throw notTarget(other, `${other.ref} is a ${other.kind}: ${insteadOf[use][other.kind]}`);
   }
 
   #registered<K extends Kind>(entry: Entry<K>): Entry<K> {
@@ -203,7 +200,8 @@ function rejectAsAnswer(thrown: unknown): never {
   throw asAnswer(thrown);
 }
 
-const insteadOf = {
+/** What to do with an item of each kind that was called, read or rendered. */
+const insteadOf: Readonly<Record<"call" | "read" | "render", Readonly<Record<DefaultKind, string>>>> = {
   call: { tool: "call it", prompt: "call it", resource: "read it instead of calling it" },
   read: {
     tool: "call it instead of reading it",

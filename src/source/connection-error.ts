@@ -44,13 +44,9 @@ export function unanswered(
 
 /** The error of a session, which knows no namespace, as that of its connection. */
 export function named(error: unknown, namespace: string): unknown {
-  if (!ToolkitError.is(error) || (error.code !== "UNAVAILABLE" && error.code !== "OUTCOME_UNKNOWN")) return error;
-  if ((error as ToolkitError<"UNAVAILABLE">).details.namespace === namespace) return error;
-  const details = { ...error.details, namespace } as never;
-  const message = `${namespace}: ${error.message}`;
-  return new ToolkitError(error.code, message, details, { cause: error.cause ?? error, ...placeOf(error) });
-}
-
-function placeOf({ ref, phase }: ToolkitError): Pick<ToolkitError, "ref" | "phase"> {
-  return { ref, phase };
+  if (!ToolkitError.is(error, "UNAVAILABLE") && !ToolkitError.is(error, "OUTCOME_UNKNOWN")) return error;
+  const { code, details, ref, phase } = error;
+  if (details.namespace === namespace) return error;
+  const options = { cause: error.cause ?? error, ref, phase };
+  return new ToolkitError(code, `${namespace}: ${error.message}`, { ...details, namespace }, options);
 }

@@ -137,7 +137,7 @@ export class LocalSource {
         const definition = readDefinition(item, "local");
         if (definition.kind !== kind) throw new TypeError(`a ${definition.kind} stands in its list of ${kind}s`);
         if (registrations.has(definition.key)) throw new TypeError(`the ${kind} "${definition.key}" is listed twice`);
-        // Made now: what cannot be hashed is a bad item, and must not fail where all are taken in.
+        // Made now: what JSON cannot hold throws here, where it harms this one only.
         void definition.fingerprint;
         registrations.set(definition.key, { definition, item });
       } catch (error) {

@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace, Registration } from "../catalog/namespace.ts";
 import type { DescriptorList, DescriptorMap } from "../core/connector.ts";
-import { type Definition, readDefinition } from "../core/definition.ts";
+import { readDefinition } from "../core/definition.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { isMcpName } from "../core/identifier.ts";
 import { type Kind, kinds, type ListFailure } from "../core/item.ts";
@@ -90,7 +90,8 @@ export class RemoteCatalogue {
     const item = remoteItem(kind, descriptor, this.#host.link);
     const definition = readDefinition(item, "remote");
     if (typeof definition.key !== "string") throw new TypeError(`its key is ${typeof definition.key}, and no text`);
-    assertComparable(definition);
+    // Made now: what JSON cannot hold throws here, where it harms this one only.
+    void definition.fingerprint;
     return { definition, item };
   }
 
@@ -111,11 +112,6 @@ export class RemoteCatalogue {
     const message = `${this.#host.link.label} lists more than ${max} ${kind}s; the others are left out.`;
     return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "list size", max });
   }
-}
-
-/** Makes the fingerprint now: what JSON cannot hold throws here, where it harms this one only. */
-function assertComparable({ fingerprint }: Definition): void {
-  if (fingerprint === "") throw new TypeError("it has no fingerprint");
 }
 
 /** A name as far as it is worth reading. */

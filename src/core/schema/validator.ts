@@ -39,9 +39,9 @@ function toIssue(issue: StandardIssue): Issue {
   return { pointer: steps.reduce<string>(pointerTo, ""), message: issue.message };
 }
 
-// Weak on both sides: a validator lives as long as an item that uses it. Found by content alone, for a schema that was changed in
-// place is another one.
-const byObject = new WeakMap<JsonSchema, Validator>();
+// Found by content alone: a schema that was changed in place is another one. Held weakly here, and by each schema it was made for, so
+// that a validator lives as long as an item that uses it.
+const heldBy = new WeakMap<JsonSchema, Validator>();
 const byContent = new Map<string, WeakRef<Validator>>();
 const forget = new FinalizationRegistry<string>((key) => {
   if (byContent.get(key)?.deref() === undefined) byContent.delete(key);
@@ -55,7 +55,7 @@ function sharedValidator(schema: JsonSchema): Validator {
     byContent.set(key, new WeakRef(validator));
     forget.register(validator, key);
   }
-  byObject.set(schema, validator);
+  heldBy.set(schema, validator);
   return validator;
 }
 
