@@ -1,4 +1,4 @@
-import type { Content } from "../core/resource.ts";
+import { type Content, isContent, isResource } from "../core/resource.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import { toContent } from "../resource/normalise.ts";
 import { toCallError } from "./call-error.ts";
@@ -11,7 +11,7 @@ export function normalise({ entry }: Target): Receive {
   const failed = toCallError(entry.ref, "result");
   const options = { name };
   const convert = (value: unknown, state: CallState): MaybePromise<Content> =>
-    isAsyncIterable(value)
+    isStillToRead(value)
       ? toContent(value, { name, signal: state.signal, onPartial: (part) => state.tellPart(part) })
       : toContent(value, options);
   const fail = (thrown: unknown): never => {
@@ -27,6 +27,13 @@ export function normalise({ entry }: Target): Receive {
   };
 }
 
-function isAsyncIterable(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+/** True for what takes I/O to become a Content, and must end with the call. The signal costs as much as a call: others get none. */
+function isStillToRead(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return isResource(value[0]) && value.some(isHandle);
+  return Symbol.asyncIterator in value || isHandle(value) || value instanceof Blob;
+}
+
+function isHandle(value: unknown): boolean {
+  return isResource(value) && !isContent(value);
 }

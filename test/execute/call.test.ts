@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { CallContext, Entry, Prompt, Tool } from "../../src/core/item.ts";
-import type { Content } from "../../src/core/resource.ts";
+import type { Content, ReadOptions, Resource } from "../../src/core/resource.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { defineResource } from "../../src/resource/define.ts";
 import { resource } from "../../src/resource/resource.ts";
@@ -450,6 +450,28 @@ describe("abort and time", () => {
     resolve();
     await settle();
     expect(ran).toBe(0);
+  });
+
+  verifies("C6", "an abort ends the reading of a resource that the tool gave, alone or among others", async () => {
+    const text = resource.text("ready", "x");
+    for (const among of [(handle: Resource) => handle, (handle: Resource) => [text, handle]]) {
+      const reading = Promise.withResolvers<AbortSignal | undefined>();
+      const bytes = ({ signal }: ReadOptions) => {
+        reading.resolve(signal);
+        return new Promise<never>(() => {});
+      };
+      const handle = defineResource({ uri: "doc:slow", name: "slow", bytes });
+      const controller = new AbortController();
+      const call = new Toolkit().call(
+        tool("gives", () => among(handle)),
+        {},
+        { signal: controller.signal },
+      );
+      const signal = await reading.promise;
+      controller.abort("why");
+      await expect(call).rejects.toBe("why");
+      expect([signal?.aborted, signal?.reason]).toEqual([true, "why"]);
+    }
   });
 
   verifies("C6", "an abort in the middle of parts closes the generator and rejects with the reason", async () => {
