@@ -12,7 +12,7 @@ import type { SupervisionOptions } from "./connect-options.ts";
 import { stopped, unavailable } from "./connection-error.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
 import { Presence } from "./presence.ts";
-import { RemoteCatalogue } from "./remote-catalogue.ts";
+import { RemoteCatalog } from "./remote-catalog.ts";
 import type { RemoteLink } from "./remote-items.ts";
 import { logRemote } from "./remote-log.ts";
 import { type Request, Requests } from "./requests.ts";
@@ -42,7 +42,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
   readonly #host: ConnectionHost;
   readonly #options: SupervisionOptions;
   readonly #supervisor: Supervisor<RemoteGeneration>;
-  readonly #catalogue: RemoteCatalogue;
+  readonly #catalog: RemoteCatalog;
   readonly #namespace: Namespace;
   readonly #warnings = new Set<string>();
   #nameFixed: boolean;
@@ -82,7 +82,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
       current: () => this.#supervisor.generation,
       unavailable: () => this.#unavailable(),
     });
-    this.#catalogue = new RemoteCatalogue({
+    this.#catalog = new RemoteCatalog({
       catalog,
       namespace: this.#namespace,
       link: this,
@@ -166,7 +166,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
   }
 
   get warnings(): readonly string[] {
-    return [...this.#warnings, ...this.#catalogue.warnings];
+    return [...this.#warnings, ...this.#catalog.warnings];
   }
 
   list<K extends Kind>(kind: K): readonly Entry<K>[] {
@@ -220,7 +220,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
       clock,
       pollMs,
       listTimeoutMs: connectTimeoutMs,
-      listed: (lists) => this.#catalogue.apply(lists),
+      listed: (lists) => this.#catalog.apply(lists),
       updated: (uri) => this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri, connection: this }),
       log: (entry) => logRemote(logger, this.namespace, entry, this.#requests.listeners),
       onError: (error) => this.#background(error),
@@ -264,7 +264,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
     }
     this.#namespace.setStale(false);
     this.#host.emit({ type: "connectorConnected", namespace: this.namespace, connection: this, server });
-    this.#catalogue.apply(lists);
+    this.#catalog.apply(lists);
     this.#presence.come();
     generation.begin();
   }
@@ -279,7 +279,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
   #failures(): readonly ListFailure[] {
     const { state } = this;
     if (state === "idle" || state === "stopped") return [];
-    if (state === "connected") return this.#catalogue.failures;
+    if (state === "connected") return this.#catalog.failures;
     return [{ namespace: this.namespace, error: this.#unavailable(), since: this.#downSince }];
   }
 

@@ -9,7 +9,7 @@ import { type RemoteLink, remoteItem } from "./remote-items.ts";
 import type { RemoteLists } from "./remote-lists.ts";
 
 /** What a remote catalogue is made with. */
-export interface RemoteCatalogueHost {
+export interface RemoteCatalogHost {
   readonly catalog: Catalog;
   readonly namespace: Namespace;
   readonly link: RemoteLink;
@@ -27,13 +27,13 @@ interface Problem {
 const maxTold = 1_000;
 
 /** Brings what a server lists into its namespace. */
-export class RemoteCatalogue {
-  readonly #host: RemoteCatalogueHost;
+export class RemoteCatalog {
+  readonly #host: RemoteCatalogHost;
   readonly #problems = new Map<Kind, Problem>();
   readonly #warnings = new Map<Kind, readonly string[]>();
   readonly #told = new Set<string>();
 
-  constructor(host: RemoteCatalogueHost) {
+  constructor(host: RemoteCatalogHost) {
     this.#host = host;
   }
 
