@@ -119,7 +119,7 @@ export class Catalog {
     return undefined;
   }
 
-  /** The entry that is there now under the kind and ref of another. */
+  /** The entry that has the kind and ref of an earlier one now. */
   current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined {
     const namespace = this.#byName.get(entry.namespace);
     const { key } = definitionOf(entry as Entry);
@@ -149,7 +149,7 @@ export class Catalog {
     return found as Entry<K>;
   }
 
-  /** Every entry of a kind, by ref in code-unit order. A shared, frozen array. */
+  /** Every entry of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */
   entries(kinds: readonly Kind[], namespaces?: ReadonlySet<string>): readonly Entry[] {
     const all = [...this.#byName.values()].filter(({ name }) => namespaces?.has(name) ?? true);
     const [only, ...others] = all;

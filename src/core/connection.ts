@@ -23,23 +23,26 @@ export interface Connection {
   readonly namespace: string;
   /** What it connects to, without secrets: a URL, a command line or the connector's label. */
   readonly label: string;
+  /** How the last connection was made, such as `stdio` or `streamable-http`; undefined before the first. */
   readonly transport: string | undefined;
   readonly state: ConnectionState;
   /** When it came into its state, in milliseconds since the epoch. */
   readonly since: number;
-  /** Of the last handshake. */
+  /** What the server said of itself at the last handshake; undefined before the first. */
   readonly server: ServerInfo | undefined;
+  /** Of the last handshake. */
   readonly protocolVersion: string | undefined;
   /** How many of each kind are known. */
   readonly counts: Readonly<Record<Kind, number>>;
   /** Why the last attempt or connection ended. */
   readonly lastError: Error | undefined;
-  /** Attempts since the last handshake. */
+  /** Attempts to connect since the last handshake, or since `reconnect`. */
   readonly attempts: number;
   /** When the next attempt begins, in milliseconds since the epoch; undefined where none is planned. */
   readonly nextAttemptAt: number | undefined;
   /** Of the last request that was answered, in milliseconds. */
   readonly latencyMs: number | undefined;
+  /** Calls, reads and renders that wait for an answer. */
   readonly callsInFlight: number;
   /** Of its child process, while there is one. */
   readonly processId: number | undefined;

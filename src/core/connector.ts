@@ -61,6 +61,7 @@ export interface DescriptorList<K extends Kind> {
 export interface ConnectorHost {
   /** A list changed, or the content of a resource. Any number of times: the supervisor joins them. */
   changed(change: SourceChange): void;
+  /** The server logged something. */
   log(entry: LogEntry): void;
 }
 
@@ -79,8 +80,16 @@ export interface ConnectorSession extends AsyncDisposable {
   readonly processId?: number | undefined;
   /** The last of what the far side wrote to stderr. */
   readonly stderr?: (() => string) | undefined;
+  /**
+   * Calls a tool. It tells the far side when `context.signal` aborts.
+   *
+   * @throws ToolkitError `UNAVAILABLE` where the request was surely not sent, `OUTCOME_UNKNOWN` where it was sent and its answer lost,
+   *   `TOOL_FAILED` for an error as a result, `REMOTE_ERROR` for one of the protocol
+   */
   call(name: string, input: unknown, context: CallContext): Promise<Content>;
+  /** Renders a prompt. Missing where the server has none. @throws as `call`, with `UNAVAILABLE` for a lost answer too: it changed nothing */
   render?(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt>;
+  /** Reads a resource whole. Missing where the server has none. @throws as `render`, and `NOT_FOUND` */
   read?(uri: string, context: CallContext | ReadOptions): Promise<Content>;
 }
 

@@ -120,7 +120,7 @@ export interface CallContext {
   readonly attachments: readonly Resource[];
   /** `_meta` for what is called further down: the session's and the call's. */
   readonly meta: Readonly<Record<string, unknown>> | undefined;
-  /** Calls made through it inherit session, signal and depth. */
+  /** Calls made through it inherit the session, end with this call, and count as nested in it. */
   readonly toolbox: Toolbox;
   /** 0 for a call from outside, one more for each call in between. */
   readonly depth: number;

@@ -11,7 +11,7 @@ export interface Logger {
 /** Who is calling. Outside MCP everything but the id is undefined. */
 export interface Session {
   readonly id: string;
-  /** Whoever the caller was authenticated as. */
+  /** The identity as which the caller was authenticated. */
   readonly principal?: string | undefined;
   readonly clientInfo?: { readonly name: string; readonly version: string } | undefined;
   readonly capabilities?: Readonly<Record<string, unknown>> | undefined;

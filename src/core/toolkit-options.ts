@@ -10,7 +10,7 @@ import type { Logger } from "./session.ts";
 export interface ToolkitOptions {
   /** Builtins to begin with, as for `add`. */
   readonly items?: readonly Item[] | undefined;
-  /** Hears events, executes prompts, makes connectors. Of several the first that can answers. */
+  /** Hears events, executes prompts, makes connectors. Of several, the first that can answer does. */
   readonly delegate?: Delegate | readonly Delegate[] | undefined;
   /** Wraps every call, the first outermost. */
   readonly use?: readonly Middleware[] | undefined;
@@ -22,12 +22,13 @@ export interface ToolkitOptions {
   readonly timeoutMs?: number | undefined;
   /** How long an attempt of a call may take in all, in milliseconds. Default 600,000. */
   readonly maxTimeoutMs?: number | undefined;
-  /** How deep calls may call. Default 8. */
+  /** How many calls a call may be inside of; 0 allows calls from outside alone. Default 8. */
   readonly maxDepth?: number | undefined;
-  /** How long `start` and first lookups wait for a connector, in milliseconds. Default 10,000. */
+  /** How long `start` and first lookups wait for a connector or source, in milliseconds. Default 10,000. */
   readonly startTimeoutMs?: number | undefined;
-  /** Time and chance, for tests. */
+  /** Time, for tests. Default: the machine's. */
   readonly clock?: Clock | undefined;
+  /** Chance, for tests: gives a number from 0 up to 1. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 

@@ -166,12 +166,12 @@ export class Executor implements StateHost {
 
   /** Tells that a call began; gives what tells that it ended. */
   #announce({ ref }: CallState): (error: unknown) => void {
-    const { events } = this.#options;
+    const { events, room } = this.#options;
     const callId = String(++this.#sequence);
-    const startedAt = performance.now();
+    const startedAt = room.clock.now();
     events.emit({ type: "callStarted", callId, ref });
     return (error) => {
-      const durationMs = performance.now() - startedAt;
+      const durationMs = room.clock.now() - startedAt;
       events.emit({
         type: "callFinished",
         callId,

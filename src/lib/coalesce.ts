@@ -26,6 +26,7 @@ export class Coalescer<Key> {
     this.#options = options;
   }
 
+  /** Asks for a key. It runs after `delayMs`, together with what else is asked for until then. */
   request(key: Key): void {
     if (this.#stopped) return;
     this.#wanted.add(key);

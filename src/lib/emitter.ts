@@ -13,8 +13,8 @@ interface Listener<E> {
 }
 
 /**
- * Tells events in the order in which they were emitted, each after the code that emitted it has ended: a listener sees the state
- * the event speaks of, and what it changes itself is told afterwards, to all.
+ * Delivers events in the order in which they were emitted, each after the code that emitted it has returned: a listener sees the
+ * state the event speaks of, and events it causes itself are delivered afterwards, to all.
  */
 export class Emitter<E extends TypedEvent> {
   readonly #listeners = new Map<string, Set<Listener<E>>>();
@@ -26,7 +26,7 @@ export class Emitter<E extends TypedEvent> {
     this.#onError = onError;
   }
 
-  /** True where somebody would hear an event of the type: without, it need not be made. */
+  /** True where somebody listens to the type: where nobody does, the event need not be made. */
   hears(type: E["type"]): boolean {
     return this.#listeners.size > 0 && (this.#listeners.has(type) || this.#listeners.has("*"));
   }
@@ -56,7 +56,7 @@ export class Emitter<E extends TypedEvent> {
     if (this.#queue.length === 1) queueMicrotask(() => this.flush());
   }
 
-  /** Tells now whatever was emitted. */
+  /** Delivers now whatever was emitted. */
   flush(): void {
     while (this.#queue.length > 0) {
       const events = this.#queue;

@@ -41,11 +41,13 @@ export class Presence<G> {
     this.#settling.settle();
   }
 
+  /** It is there: whoever waits goes on. */
   come(): void {
     this.settle();
     this.#gate.open();
   }
 
+  /** It is gone, and may come again: from now on it is waited for. */
   go(): void {
     this.#gate.shut();
   }
