@@ -30,10 +30,12 @@ export class Builtins {
       const definition = readDefinition(item, "local");
       const { kind, key } = definition;
       const id = `${kind} ${key}`;
-      const isResource = kind === "resource" || kind === "template";
       const before = this.#catalog.builtin.get(kind, key);
-      if (!isResource && (before !== undefined || batch.has(id))) throw conflict(definition, before, batch.get(id));
-      if (isResource && (before !== undefined || batch.has(id))) replaced.add(key);
+      if (before !== undefined || batch.has(id)) {
+        if (kind === "tool" || kind === "prompt") throw conflict(definition, before, batch.get(id));
+        // Of a template nothing can be read: its resources are what may have changed, and they are not known.
+        if (kind === "resource") replaced.add(key);
+      }
       batch.set(id, { definition, item });
     }
     this.#catalog.change(this.#catalog.builtin, { put: [...batch.values()] });

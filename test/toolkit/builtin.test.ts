@@ -143,6 +143,11 @@ describe("adding", () => {
     toolkit.add(text("doc:x", "another text"));
     await settle();
     expect(events).toEqual([{ type: "resourceUpdated", namespace: "builtin", uri: "doc:x" }]);
+    events.length = 0;
+    toolkit.add({ ...template, description: "Another." });
+    await settle();
+    expect(events.map(({ type, uri }) => [type, uri])).toEqual([["resourceListChanged", undefined]]);
+    expect(events[0]).toMatchObject({ changed: ["ticket:{id}#builtin"] });
     expect(await (await toolkit.read("doc:x")).text()).toBe("another text");
   });
 
