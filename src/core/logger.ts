@@ -9,10 +9,21 @@ export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothi
 
 /** The user's logger, with whatever it throws or rejects with swallowed: there is nobody left to tell, and a call must not fail for it. */
 export function steadyLogger(logger: Logger): Logger {
+  const detailsFirst = isPino(logger);
+  const tell = (method: keyof Logger, message: string, details: unknown): unknown => {
+    if (details === undefined) return logger[method](message);
+    return detailsFirst ? logger[method](details as string, message) : logger[method](message, details);
+  };
   const steady = (method: keyof Logger) => (message: string, details?: unknown) => {
-    runDetached(() => (details === undefined ? logger[method](message) : logger[method](message, details)), nothing);
+    runDetached(() => tell(method, message, details), nothing);
   };
   return { debug: steady("debug"), info: steady("info"), warn: steady("warn"), error: steady("error") };
+}
+
+/** True for pino and what is made like it: the details go first there, and would be lost behind the message. */
+function isPino(logger: Logger): boolean {
+  const { bindings, child } = logger as { readonly bindings?: unknown; readonly child?: unknown };
+  return typeof bindings === "function" && typeof child === "function";
 }
 
 /** Tells a session what is logged during its calls, where it has a `log`. What that throws goes to the logger and harms no call. */

@@ -215,7 +215,8 @@ function notTarget(target: unknown, message: string): ToolkitError<"INVALID_INPU
   const ref = isEntry(target) ? (target as Entry).ref : undefined;
   return new ToolkitError(
     "INVALID_INPUT",
-    `${message[0]?.toUpperCase()}${message.slice(1)}.`,
+    // As it is: it may begin with a ref, and refs are case-sensitive.
+    `${message}.`,
     { issues: [{ pointer: "", message }] },
     { ref, phase: "resolve" },
   );

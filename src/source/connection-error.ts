@@ -42,11 +42,20 @@ export function unanswered(
   return new ToolkitError(code, `${namespace}: the connection ended, and the request was not answered.`, { namespace });
 }
 
-/** The error of a session, which knows no namespace, as that of its connection. */
+/** The error of a session, which knows no namespace, as that of its connection, and its message too. */
 export function named(error: unknown, namespace: string): unknown {
+  return renamed(error, namespace, `${namespace}: `);
+}
+
+/** The same, with the message as it is. */
+export function relabelled(error: unknown, namespace: string): unknown {
+  return renamed(error, namespace, "");
+}
+
+function renamed(error: unknown, namespace: string, prefix: string): unknown {
   if (!ToolkitError.is(error, "UNAVAILABLE") && !ToolkitError.is(error, "OUTCOME_UNKNOWN")) return error;
   const { code, details, ref, phase } = error;
   if (details.namespace === namespace) return error;
   const options = { cause: error.cause ?? error, ref, phase };
-  return new ToolkitError(code, `${namespace}: ${error.message}`, { ...details, namespace }, options);
+  return new ToolkitError(code, `${prefix}${error.message}`, { ...details, namespace }, options);
 }

@@ -2,14 +2,15 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace } from "../catalog/namespace.ts";
 import type { Connection, ConnectionState, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
-import { messageOf, type ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, Kind, ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
-import { stopped, unavailable } from "./connection-error.ts";
+import { relabelled, stopped, unavailable } from "./connection-error.ts";
+import { type ConnectionSnapshot, snapshotOf } from "./connection-snapshot.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
 import { Presence } from "./presence.ts";
 import { RemoteCatalog } from "./remote-catalog.ts";
@@ -49,6 +50,8 @@ export class SupervisedConnection implements Connection, RemoteLink {
   #server: ServerInfo | undefined;
   #transport: string | undefined;
   #downSince: number;
+  /** What the logger was last told of why it is down. */
+  #complaint: string | undefined;
   readonly #presence: Presence<RemoteGeneration>;
   readonly #requests: Requests;
   #lastStderr: (() => string) | undefined;
@@ -93,7 +96,10 @@ export class SupervisedConnection implements Connection, RemoteLink {
       ...options,
       clock,
       random: host.random,
-      open: (signal) => openGeneration(connector, signal, this.#generationHost()),
+      open: (signal) =>
+        openGeneration(connector, signal, this.#generationHost()).catch((error) => {
+          throw relabelled(error, this.namespace);
+        }),
       timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
       onChange: (change) => this.#changed(change),
       onError: (error) => this.#background(error),
@@ -159,6 +165,15 @@ export class SupervisedConnection implements Connection, RemoteLink {
 
   get processId(): number | undefined {
     return this.#supervisor.generation?.session.processId;
+  }
+
+  /** What an operator sees, for logs and the console. */
+  toJSON(): ConnectionSnapshot {
+    return snapshotOf(this);
+  }
+
+  [Symbol.for("nodejs.util.inspect.custom")](): ConnectionSnapshot {
+    return snapshotOf(this);
   }
 
   get stderr(): string | undefined {
@@ -244,12 +259,25 @@ export class SupervisedConnection implements Connection, RemoteLink {
     if (error === undefined && from !== "connected") return;
     if (error !== undefined) this.#failed(error);
     const { namespace, attempts } = this;
-    this.#host.emit({ type: "connectorDisconnected", namespace, connection: this, error, attempts, retryInMs });
+    const inMs = retryInMs === undefined ? undefined : Math.round(retryInMs);
+    this.#host.emit({
+      type: "connectorDisconnected",
+      namespace,
+      connection: this,
+      error,
+      attempts,
+      retryInMs: inMs,
+    });
   }
 
   #failed(error: Error): void {
     this.#presence.settle();
-    this.#host.logger.warn(`${this.namespace} is not connected: ${error.message}`, { error, attempts: this.attempts });
+    const { logger } = this.#host;
+    const details = { attempts: this.attempts, ...(ToolkitError.is(error) ? { code: error.code } : {}) };
+    // The same again is no news; the connection has the whole error.
+    const method = this.#complaint === error.message ? "debug" : "warn";
+    this.#complaint = error.message;
+    logger[method](`${this.namespace} is not connected: ${error.message}`, details);
   }
 
   #connected(generation: RemoteGeneration): void {
@@ -262,6 +290,8 @@ export class SupervisedConnection implements Connection, RemoteLink {
       this.#nameFixed = true;
       this.#host.catalog.rename(this.#namespace, this.#host.nameFor(this, server));
     }
+    if (this.#complaint !== undefined) this.#host.logger.info(`${this.namespace} is connected to ${this.label}`);
+    this.#complaint = undefined;
     this.#namespace.setStale(false);
     this.#host.emit({ type: "connectorConnected", namespace: this.namespace, connection: this, server });
     this.#catalog.apply(lists);

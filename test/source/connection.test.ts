@@ -1,5 +1,8 @@
 import { getEventListeners } from "node:events";
+import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Connection } from "../../src/core/connection.ts";
+import { ToolkitError } from "../../src/core/error.ts";
 import type { Content } from "../../src/core/resource.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
@@ -38,6 +41,41 @@ describe("a connection", () => {
   };
 
   describe("while it lives", () => {
+    verifies("M13", "shows itself whole on the console and in JSON", async () => {
+      const shown = bench.toolkit.addConnector(far, { namespace: "weather" });
+      await bench.start();
+      const expected = {
+        namespace: "weather",
+        state: "connected",
+        server: "fake 1",
+        counts: { tool: 1 },
+        warnings: [],
+      };
+      expect(JSON.parse(JSON.stringify(shown))).toMatchObject(expected);
+      expect(inspect(shown)).toContain("state: 'connected'");
+      expect(inspect(shown)).not.toContain("connector:");
+    });
+
+    verifies("O3", "a server that stays down is said once, and when it is back", async () => {
+      far.outcomes = [new Error("refused"), new Error("refused"), new Error("gone"), new Error("gone")];
+      await bench.start({ weather: far });
+      await bench.clock.advance(60_000);
+      const said = bench.logged.filter(({ level }) => level !== "debug").map(({ level, message }) => [level, message]);
+      expect(said).toEqual([
+        ["warn", "weather is not connected: refused"],
+        ["warn", "weather is not connected: gone"],
+        ["info", "weather is connected to fake"],
+      ]);
+      expect(bench.logged[0]?.details).toEqual({ attempts: 1 });
+    });
+
+    verifies("M13", "an error of the connector says which namespace it is of", async () => {
+      far.outcomes = [new ToolkitError("UNAVAILABLE", "no route", { namespace: "fake" })];
+      await bench.start({ weather: far });
+      const { lastError } = bench.toolkit.connections[0] as Connection;
+      expect(lastError).toMatchObject({ message: "no route", details: { namespace: "weather" } });
+    });
+
     verifies("M13", "shows what an operator wants to know", async () => {
       const shown = bench.toolkit.addConnector(far, { namespace: "weather" });
       expect(shown).toMatchObject({ namespace: "weather", label: "fake", state: "idle", attempts: 0 });

@@ -133,6 +133,18 @@ verifies("O3", "without a logger nothing is written anywhere", async () => {
   expect(written).toEqual([]);
 });
 
+verifies("O3", "pino gets the details first, as it wants them", async () => {
+  const lines: unknown[][] = [];
+  const note = (...args: unknown[]) => void lines.push(args);
+  const pino = { debug: note, info: note, warn: note, error: note, bindings: () => ({}), child: () => pino };
+  const toolkit = new Toolkit({ logger: pino });
+  toolkit.add(tool("counts", (_, { logger }) => logger.info("counted", { lines: 3 })));
+  toolkit.add(tool("plain", (_, { logger }) => logger.info("done")));
+  await toolkit.call("counts");
+  await toolkit.call("plain");
+  expect(lines).toEqual([[{ lines: 3 }, "counted"], ["done"]]);
+});
+
 verifies("O3", "what a tool logs goes to the logger and the caller's session, with its level", async () => {
   const logged: unknown[][] = [];
   const entries: unknown[] = [];
