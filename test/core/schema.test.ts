@@ -46,6 +46,14 @@ const bad: readonly (readonly [string, unknown, string, RegExp])[] = [
   ["a function", () => ({}), "", /must be an object/],
   ["an instance of a class", new Joi(), "", /plain object.*Joi/],
   ["a Map", new Map(), "", /plain object.*Map/],
+  ["a shape of zod schemas", { name: z.string(), age: z.number() }, "", /none of its keys is a keyword.*properties/],
+  ["a shape of names of types", { name: "string" }, "", /none of its keys is a keyword.*type: "object"/],
+  [
+    "a zod schema inside plain JSON",
+    { type: "object", properties: { name: z.string().min(3) } },
+    "/properties/name",
+    /plain JSON.*ZodString/,
+  ],
   ["no type there is", { type: "objekt" }, "/type", /one of null, boolean/],
   ["an empty list of types", { type: [] }, "/type", /one of/],
   ["a wrong type below", { type: "object", properties: { a: { type: "str" } } }, "/properties/a/type", /one of/],
@@ -144,6 +152,9 @@ describe("what is a schema is taken", () => {
   const good: readonly (readonly [string, unknown])[] = [
     ["nothing", undefined],
     ["an empty one", {}],
+    ...["$comment", "$anchor", "default", "examples", "const", "readOnly", "contentMediaType", "x-of-ours"].map(
+      (keyword) => [`one that says ${keyword} alone`, { [keyword]: "text" }] as const,
+    ),
     ["one without a prototype", Object.assign(Object.create(null), { type: "object" })],
     ["a recursive one", { type: "object", properties: { child: { $ref: "#" } } }],
     [

@@ -69,6 +69,16 @@ const forms: Readonly<Record<string, readonly [(value: unknown) => boolean, stri
   description: [isString, "text"],
 };
 
+/** Keywords without a form that is checked here, of all drafts and of OpenAPI. */
+const otherKeywords = new Set(
+  [
+    "$schema $id $ref $anchor $comment $vocabulary $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor",
+    "const default examples deprecated readOnly writeOnly pattern dependencies additionalItems nullable",
+    "contentMediaType contentEncoding contentSchema",
+  ].flatMap((line) => line.split(" ")),
+);
+const isKeyword = (key: string) => Object.hasOwn(forms, key) || otherKeywords.has(key) || key.startsWith("x-");
+
 const schemaMaps = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 const schemaLists = ["allOf", "anyOf", "oneOf", "prefixItems"];
 const schemas =
@@ -76,8 +86,8 @@ const schemas =
 const maxDepth = 100;
 
 /**
- * Finds what makes a document no JSON Schema (draft 2020-12 or draft-07): keywords of the wrong form, references that lead
- * nowhere, patterns that are none. A structural walk, so that thousands of tools can be added without loading a validator.
+ * Finds what makes a document no JSON Schema (draft 2020-12 or draft-07): keys of which none is a keyword, keywords of the wrong
+ * form, references that lead nowhere, patterns that are none. A structural walk, so that thousands of tools can be added without loading a validator.
  *
  * @returns the first problem, or undefined
  */
@@ -87,11 +97,14 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
     return { pointer: "", message: `it must be a plain object, and is of the class ${className(document)}` };
   }
   const root = document;
-  return walk(root, "", 0) ?? unwritable(root);
+  return noSchemaAtAll(root) ?? walk(root, "", 0) ?? unwritable(root);
 
   function walk(schema: unknown, pointer: string, depth: number): SchemaProblem | undefined {
     if (typeof schema === "boolean") return undefined;
     if (!isRecord(schema)) return { pointer, message: "it must be a schema: an object, true or false" };
+    if (!isPlain(schema)) {
+      return { pointer, message: `it must be plain JSON, and is of the class ${className(schema)}` };
+    }
     if (depth > maxDepth)
       return { pointer, message: `it is nested deeper than ${maxDepth} levels, or contains itself` };
     return keywords(schema, pointer) ?? reference(schema, pointer) ?? children(schema, pointer, depth + 1);
@@ -161,6 +174,14 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
     }
     return undefined;
   }
+}
+
+/** A shape such as `{ name: z.string() }`: a validator passes over what it does not know, and would take any value. */
+function noSchemaAtAll(document: Readonly<Record<string, unknown>>): SchemaProblem | undefined {
+  const keys = Object.keys(document);
+  if (keys.length === 0 || keys.some(isKeyword)) return undefined;
+  const message = 'none of its keys is a keyword of JSON Schema: write { type: "object", properties: { ... } }';
+  return { pointer: "", message };
 }
 
 /** What keeps a document from being written as JSON, such as a BigInt as a default. */
