@@ -2,7 +2,7 @@
  * Packs the package as npm would publish it and looks at the result: publint, are-the-types-wrong, every export imported by
  * this Node from a folder that holds the package and the dependencies it declares, and nothing of this machine inside.
  */
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { publint } from "publint";
@@ -21,6 +21,7 @@ try {
     ["are the types wrong", async () => resolveTypes(tarball)],
     ["every export imports", async () => importExports(manifest)],
     ["public types need no MCP SDK", async () => publicTypes(installed, manifest)],
+    ["a strict user of the types compiles", async () => compileUser()],
     ["nothing of this machine", async () => foreignText(installed)],
   ];
   for (const [name, check] of checks) {
@@ -85,6 +86,47 @@ async function importExports({ name, exports }: Manifest): Promise<string | unde
     if (problem !== undefined) problems.push(`import ${specifier}: ${problem}`);
   }
   return problems.length === 0 ? undefined : problems.join("\n");
+}
+
+/** What a user's compiler says, without skipLibCheck: the declarations themselves are checked, and must tell tools apart. */
+async function compileUser(): Promise<string | undefined> {
+  const user = `
+import { defineTool, Toolkit, type Tool } from "toolweave";
+import { mcpConnector } from "toolweave/mcp";
+import { testContext } from "toolweave/testing";
+const text = defineTool<{ text: string }, number>({ name: "text", run: ({ text }) => text.length });
+const toolkit = new Toolkit({ items: [text] });
+toolkit.addConnector(mcpConnector("https://example.com/mcp"));
+export const right: Promise<number> = toolkit.call(text, { text: "a" }).then((content) => content.json());
+export const context = testContext();
+// @ts-expect-error the input is of another type
+export const wrong = toolkit.call(text, { text: 1 });
+// @ts-expect-error so is the tool
+export const other: Tool<{ number: number }> = text;
+`;
+  await writeFile(join(folder, "user.mts"), user);
+  const tsc = await commandOf(import.meta.resolve("typescript/package.json"), "tsc");
+  const types = join(project, "node_modules", "@types");
+  const options = [
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--target",
+    "es2023",
+    "--lib",
+    "es2024,esnext.disposable",
+  ];
+  return command([
+    tsc,
+    "--noEmit",
+    "--module",
+    "nodenext",
+    "--typeRoots",
+    types,
+    "--types",
+    "node",
+    ...options,
+    "user.mts",
+  ]);
 }
 
 /** Follows the declarations a user sees from each export; one that names the SDK would tie users to its version. */

@@ -58,7 +58,14 @@ export type {
 } from "./core/schema/types.ts";
 export type { CallOptions, LogEntry, Logger, LogLevel, Progress, Session } from "./core/session.ts";
 export type { Lister, Source, SourceChange } from "./core/source.ts";
-export type { ConnectorConfig, ConnectorTarget, HttpTarget, McpServersConfig, StdioTarget } from "./core/target.ts";
+export type {
+  ConnectorConfig,
+  ConnectorTarget,
+  HttpTarget,
+  McpServerConfig,
+  McpServersConfig,
+  StdioTarget,
+} from "./core/target.ts";
 export {
   defineTool,
   type ToolDefinition,

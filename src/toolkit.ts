@@ -3,7 +3,13 @@ import { Directory } from "./catalog/directory.ts";
 import type { Connection } from "./core/connection.ts";
 import type { Connector } from "./core/connector.ts";
 import { messageOf, ToolkitError } from "./core/error.ts";
-import type { EventListener, ToolkitEvent, ToolkitEventType } from "./core/event.ts";
+import {
+  assertEventLimit,
+  assertListener,
+  type EventListener,
+  type ToolkitEvent,
+  type ToolkitEventType,
+} from "./core/event.ts";
 import type { Host } from "./core/host.ts";
 import { assertNamespace, toIdentifier } from "./core/identifier.ts";
 import type {
@@ -161,6 +167,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `NOT_FOUND`; `CONFLICT` for a URL that two connectors share
    */
   async removeConnector(target: string | URL | Connection): Promise<void> {
+    this.#assertOpen();
     await connectionOf(this.#connectors.connections, target, canonicalUrl).close();
   }
 
@@ -248,11 +255,17 @@ export class Toolkit implements Host, AsyncDisposable {
 
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */
   on<T extends ToolkitEventType | "*">(type: T, listener: EventListener<T>): () => void {
+    assertListener(type, listener);
     return this.#events.on(type, listener as (event: ToolkitEvent) => void);
   }
 
-  /** All events until it is closed, as they happen; a reader that is too slow loses the oldest, and is told with `eventsLost`. */
+  /**
+   * All events until it is closed, as they happen; a reader that is too slow loses the oldest, and is told with `eventsLost`.
+   *
+   * @throws ToolkitError `INVALID_INPUT` for a limit that is no whole number from 1
+   */
   events({ limit, signal }: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
+    assertEventLimit(limit);
     const closed = this.#closed.signal;
     return eventStream<ToolkitEvent>(
       { subscribe: (listener) => this.#events.on("*", listener), lost: (count) => ({ type: "eventsLost", count }) },

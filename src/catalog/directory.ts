@@ -9,6 +9,7 @@ import {
   type ListPage,
   type ListQuery,
 } from "../core/item.ts";
+import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
 
@@ -32,7 +33,7 @@ export class Directory {
     this.#assertOpen();
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const found = this.#catalog.resolve(key, kinds);
     return "unsettled" in found ? this.#findLater(key, kinds, signal) : found;
   }
@@ -66,7 +67,7 @@ export class Directory {
   async list<K extends Kind>(query: ListQuery<K>): Promise<ListPage<K>> {
     this.#assertOpen();
     const { limit, offset = 0, signal } = query;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     assertCount("limit", limit);
     assertCount("offset", offset);
     const namespaces = query.namespace === undefined ? undefined : new Set([query.namespace].flat());

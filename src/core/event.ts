@@ -1,5 +1,5 @@
 import type { Connection, ServerInfo } from "./connection.ts";
-import type { ToolkitError } from "./error.ts";
+import { ToolkitError } from "./error.ts";
 
 /** What changed in one namespace. Items are named by ref. */
 export interface ListChange {
@@ -46,6 +46,32 @@ export interface EventMap {
 
 export type ToolkitEventType = keyof EventMap;
 
+const eventTypes: { readonly [T in ToolkitEventType]: true } = {
+  toolListChanged: true,
+  promptListChanged: true,
+  resourceListChanged: true,
+  resourceUpdated: true,
+  connectorConnected: true,
+  connectorDisconnected: true,
+  connectorRemoved: true,
+  ambiguousName: true,
+  eventsLost: true,
+  callStarted: true,
+  callFinished: true,
+};
+
+/** @throws ToolkitError `INVALID_INPUT` for what can be listened to by nobody */
+export function assertListener(type: unknown, listener: unknown): void {
+  const types = ["*", ...Object.keys(eventTypes)];
+  const problem = !types.includes(type as string)
+    ? { pointer: "/type", message: `the type must be one of ${types.join(", ")}, and is ${JSON.stringify(type)}` }
+    : typeof listener !== "function"
+      ? { pointer: "/listener", message: "the listener must be a function" }
+      : undefined;
+  if (problem === undefined) return;
+  throw new ToolkitError("INVALID_INPUT", `Nobody can listen so: ${problem.message}.`, { issues: [problem] });
+}
+
 /** Something that happened, told after it is true. */
 export type ToolkitEvent<T extends ToolkitEventType = ToolkitEventType> = {
   [P in T]: { readonly type: P } & EventMap[P];
@@ -55,3 +81,12 @@ export type ToolkitEvent<T extends ToolkitEventType = ToolkitEventType> = {
 export type EventListener<T extends ToolkitEventType | "*"> = (
   event: T extends ToolkitEventType ? ToolkitEvent<T> : ToolkitEvent,
 ) => void;
+
+/** @throws ToolkitError `INVALID_INPUT` for a number of events that cannot wait */
+export function assertEventLimit(limit: number | undefined): void {
+  if (limit === undefined || limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit > 0)) return;
+  const message = `the limit must be a whole number from 1, and is ${limit}`;
+  throw new ToolkitError("INVALID_INPUT", `Events cannot be read so: ${message}.`, {
+    issues: [{ pointer: "/limit", message }],
+  });
+}

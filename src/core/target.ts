@@ -19,10 +19,17 @@ export interface StdioTarget {
 /** One server, in the form MCP clients share. `${VAR}` and `${VAR:-default}` expand from the environment. */
 export type ConnectorConfig = HttpTarget | StdioTarget;
 
-/** The file MCP clients share: servers by name. */
-export interface McpServersConfig {
-  readonly mcpServers: Readonly<Record<string, ConnectorConfig>>;
-}
+/** One server as MCP clients write it. Fields we do not know are ignored; one that is disabled is left out. */
+export type McpServerConfig = ConnectorConfig & {
+  readonly disabled?: boolean | undefined;
+  readonly enabled?: boolean | undefined;
+  readonly [field: string]: unknown;
+};
+
+/** The configuration MCP clients share: servers by name. */
+export type McpServersConfig =
+  | { readonly mcpServers: Readonly<Record<string, McpServerConfig>> }
+  | { readonly mcp_servers: Readonly<Record<string, McpServerConfig>> };
 
 /** What a connector may be made for. A string is a URL. */
 export type ConnectorTarget = string | URL | ConnectorConfig;

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { isRecord } from "../lib/value.ts";
 import type { Delegate } from "./delegate.ts";
 import { messageOf, ToolkitError } from "./error.ts";
 import type { Item } from "./item.ts";
@@ -49,18 +50,29 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
   }
   if (!(Number.isInteger(maxDepth) && maxDepth >= 0))
     throw invalidOption("maxDepth", "a whole number from 0", maxDepth);
+  const { items, use = [], delegate, logger } = options;
+  if (items !== undefined && !Array.isArray(items)) throw invalidOption("items", "a list of items", items);
+  if (!Array.isArray(use) || !use.every(isFunction)) throw invalidOption("use", "a list of functions", use);
+  if (delegate !== undefined && ![delegate].flat().every(isRecord))
+    throw invalidOption("delegate", "a delegate or a list of them", delegate);
+  if (logger !== undefined && !logMethods.every((method) => isFunction(logger[method])))
+    throw invalidOption("logger", `an object with the functions ${logMethods.join(", ")}`, logger);
   return {
     timeoutMs,
     maxTimeoutMs,
     startTimeoutMs,
     maxDepth,
     strictNames: options.strictNames ?? false,
-    use: options.use ?? [],
-    logger: options.logger === undefined ? silentLogger : steadyLogger(options.logger),
+    use,
+    logger: logger === undefined ? silentLogger : steadyLogger(logger),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
   };
 }
+
+const logMethods = ["debug", "info", "warn", "error"] as const satisfies readonly (keyof Logger)[];
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
 
 function invalidOption(path: string, wanted: string, value: unknown): ToolkitError<"INVALID_CONFIG"> {
   const message = `The option ${path} must be ${wanted}, and is ${messageOf(value)}.`;

@@ -72,7 +72,8 @@ export class Dispatch implements Toolbox {
   }
 
   // Not async, and without a closure: what is synchronous inside costs one promise, and a promise from inside is handed on as it is.
-  call(target: CallTarget, input?: unknown, options: CallOptions = noOptions): Promise<never> {
+  call(target: CallTarget, input?: unknown, given?: CallOptions): Promise<never> {
+    const options = given ?? noOptions;
     const parent = this.#parent;
     let answer: MaybePromise<Content>;
     try {
@@ -90,7 +91,8 @@ export class Dispatch implements Toolbox {
     return (parent === undefined ? answer : answer.catch(rejectAsAnswer)) as Promise<never>;
   }
 
-  async read(target: string | Entry<"resource">, options: CallOptions = noOptions): Promise<Content> {
+  async read(target: string | Entry<"resource">, given?: CallOptions): Promise<Content> {
+    const options = given ?? noOptions;
     const run = (entry: Entry<"resource">, spentMs?: number) =>
       this.#executor.read(entry, options, this.#parent, spentMs);
     return this.#answer(() => this.#withEntry(this.#readable(target, options), target, options, run));
@@ -99,8 +101,9 @@ export class Dispatch implements Toolbox {
   async render(
     target: string | Prompt | Entry<"prompt">,
     input?: unknown,
-    options: CallOptions = noOptions,
+    given?: CallOptions,
   ): Promise<RenderedPrompt> {
+    const options = given ?? noOptions;
     const run = (entry: Entry<"prompt">, spentMs?: number) =>
       this.#executor.render(entry, input, options, this.#parent, spentMs);
     return this.#answer(() => this.#withEntry(this.#renderable(target, options), target, options, run));

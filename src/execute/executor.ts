@@ -3,6 +3,7 @@ import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, RenderedPrompt, Toolbox } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
+import { throwIfAborted } from "../core/signal.ts";
 import type { Emitter } from "../lib/emitter.ts";
 import { andThen, type MaybePromise, rescue } from "../lib/promise.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
@@ -153,7 +154,7 @@ export class Executor implements StateHost {
     const { timeoutMs } = state.options;
     if (this.#closed) throw closedError(state.ref);
     if (timeoutMs !== undefined && !isLimit(timeoutMs)) throw invalidTimeout(state.ref, timeoutMs);
-    state.callerSignal?.throwIfAborted();
+    throwIfAborted(state.callerSignal);
     state.outerSignal?.throwIfAborted();
     const result = run(given, state);
     if (!(result instanceof Promise)) return result;

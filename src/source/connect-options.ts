@@ -1,4 +1,4 @@
-import { ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 
 /** How a connector is added, and takes part in a toolkit. */
 export interface AddConnectorOptions {
@@ -50,7 +50,7 @@ const numbers = ["timeoutMs", "pollMs", "connectTimeoutMs", "retryMs", "maxRetry
 /**
  * Reads how a connection is to be supervised, and puts the defaults in.
  *
- * @throws ToolkitError `INVALID_INPUT` for a number that is not above 0
+ * @throws ToolkitError `INVALID_CONFIG` for a number that is not above 0
  */
 export function readSupervision(options: AddConnectorOptions, defaults: ConnectDefaults): SupervisionOptions {
   for (const name of numbers) assertPositive(name, options[name]);
@@ -63,8 +63,6 @@ export function readSupervision(options: AddConnectorOptions, defaults: ConnectD
 
 function assertPositive(name: string, value: unknown): void {
   if (value === undefined || (typeof value === "number" && value > 0)) return;
-  const message = `must be a number above 0, and is ${value}`;
-  throw new ToolkitError("INVALID_INPUT", `The option ${name} of a connector ${message}.`, {
-    issues: [{ pointer: `/${name}`, message }],
-  });
+  const message = `The option ${name} of a connector must be a number above 0, and is ${messageOf(value)}.`;
+  throw new ToolkitError("INVALID_CONFIG", message, { path: name });
 }

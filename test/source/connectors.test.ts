@@ -77,8 +77,8 @@ describe("the connectors of a toolkit", () => {
         expect(thrown(() => add("no name"))).toMatchObject({ code: "INVALID_NAME" });
         expect(thrown(() => add("user"))).toMatchObject({ code: "RESERVED_NAME" });
         expect(thrown(() => bench.toolkit.addConnector(new FakeConnector(), { pollMs: 0 }))).toMatchObject({
-          code: "INVALID_INPUT",
-          details: { issues: [{ pointer: "/pollMs" }] },
+          code: "INVALID_CONFIG",
+          details: { path: "pollMs" },
         });
         expect(names()).toEqual(["weather"]);
       },

@@ -376,3 +376,36 @@ describe("lists", () => {
     expect((await toolkit.list({ kind: "tool", offset: 9_990 })).entries).toHaveLength(9);
   });
 });
+
+test("options that are none are refused where they are given", async () => {
+  const refused = (make: () => unknown) => {
+    try {
+      return make();
+    } catch (error) {
+      return error;
+    }
+  };
+  const wrong: readonly (readonly [string, object])[] = [
+    ["items", { items: tool("one") }],
+    ["use", { use: ["x"] }],
+    ["delegate", { delegate: null }],
+    ["delegate", { delegate: [{}, "x"] }],
+    ["logger", { logger: {} }],
+  ];
+  for (const [path, options] of wrong) {
+    expect(refused(() => new Toolkit(options as never))).toMatchObject({ code: "INVALID_CONFIG", details: { path } });
+  }
+  const toolkit = new Toolkit({ items: [tool("one")] });
+  const invalid = { code: "INVALID_INPUT" };
+  expect(refused(() => toolkit.on("nope" as never, () => {}))).toMatchObject(invalid);
+  expect(refused(() => toolkit.on("*", "x" as never))).toMatchObject(invalid);
+  for (const limit of [0, -1, 1.5, Number.NaN]) expect(refused(() => toolkit.events({ limit }))).toMatchObject(invalid);
+  await expect(toolkit.call("one", {}, { signal: new AbortController() as never })).rejects.toMatchObject({
+    ...invalid,
+    ref: "one",
+    message: expect.stringContaining("AbortSignal"),
+  });
+  expect(await (await toolkit.call("one", {}, null as never)).text()).toBe("one");
+  await toolkit.close();
+  await expect(toolkit.removeConnector("gone")).rejects.toMatchObject({ code: "CLOSED" });
+});
