@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, ToolkitError } from "../core/error.ts";
@@ -28,7 +28,7 @@ export async function readPrompt(source: string | URL, options: ReadOptions = {}
  * or `.`. Folders inside it are not read.
  *
  * @param folder - a path or a `file:` URL
- * @throws ToolkitError `NOT_FOUND` for a missing folder; the error of the one broken file; where several are broken,
+ * @throws ToolkitError `NOT_FOUND` for a missing folder; `INVALID_PROMPT` for a path to a file; the error of the one broken file; where several are broken,
  *   `INVALID_PROMPT` whose message has a line for each, with an AggregateError of them all as its cause; `CONFLICT` for two prompts
  *   of one name; the reason of an aborted signal
  */
@@ -139,8 +139,17 @@ async function listNames(folder: string, { signal }: ReadOptions): Promise<reado
       .map((entry) => entry.name)
       .sort();
   } catch (cause) {
+    if (await isFile(folder)) {
+      const place = { line: 1, column: 1 };
+      throw promptProblem(folder, place, "This is a file and no folder.", "Read it with readPrompt.", cause);
+    }
     throw unreadable(folder, cause);
   }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true;
 }
 
 class FolderShelf {

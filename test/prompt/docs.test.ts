@@ -5,8 +5,9 @@ import { Violation } from "../../src/core/schema/violation.ts";
 import { parsePrompt } from "../../src/prompt/parse.ts";
 import { FilePrompt } from "../../src/prompt/prompt.ts";
 import { readPrompts } from "../../src/prompt/read.ts";
+import { Toolkit } from "../../src/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
-import { contextOf, render, textOf } from "./support.ts";
+import { contextOf, rejection, render, renderBody, textOf } from "./support.ts";
 
 const shipped = new URL("../../prompts/", import.meta.url);
 const guide = await readFile(new URL("../../docs/prompts.md", import.meta.url), "utf8");
@@ -37,6 +38,30 @@ describe("the guide", () => {
       expect(await render(prompt, input)).toBe(expected);
       expect(FilePrompt.sourceOf(prompt)?.unknown).toEqual([]);
     }
+  });
+
+  verifies(
+    "P4",
+    "the refusal of an input that it quotes is the one a caller gets, of a call and of a render",
+    async () => {
+      const quoted = /^`(The input of builtin\.greet .+)`$/m.exec(guide)?.[1];
+      const greet = parsePrompt(examples[0] ?? "", { filename: "greet.md" });
+      const toolkit = new Toolkit({ items: [greet] });
+      for (const failing of [toolkit.call("greet", {}), toolkit.render("greet", {})]) {
+        expect((await rejection(failing)).message).toBe(quoted);
+      }
+      await toolkit.close();
+    },
+  );
+
+  verifies("P2", "{{else if}} is what it says", async () => {
+    const body = "{{#if x}}X{{else if y}}Y{{else}}Z{{/if}}";
+    expect(guide).toContain("{{else if y}}");
+    expect([await renderBody(body, { x: 1 }), await renderBody(body, { y: 1 }), await renderBody(body)]).toEqual([
+      "X",
+      "Y",
+      "Z",
+    ]);
   });
 
   test("names every helper", async () => {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
+import { parsePrompt } from "../../src/prompt/parse.ts";
 import { verifies } from "../support/verifies.ts";
 import { parseError } from "./support.ts";
 
@@ -98,6 +99,62 @@ const fields: readonly Case[] = [
     "input is no JSON Schema at /type",
     "input: {",
   ],
+  [
+    "an input that is a shape",
+    "model: a\ninput:\n  text: string",
+    "3:1",
+    "input is no JSON Schema: none of its keys is a keyword of JSON Schema",
+    "input: { type: object, properties: { text: { type: string } } }",
+  ],
+  [
+    "an output that is a shape",
+    "output: { name: string }",
+    "2:1",
+    "output is no JSON Schema: none of its",
+    "output: {",
+  ],
+  [
+    "tools in one text",
+    "tools: weather.forecast, fs.read",
+    "2:8",
+    'tools must be a list of names, and "weather.forecast, fs.read" is one text.',
+    "Write `tools: [weather.forecast, fs.read]`.",
+  ],
+  [
+    "two tools in an entry",
+    "tools:\n  - a.b\n  - c.d e.f",
+    "4:5",
+    '"c.d e.f" is one text',
+    "Write `tools: [a.b, c.d, e.f]`.",
+  ],
+  ["a slip in a field", "modle: gpt-5", "2:1", "There is no field `modle`: did you mean `model`?", "`x-modle`"],
+  ["a field with a capital", "Tools: [a.b]", "2:1", "There is no field `Tools`: did you mean `tools`?", "`x-Tools`"],
+  ["a field in camel case", "systemPrompt: Hi", "2:1", "did you mean `system_prompt`?", "`x-systemPrompt`"],
+  ["a field with a dash", "name: a\nsystem-prompt:\n  Hi", "3:1", "did you mean `system_prompt`?", "`x-system-prompt`"],
+  ["a field cut short", "system: Hi", "2:1", "did you mean `system_prompt`?", "`x-system`"],
+  ["a letter left out", "descripton: Hi", "2:1", "did you mean `description`?", "`x-descripton`"],
+  ["a plural", "inputs: { type: object }", "2:1", "did you mean `input`?", "`x-inputs`"],
+  [
+    "a required property that is misspelt",
+    "input:\n  properties: { name: { type: string } }\n  required:\n    - nmae",
+    "5:7",
+    'input requires "nmae", and there is no such property.',
+    'Did you mean "name"?',
+  ],
+  [
+    "a required property that is not there, deep inside",
+    "output:\n  properties:\n    a: { items: { properties: { x: {} }, required: [other], additionalProperties: false } }",
+    "4:53",
+    'output requires "other", and there is no such property at /properties/a/items.',
+    'Describe "other" under properties, or remove it from required.',
+  ],
+  [
+    "a default of another type",
+    "input:\n  properties:\n    count:\n      type: integer\n      default: three",
+    "6:16",
+    'input has a default that its own schema refuses, at /properties/count/default: "three" must be integer.',
+    "Correct the default or the schema.",
+  ],
   ["output and format", "output: {}\nformat: {}", "3:1", "Both output and format", "Keep `output`."],
 ];
 
@@ -152,6 +209,12 @@ const template: readonly Case[] = [
   ["an unknown inner helper", "{{upper (trm x)}}", "4:10", 'There is no helper "trm".', "The helpers are"],
   ["an unknown block helper", "{{#iff x}}a{{/iff}}", "4:4", 'There is no helper "iff".', "The helpers are"],
   ["a path with values", "{{a.b c}}", "4:3", 'There is no helper "a.b".', "The helpers are"],
+  ["an entry as elsewhere", "{{items[0]}}", "4:3", "items[0] cannot be read", "Write {{items.[0]}}."],
+  ["a field of an entry", "a\n{{upper a.b[0].c}}", "5:9", "a.b[0].c cannot be read", "Write {{upper a.b.[0].c}}."],
+  ["an entry of an entry", "{{#each x[0][1]}}a{{/each}}", "4:9", "x[0][1] cannot", "Write {{#each x.[0].[1]}}."],
+  ["elseif", "{{#if a}}b{{elseif c}}d{{/if}}", "4:13", "There is no {{elseif}}.", "Write {{else if field}}"],
+  ["a lone elsif", "{{#if a}}b{{elsif}}d{{/if}}", "4:13", "There is no {{elsif}}.", "Write {{else if field}}"],
+  ["elif", "{{#if a}}b{{elif c}}d{{/if}}", "4:13", "There is no {{elif}}.", "Write {{else if field}}"],
   ["a section", "{{#items}}a{{/items}}", "4:1", "There is no block {{#items}}.", "{{#each items}}"],
   ["an inverse section", "{{^items}}a{{/items}}", "4:1", "There is no block {{#items}}.", "{{#if items}}"],
   ["a block as a helper", "{{each items}}", "4:3", "each is a block.", "{{#each items}}"],
@@ -231,6 +294,75 @@ table("its YAML", yaml, (text) => `---\n${text}\n---\nHello`);
 table("its fields", fields, (text) => `---\n${text}\n---\nHello`);
 table("its text", template, (text) => `---\nname: test\n---\n${text}`);
 
+describe("a default that does not fit its own schema", () => {
+  const misfits: readonly [schema: string, value: string, why: string][] = [
+    ["type: [string, 'null']", "5", "5 must be string or null"],
+    ["enum: [formal, casual]", "neutral", '"neutral" must be one of "formal", "casual"'],
+    ["const: { a: 1 }", "{ a: 2 }", '{"a":2} must be {"a":1}'],
+    ["minimum: 1", "0", "0 must be at least 1"],
+    ["maximum: 1", "2", "2 must be at most 1"],
+    ["exclusiveMinimum: 1", "1", "1 must be above 1"],
+    ["exclusiveMaximum: 1", "1", "1 must be below 1"],
+    ["minLength: 2", "é", '"é" must have at least 2 characters'],
+    ["maxItems: 1", "[1, 2]", "[1,2] must have at most 1 entries"],
+    ["pattern: '^[a-z]+$'", "A", '"A" must match ^[a-z]+$'],
+    ["items: { type: string }", "[a, 5]", '["a",5] has an entry 1 that must be string'],
+    ["properties: { b: {} }, required: [b]", "{ a: 1 }", '{"a":1} has no "b"'],
+    ["properties: { a: { type: string } }", "{ a: 1 }", '{"a":1} has a "a" that must be string'],
+    ["anyOf: [{ type: string }, { type: 'null' }]", "5", "5 fits none of the choices"],
+    ["allOf: [{ type: string }]", "5", "5 must be string"],
+    ["$ref: '#/$defs/word'", "5", "5 must be string"],
+    ["type: string", "", "null must be string"],
+  ];
+  const withDefault = (schema: string, value: string) =>
+    `---\nname: a\ninput: { properties: { x: { ${schema}, default: ${value} } }, $defs: { word: { type: string } } }\n---\nHi`;
+  for (const [schema, value, why] of misfits) {
+    verifies("P4", `${schema}: ${why}`, () => {
+      expect(parseError(withDefault(schema, value)).message).toContain(`/properties/x/default: ${why}.`);
+    });
+  }
+
+  verifies("P1", "what fits, and what only a validator can tell, is taken", () => {
+    const fits: readonly [string, string][] = [
+      ["type: integer", "2.0"],
+      ["type: number, minimum: 0", "0.5"],
+      ["type: boolean", "false"],
+      ["type: 'null'", "null"],
+      ["type: array, items: { $ref: '#/$defs/word' }, minItems: 1", "[a]"],
+      ["enum: [{ a: 1, b: 2 }]", "{ b: 2, a: 1 }"],
+      ["oneOf: [{ type: string }, { type: integer }]", "5"],
+      ["format: email", "nobody"],
+      ["type: object, properties: { a: { type: string } }", "{}"],
+      ["prefixItems: [{ type: string }], items: { type: integer }", "[a, 1]"],
+      ["$ref: '#'", "{}"],
+    ];
+    for (const [schema, value] of fits) expect(() => parsePrompt(withDefault(schema, value)), schema).not.toThrow();
+  });
+});
+
+describe("what is no mistake is taken", () => {
+  verifies("P1", "a required property that may be described elsewhere", () => {
+    const a = "properties: { a: {} }, required: [b]";
+    for (const schema of [
+      "required: [b]",
+      `${a}, additionalProperties: true`,
+      `${a}, additionalProperties: { type: string }`,
+      `${a}, allOf: [{ properties: { b: {} } }]`,
+      `${a}, patternProperties: { '^b': {} }`,
+    ]) {
+      expect(() => parsePrompt(`---\nname: a\ninput: { ${schema} }\n---\nHi`), schema).not.toThrow();
+    }
+  });
+
+  verifies("P1", "a field of its own that is like none of ours", () => {
+    const own = ["temperature", "tags", "version", "author", "prompt", "date", "type", "x-modle", "max_tokens", "foo"];
+    for (const field of own) {
+      const prompt = parsePrompt(`---\nname: a\n${field}: 1\n---\nHi`);
+      expect(prompt.meta).toEqual({ frontMatter: { [field]: 1 } });
+    }
+  });
+});
+
 describe("the system prompt", () => {
   const places: readonly [string, string, string][] = [
     ["on the line of its field", "system_prompt: Be {{uper x}}", "2:21"],
@@ -256,8 +388,8 @@ verifies("P4", "without a file name the place is still told", () => {
 
 verifies("P4", "the messages in the guide are those that are given", async () => {
   const guide = await readFile(new URL("../../docs/prompts.md", import.meta.url), "utf8");
-  const quoted = [...guide.matchAll(/^\| `(.+?)` \| (?:Start|Write|A value|Say|Correct|Use)/gm)].map(
-    ([, message = ""]) => message,
+  const quoted = [...guide.matchAll(/^\| (`+)(.+?)\1 \| (?:Start|Write|A value|Say|Correct|Use)/gm)].map(
+    ([, , message = ""]) => message,
   );
   expect(quoted.length).toBeGreaterThanOrEqual(10);
   const cases = [

@@ -131,6 +131,15 @@ describe("readPrompts", () => {
     expect((await rejection(readPrompts(join(folder, "none")))).code).toBe("NOT_FOUND");
   });
 
+  test("a file is told from a folder, and a path through a file leads nowhere", async () => {
+    const file = join(await folderWith({ "a.md": prompt("a") }), "a.md");
+    expect(await rejection(readPrompts(file))).toMatchObject({
+      code: "INVALID_PROMPT",
+      message: `${file}:1:1: This is a file and no folder. Read it with readPrompt.`,
+    });
+    expect((await rejection(readPrompts(join(file, "b")))).code).toBe("NOT_FOUND");
+  });
+
   verifies("P1", "a folder of a thousand", async () => {
     const names = Array.from({ length: 1000 }, (_, index) => `p${index}`);
     const folder = await folderWith(

@@ -2,6 +2,8 @@ import { findSchemaProblem } from "../../core/schema/check.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { stepsOf } from "../../lib/pointer.ts";
 import { promptProblem } from "../problem.ts";
+import { misspelt } from "./misspelt.ts";
+import { findSchemaMistake } from "./schema-mistake.ts";
 import type { FieldPath, FrontMatter } from "./yaml.ts";
 
 const article: Readonly<Record<string, string>> = {
@@ -15,6 +17,8 @@ const article: Readonly<Record<string, string>> = {
 function wordFor(value: unknown): string {
   return Array.isArray(value) ? "a list" : (article[typeof value] ?? typeof value);
 }
+
+const separators = /[\s,;]+/;
 
 /**
  * Reads typed fields of front matter. A field without a value (`model:`) counts as left out.
@@ -81,14 +85,22 @@ export class FieldReader {
         `Write \`${field}: ${example}\`.`,
       );
     }
-    return Object.freeze([...list] as string[]);
+    const names = list as readonly string[];
+    const joined = names.findIndex((entry) => separators.test(entry.trim()));
+    if (joined === -1) return Object.freeze([...names]);
+    const single = names.flatMap((entry) => entry.trim().split(separators)).filter((name) => name !== "");
+    throw this.problem(
+      Array.isArray(value) ? [field, joined] : [field],
+      `${field} must be a list of names, and ${JSON.stringify(names[joined])} is one text.`,
+      `Write \`${field}: [${single.join(", ")}]\`.`,
+    );
   }
 
   schema(field: string): JsonSchema | undefined {
     const value = this.#value(field);
     if (value === undefined) return undefined;
     const problem = findSchemaProblem(value);
-    if (problem === undefined) return value as JsonSchema;
+    if (problem === undefined) return this.#sound(field, value as JsonSchema);
     const path = [field, ...stepsOf(problem.pointer)];
     const where = problem.pointer === "" ? "" : ` at ${problem.pointer}`;
     throw this.problem(
@@ -98,10 +110,24 @@ export class FieldReader {
     );
   }
 
-  /** The fields nothing asked for. */
+  /** The fields nothing asked for. One that is nearly the name of a field is a misspelling, and would change nothing. */
   rest(): Readonly<Record<string, unknown>> | undefined {
-    const unknown = Object.entries(this.#frontMatter.values).filter(([field]) => !this.#known.has(field));
+    const { file, values } = this.#frontMatter;
+    const unknown = Object.entries(values).filter(([field]) => !this.#known.has(field));
+    for (const [field] of unknown) {
+      const meant = misspelt(field, this.#known);
+      if (meant === undefined) continue;
+      const place = this.#frontMatter.placeOfName(field);
+      const hint = `A field of your own that is called so can be written \`x-${field}\`.`;
+      throw promptProblem(file, place, `There is no field \`${field}\`: did you mean \`${meant}\`?`, hint);
+    }
     return unknown.length === 0 ? undefined : Object.freeze(Object.fromEntries(unknown));
+  }
+
+  #sound(field: string, schema: JsonSchema): JsonSchema {
+    const mistake = findSchemaMistake(schema);
+    if (mistake === undefined) return schema;
+    throw this.problem([field, ...stepsOf(mistake.pointer)], `${field}${mistake.what}`, mistake.hint);
   }
 
   #value(field: string): unknown {

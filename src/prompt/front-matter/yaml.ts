@@ -13,6 +13,8 @@ export interface FrontMatter {
   readonly values: Readonly<Record<string, unknown>>;
   /** Where the value is written; for a list or an object, and for what is empty, where its name is. */
   placeOf(path: FieldPath): Place;
+  /** Where the name of a field is written. */
+  placeOfName(field: string): Place;
   /** Where a line and column of the text of a field are in the file; where the field starts when that cannot be told. */
   placeInText(field: string, text: string, line: number, column: number): Place;
 }
@@ -56,6 +58,7 @@ export function readFrontMatter(split: SplitFile, file: string | undefined): Fro
     file,
     values,
     placeOf: (path) => at(offsetOf(document, path)),
+    placeOfName: (field) => at(follow(document, [field]).key?.range?.[0] ?? 0),
     placeInText: (field, text, line, column) =>
       placeInScalar(document, field, split.text, start, text, line, column) ?? at(offsetOf(document, [field])),
   };

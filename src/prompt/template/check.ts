@@ -131,6 +131,10 @@ class TemplateCheck implements TemplateUses {
     if (!isPath(path)) {
       throw this.#problem(node, "This tag holds a value and no field.", "Write the text without {{ and }}.");
     }
+    if (/^el(?:se?)?_?if$/i.test(path.original)) {
+      const hint = "Write {{else if field}} inside the block {{#if ...}}.";
+      throw this.#problem(path, `There is no {{${path.original}}}.`, hint);
+    }
     const form = this.#helper(path);
     if (params.length === 0 && node.hash === undefined && form === undefined) this.#value(path);
     else this.#call(node, path, form, "inline");

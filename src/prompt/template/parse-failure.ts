@@ -18,7 +18,22 @@ interface OpenBlock {
 
 /** Says what is wrong where Handlebars speaks of tokens. */
 export function explainParseFailure(text: string, failure: ParseFailure): ExplainedFailure {
-  return blockProblem(text) ?? generalProblem(failure);
+  return blockProblem(text) ?? indexProblem(text, failure) ?? generalProblem(failure);
+}
+
+/** `items[0]`, as most languages write it. */
+function indexProblem(text: string, failure: ParseFailure): ExplainedFailure | undefined {
+  for (const { 0: tag, index } of text.matchAll(tags)) {
+    if (/^(?:\\|\{\{~?!)/.test(tag)) continue;
+    const written = /(?<![\w."'])[A-Za-z_][\w.]*(?:\[\w+\][\w.]*)+/.exec(tag);
+    if (written === null || !/[^.]\[/.test(written[0])) continue;
+    const place = placeOf(text, index + written.index);
+    if (place.line !== failure.line) continue;
+    const path = written[0].replace(/(?<!\.)\[/g, ".[");
+    const what = `${written[0]} cannot be read: a dot stands before the bracket of an entry.`;
+    return { what, hint: `Write ${tag.replace(written[0], path)}.`, ...place };
+  }
+  return undefined;
 }
 
 /** The first block that is not closed, or is closed by another, or tag without an end. */
