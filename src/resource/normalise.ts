@@ -46,7 +46,24 @@ export function toContent(value: unknown, options: ToContentOptions): Content | 
   }
   if (Symbol.asyncIterator in value) return ofIterable(value as AsyncIterable<unknown>, options);
   if (value instanceof Blob) return ofBlob(value, options);
+  assertNotHollow(value, options.name);
   return jsonContent(value, fieldsOf(options));
+}
+
+/** A Map, a Set, an Error, a Response: all of it would be lost as `{}`, without a word. */
+function assertNotHollow(value: object, name: string): void {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null || "toJSON" in value || Object.keys(value).length > 0)
+    return;
+  const type = value.constructor?.name || "object of a class";
+  const message = `is ${/^[AEIOU]/.test(type) ? "an" : "a"} ${type}, of which JSON holds nothing`;
+  throw new ToolkitError(
+    "INVALID_OUTPUT",
+    `JSON cannot hold "${name}": the whole value ${message}. Convert it first.`,
+    {
+      issues: [{ pointer: "", message }],
+    },
+  );
 }
 
 // Not the options themselves: a Content must not take a media type or description from them.

@@ -268,3 +268,18 @@ describe("the value for a validator", () => {
     await expect(jsonValueOf(now([text, text]))).rejects.toMatchObject({ code: "INVALID_OUTPUT" });
   });
 });
+
+verifies("C3", "what JSON would make an empty object of is refused, not lost", () => {
+  class Hidden {
+    readonly #secret = 1;
+    reveal = undefined as unknown;
+    get secret() {
+      return this.#secret;
+    }
+  }
+  const hollow = [new Map([["a", 1]]), new Set([1]), new Error("x"), new Response("x"), (function* () {})()];
+  for (const value of hollow) expect(() => toContent(value, { name: "t" })).toThrow(/JSON holds nothing/);
+  for (const value of [{}, Object.create(null), new Date(0), new Hidden()]) {
+    expect(() => toContent(value, { name: "t" })).not.toThrow();
+  }
+});
