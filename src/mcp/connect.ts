@@ -4,6 +4,7 @@ import type { LogLevel } from "../core/session.ts";
 import { lists } from "./descriptor.ts";
 import { failureOf } from "./failure.ts";
 import { type ClientInfo, ownClientInfo, shakeHands } from "./handshake.ts";
+import type { Redactor } from "./redact.ts";
 import { ConnectionLostError } from "./rpc/error.ts";
 import { Peer } from "./rpc/peer.ts";
 import { McpSession } from "./session.ts";
@@ -40,6 +41,8 @@ export interface Attempt {
   readonly label: string;
   readonly host: ConnectorHost;
   readonly options: ConnectorOptions;
+  /** Of what the server says. */
+  readonly redactor: Redactor;
   /** Aborts the attempt. */
   readonly signal: AbortSignal;
 }
@@ -86,8 +89,8 @@ export async function within<T>(attempt: Attempt, run: (attempt: Attempt) => Pro
  * @throws what the handshake threw, untranslated; the signal's reason
  */
 export async function openSession(transport: Transport, attempt: Attempt): Promise<ConnectorSession> {
-  const { label, options, signal } = attempt;
-  const host = guarded(attempt.host);
+  const { label, options, redactor, signal } = attempt;
+  const host = guarded(attempt.host, redactor);
   const { clientInfo = ownClientInfo(), roots, maxListSize = defaultMaxListSize, logLevel } = options;
   const peer = new Peer(transport, {
     notification: (method, params) => notified(host, method, params, label),
@@ -106,13 +109,14 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
       clientInfo,
       capabilities: roots === undefined ? {} : { roots: {} },
       label,
+      redactor,
     });
     signal.throwIfAborted();
     // Not waited for: a server that does not care loses nothing.
     if (logLevel !== undefined && server.capabilities.logging !== undefined) {
       peer.request("logging/setLevel", { level: logLevel }).catch(() => {});
     }
-    return new McpSession({ peer, transport, server, label, maxListSize });
+    return new McpSession({ peer, transport, server, label, redactor, maxListSize });
   } catch (error) {
     await peer.close();
     throw explained(error, transport, signal);
@@ -122,9 +126,9 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
 }
 
 /** What a failed attempt throws: the signal's reason as it is, the rest as a ToolkitError where it is known. */
-export function connectFailure(error: unknown, { label, signal }: Attempt): unknown {
+export function connectFailure(error: unknown, { label, redactor, signal }: Attempt): unknown {
   if (signal.aborted && !(error instanceof ConnectionLostError)) return error;
-  return failureOf(error, { what: "initialize", label, server: undefined, repeatable: true });
+  return failureOf(error, { what: "initialize", label, redactor, server: undefined, repeatable: true });
 }
 
 /** Adds what the far side said in place of an answer. */
@@ -140,8 +144,8 @@ function explained(error: unknown, transport: Transport, signal: AbortSignal): u
   return new ConnectionLostError(diagnosis, { sent: error.sent, cause: error });
 }
 
-/** A host that cannot break the connection by what it throws: it hears of it in its own code. */
-function guarded(host: ConnectorHost): ConnectorHost {
+/** A host that cannot break the connection by what it throws, for it hears of it in its own code, and is told no secret. */
+function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
   const attempt = (tell: () => void) => {
     try {
       tell();
@@ -151,7 +155,14 @@ function guarded(host: ConnectorHost): ConnectorHost {
   };
   return {
     changed: (change) => attempt(() => host.changed(change)),
-    log: (entry) => attempt(() => host.log(entry)),
+    log: ({ level, logger, data }) =>
+      attempt(() =>
+        host.log({
+          level,
+          logger: logger === undefined ? undefined : redactor.text(logger),
+          data: redactor.value(data),
+        }),
+      ),
   };
 }
 

@@ -1,7 +1,8 @@
-import type { Connector, ConnectorHost, ConnectorSession } from "../core/connector.ts";
+import type { Connector, ConnectorSession } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import { type Attempt, type ConnectorOptions, connectFailure, openSession, within } from "./connect.ts";
+import { noRedactor, redactorOf } from "./redact.ts";
 import {
   type CheckedHttpTarget,
   type CheckedStdioTarget,
@@ -48,13 +49,14 @@ const credentialStatuses: ReadonlySet<number> = new Set([401, 403]);
 export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptions = {}): Connector {
   const checked = parseTarget(target, options);
   const label = labelOf(checked);
+  const redactor = redactorOf(checked);
   return {
     label,
     // Two children with the same command line are two servers.
     key: checked.kind === "http" ? canonicalUrl(checked.url) : undefined,
     suggestedName: suggestedNameOf(checked),
     connect: (connection) =>
-      attempt(label, options, connection, (current) =>
+      attempt({ label, options, redactor, ...connection }, (current) =>
         checked.kind === "http" ? connectHttp(checked, options, current) : connectStdio(checked, options, current),
       ),
   };
@@ -77,7 +79,7 @@ export function inMemoryConnector(
   return {
     label,
     connect: (connection) =>
-      attempt(label, options, connection, async (current) => {
+      attempt({ label, options, redactor: noRedactor, ...connection }, async (current) => {
         const { InMemoryTransport } = await import("./transport/in-memory.ts");
         return openSession(new InMemoryTransport(create), current);
       }),
@@ -85,12 +87,10 @@ export function inMemoryConnector(
 }
 
 async function attempt(
-  label: string,
-  options: ConnectorOptions,
-  { signal, host }: { readonly signal: AbortSignal; readonly host: ConnectorHost },
+  begun: Attempt,
   run: (attempt: Attempt) => Promise<ConnectorSession>,
 ): Promise<ConnectorSession> {
-  return within({ label, options, signal, host }, async (current) => {
+  return within(begun, async (current) => {
     try {
       return await run(current);
     } catch (error) {
@@ -106,8 +106,9 @@ async function connectStdio(
 ): Promise<ConnectorSession> {
   // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
   const { StdioTransport } = await import("./transport/stdio/stdio.ts");
+  const { redactor } = attempt;
   const environment = { ...inheritedEnvironment(), ...env };
-  return openSession(new StdioTransport({ command, args, env: environment, cwd, maxMessageBytes }), attempt);
+  return openSession(new StdioTransport({ command, args, env: environment, cwd, maxMessageBytes, redactor }), attempt);
 }
 
 async function connectHttp(
@@ -115,7 +116,7 @@ async function connectHttp(
   { fetch = globalThis.fetch, maxMessageBytes = defaultMaxMessageBytes }: McpConnectorOptions,
   attempt: Attempt,
 ): Promise<ConnectorSession> {
-  const parameters = { url, headers, fetch, maxMessageBytes };
+  const parameters = { url, headers, fetch, maxMessageBytes, redactor: attempt.redactor };
   const streamable = async (): Promise<Transport> =>
     new (await import("./transport/http/streamable-http.ts")).StreamableHttpTransport(parameters);
   const sse = async (): Promise<Transport> => new (await import("./transport/http/sse.ts")).SseTransport(parameters);

@@ -1,4 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
+import type { Redactor } from "./redact.ts";
 import { ConnectionLostError, RpcError, rpcCodes } from "./rpc/error.ts";
 import { HttpStatusError, NotMcpError } from "./transport/http/status.ts";
 
@@ -8,6 +9,8 @@ export interface Attempt {
   readonly what: string;
   /** The connector, without secrets. */
   readonly label: string;
+  /** Of what the server answered. */
+  readonly redactor: Redactor;
   /** The name the server gave itself; undefined before the handshake. */
   readonly server: string | undefined;
   /** True where it changes nothing at the server, so that it may be asked again even if it may have arrived. */
@@ -29,7 +32,9 @@ export function failureOf(error: unknown, attempt: Attempt): unknown {
   return error;
 }
 
-function remoteError(error: RpcError, { what, label, server, uri }: Attempt): ToolkitError {
+function remoteError(answered: RpcError, { what, label, redactor, server, uri }: Attempt): ToolkitError {
+  const { code, message: said } = answered;
+  const error = new RpcError({ code, message: redactor.text(said), data: redactor.value(answered.data) });
   const name = server ?? label;
   // A read has no parameter but its URI: some servers call an unknown one invalid.
   if (uri !== undefined && (error.code === rpcCodes.resourceNotFound || error.code === rpcCodes.invalidParams)) {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
+import type { Redactor } from "./redact.ts";
 import { isRecord } from "./rpc/message.ts";
 import type { Peer } from "./rpc/peer.ts";
 import type { Transport } from "./transport/transport.ts";
@@ -27,6 +28,8 @@ export interface HandshakeOptions {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** The server, until it has said its name. */
   readonly label: string;
+  /** Of what the server says that is no answer. */
+  readonly redactor: Redactor;
 }
 
 /**
@@ -36,7 +39,7 @@ export interface HandshakeOptions {
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
  */
 export async function shakeHands(peer: Peer, transport: Transport, options: HandshakeOptions): Promise<ServerInfo> {
-  const { clientInfo, capabilities, label } = options;
+  const { clientInfo, capabilities, label, redactor } = options;
   const result = await peer.request("initialize", { protocolVersion: protocolVersions[0], capabilities, clientInfo });
   if (!isRecord(result) || typeof result.protocolVersion !== "string") {
     throw new ToolkitError("REMOTE_ERROR", `${label} answered initialize without a protocol version.`, {
@@ -47,7 +50,7 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
   if (!protocolVersions.includes(protocolVersion)) {
     throw new ToolkitError(
       "REMOTE_ERROR",
-      `${label} speaks MCP ${protocolVersion}, which is none of ours: ${protocolVersions.join(", ")}.`,
+      `${label} speaks MCP ${redactor.text(protocolVersion)}, which is none of ours: ${protocolVersions.join(", ")}.`,
       { server: label },
     );
   }

@@ -2,6 +2,7 @@ import type { DescriptorList, DescriptorMap } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { Kind } from "../core/item.ts";
 import { lists } from "./descriptor.ts";
+import type { Redactor } from "./redact.ts";
 import { RpcError, rpcCodes } from "./rpc/error.ts";
 import { isRecord } from "./rpc/message.ts";
 
@@ -13,6 +14,8 @@ export interface ListOptions {
   readonly server: string;
   /** The most entries of a kind. */
   readonly maxSize: number;
+  /** Of what the warnings quote. */
+  readonly redactor: Redactor;
 }
 
 /**
@@ -23,8 +26,8 @@ export interface ListOptions {
  */
 export async function readList<K extends Kind>(kind: K, options: ListOptions): Promise<DescriptorList<K>> {
   const { method, field } = lists[kind];
-  const { request, server, maxSize } = options;
-  const collector = new Collector(kind);
+  const { request, server, maxSize, redactor } = options;
+  const collector = new Collector(kind, redactor);
   const cursors = new Set<string>();
   for (let cursor: string | undefined; ; ) {
     const page = await requestPage(request, method, cursor);
@@ -62,22 +65,24 @@ class Collector<K extends Kind> implements DescriptorList<K> {
   readonly items: DescriptorMap[K][] = [];
   readonly warnings: string[] = [];
   readonly #kind: K;
+  readonly #redactor: Redactor;
   readonly #keys = new Set<unknown>();
 
-  constructor(kind: K) {
+  constructor(kind: K, redactor: Redactor) {
     this.#kind = kind;
+    this.#redactor = redactor;
   }
 
   add(entry: unknown): void {
     const { key, read } = lists[this.#kind];
-    const item = isRecord(entry) ? read(entry, (text) => this.warnings.push(text)) : undefined;
+    const item = isRecord(entry) ? read(entry, (text) => this.warnings.push(this.#redactor.text(text))) : undefined;
     if (item === undefined) {
       this.warnings.push(`a ${this.#kind} without "${key}" is left out`);
       return;
     }
     const id = (item as unknown as Readonly<Record<string, unknown>>)[key];
     if (this.#keys.has(id)) {
-      this.warnings.push(`a second ${this.#kind} with the ${key} ${String(id)} is left out`);
+      this.warnings.push(this.#redactor.text(`a second ${this.#kind} with the ${key} ${String(id)} is left out`));
       return;
     }
     this.#keys.add(id);

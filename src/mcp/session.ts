@@ -9,6 +9,7 @@ import { lists } from "./descriptor.ts";
 import { failureOf } from "./failure.ts";
 import { readList } from "./list.ts";
 import { promptArguments, renderedPrompt } from "./prompt.ts";
+import type { Redactor } from "./redact.ts";
 import { Cancelled, cancellationOf } from "./rpc/cancellation.ts";
 import { isRecord } from "./rpc/message.ts";
 import type { Peer, RequestOptions } from "./rpc/peer.ts";
@@ -20,6 +21,8 @@ export interface SessionParts {
   readonly transport: Transport;
   readonly server: ServerInfo;
   readonly label: string;
+  /** Of what the server says went wrong, or is odd. */
+  readonly redactor: Redactor;
   readonly maxListSize: number;
 }
 
@@ -82,9 +85,11 @@ export class McpSession implements ConnectorSession {
     const params =
       meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
     const server = this.server.name;
+    const { redactor } = this.#parts;
     const options = { cancellation: cancellationOf(context), onProgress: reporter(context) };
     return this.#parts.peer.request("tools/call", params, options).then(
-      (result) => toolContent(result, { name, server }),
+      (result) =>
+        toolContent(isRecord(result) && result.isError === true ? redactor.value(result) : result, { name, server }),
       (error) => this.#fail(error, { what: `tools/call ${name}`, repeatable: false }),
     );
   }
@@ -120,13 +125,14 @@ export class McpSession implements ConnectorSession {
   }
 
   #lists(): ConnectorSession["list"] {
-    const { server, maxListSize } = this.#parts;
+    const { server, maxListSize, redactor } = this.#parts;
     const lister = (kind: Kind) => (options: ReadOptions) =>
       readList(kind, {
         request: (method, params) =>
           this.#parts.peer.request(method, params, { cancellation: cancellationOf(options) }),
         server: server.name,
         maxSize: maxListSize,
+        redactor,
       }).catch((error: unknown) => this.#fail(error, { what: lists[kind].method, repeatable: true }));
     const offered = (Object.keys(lists) as Kind[]).filter(
       (kind) => server.capabilities[capabilityOf[kind]] !== undefined,
@@ -152,7 +158,8 @@ export class McpSession implements ConnectorSession {
   ): never {
     // An abort rejects with its own reason, whatever that is.
     if (error instanceof Cancelled) throw error.reason;
-    throw failureOf(error, { ...attempt, label: this.#parts.label, server: this.server.name });
+    const { label, redactor } = this.#parts;
+    throw failureOf(error, { ...attempt, label, redactor, server: this.server.name });
   }
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { Kind } from "../../src/core/item.ts";
 import { readList } from "../../src/mcp/list.ts";
+import { noRedactor } from "../../src/mcp/redact.ts";
 import { RpcError } from "../../src/mcp/rpc/error.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -9,7 +10,7 @@ import { verifies } from "../support/verifies.ts";
 function read(kind: Kind, pages: (cursor: string | undefined) => unknown, maxSize = 10_000) {
   const request = async (_method: string, params: object | undefined) =>
     pages((params as { cursor?: string } | undefined)?.cursor);
-  return readList(kind, { request, server: "far", maxSize });
+  return readList(kind, { request, server: "far", maxSize, redactor: noRedactor });
 }
 
 const tool = (name: string) => ({ name, inputSchema: { type: "object" } });

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
@@ -94,6 +95,25 @@ describe("a child process", () => {
       expect(alive(pid)).toBe(false);
     },
   );
+
+  test("that cannot be spawned says why, and carries no argument and no variable", async () => {
+    const secret = "hunter2-hunter2";
+    const target = { args: [secret], env: { TOKEN: secret } };
+    const wrong: readonly (readonly [string, string, object, string | RegExp])[] = [
+      ["/no/such/program", "ENOENT", {}, "The command program was not found."],
+      ["npx --token=hunter2-hunter2", "ENOENT", {}, /^The command npx was not found. .*"args"/],
+      [node, "ERR_INVALID_ARG_VALUE", { env: { TOKEN: `${secret}\0` } }, "hold a NUL character"],
+      [node, "ERR_INVALID_ARG_VALUE", { args: [`${secret}\0`] }, "hold a NUL character"],
+    ];
+    for (const [command, code, more, message] of wrong) {
+      const connector = mcpConnector({ command, ...target, ...more });
+      const error = await failure(connector.connect({ signal: never, host: new RecordingHost() }));
+      expect(error.code).toBe("UNAVAILABLE");
+      expect(error.message).toMatch(message);
+      expect(Object.entries(error.cause as Error)).toEqual([["code", code]]);
+      expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(secret);
+    }
+  });
 
   verifies("M8", "does not outlive a process that exits without closing", async () => {
     const script = `

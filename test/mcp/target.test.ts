@@ -106,7 +106,7 @@ describe("a target", () => {
       { command: "run", args: ["--api-key", "hunter2", "--token=hunter2", "${TOKEN}", "data"] },
       { env },
     );
-    expect(connector.label).toBe("run --api-key *** --token=*** ${TOKEN} data");
+    expect(connector.label).toBe("run");
     expect(mcpConnector("http://u:hunter2@host/mcp?k=hunter2").label).toBe("http://host/mcp");
   });
 });
@@ -126,9 +126,45 @@ describe("the key and the name of a connector", () => {
     expect(name("https://host/github/mcp")).toBe("github");
     expect(name("https://host/sse/")).toBe("host");
     expect(name("https://api.example.com")).toBe("api.example.com");
-    expect(name("https://host/%E4%BD%A0/MCP")).toBe("你");
+    expect(name("https://host/git.hub/MCP")).toBe("git.hub");
     expect(name({ command: "/usr/bin/my-server.js" })).toBe("my-server");
     expect(name({ command: "C:\\tools\\server.exe" })).toBe("server");
+  });
+
+  test("what may be a secret, or is no identifier, is no name", () => {
+    const name = (target: ConnectorTarget) => suggestedNameOf(parseTarget(target, { env: { TOKEN: "hunter2" } }));
+    for (const segment of ["ghp_16C7e42F292c6912", "a1b2c3d4e5f6a7b8", "12345678", "%E4%BD%A0", "a%20b", "user@x"]) {
+      expect(name(`https://host/s/${segment}/mcp`)).toBe("host");
+    }
+    expect(name("https://host/documentation-search/mcp")).toBe("documentation-search");
+    for (const command of ["TOKEN=hunter2 npx", "npx -y server", "run=hunter2"]) {
+      expect(name({ command })).toBe("server");
+    }
+    expect(name({ command: "run-${TOKEN}" })).toBe("run-${TOKEN}");
+  });
+
+  test("a label is the command alone, in whatever form its arguments hold a secret", () => {
+    const label = (command: string, args: readonly string[] = []) => mcpConnector({ command, args }).label;
+    const secrets = [
+      "--header",
+      "Authorization: Bearer x",
+      "postgres://u:p@h/db",
+      "--pat",
+      "x",
+      "ghp_16C7e42F292c6912",
+    ];
+    expect(label("npx", secrets)).toBe("npx");
+    expect(label("/opt/my tools/bin/run.sh", secrets)).toBe("run.sh");
+    expect(label("C:\\Program Files\\nodejs\\node.exe", secrets)).toBe("node.exe");
+    for (const command of [
+      "npx -y server --pat a/b",
+      "npx=a/b",
+      "/bin/npx --url=postgres://u:p@h/db",
+      "npx postgres://u:p@h/db",
+    ]) {
+      expect(label(command)).toBe("npx");
+    }
+    expect(label("=x")).toBe("command");
   });
 });
 

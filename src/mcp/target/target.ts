@@ -1,4 +1,5 @@
 import type { ConnectorTarget } from "../../core/target.ts";
+import { commandName } from "./command-name.ts";
 import { type Environment, expand } from "./expand.ts";
 import { invalidTarget } from "./invalid.ts";
 import { canonicalUrl, parseUrl } from "./url.ts";
@@ -22,8 +23,8 @@ export interface CheckedStdioTarget {
   /** In addition to the inherited ones. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
-  /** The command line as it was written, variables not expanded. */
-  readonly written: readonly string[];
+  /** The command as it was written, variables not expanded. */
+  readonly written: string;
 }
 
 /** What else a target is read with. */
@@ -70,23 +71,9 @@ export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}
   );
 }
 
-const secretFlag = /(?:token|key|secret|passw|auth|credential|bearer)/i;
-const maxLabelLength = 120;
-
-/**
- * What a person sees of a target: the canonical URL, or the command line as it was written, without the values of what looks like
- * a secret.
- */
+/** What a person sees of a target, without secrets: the canonical URL, or the command without its folder and its arguments. */
 export function labelOf(target: CheckedTarget): string {
-  if (target.kind === "http") return canonicalUrl(target.url);
-  const shown = target.written.map((word, index) => {
-    const [name = ""] = word.split("=", 1);
-    if (secretFlag.test(name) && name !== word) return `${name}=***`;
-    const before = target.written[index - 1] ?? "";
-    return before.startsWith("-") && !before.includes("=") && secretFlag.test(before) ? "***" : word;
-  });
-  const line = shown.join(" ");
-  return line.length > maxLabelLength ? `${line.slice(0, maxLabelLength)}…` : line;
+  return target.kind === "http" ? canonicalUrl(target.url) : commandName(target.written);
 }
 
 function checkType(type: unknown): void {
@@ -135,7 +122,7 @@ function stdioTarget(config: Readonly<Record<string, unknown>>, env: Environment
     args: args.map((argument: string, index) => expand(argument, env, `args[${index}]`)),
     env: expandValues(config.env, env, "env"),
     cwd: cwd === undefined || cwd === "" ? undefined : expand(cwd, env, "cwd"),
-    written: [String(given), ...args],
+    written: String(given).trim(),
   };
 }
 
@@ -181,22 +168,27 @@ function withoutCredentials(url: URL): URL {
   return copy;
 }
 
+const minTokenLength = 16;
+
 /**
  * A namespace to use until the server has said its name: the last path segment of the URL that is neither `mcp` nor `sse`, else
- * the host, or the command's name.
+ * the host, or the command's name. What may be a secret is none.
  */
 export function suggestedNameOf(target: CheckedTarget): string {
-  if (target.kind === "stdio") return fileName(target.command);
+  if (target.kind === "stdio") {
+    if (/[\s=]/.test(target.written)) return "server";
+    return commandName(target.written).replace(/\.(?:exe|cmd|bat|com|m?js|ts|py|sh)$/i, "") || "server";
+  }
   const segments = target.url.pathname
     .split("/")
     .filter((segment) => segment !== "" && !/^(?:mcp|sse)$/i.test(segment));
-  const last = segments.at(-1);
-  return last === undefined ? target.url.hostname : safeDecode(last);
+  const last = safeDecode(segments.at(-1) ?? "");
+  return last === "" || !/^[A-Za-z][A-Za-z0-9_.-]*$/.test(last) || isLikeToken(last) ? target.url.hostname : last;
 }
 
-function fileName(path: string): string {
-  const name = path.split(/[\\/]/).at(-1) ?? path;
-  return name.replace(/\.(?:exe|cmd|bat|com|m?js|ts|py|sh)$/i, "") || path;
+/** Some URLs have a key as their last segment. */
+function isLikeToken(text: string): boolean {
+  return text.length >= minTokenLength && /[A-Za-z]/.test(text) && /[0-9]/.test(text);
 }
 
 function safeDecode(text: string): string {

@@ -1,16 +1,18 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ToolkitError } from "../../../core/error.ts";
+import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import { EventStreamParser, type StreamEvents } from "./event-stream.ts";
 import { discard, tooLarge } from "./network.ts";
-import { mediaTypeOf, NotMcpError } from "./status.ts";
+import { mediaTypeOf, notMcp } from "./status.ts";
 
 /** What answers a request, and who hears of it. */
 export interface AnswerParts {
   /** Of the request. */
   readonly id: RequestId;
   readonly maxMessageBytes: number;
+  readonly redactor: Redactor;
   /** Ends the reading. */
   readonly signal: AbortSignal;
   message(message: RpcMessage): void;
@@ -54,7 +56,7 @@ class Answer {
     else if (type === eventStreamType) await this.#follow(response);
     else {
       await discard(response);
-      throw new NotMcpError(`answered ${type === "" ? "without a content type" : type}: this is no MCP endpoint`);
+      throw notMcp(type, this.#parts.redactor);
     }
     return this.#answered;
   }
@@ -92,7 +94,8 @@ class Answer {
   #deliver(text: string): void {
     const messages = parseMessages(text);
     if (messages === undefined) {
-      this.#parts.warning(`It sent what is no message: ${JSON.stringify(text.slice(0, quotedLength))}`);
+      const said = this.#parts.redactor.text(text).slice(0, quotedLength);
+      this.#parts.warning(`It sent what is no message: ${JSON.stringify(said)}`);
       return;
     }
     for (const message of messages) {

@@ -1,4 +1,5 @@
 import { ToolkitError } from "../../../core/error.ts";
+import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 
 /** Where requests go and what they carry. */
@@ -7,6 +8,7 @@ export interface HttpParameters {
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: typeof globalThis.fetch;
   readonly maxMessageBytes: number;
+  readonly redactor: Redactor;
 }
 
 /**
@@ -15,7 +17,7 @@ export interface HttpParameters {
  * @throws ConnectionLostError where there is none, saying why and whether the request may have arrived; the signal's reason
  */
 export async function fetchOnce(
-  fetch: typeof globalThis.fetch,
+  { fetch, redactor }: HttpParameters,
   url: string | URL,
   init: RequestInit,
 ): Promise<Response> {
@@ -23,7 +25,8 @@ export async function fetchOnce(
     return await fetch(url, init);
   } catch (cause) {
     if (init.signal?.aborted) throw init.signal.reason;
-    throw new ConnectionLostError(`cannot be reached: ${whyOf(cause)}`, { sent: !isDown(cause), cause });
+    const why = redactor.text(whyOf(cause));
+    throw new ConnectionLostError(`cannot be reached: ${why}`, { sent: !isDown(cause), cause: redactor.error(cause) });
   }
 }
 

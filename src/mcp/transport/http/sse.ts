@@ -5,7 +5,7 @@ import { ConnectionLostError } from "../../rpc/error.ts";
 import type { RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { discard, fetchOnce, type HttpParameters } from "./network.ts";
-import { HttpStatusError, mediaTypeOf, NotMcpError, statusError } from "./status.ts";
+import { HttpStatusError, mediaTypeOf, NotMcpError, notMcp, statusError } from "./status.ts";
 import { watchedBody } from "./watched-body.ts";
 
 /**
@@ -39,7 +39,8 @@ export class SseTransport implements Transport {
     this.#events = events;
     this.#sdk.onmessage = (message) => events.message(message as RpcMessage);
     this.#sdk.onerror = (error) => {
-      if (error instanceof SyntaxError) events.warning(`It sent what is no message: ${error.message}`);
+      // Its message quotes a piece of the text, and a piece of a secret would not be found.
+      if (error instanceof SyntaxError) events.warning("It sent what is no message: it is not valid JSON.");
     };
     const onAbort = () => this.#failed.reject(signal.reason);
     signal.addEventListener("abort", onAbort);
@@ -61,7 +62,9 @@ export class SseTransport implements Transport {
   send(message: RpcMessage): Promise<void> {
     if (!this.#open) throw new ConnectionLostError("the connection was closed", { sent: false });
     return this.#sdk.send(message as JSONRPCMessage).catch((error: unknown) => {
-      throw isOurs(error) ? error : new ConnectionLostError(messageOf(error), { sent: true, cause: error });
+      if (isOurs(error)) throw error;
+      const { redactor } = this.#parameters;
+      throw new ConnectionLostError(redactor.text(messageOf(error)), { sent: true, cause: redactor.error(error) });
     });
   }
 
@@ -74,9 +77,8 @@ export class SseTransport implements Transport {
   async #startFailure(error: unknown): Promise<never> {
     // Told by our own fetch a moment later, where it came from there.
     await new Promise((resolve) => setImmediate(resolve));
-    throw new NotMcpError(
-      messageOf(error).includes("origin") ? "named an endpoint that is not of its own origin" : messageOf(error),
-    );
+    const said = this.#parameters.redactor.text(messageOf(error));
+    throw new NotMcpError(said.includes("origin") ? "named an endpoint that is not of its own origin" : said);
   }
 
   async #openStream(url: string | URL, init: RequestInit): Promise<Response> {
@@ -85,14 +87,14 @@ export class SseTransport implements Transport {
       throw new Error("The stream is not opened again.");
     }
     try {
-      const response = await fetchOnce(this.#parameters.fetch, url, { ...init, signal: this.#abort.signal });
+      const response = await fetchOnce(this.#parameters, url, { ...init, signal: this.#abort.signal });
       if (response.status >= 300 && response.status <= 399) return response;
       this.#started = true;
-      if (!response.ok) throw statusError(response, await response.text().catch(() => ""));
+      if (!response.ok) throw statusError(response, await response.text().catch(() => ""), this.#parameters.redactor);
       const type = mediaTypeOf(response);
       if (type === "text/event-stream") return this.#watched(response);
       await discard(response);
-      throw new NotMcpError(`answered ${type === "" ? "without a content type" : type}: this is no MCP endpoint`);
+      throw notMcp(type, this.#parameters.redactor);
     } catch (error) {
       this.#failed.reject(error);
       throw error;
@@ -111,7 +113,9 @@ export class SseTransport implements Transport {
       end: (error) => {
         if (error instanceof ToolkitError) this.#end(error);
         const why =
-          error === undefined ? "the server ended the event stream" : `the event stream broke: ${messageOf(error)}`;
+          error === undefined
+            ? "the server ended the event stream"
+            : `the event stream broke: ${this.#parameters.redactor.text(messageOf(error))}`;
         // What has been read goes first.
         setImmediate(() => this.#end(new Error(why)));
       },
@@ -119,9 +123,9 @@ export class SseTransport implements Transport {
   }
 
   async #post(url: string | URL, init: RequestInit): Promise<Response> {
-    const response = await fetchOnce(this.#parameters.fetch, url, { ...init, signal: this.#abort.signal });
+    const response = await fetchOnce(this.#parameters, url, { ...init, signal: this.#abort.signal });
     if (response.ok || (response.status >= 300 && response.status <= 399)) return response;
-    const error = statusError(response, await response.text().catch(() => ""));
+    const error = statusError(response, await response.text().catch(() => ""), this.#parameters.redactor);
     if (error.status !== 404) throw error;
     const lost = new ConnectionLostError("the server no longer knows the session (404)", { sent: false, cause: error });
     setImmediate(() => this.#end(lost));

@@ -1,3 +1,5 @@
+import type { Redactor } from "../../redact.ts";
+
 /** A server answered with a status that is no success. */
 export class HttpStatusError extends Error {
   override readonly name = "HttpStatusError";
@@ -16,13 +18,19 @@ export class NotMcpError extends Error {
   override readonly name = "NotMcpError";
 }
 
+/** For an answer of a media type that MCP does not have; empty for none. */
+export function notMcp(type: string, redactor: Redactor): NotMcpError {
+  const said = type === "" ? "without a content type" : redactor.text(type);
+  return new NotMcpError(`answered ${said}: this is no MCP endpoint`);
+}
+
 const quotedLength = 300;
 
 /** Describes an answer that is no success; `text` is its body. */
-export function statusError(response: Response, text: string): HttpStatusError {
-  const said = text.trim();
+export function statusError(response: Response, text: string, redactor: Redactor): HttpStatusError {
+  const said = redactor.text(text).trim();
   const quote = said === "" || isHtml(response) || said.startsWith("<") ? "" : `: ${said.slice(0, quotedLength)}`;
-  const status = `${response.status} ${response.statusText}`.trim();
+  const status = `${response.status} ${redactor.text(response.statusText)}`.trim();
   return new HttpStatusError(`answered ${status}${quote}`, {
     status: response.status,
     retryAfterMs: retryAfterMs(response.headers.get("retry-after"), Date.now()),

@@ -4,6 +4,7 @@ import {
 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf, ToolkitError } from "../../../core/error.ts";
+import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
@@ -126,6 +127,7 @@ export class StreamableHttpTransport implements Transport {
       await readAnswer(takeResponse(post), {
         id,
         maxMessageBytes: this.#parameters.maxMessageBytes,
+        redactor: this.#parameters.redactor,
         signal,
         message: (answer) => this.#events?.message(answer),
         warning: (text) => this.#events?.warning(text),
@@ -148,7 +150,8 @@ export class StreamableHttpTransport implements Transport {
     } catch (error) {
       if (post.abort.signal.aborted) throw error;
       // Whatever became of this request, the one it was to resume was sent.
-      throw notResumed(messageOf(error), error);
+      const { redactor } = this.#parameters;
+      throw notResumed(redactor.text(messageOf(error)), redactor.error(error));
     } finally {
       this.#resuming.delete(lastId);
     }
@@ -161,7 +164,7 @@ export class StreamableHttpTransport implements Transport {
   #fetch(url: string | URL, init: RequestInit): Promise<Response> {
     if (init.method === "POST") return this.#post(url, init);
     if (init.method === "DELETE") {
-      return fetchOnce(this.#parameters.fetch, url, { ...init, signal: AbortSignal.timeout(deleteTimeoutMs) });
+      return fetchOnce(this.#parameters, url, { ...init, signal: AbortSignal.timeout(deleteTimeoutMs) });
     }
     const lastId = new Headers(init.headers).get("last-event-id");
     const post = lastId === null ? undefined : this.#resuming.get(lastId);
@@ -208,7 +211,7 @@ export class StreamableHttpTransport implements Transport {
 
   async #request(url: string | URL, init: RequestInit): Promise<Response> {
     try {
-      return await fetchOnce(this.#parameters.fetch, url, init);
+      return await fetchOnce(this.#parameters, url, init);
     } catch (error) {
       // Nobody listens there: whoever else is in flight need not wait. Later, so that this request says itself what happened.
       if (error instanceof ConnectionLostError && !error.sent) setImmediate(() => this.#end(error));
@@ -218,7 +221,7 @@ export class StreamableHttpTransport implements Transport {
 
   async #statusError(response: Response): Promise<{ readonly error: HttpStatusError; readonly text: string }> {
     const text = await response.text().catch(() => "");
-    return { error: statusError(response, text), text };
+    return { error: statusError(response, text, this.#parameters.redactor), text };
   }
 
   /** 404 says that a session is over; some servers say it with 400. */
@@ -233,17 +236,11 @@ export class StreamableHttpTransport implements Transport {
 
   /** What sending or reading threw, as one of our errors. */
   #failure(error: unknown): unknown {
-    if (error instanceof StreamableHTTPError) {
-      const said = error.message
-        .replace(/^Streamable HTTP error: (?:Error POSTing to endpoint: )?/, "")
-        .replace(/ \(redirectPolicy: [^)]*\)$/, "");
-      return new HttpStatusError(`answered ${error.code ?? ""}: ${said}`, {
-        status: error.code ?? 0,
-        retryAfterMs: undefined,
-      });
-    }
+    const { redactor } = this.#parameters;
+    if (error instanceof StreamableHTTPError) return sdkRefusal(error, redactor);
     if (!this.#open || isOurs(error)) return error;
-    return new ConnectionLostError(`the answer broke off: ${messageOf(error)}`, { sent: true, cause: error });
+    const why = redactor.text(messageOf(error));
+    return new ConnectionLostError(`the answer broke off: ${why}`, { sent: true, cause: redactor.error(error) });
   }
 
   /** After a connection broke: is anybody there? If not, this ends the session; if so, nothing has to be done. */
@@ -274,6 +271,15 @@ export class StreamableHttpTransport implements Transport {
     await this.#sdk.terminateSession().catch(() => {});
     await this.#sdk.close();
   }
+}
+
+/** What the SDK makes of an answer it does not take: a redirect it does not follow, most often. */
+function sdkRefusal({ code, message }: StreamableHTTPError, redactor: Redactor): HttpStatusError {
+  const said = redactor
+    .text(message)
+    .replace(/^Streamable HTTP error: (?:Error POSTing to endpoint: )?/, "")
+    .replace(/ \(redirectPolicy: [^)]*\)$/, "");
+  return new HttpStatusError(`answered ${code ?? ""}: ${said}`, { status: code ?? 0, retryAfterMs: undefined });
 }
 
 function requestIdOf(body: RequestInit["body"]): RequestId | undefined {

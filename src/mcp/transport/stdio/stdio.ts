@@ -2,8 +2,10 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
+import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RpcMessage } from "../../rpc/message.ts";
+import { commandName } from "../../target/command-name.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { commandLine } from "./command-line.ts";
 import { LineReader } from "./line-reader.ts";
@@ -18,6 +20,7 @@ export interface StdioParameters {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   readonly maxMessageBytes: number;
+  readonly redactor: Redactor;
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -61,13 +64,15 @@ export class StdioTransport implements Transport {
   async start(events: TransportEvents, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     signal.throwIfAborted();
     this.#events = events;
-    const child = this.#spawn();
-    this.#child = child;
-    if (child.pid !== undefined) adopt(child.pid);
-    await spawned(child).catch(async (error: unknown) => {
-      throw await this.#spawnError(error);
-    });
-    this.#listen(child);
+    try {
+      const child = this.#spawn();
+      this.#child = child;
+      if (child.pid !== undefined) adopt(child.pid);
+      await spawned(child);
+      this.#listen(child);
+    } catch (error) {
+      throw await this.#spawnError((error as NodeJS.ErrnoException).code);
+    }
   }
 
   send(message: RpcMessage): Promise<void> | undefined {
@@ -84,7 +89,9 @@ export class StdioTransport implements Transport {
   }
 
   stderr(): string {
-    return this.#stderr.text();
+    const text = this.#parameters.redactor.text(this.#stderr.text());
+    // At a cut may be the end of a secret.
+    return this.#stderr.cut ? text.slice(this.#parameters.redactor.longest) : text;
   }
 
   diagnosis(): string | undefined {
@@ -150,9 +157,10 @@ export class StdioTransport implements Transport {
   }
 
   #odd(line: string): void {
-    const shown = line.length > quotedLength ? `${line.slice(0, quotedLength)}…` : line;
-    this.#firstOddLine ??= shown;
     if (this.#oddLines++ % reportEvery !== 0) return;
+    const said = this.#parameters.redactor.text(line);
+    const shown = said.length > quotedLength ? `${said.slice(0, quotedLength)}…` : said;
+    this.#firstOddLine ??= shown;
     this.#events?.warning(
       `It wrote what is no message to stdout (${this.#oddLines} lines so far): ${JSON.stringify(shown)}`,
     );
@@ -205,19 +213,25 @@ export class StdioTransport implements Transport {
     return text === "" ? undefined : `stderr ended with ${JSON.stringify(text.slice(-1_000))}`;
   }
 
-  async #spawnError(cause: unknown): Promise<Error> {
+  /** Node's own error carries every argument, and may quote a value of the environment: nothing of it but the code goes on. */
+  async #spawnError(code: string | undefined): Promise<Error> {
     const { command, cwd } = this.#parameters;
-    const { code } = cause as NodeJS.ErrnoException;
-    const details = { namespace: command };
+    const shown = commandName(command);
+    const details = { namespace: shown };
+    const why =
+      code === "ERR_INVALID_ARG_VALUE"
+        ? "its command, arguments, cwd or environment hold a NUL character"
+        : `spawn ${code ?? "failed"}`;
+    const cause = Object.assign(new Error(why), code === undefined ? {} : { code });
     if (cwd !== undefined && !(await isFolder(cwd))) {
-      return new ToolkitError("UNAVAILABLE", `${command} cannot be started: its cwd ${cwd} is no folder.`, details, {
-        cause,
-      });
+      const message = `${shown} cannot be started: its cwd ${cwd} is no folder.`;
+      return new ToolkitError("UNAVAILABLE", message, details, { cause });
     }
+    const hint = /\s/.test(command) ? 'It has blanks: arguments belong in "args". ' : "";
     const message =
       code === "ENOENT"
-        ? `The command ${command} was not found. A bare name is looked up in PATH, a path must lead to a file: install it, or correct "command".`
-        : `The command ${command} cannot be started: ${(cause as Error).message}.`;
+        ? `The command ${shown} was not found. ${hint}A bare name is looked up in PATH, a path must lead to a file: install it, or correct "command".`
+        : `The command ${shown} cannot be started: ${why}.`;
     return new ToolkitError("UNAVAILABLE", message, details, { cause });
   }
 }

@@ -5,6 +5,7 @@ export class Tail {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];
   #size = 0;
+  #dropped = false;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -18,9 +19,15 @@ export class Tail {
     while (first !== undefined && this.#size - first.length >= this.#maxBytes) {
       this.#chunks.shift();
       this.#size -= first.length;
+      this.#dropped = true;
       first = this.#chunks[0];
     }
     if (this.#chunks.length > 1024) this.#chunks = [Buffer.concat(this.#chunks)];
+  }
+
+  /** True where something was left out before what is kept. */
+  get cut(): boolean {
+    return this.#dropped || this.#size > this.#maxBytes;
   }
 
   text(): string {
