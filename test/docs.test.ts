@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -43,6 +43,38 @@ describe("the error reference", () => {
     const written = [...page.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map((match) => match[1] ?? "");
     expect(written.filter((code) => !codes.includes(code))).toEqual([]);
   });
+});
+
+describe("the error reference and the code", () => {
+  test("the codes it calls unused are those nothing in src fails with", async () => {
+    const page = await readFile(join(project, "docs/reference/errors.md"), "utf8");
+    const [paragraph = ""] = /^Not there yet .*?(?=\n\n)/ms.exec(page) ?? [];
+    const unused = [...paragraph.matchAll(/`([A-Z_]+)`/g)].map((match) => match[1]);
+    const files = (await readdir(join(project, "src"), { recursive: true })).filter((file) => file.endsWith(".ts"));
+    const texts = await Promise.all(files.map((file) => readFile(join(project, "src", file), "utf8")));
+    const code = texts.join("\n");
+    expect(unused).toEqual(Object.keys(errorCatalog).filter((each) => !code.includes(`"${each}"`)));
+  });
+});
+
+describe("the tables of options in the guide", () => {
+  const tables: readonly (readonly [heading: string, type: string, file: string])[] = [
+    ["new Toolkit", "ToolkitOptions", "src/core/toolkit-options.ts"],
+    ["addConnector", "AddConnectorOptions", "src/source/connect-options.ts"],
+  ];
+  for (const [heading, type, file] of tables) {
+    test(`have each field of ${type} and no other`, async () => {
+      const guide = await readFile(join(project, "docs/guide.md"), "utf8");
+      const [, table = ""] = guide.split(`| option of \`${heading}\` |`);
+      const rows = table.split("\n\n", 1)[0]?.matchAll(/^\| (`.+?`) \|/gm) ?? [];
+      const documented = [...rows].flatMap(([, names = ""]) => names.replaceAll("`", "").split(", "));
+      const source = await readFile(join(project, file), "utf8");
+      const [declaration = ""] = new RegExp(`interface ${type} \\{[^}]*\\}`).exec(source) ?? [];
+      const fields = [...declaration.matchAll(/^ {2}readonly (\w+)\?/gm)].map((match) => match[1]);
+      expect(fields.length).toBeGreaterThan(5);
+      expect(documented).toEqual(fields);
+    });
+  }
 });
 
 describe("checkDocs", () => {

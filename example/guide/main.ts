@@ -1,7 +1,8 @@
 // The code that docs/guide.md shows, in its order. It checks what the page says.
-import { deepStrictEqual, strictEqual } from "node:assert";
+import { deepStrictEqual, rejects, strictEqual } from "node:assert";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import {
   type Delegate,
   defineResource,
@@ -9,11 +10,18 @@ import {
   defineTool,
   type Middleware,
   parsePrompt,
+  readPrompt,
+  readPrompts,
   resource,
   Toolkit,
   ToolkitError,
 } from "toolweave";
+// #region import-mcp
+import { inMemoryConnector, mcpConnector, parseMcpServers } from "toolweave/mcp";
+// #endregion
+// #region import-testing
 import { testContext } from "toolweave/testing";
+// #endregion
 import { z } from "zod";
 
 // #region tool
@@ -91,6 +99,35 @@ const user = await (await toolkit.read("user://42")).json();
 // #endregion
 deepStrictEqual([theme, user], [{ theme: "dark" }, { id: "42" }]);
 
+// #region inline
+const shout = defineTool({ name: "shout", run: () => "HEY" }); // never added, called as it is
+const shouted = await toolkit.call(shout);
+// #endregion
+strictEqual(await shouted.text(), "HEY");
+await rejects(toolkit.call("shout"), { code: "NOT_FOUND" });
+const failing = defineTool({
+  name: "fail",
+  run() {
+    throw new Error("no");
+  },
+});
+await rejects(toolkit.call(failing), { code: "TOOL_FAILED", ref: "inline.fail" });
+
+// #region defaults
+const plain = defineTool({
+  name: "plain",
+  input: { type: "object", properties: { unit: { type: "string", default: "km" } } },
+  run: ({ unit }) => `unit: ${unit}`,
+});
+const typed = defineTool({
+  name: "typed",
+  input: z.object({ unit: z.string().default("km") }),
+  run: ({ unit }) => `unit: ${unit}`,
+});
+const units = [await (await toolkit.call(plain, {})).text(), await (await toolkit.call(typed, {})).text()];
+deepStrictEqual(units, ["unit: undefined", "unit: km"]);
+// #endregion
+
 // #region errors
 const problems: string[] = [];
 try {
@@ -140,6 +177,18 @@ const answer = await assistant.call("hello", { name: "Ada" });
 // #endregion
 strictEqual((await answer.text()).trim(), "A model would answer: Greet Ada.");
 
+// #region prompts
+const folder = new URL("../../prompts/", import.meta.url); // a path works too
+const library = new Toolkit({ items: await readPrompts(folder), delegate });
+const summary = await library.call("summarize", { text: "Many threads make one cloth." });
+
+const translate = await readPrompt(new URL("translate.md", folder)); // one file, with its partials
+const { system, messages } = await toolkit.render(translate, { text: "Hello", language: "French" });
+// #endregion
+strictEqual((await summary.text()).includes("Many threads make one cloth."), true);
+strictEqual(system?.includes("French"), true);
+strictEqual(messages.length, 1);
+
 // #region test
 const context = testContext({ attachments: [resource.text("two", "a\nb")] });
 deepStrictEqual(await countLines.run({}, context), { lines: 2 });
@@ -171,6 +220,49 @@ const states = Object.fromEntries(toolkit.connections.map(({ namespace, state })
 deepStrictEqual([states.weather, states.mine, states.files], ["idle", "idle", "connected"]);
 strictEqual(states.docs === "connected", false);
 
-for (const each of [toolkit, audited, assistant]) await each.close();
+// #region mcp
+const upstream = new Toolkit();
+// A server in this process: nothing is started, nothing listens.
+upstream.addConnector(
+  inMemoryConnector((transport) => {
+    const server = new McpServer({ name: "bell", version: "1.0.0" });
+    server.registerTool("ring", { description: "Rings." }, () => ({ content: [{ type: "text", text: "ding" }] }));
+    return server.connect(transport);
+  }),
+  { namespace: "bell" },
+);
+// What only an MCP connector has: roots, logLevel, fetch, maxListSize, maxMessageBytes, clientInfo, env.
+const files = mcpConnector({ command: "my-server" }, { roots: [{ uri: "file:///srv/files" }], logLevel: "warning" });
+upstream.addConnector(files, { namespace: "files", lazy: true });
+// A shared configuration, each server with options of its own.
+const config = { mcpServers: { slow: { command: "slow-server" }, quick: { command: "quick-server" } } };
+for (const [name, target] of parseMcpServers(config)) {
+  upstream.addConnector(target, { namespace: name, lazy: true, timeoutMs: name === "slow" ? 300_000 : 10_000 });
+}
+await upstream.start();
+const rung = await upstream.call("bell.ring");
+// #endregion
+strictEqual(await rung.text(), "ding");
+deepStrictEqual(
+  upstream.connections.map(({ namespace }) => namespace),
+  ["bell", "files", "slow", "quick"],
+);
+
+// What docs/operating.md says of a namespace that was never connected, and of one that was.
+await rejects(toolkit.call("docs.search", {}), { code: "NOT_FOUND", message: /"docs\.search"\. .*404/ });
+
+const service = new Toolkit();
+// The signal that ends a service, here after a moment.
+setTimeout(() => process.emit("SIGTERM"), 100);
+
+// #region run
+const stop = new AbortController();
+process.once("SIGTERM", () => stop.abort());
+process.once("SIGINT", () => stop.abort());
+await service.run({ signal: stop.signal }); // starts, stays until the signal, closes
+// #endregion
+await rejects(service.list(), { code: "CLOSED" });
+
+for (const each of [toolkit, audited, assistant, library, upstream]) await each.close();
 web.close();
 console.log("The guide is right.");
