@@ -138,7 +138,7 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
   },
   STEP_FAILED: { summary: "A step of a workflow failed.", remedy: "See the step, its input and the cause." },
   DEPTH_EXCEEDED: {
-    summary: "Calls called calls beyond the limit.",
+    summary: "Calls were nested deeper than allowed.",
     remedy: "Look for the recursion in the chain it names, or raise maxDepth.",
   },
   NO_DELEGATE: {
