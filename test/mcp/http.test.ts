@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
@@ -417,6 +418,74 @@ describe("Streamable HTTP", () => {
     expect(error.message).toContain(`Redirect to ${thief.origin}/ not followed`);
     expect(seen).toEqual([]);
     expect(JSON.stringify(error)).not.toMatch(/secret-key|pass/);
+  });
+});
+
+describe("a server that echoes what it was sent", () => {
+  const secrets = /hunter2|t0ken-t0ken|query-value|us3r-name/;
+  const echo = (request: IncomingMessage) => `${request.url} ${JSON.stringify(request.headers)} hunter2-key`;
+  const options = { headers: { "X-Key": "hunter2-key", Authorization: "Bearer t0ken-t0ken" } };
+  const secretUrl = (origin: string) => `${origin.replace("//", "//us3r-name:hunter2-pw@")}/mcp?key=query-value`;
+  const clean = (error: unknown) => expect(inspect(error, { depth: 20, showHidden: true })).not.toMatch(secrets);
+
+  test("in the body of an error is shown without it, however it is cut", async () => {
+    for (const status of [401, 404, 500]) {
+      const { origin } = await serve((request, response) => {
+        response.writeHead(status, "no hunter2-key").end(`${"x".repeat(290)}hunter2-key ${echo(request)}`);
+      });
+      const error = await failure(connect(secretUrl(origin), options));
+      expect(error.message).toContain("no ***: xxx");
+      expect(error.message).not.toContain("hunt");
+      clean(error);
+    }
+  });
+
+  test("in an error of JSON-RPC, of a tool, a warning, a log or a redirect is shown without it", async () => {
+    const host = new RecordingHost();
+    const { origin } = await serve(
+      byHand((message, response, request) => {
+        const text = echo(request);
+        const { id, params = {} } = message;
+        if (params.name === "redirect") response.writeHead(302, { location: `http://other.host/?k=hunter2-key` }).end();
+        else if (params.name === "rpc")
+          json(response, { jsonrpc: "2.0", id, error: { code: -32000, message: text, data: { text } } });
+        else if (params.name === "isError")
+          json(response, { jsonrpc: "2.0", id, result: { isError: true, content: [{ type: "text", text }] } });
+        else if (message.method === "tools/list")
+          json(response, { jsonrpc: "2.0", id, result: { tools: [{ name: "hunter2-key" }, { name: "hunter2-key" }] } });
+        else if (params.name === "type") response.writeHead(200, { "content-type": "text/hunter2-key" }).end();
+        else {
+          const log = { jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: { text } } };
+          stream(response).end(`data: ${JSON.stringify(log)}\n\ndata: ${text}\n\n`);
+        }
+      }),
+    );
+    const session = await connect(secretUrl(origin), { ...options, host });
+    for (const name of ["redirect", "rpc", "isError", "type", "log"]) {
+      const error = await failure(session.call(name, {}, contextOf()));
+      clean(error);
+      expect(JSON.stringify(error)).not.toMatch(secrets);
+    }
+    expect((await session.list.tool?.({}))?.warnings).toEqual(["a second tool with the name *** is left out"]);
+    expect(host.entries.map(({ level }) => level)).toEqual(expect.arrayContaining(["info", "warning"]));
+    expect(JSON.stringify(host.entries)).toContain("***");
+    clean(host.entries);
+  });
+
+  test("in what fetch throws is shown without it, and no cause has it", async () => {
+    const failing: typeof fetch = async () => {
+      const cause = Object.assign(new Error("proxy refused hunter2-key"), {
+        code: "ECONNREFUSED",
+        sent: "hunter2-key",
+      });
+      throw new TypeError("fetch failed", { cause });
+    };
+    for (const type of ["http", "sse"] as const) {
+      const connector = mcpConnector({ url: "http://host/mcp", type }, { ...options, fetch: failing });
+      const error = await failure(connector.connect({ signal: never, host: new RecordingHost() }));
+      expect(error.message).toContain("proxy refused ***");
+      clean(error);
+    }
   });
 });
 

@@ -115,6 +115,30 @@ describe("a child process", () => {
     }
   });
 
+  test("that writes what is in its environment is quoted without it, also where the text is cut", async () => {
+    const env = { TOKEN: "hunter2-hunter2" };
+    const host = new RecordingHost();
+    const loud =
+      "console.log('x'.repeat(195) + process.env.TOKEN); console.error(process.env.TOKEN.repeat(9000)); process.exit(1)";
+    const target = { command: node, args: ["-e", loud], env };
+    const error = await failure(mcpConnector(target).connect({ signal: never, host }));
+    expect(error.message).toMatch(/stdout began with "x{195}\*\*\*"/);
+    expect(error.message).toMatch(/stderr ended with "[*]+"/);
+    expect(inspect([error, host.entries], { depth: 20, showHidden: true })).not.toContain("hunt");
+    const talkative = server(
+      "process.stderr.write(process.env.TOKEN.repeat(9000), () => send({ jsonrpc: '2.0', method: 'notifications/message', params: { data: process.env.TOKEN } }))",
+    );
+    const session = await mcpConnector({ command: node, args: ["-e", talkative], env }).connect({
+      signal: never,
+      host,
+    });
+    await host.until(() => host.entries.some(({ level }) => level === "info"));
+    while ((session.stderr?.() ?? "").length < 10_000) await new Promise((resolve) => setImmediate(resolve));
+    expect(session.stderr?.()).toMatch(/^\**$/);
+    expect(JSON.stringify(host.entries)).not.toContain("hunter2");
+    await session[Symbol.asyncDispose]();
+  });
+
   verifies("M8", "does not outlive a process that exits without closing", async () => {
     const script = `
       const { mcpConnector } = await import(${JSON.stringify(indexUrl)});
