@@ -68,13 +68,18 @@ function statusFailure(error: HttpStatusError, attempt: Attempt): ToolkitError {
   if (status === 502 || status === 504) {
     return attempt.repeatable ? unavailable(error, attempt) : unknownOutcome(error, attempt);
   }
-  return new ToolkitError("REMOTE_ERROR", `${said} to ${what}.`, { server: server ?? label, data: { status } }, cause);
+  return new ToolkitError(
+    "REMOTE_ERROR",
+    `${what} failed: ${sentence(said)}`,
+    { server: server ?? label, data: { status } },
+    cause,
+  );
 }
 
 function unavailable(error: Error, { what, label }: Attempt): ToolkitError {
   const retryInMs = error instanceof HttpStatusError ? error.retryAfterMs : undefined;
   const details = { namespace: label, ...(retryInMs === undefined ? {} : { retryInMs }) };
-  return new ToolkitError("UNAVAILABLE", `${label} gave no answer to ${what}: ${sentence(error)}`, details, {
+  return new ToolkitError("UNAVAILABLE", `${label} gave no answer to ${what}: ${sentence(error.message)}`, details, {
     cause: error,
   });
 }
@@ -82,12 +87,12 @@ function unavailable(error: Error, { what, label }: Attempt): ToolkitError {
 function unknownOutcome(error: Error, { what, label }: Attempt): ToolkitError {
   return new ToolkitError(
     "OUTCOME_UNKNOWN",
-    `${what} was sent to ${label} and its answer was lost: ${sentence(error)} It may have run: find out before you call again.`,
+    `${what} was sent to ${label} and its answer was lost: ${sentence(error.message)} It may have run: find out before you call again.`,
     { namespace: label },
     { cause: error },
   );
 }
 
-function sentence(error: Error): string {
-  return /[.!?]$/.test(error.message) ? error.message : `${error.message}.`;
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -298,6 +298,66 @@ describe("Streamable HTTP", () => {
     expect([refused.code, refused.message]).toEqual(["UNAVAILABLE", expect.stringContaining("it said ECONNREFUSED")]);
   });
 
+  test("of many calls at once to a server that went away, each says itself that it was not sent", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const stuck = Promise.withResolvers<never>();
+    stuck.promise.catch(() => {});
+    const { origin } = await serve(
+      byHand((message, response) => {
+        if (message.params?.name === "long") arrived.resolve();
+        else json(response, ok(message, "fine"));
+      }),
+    );
+    let gone = false;
+    let refusals = 0;
+    const failing: typeof fetch = async (url, init) => {
+      if (!gone) return Promise.race([fetch(url, init), stuck.promise]);
+      // Each is refused a little later than the one before.
+      const turns = ++refusals;
+      for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+      throw new TypeError("fetch failed", { cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) });
+    };
+    const session = await connect(origin, { fetch: failing });
+    const long = failure(session.call("long", {}, contextOf()));
+    await arrived.promise;
+    gone = true;
+    stuck.reject(new TypeError("fetch failed", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) }));
+    expect((await long).code).toBe("OUTCOME_UNKNOWN");
+    const calls = Array.from({ length: 20 }, () => failure(session.call("any", {}, contextOf())));
+    expect(new Set((await Promise.all(calls)).map(({ code }) => code))).toEqual(new Set(["UNAVAILABLE"]));
+    expect((await session.closed)?.message).toContain("refused");
+    expect(refusals).toBeLessThanOrEqual(21);
+  });
+
+  test("a call that was sent to a server that went away does not wait for an answer long", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const { origin } = await serve(byHand(() => arrived.resolve()));
+    let gone = false;
+    const failing: typeof fetch = async (url, init) => {
+      if (!gone) return fetch(url, init);
+      throw new TypeError("fetch failed", { cause: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) });
+    };
+    const session = await connect(origin, { fetch: failing });
+    const long = failure(session.call("long", {}, contextOf()));
+    await arrived.promise;
+    gone = true;
+    expect((await failure(session.call("any", {}, contextOf()))).code).toBe("UNAVAILABLE");
+    const late = failure(session.call("late", {}, contextOf()));
+    const started = performance.now();
+    expect((await long).code).toBe("OUTCOME_UNKNOWN");
+    expect(performance.now() - started).toBeLessThan(1_000);
+    expect((await late).code).toBe("UNAVAILABLE");
+  });
+
+  test("of many calls at once in a session the server no longer knows, none was run", async () => {
+    const { origin } = await serve(
+      byHand((_message, response) => void setImmediate(() => response.writeHead(404).end()), { session: "s1" }),
+    );
+    const session = await connect(origin);
+    const calls = Array.from({ length: 20 }, () => failure(session.call("any", {}, contextOf())));
+    expect(new Set((await Promise.all(calls)).map(({ code }) => code))).toEqual(new Set(["UNAVAILABLE"]));
+  });
+
   verifies("M6", "a stream that is opened again is a gap: every list is to be read again", async () => {
     const host = new RecordingHost();
     let opened = 0;
@@ -415,7 +475,9 @@ describe("Streamable HTTP", () => {
     expect(headers["mcp-protocol-version"]).toBe("2025-06-18");
     expect(headers.authorization).toBe(`Basic ${Buffer.from("me:pass word").toString("base64")}`);
     const error = await failure(session.call("redirect", {}, contextOf()));
-    expect(error.message).toContain(`Redirect to ${thief.origin}/ not followed`);
+    expect(error.message).toBe(
+      `tools/call redirect failed: ${origin}/ answered 307, a redirect that is not followed: if you trust it, give ${thief.origin}/ as the URL.`,
+    );
     expect(seen).toEqual([]);
     expect(JSON.stringify(error)).not.toMatch(/secret-key|pass/);
   });

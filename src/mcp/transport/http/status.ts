@@ -37,6 +37,27 @@ export function statusError(response: Response, text: string, redactor: Redactor
   });
 }
 
+/** What the SDK makes of an answer it does not take: a redirect it does not follow, most often. */
+export function sdkStatusError(
+  { code, message }: { readonly code: number | undefined; readonly message: string },
+  redactor: Redactor,
+): HttpStatusError {
+  const said = redactor
+    .text(message)
+    .replace(/^Streamable HTTP error: (?:Error POSTing to endpoint: )?/, "")
+    .replace(/ \(redirectPolicy: [^)]*\)$/, "");
+  const what = /^Redirect\b/.test(said) ? redirectOf(said) : `: ${said}`;
+  return new HttpStatusError(`answered ${code ?? "no status"}${what}`, { status: code ?? 0, retryAfterMs: undefined });
+}
+
+/** Says in our words what the SDK says of a redirect it does not follow. */
+function redirectOf(said: string): string {
+  const to = /\bhttps?:\/\/[^\s;]+/.exec(said)?.[0];
+  return to === undefined
+    ? ", a redirect that is not followed: give the URL it leads to"
+    : `, a redirect that is not followed: if you trust it, give ${to} as the URL`;
+}
+
 /** The media type of an answer, without parameters, in lower case. */
 export function mediaTypeOf(response: Response): string {
   return (response.headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";

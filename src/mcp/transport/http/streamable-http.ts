@@ -4,14 +4,13 @@ import {
 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf, ToolkitError } from "../../../core/error.ts";
-import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { eventStreamType, jsonType, readAnswer } from "./answer.ts";
 import { discard, fetchOnce, type HttpParameters } from "./network.ts";
 import { isRedirect, ServerStream } from "./server-stream.ts";
-import { HttpStatusError, mediaTypeOf, NotMcpError, statusError } from "./status.ts";
+import { HttpStatusError, mediaTypeOf, NotMcpError, sdkStatusError, statusError } from "./status.ts";
 
 const sessionHeader = "mcp-session-id";
 const deleteTimeoutMs = 1_000;
@@ -20,6 +19,8 @@ const reopenMs = 100;
 const maxRetryMs = 60_000;
 // What these say is more than a JSON-RPC error in their body could.
 const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
+// Once nobody listens there, how long those who are asking have to be told so themselves.
+const endMs = 100;
 // Nobody waits for its answer.
 const probeId = "probe";
 
@@ -48,6 +49,9 @@ export class StreamableHttpTransport implements Transport {
   readonly #nothing = new Response(null, { headers: { "content-type": eventStreamType } });
   #events: TransportEvents | undefined;
   #open = true;
+  /** How many messages wait for the begin of their answer. */
+  #sending = 0;
+  #ending: { readonly error: Error; readonly timer: NodeJS.Timeout } | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parameters: HttpParameters) {
@@ -59,7 +63,7 @@ export class StreamableHttpTransport implements Transport {
       request: (url, init) => this.#request(url, init),
       refused: (response) => this.#streamRefused(response),
       gap: () => this.#events?.gap(),
-      failed: (error) => this.#end(error),
+      failed: (error) => this.#endSoon(error),
     });
     this.#sdk = new SdkTransport(parameters.url, {
       requestInit: { headers: { ...parameters.headers } },
@@ -95,6 +99,8 @@ export class StreamableHttpTransport implements Transport {
 
   send(message: RpcMessage): Promise<void> {
     if (!this.#open) throw new ConnectionLostError("the connection was closed", { sent: false });
+    const lost = this.#ending?.error;
+    if (lost !== undefined) throw new ConnectionLostError(lost.message, { sent: false, cause: lost });
     const { id, method } = message;
     return id === undefined || id === null || method === undefined ? this.#tell(message) : this.#ask(id, message);
   }
@@ -110,7 +116,7 @@ export class StreamableHttpTransport implements Transport {
 
   async #tell(message: RpcMessage): Promise<void> {
     try {
-      await this.#sdk.send(message as JSONRPCMessage);
+      await this.#deliver(message);
     } catch (error) {
       throw this.#failure(error);
     }
@@ -123,7 +129,7 @@ export class StreamableHttpTransport implements Transport {
     this.#posts.set(id, post);
     try {
       // In this order, so that the id of a request is found without parsing its body.
-      await this.#sdk.send({ jsonrpc, id, method, params } as JSONRPCMessage);
+      await this.#deliver({ jsonrpc, id, method, params });
       await readAnswer(takeResponse(post), {
         id,
         maxMessageBytes: this.#parameters.maxMessageBytes,
@@ -140,6 +146,17 @@ export class StreamableHttpTransport implements Transport {
       throw failure;
     } finally {
       this.#posts.delete(id);
+    }
+  }
+
+  /** Resolves when the answer begins. */
+  async #deliver(message: RpcMessage): Promise<void> {
+    this.#sending += 1;
+    try {
+      await this.#sdk.send(message as JSONRPCMessage);
+    } finally {
+      this.#sending -= 1;
+      this.#endWhenQuiet();
     }
   }
 
@@ -213,8 +230,8 @@ export class StreamableHttpTransport implements Transport {
     try {
       return await fetchOnce(this.#parameters, url, init);
     } catch (error) {
-      // Nobody listens there: whoever else is in flight need not wait. Later, so that this request says itself what happened.
-      if (error instanceof ConnectionLostError && !error.sent) setImmediate(() => this.#end(error));
+      // Nobody listens there: whoever else is in flight need not wait.
+      if (error instanceof ConnectionLostError && !error.sent) this.#endSoon(error);
       throw error;
     }
   }
@@ -230,14 +247,14 @@ export class StreamableHttpTransport implements Transport {
     if (error.status !== 404 && !(error.status === 400 && /session/i.test(text))) return;
     const message = `the server no longer knows the session (${error.status})`;
     const lost = new ConnectionLostError(message, { sent: false, cause: error });
-    setImmediate(() => this.#end(lost));
+    this.#endSoon(lost);
     throw lost;
   }
 
   /** What sending or reading threw, as one of our errors. */
   #failure(error: unknown): unknown {
     const { redactor } = this.#parameters;
-    if (error instanceof StreamableHTTPError) return sdkRefusal(error, redactor);
+    if (error instanceof StreamableHTTPError) return sdkStatusError(error, redactor);
     if (!this.#open || isOurs(error)) return error;
     const why = redactor.text(messageOf(error));
     return new ConnectionLostError(`the answer broke off: ${why}`, { sent: true, cause: redactor.error(error) });
@@ -245,8 +262,21 @@ export class StreamableHttpTransport implements Transport {
 
   /** After a connection broke: is anybody there? If not, this ends the session; if so, nothing has to be done. */
   #probe(): void {
-    if (!this.#open || this.#posts.has(probeId)) return;
+    if (!this.#open || this.#ending !== undefined || this.#posts.has(probeId)) return;
     this.send({ jsonrpc: "2.0", id: probeId, method: "ping" }).catch(() => {});
+  }
+
+  /** Ends it when those who are asking have been answered or refused, so that each says itself whether it was sent. */
+  #endSoon(error: Error): void {
+    if (!this.#open || this.#ending !== undefined) return;
+    this.#ending = { error, timer: setTimeout(() => this.#end(error), endMs) };
+    this.#endWhenQuiet();
+  }
+
+  #endWhenQuiet(): void {
+    const ending = this.#ending;
+    // Later, so that the last one is heard before.
+    if (ending !== undefined && this.#sending === 0) setImmediate(() => this.#end(ending.error));
   }
 
   #end(error: Error): void {
@@ -258,6 +288,7 @@ export class StreamableHttpTransport implements Transport {
   }
 
   #stop(): void {
+    clearTimeout(this.#ending?.timer);
     this.#stream.stop();
     this.#abort.abort();
     for (const post of this.#posts.values()) post.abort.abort();
@@ -271,15 +302,6 @@ export class StreamableHttpTransport implements Transport {
     await this.#sdk.terminateSession().catch(() => {});
     await this.#sdk.close();
   }
-}
-
-/** What the SDK makes of an answer it does not take: a redirect it does not follow, most often. */
-function sdkRefusal({ code, message }: StreamableHTTPError, redactor: Redactor): HttpStatusError {
-  const said = redactor
-    .text(message)
-    .replace(/^Streamable HTTP error: (?:Error POSTing to endpoint: )?/, "")
-    .replace(/ \(redirectPolicy: [^)]*\)$/, "");
-  return new HttpStatusError(`answered ${code ?? ""}: ${said}`, { status: code ?? 0, retryAfterMs: undefined });
 }
 
 function requestIdOf(body: RequestInit["body"]): RequestId | undefined {
