@@ -18,8 +18,8 @@ import type { Transport } from "./transport/transport.ts";
 
 /** How an MCP server is reached. */
 export interface McpConnectorOptions extends ConnectorOptions {
-  /** For HTTP: sent with every request, in addition to the target's own; of the same name, these win. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** For HTTP: sent with every request, in addition to the target's own; of the same name, these win. A child process takes none. */
+  readonly headers?: Readonly<Record<string, string>> | Headers | undefined;
   /** For HTTP: what sends the requests. Default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** The largest message the server may send, in bytes. Default: 64 MiB. */

@@ -4,7 +4,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 export interface AddConnectorOptions {
   /** Where its items live. Default: the name its server says, fixed at the first handshake. */
   readonly namespace?: string | undefined;
-  /** For an HTTP target of the MCP connector: sent with every request. A child process, and a delegate that makes its own connector, gets none. */
+  /** For an HTTP target of the MCP connector: sent with every request. A child process takes none (`INVALID_TARGET`); a delegate that makes its own connector gets none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Connect at the first list, lookup or call that needs it. Default false. */
   readonly lazy?: boolean | undefined;

@@ -64,6 +64,50 @@ describe("a target", () => {
     expect(error.message).toContain("headers.X-Key");
   });
 
+  for (const form of ["${input:x}", "${env:HOME}", "${A:?must}", "${ A }", "${A-b}", "${1}", "${}"]) {
+    test(`with ${form} is refused with the forms that work, and not sent as it stands`, () => {
+      const env = { A: "a", B: "b", HOME: "/" };
+      const { message } = refused(() =>
+        parseTarget({ url: "http://host", headers: { Key: `Bearer ${form}` } }, { env }),
+      );
+      expect(message).toContain(`headers.Key has ${form}, `);
+      expect(message).toContain("${NAME} or ${NAME:-default}");
+      expect(() => parseTarget({ command: "x", args: [form] }, { env })).toThrow("args[0] has");
+    });
+  }
+
+  test("with a variable in a default is refused, and the default is not shown", () => {
+    const { message } = refused(() =>
+      parseTarget({ command: "x", env: { K: "${A:-hunter2${B}}" } }, { env: { A: "a" } }),
+    );
+    expect(message).toContain("env.K has ${A:-…}");
+  });
+
+  test("takes its headers as a plain object or as Headers, and as nothing that would be read as empty", () => {
+    const read = (headers: unknown, more?: unknown) =>
+      parseTarget({ url: "http://host", headers } as ConnectorTarget, { headers: more as Headers, env: { A: "a" } });
+    const plain = Object.assign(Object.create(null), { "X-Key": "${A}" });
+    for (const headers of [new Headers({ "X-Key": "${A}" }), plain, { "X-Key": "${A}" }]) {
+      expect(read(headers)).toMatchObject({ headers: { "x-key": "a" } });
+    }
+    expect(read(undefined, new Headers({ "X-Key": "b" }))).toMatchObject({ headers: { "x-key": "b" } });
+    for (const headers of [new Map([["X-Key", "a"]]), [["X-Key", "a"]], new URLSearchParams("x=a"), "X-Key: a"]) {
+      expect(refused(() => read(headers)).message).toMatch(/"headers" must be an object/);
+      expect(refused(() => read(undefined, headers)).message).toMatch(/"headers" must be an object/);
+    }
+  });
+
+  test("that is a child process takes no headers", () => {
+    const headers = { A: "b" };
+    const parse = (target: unknown, options = {}) =>
+      refused(() => parseTarget(target as ConnectorTarget, options)).message;
+    expect(parse({ command: "x", headers })).toMatch(/"headers" are for a URL/);
+    expect(parse({ command: "x" }, { headers })).toMatch(/"headers" are for a URL/);
+    for (const [, config] of parseMcpServers({ mcpServers: { a: { command: "x", headers } } })) {
+      expect(parse(config)).toMatch(/"headers" are for a URL/);
+    }
+  });
+
   const wrong: readonly (readonly [string, unknown, RegExp])[] = [
     ["empty text", "", /URL is empty/],
     ["no URL", "localhost", /is no URL.*https:\/\/host\/mcp/],
@@ -196,6 +240,7 @@ describe("the configuration MCP clients share", () => {
   const wrong: readonly (readonly [unknown, RegExp])[] = [
     [null, /the configuration is wrong/],
     [{}, /has no "mcpServers"/],
+    [{ servers: { a: { command: "x" } } }, /under "servers": write the same under "mcpServers"/],
     [{ mcpServers: [] }, /^mcpServers is wrong/],
     [{ mcpServers: { a: "npx" } }, /^mcpServers\.a is wrong/],
     [{ mcp_servers: { a: {} } }, /^mcp_servers\.a has neither/],

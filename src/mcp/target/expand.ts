@@ -3,17 +3,21 @@ import { invalidTarget } from "./invalid.ts";
 /** Where variables come from. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+const braces = /\$\{([^}]*)\}/g;
+const known = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?$/s;
 
 /**
  * Puts environment variables in place of `${VAR}` and `${VAR:-default}`; the default is taken where the variable is missing or
  * empty, as in a shell.
  *
  * @param where - the field, for the error
- * @throws ToolkitError `INVALID_TARGET` with the name of a missing variable
+ * @throws ToolkitError `INVALID_TARGET` with the name of a missing variable, or with a form that is none of these two: it would be
+ *   sent as it stands
  */
 export function expand(text: string, env: Environment, where: string): string {
-  return text.replace(reference, (_whole, name: string, fallback: string | undefined) => {
+  return text.replace(braces, (whole, inner: string) => {
+    const [, name, fallback] = known.exec(inner) ?? [];
+    if (name === undefined) throw unknownForm(whole, where);
     const value = env[name];
     if (value !== undefined && (value !== "" || fallback === undefined)) return value;
     if (fallback !== undefined) return fallback;
@@ -23,4 +27,13 @@ export function expand(text: string, env: Environment, where: string): string {
       name,
     );
   });
+}
+
+function unknownForm(whole: string, where: string): Error {
+  // A default may be a secret.
+  const shown = whole.replace(/:-.*$/s, ":-…}");
+  return invalidTarget(
+    `${where} has ${shown}, which is no form of a variable: write \${NAME} or \${NAME:-default}, without blanks, and no variable in a default.`,
+    where,
+  );
 }

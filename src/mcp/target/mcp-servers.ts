@@ -16,6 +16,13 @@ export function parseMcpServers(config: unknown): readonly NamedConfig[] {
   const path = root.mcpServers === undefined ? "mcp_servers" : "mcpServers";
   const servers = root[path];
   if (servers === undefined) {
+    // As VS Code writes it.
+    if (root.servers !== undefined) {
+      throw invalidTarget(
+        'The configuration has its servers under "servers": write the same under "mcpServers", { "mcpServers": { "name": { ... } } }.',
+        "servers",
+      );
+    }
     throw invalidTarget(
       'The configuration has no "mcpServers": write { "mcpServers": { "name": { "command": "npx" } } }.',
       "mcpServers",
@@ -54,6 +61,8 @@ const values: Field = ["an object of strings", isObject];
 
 const httpFields: Readonly<Record<string, Field>> = { url: text, headers: values, type: text };
 const stdioFields: Readonly<Record<string, Field>> = {
+  // Refused with the target, for a child process takes none.
+  headers: values,
   command: text,
   args: ["a list of strings", (value) => Array.isArray(value) && value.every(isString)],
   env: values,

@@ -32,7 +32,7 @@ export interface TargetOptions {
   /** Where variables come from. Default: `process.env`. */
   readonly env?: Environment | undefined;
   /** Headers beside the target's own, which they replace. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly headers?: Readonly<Record<string, string>> | Headers | undefined;
 }
 
 /** What a connector connects to. */
@@ -63,7 +63,12 @@ export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}
     throw invalidTarget('A connector target has both "url" and "command": give one of them.', "url, command");
   }
   if (config.url !== undefined) return httpTarget(config, env, headers);
-  if (config.command !== undefined) return stdioTarget(config, env);
+  if (config.command !== undefined) {
+    if ((config.headers ?? headers) !== undefined) {
+      throw invalidTarget('"headers" are for a URL: give a child process its secrets in "env".', "headers");
+    }
+    return stdioTarget(config, env);
+  }
   const needed = config.type === "stdio" ? '"command"' : config.type === undefined ? '"url" or "command"' : '"url"';
   throw invalidTarget(
     `A connector target needs ${needed}, such as { url: "https://host/mcp" } or { command: "npx" }.`,
@@ -87,7 +92,7 @@ function checkType(type: unknown): void {
 function httpTarget(
   config: Readonly<Record<string, unknown>>,
   env: Environment,
-  more: Readonly<Record<string, string>> | undefined,
+  more: TargetOptions["headers"],
 ): CheckedHttpTarget {
   const { url: given, type } = config;
   if (type === "stdio") throw invalidTarget('A connector target of type "stdio" needs "command", not "url".', "type");
@@ -96,8 +101,8 @@ function httpTarget(
   // A URL object may have escaped the braces of a variable; there is nothing to expand in one.
   const url = parseUrl(typeof given === "string" ? expand(given, env, "url") : given);
   const headers = new Headers(credentialsOf(url));
-  setHeaders(headers, expandValues(config.headers, env, "headers"));
-  setHeaders(headers, more ?? {});
+  setHeaders(headers, expandValues(headersOf(config.headers), env, "headers"));
+  setHeaders(headers, valuesOf(headersOf(more), "headers"));
   return {
     kind: "http",
     url: withoutCredentials(url),
@@ -127,18 +132,36 @@ function stdioTarget(config: Readonly<Record<string, unknown>>, env: Environment
 }
 
 function expandValues(values: unknown, env: Environment, where: string): Record<string, string> {
+  const entries = Object.entries(valuesOf(values, where));
+  return Object.fromEntries(entries.map(([name, value]) => [name, expand(value, env, `${where}.${name}`)]));
+}
+
+/** A Headers object, of this platform or of a library, as a plain one. */
+function headersOf(given: unknown): unknown {
+  const isHeaders = given instanceof Headers || Object.prototype.toString.call(given) === "[object Headers]";
+  return isHeaders ? Object.fromEntries(given as Headers) : given;
+}
+
+function valuesOf(values: unknown, where: string): Record<string, string> {
   if (values === undefined || values === null) return {};
-  if (typeof values !== "object" || Array.isArray(values))
-    throw invalidTarget(`"${where}" must be an object of strings.`, where);
-  const expanded: Record<string, string> = {};
+  // What keeps its entries elsewhere, such as a Map, would be read as empty.
+  if (!isPlainObject(values)) throw invalidTarget(`"${where}" must be an object of strings.`, where);
+  const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(values)) {
     // JSON files often hold numbers where a variable is meant.
     if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") {
       throw invalidTarget(`"${where}.${name}" must be a string.`, `${where}.${name}`);
     }
-    expanded[name] = expand(String(value), env, `${where}.${name}`);
+    texts[name] = String(value);
   }
-  return expanded;
+  return texts;
+}
+
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // One of another realm has another Object.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function setHeaders(headers: Headers, values: Readonly<Record<string, string>>): void {
