@@ -156,6 +156,7 @@ export class Toolkit implements Host, AsyncDisposable {
     const planned = parseMcpServers(config).map(([name, target]) => ({
       connector: this.#connectorFor(target, options),
       namespace: toIdentifier(name, "server"),
+      entry: name,
     }));
     return this.#connectors.addAll(planned, options);
   }

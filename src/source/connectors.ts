@@ -25,6 +25,8 @@ const maxServerName = 256;
 export interface PlannedConnector {
   readonly connector: Connector;
   readonly namespace: string;
+  /** What the configuration calls it. */
+  readonly entry: string;
 }
 
 /** The connectors of a toolkit: which there are, under which names. */
@@ -82,6 +84,7 @@ export class Connectors {
    * @throws ToolkitError as `add` does
    */
   addAll(planned: readonly PlannedConnector[], options: AddConnectorOptions): readonly SupervisedConnection[] {
+    assertDistinct(planned);
     const added: SupervisedConnection[] = [];
     try {
       for (const { connector, namespace } of planned) added.push(this.add(connector, { ...options, namespace }));
@@ -124,7 +127,8 @@ export class Connectors {
     for (const other of this.#connections) {
       if (other.connector.key !== key) continue;
       if (namespace !== undefined && other.nameGiven && namespace !== other.namespace) continue;
-      const message = `${label} is connected already, as "${other.namespace}". Give both connectors explicit, different namespaces.`;
+      const same = /^https?:/.test(key) ? " The query and the user info of a URL do not count." : "";
+      const message = `${label} is connected already, as "${other.namespace}".${same} Give both connectors explicit, different namespaces.`;
       throw new ToolkitError("CONFLICT", message, { key, owners: [other.namespace] });
     }
   }
@@ -143,5 +147,18 @@ export class Connectors {
       const name = number === 1 ? wanted : `${base}${number}`;
       if (isFreeNamespace(name) && this.#host.catalog.namespace(name) === undefined) return name;
     }
+  }
+}
+
+/** Names that differ can become the same identifier. */
+function assertDistinct(planned: readonly PlannedConnector[]): void {
+  const entries = new Map<string, string>();
+  for (const { entry, namespace } of planned) {
+    const other = entries.get(namespace);
+    if (other !== undefined) {
+      const message = `The servers ${JSON.stringify(other)} and ${JSON.stringify(entry)} both get the namespace "${namespace}": rename one of them in the configuration.`;
+      throw new ToolkitError("CONFLICT", message, { key: namespace, owners: [other, entry] });
+    }
+    entries.set(namespace, entry);
   }
 }
