@@ -274,8 +274,9 @@ export class Toolkit implements Host, AsyncDisposable {
     );
   }
 
-  #connectorFor(target: ConnectorTarget | Connector, { headers }: AddConnectorOptions): Connector {
-    const make = (given: ConnectorTarget) => this.#delegates.createConnector(given) ?? mcpConnector(given, { headers });
+  #connectorFor(target: ConnectorTarget | Connector, { headers, connectTimeoutMs }: AddConnectorOptions): Connector {
+    const make = (given: ConnectorTarget) =>
+      this.#delegates.createConnector(given) ?? mcpConnector(given, { headers, connectTimeoutMs });
     return connectorOf(target, headers, make);
   }
 

@@ -102,6 +102,11 @@ export interface Connector {
   /** A namespace to use until the server has said its name. */
   readonly suggestedName?: string | undefined;
   /**
+   * How long its own handshake may take, in milliseconds. It is left the time to say why it failed, and to end what it had started,
+   * before the attempt is given up from outside.
+   */
+  readonly connectTimeoutMs?: number | undefined;
+  /**
    * Connects and shakes hands.
    *
    * @throws whatever went wrong; when the signal aborts, after everything it had started is ended

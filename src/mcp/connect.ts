@@ -47,7 +47,7 @@ export interface Attempt {
   readonly signal: AbortSignal;
 }
 
-const defaultConnectTimeoutMs = 30_000;
+export const defaultConnectTimeoutMs = 30_000;
 const defaultMaxListSize = 10_000;
 const logLevels: readonly LogLevel[] = [
   "debug",

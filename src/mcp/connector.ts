@@ -1,7 +1,14 @@
 import type { Connector, ConnectorSession } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ConnectorTarget } from "../core/target.ts";
-import { type Attempt, type ConnectorOptions, connectFailure, openSession, within } from "./connect.ts";
+import {
+  type Attempt,
+  type ConnectorOptions,
+  connectFailure,
+  defaultConnectTimeoutMs,
+  openSession,
+  within,
+} from "./connect.ts";
 import { noRedactor, redactorOf } from "./redact.ts";
 import {
   type CheckedHttpTarget,
@@ -55,6 +62,7 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
     // Two children with the same command line are two servers.
     key: checked.kind === "http" ? canonicalUrl(checked.url) : undefined,
     suggestedName: suggestedNameOf(checked),
+    connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
     connect: (connection) =>
       attempt({ label, options, redactor, ...connection }, (current) =>
         checked.kind === "http" ? connectHttp(checked, options, current) : connectStdio(checked, options, current),
@@ -78,6 +86,7 @@ export function inMemoryConnector(
   const label = options.label ?? "in-memory";
   return {
     label,
+    connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
     connect: (connection) =>
       attempt({ label, options, redactor: noRedactor, ...connection }, async (current) => {
         const { InMemoryTransport } = await import("./transport/in-memory.ts");

@@ -47,15 +47,25 @@ export interface SupervisionOptions {
 
 const numbers = ["timeoutMs", "pollMs", "connectTimeoutMs", "retryMs", "maxRetryMs", "maxAttempts"] as const;
 
+/** What a connector that minds its own time is left to say why it failed, and to list, in milliseconds. */
+const lastWordsMs = 3_000;
+
 /**
  * Reads how a connection is to be supervised, and puts the defaults in.
  *
+ * @param ownTimeoutMs - how long the connector itself lets its handshake take
  * @throws ToolkitError `INVALID_CONFIG` for a number that is not above 0
  */
-export function readSupervision(options: AddConnectorOptions, defaults: ConnectDefaults): SupervisionOptions {
+export function readSupervision(
+  options: AddConnectorOptions,
+  defaults: ConnectDefaults,
+  ownTimeoutMs: number | undefined,
+): SupervisionOptions {
   for (const name of numbers) assertPositive(name, options[name]);
   const { timeoutMs, maxAttempts } = options;
-  const { pollMs = 60_000, connectTimeoutMs = 30_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
+  const { pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
+  const given = options.connectTimeoutMs ?? ownTimeoutMs ?? 30_000;
+  const connectTimeoutMs = ownTimeoutMs !== undefined && given >= ownTimeoutMs ? ownTimeoutMs + lastWordsMs : given;
   const { startTimeoutMs } = defaults;
   const waitMs = timeoutMs ?? defaults.timeoutMs;
   return { timeoutMs, pollMs, connectTimeoutMs, retryMs, maxRetryMs, maxAttempts, startTimeoutMs, waitMs };

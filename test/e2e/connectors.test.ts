@@ -10,7 +10,7 @@ import type { Connection } from "../../src/core/connection.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../../src/core/event.ts";
 import type { LogEntry, Progress } from "../../src/core/session.ts";
 import type { ConnectorTarget } from "../../src/core/target.ts";
-import { inMemoryConnector, mcpConnector } from "../../src/mcp/connector.ts";
+import { inMemoryConnector } from "../../src/mcp/connector.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { createFixture } from "../mcp/fixture/server.ts";
@@ -419,8 +419,7 @@ describe("real servers", () => {
 
     verifies("M8", "a child that prints garbage and lives on is quoted when its time is over", async () => {
       const garbage = 'console.log("Welcome to the shell"); console.error("type help"); setInterval(() => 0, 1000)';
-      const connector = mcpConnector(node("-e", garbage), { connectTimeoutMs: 1_500 });
-      const connection = toolkit.addConnector(connector, { namespace: "shell" });
+      const connection = toolkit.addConnector(node("-e", garbage), { namespace: "shell", connectTimeoutMs: 1_500 });
       await toolkit.start();
       expect(connection.state).toBe("waiting");
       expect(connection.lastError?.message).toContain("Welcome to the shell");
