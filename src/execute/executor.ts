@@ -39,7 +39,7 @@ export class Executor implements StateHost {
   readonly logger: Logger;
   readonly #options: ExecutorOptions;
   readonly #calls = new WeakMap<Callable, Next>();
-  readonly #renders = new WeakMap<Callable, Next<RenderedPrompt>>();
+  readonly #renders = new WeakMap<Entry<"prompt">, Next<RenderedPrompt>>();
   #sequence = 0;
   #closed = false;
 
@@ -81,11 +81,7 @@ export class Executor implements StateHost {
     parent: CallState | undefined,
     spentMs?: number,
   ): MaybePromise<Content> {
-    let next = this.#calls.get(entry);
-    if (next === undefined) {
-      next = compileCall(entry, this.#options);
-      this.#calls.set(entry, next);
-    }
+    const next = this.#way(this.#calls, entry, compileCall);
     return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, parent)), next, spentMs);
   }
 
@@ -96,12 +92,22 @@ export class Executor implements StateHost {
     parent: CallState | undefined,
     spentMs?: number,
   ): MaybePromise<RenderedPrompt> {
-    let next = this.#renders.get(entry);
-    if (next === undefined) {
-      next = compileRender(entry, this.#options);
-      this.#renders.set(entry, next);
-    }
+    const next = this.#way(this.#renders, entry, compileRender);
     return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, parent)), next, spentMs);
+  }
+
+  /** The way of an entry, compiled at its first use. */
+  #way<E extends Callable, R>(
+    compiled: WeakMap<E, Next<R>>,
+    entry: E,
+    compile: (entry: E, options: PipelineOptions) => Next<R>,
+  ): Next<R> {
+    let next = compiled.get(entry);
+    if (next === undefined) {
+      next = compile(entry, this.#options);
+      compiled.set(entry, next);
+    }
+    return next;
   }
 
   /** Reads a resource whole, within the limits of a call. */

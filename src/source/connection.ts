@@ -2,7 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace } from "../catalog/namespace.ts";
 import type { Connection, ConnectionState, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
-import { messageOf, ToolkitError } from "../core/error.ts";
+import type { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, Kind, ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
@@ -16,6 +16,7 @@ import { Presence } from "./presence.ts";
 import { RemoteCatalog } from "./remote-catalog.ts";
 import type { RemoteLink } from "./remote-items.ts";
 import { logRemote } from "./remote-log.ts";
+import { Reports } from "./reports.ts";
 import { type Request, Requests } from "./requests.ts";
 import { Supervisor, type SupervisorChange } from "./supervisor.ts";
 
@@ -32,9 +33,6 @@ export interface ConnectionHost {
   removed(connection: SupervisedConnection): void;
 }
 
-/** So many warnings are kept; the oldest go first. */
-const maxWarnings = 100;
-
 /** A connector under supervision: its namespace holds what the server has, and its items work whichever generation there is. */
 export class SupervisedConnection implements Connection, RemoteLink {
   readonly connector: Connector;
@@ -45,13 +43,11 @@ export class SupervisedConnection implements Connection, RemoteLink {
   readonly #supervisor: Supervisor<RemoteGeneration>;
   readonly #catalog: RemoteCatalog;
   readonly #namespace: Namespace;
-  readonly #warnings = new Set<string>();
+  readonly #reports: Reports;
   #nameFixed: boolean;
   #server: ServerInfo | undefined;
   #transport: string | undefined;
   #downSince: number;
-  /** What the logger was last told of why it is down. */
-  #complaint: string | undefined;
   readonly #presence: Presence<RemoteGeneration>;
   readonly #requests: Requests;
   #lastStderr: (() => string) | undefined;
@@ -68,6 +64,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
     this.nameGiven = name.fixed;
     this.#nameFixed = name.fixed;
     const { catalog, clock, logger } = host;
+    this.#reports = new Reports(logger, () => this.namespace);
     this.#downSince = clock.now();
     this.#namespace = catalog.mount(name.namespace, {
       connection: this,
@@ -102,7 +99,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
         }),
       timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
       onChange: (change) => this.#changed(change),
-      onError: (error) => this.#background(error),
+      onError: (error) => this.#reports.background(error),
     });
   }
 
@@ -181,7 +178,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
   }
 
   get warnings(): readonly string[] {
-    return [...this.#warnings, ...this.#catalog.warnings];
+    return [...this.#reports.warnings, ...this.#catalog.warnings];
   }
 
   list<K extends Kind>(kind: K): readonly Entry<K>[] {
@@ -221,11 +218,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
 
   /** Says once what is not as it should be. */
   warn(message: string): void {
-    if (this.#warnings.has(message)) return;
-    const [oldest] = this.#warnings;
-    if (this.#warnings.size >= maxWarnings && oldest !== undefined) this.#warnings.delete(oldest);
-    this.#warnings.add(message);
-    this.#host.logger.warn(`${this.namespace}: ${message}`);
+    this.#reports.warn(message);
   }
 
   #generationHost(): GenerationHost {
@@ -238,7 +231,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
       listed: (lists) => this.#catalog.apply(lists),
       updated: (uri) => this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri, connection: this }),
       log: (entry) => logRemote(logger, this.namespace, entry, this.#requests.listeners),
-      onError: (error) => this.#background(error),
+      onError: (error) => this.#reports.background(error),
     };
   }
 
@@ -257,7 +250,10 @@ export class SupervisedConnection implements Connection, RemoteLink {
       return;
     }
     if (error === undefined && from !== "connected") return;
-    if (error !== undefined) this.#failed(error);
+    if (error !== undefined) {
+      this.#presence.settle();
+      this.#reports.down(error, this.attempts);
+    }
     const { namespace, attempts } = this;
     const inMs = retryInMs === undefined ? undefined : Math.round(retryInMs);
     this.#host.emit({
@@ -270,16 +266,6 @@ export class SupervisedConnection implements Connection, RemoteLink {
     });
   }
 
-  #failed(error: Error): void {
-    this.#presence.settle();
-    const { logger } = this.#host;
-    const details = { attempts: this.attempts, ...(ToolkitError.is(error) ? { code: error.code } : {}) };
-    // The same again is no news; the connection has the whole error.
-    const method = this.#complaint === error.message ? "debug" : "warn";
-    this.#complaint = error.message;
-    logger[method](`${this.namespace} is not connected: ${error.message}`, details);
-  }
-
   #connected(generation: RemoteGeneration): void {
     const { session, lists } = generation;
     const { server } = session;
@@ -290,8 +276,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
       this.#nameFixed = true;
       this.#host.catalog.rename(this.#namespace, this.#host.nameFor(this, server));
     }
-    if (this.#complaint !== undefined) this.#host.logger.info(`${this.namespace} is connected to ${this.label}`);
-    this.#complaint = undefined;
+    this.#reports.up(this.label);
     this.#namespace.setStale(false);
     this.#host.emit({ type: "connectorConnected", namespace: this.namespace, connection: this, server });
     this.#catalog.apply(lists);
@@ -318,10 +303,5 @@ export class SupervisedConnection implements Connection, RemoteLink {
     const retryInMs =
       nextAttemptAt === undefined ? undefined : Math.max(0, Math.round(nextAttemptAt - this.#host.clock.now()));
     return unavailable({ namespace, label, cause, retryInMs });
-  }
-
-  /** What failed where nobody waits for it. */
-  #background(error: unknown): void {
-    this.#host.logger.error(`${this.namespace}: ${messageOf(error)}`, { error });
   }
 }
