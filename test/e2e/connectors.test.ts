@@ -14,7 +14,7 @@ import { inMemoryConnector } from "../../src/mcp/connector.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { createFixture } from "../mcp/fixture/server.ts";
-import { failure } from "../source/support.ts";
+import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { everything, filesystem, freePort, isAlive, ListeningChild, memory, until } from "./support.ts";
 
@@ -125,7 +125,7 @@ describe("real servers", () => {
 
     verifies("C6", "an abort rejects at once, and the connection stays", async () => {
       const controller = new AbortController();
-      const calling = failure(
+      const calling = rejection(
         toolkit.call(
           "every.trigger-long-running-operation",
           { duration: 60, steps: 600 },

@@ -3,11 +3,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
-import { ToolkitError } from "../../src/core/error.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { EventStreamParser } from "../../src/mcp/transport/http/event-stream.ts";
 import { retryAfterMs } from "../../src/mcp/transport/http/status.ts";
 import { watchedBody } from "../../src/mcp/transport/http/watched-body.ts";
+import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
 import { type Listening, listen, sseFixture, streamableFixture } from "./fixture/http.ts";
@@ -30,15 +30,6 @@ async function connect(
   const session = await mcpConnector(url, options).connect({ signal: never, host });
   open.push(async () => session[Symbol.asyncDispose]());
   return session;
-}
-
-async function failure(promise: Promise<unknown>): Promise<ToolkitError> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!ToolkitError.is(error)) throw new Error(`Expected a ToolkitError, got ${String(error)}`);
-  return error;
 }
 
 interface Message {

@@ -12,6 +12,7 @@ import { commandLine } from "../../src/mcp/transport/stdio/command-line.ts";
 import { inheritedEnvironment } from "../../src/mcp/transport/stdio/environment.ts";
 import { LineReader } from "../../src/mcp/transport/stdio/line-reader.ts";
 import { Tail } from "../../src/mcp/transport/stdio/tail.ts";
+import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
 
@@ -34,15 +35,6 @@ function connect(
 ) {
   const { host = new RecordingHost(), signal = never, ...rest } = options;
   return mcpConnector({ command: node, args: ["-e", script] }, rest).connect({ signal, host });
-}
-
-async function failure(promise: Promise<unknown>): Promise<ToolkitError> {
-  const error = await promise.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (!ToolkitError.is(error)) throw new Error(`Expected a ToolkitError, got ${String(error)}`);
-  return error;
 }
 
 function alive(pid: number): boolean {

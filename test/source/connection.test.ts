@@ -4,10 +4,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { Content } from "../../src/core/resource.ts";
+import { failure, rejection } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
 import { settle } from "../support/virtual-clock.ts";
-import { Bench, failure } from "./support.ts";
+import { Bench } from "./support.ts";
 
 const everything = {
   tool: tools("forecast"),
@@ -557,7 +558,7 @@ describe("a connection", () => {
           failure(bench.toolkit.call("weather.forecast", {})),
           new AbortController(),
         ];
-        const aborting = failure(bench.toolkit.call("weather.forecast", {}, { signal: aborted.signal }));
+        const aborting = rejection(bench.toolkit.call("weather.forecast", {}, { signal: aborted.signal }));
         const reading = failure(bench.toolkit.read("memo://map", { timeoutMs: 700 }));
         const rendering = failure(bench.toolkit.render("weather.brief", {}, { timeoutMs: 700 }));
         await bench.clock.advance(700);
@@ -653,7 +654,7 @@ describe("a connection", () => {
       far.outcomes = [new Error("refused"), new Error("refused")];
       const shown = bench.toolkit.addConnector(far, { namespace: "weather", lazy: true });
       const { signal, abort } = aborter();
-      const [ready, aborted] = [shown.ready(), failure(shown.ready({ signal }))];
+      const [ready, aborted] = [shown.ready(), rejection(shown.ready({ signal }))];
       await bench.clock.advance(2_000);
       expect(bench.clock.keptAlive).toBeGreaterThan(0);
       abort("enough");
@@ -661,7 +662,7 @@ describe("a connection", () => {
       await bench.clock.advance(4_000);
       await ready;
       await shown.ready();
-      expect(await failure(shown.ready({ signal }))).toBe("enough");
+      expect(await rejection(shown.ready({ signal }))).toBe("enough");
       expect(bench.clock.keptAlive).toBe(0);
       await shown.close();
       expect((await failure(shown.ready())).code).toBe("CLOSED");

@@ -1,5 +1,4 @@
 import type { Connector } from "../../src/core/connector.ts";
-import type { ToolkitError } from "../../src/core/error.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../../src/core/event.ts";
 import type { Logger } from "../../src/core/session.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
@@ -52,14 +51,4 @@ export class Bench {
   errors(): string[] {
     return this.logged.filter(({ level }) => level === "error").map(({ message }) => message);
   }
-}
-
-/** What something rejects with. */
-export async function failure(promise: Promise<unknown>): Promise<ToolkitError> {
-  try {
-    await promise;
-  } catch (error) {
-    return error as ToolkitError;
-  }
-  throw new Error("It did not fail.");
 }

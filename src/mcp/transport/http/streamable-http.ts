@@ -9,6 +9,8 @@ import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/messag
 import type { Transport, TransportEvents } from "../transport.ts";
 import { eventStreamType, jsonType, readAnswer } from "./answer.ts";
 import { discard, fetchOnce, type HttpParameters } from "./network.ts";
+import { Post, requestIdOf } from "./post.ts";
+import { QuietEnd } from "./quiet-end.ts";
 import { isRedirect, ServerStream } from "./server-stream.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError, sdkStatusError, statusError } from "./status.ts";
 
@@ -19,16 +21,8 @@ const reopenMs = 100;
 const maxRetryMs = 60_000;
 // What these say is more than a JSON-RPC error in their body could.
 const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
-// Once nobody listens there, how long those who are asking have to be told so themselves.
-const endMs = 100;
 // Nobody waits for its answer.
 const probeId = "probe";
-
-/** A request on its way, and the answer to it, or to the request that resumes it, once that begins. */
-class Post {
-  readonly abort = new AbortController();
-  response: Response | undefined;
-}
 
 /**
  * Streamable HTTP: the SDK sends, with a `fetch` of ours which keeps the answers to requests for us to read: in order, for less than
@@ -47,11 +41,9 @@ export class StreamableHttpTransport implements Transport {
   readonly #resuming = new Map<string, Post>();
   readonly #stream: ServerStream;
   readonly #nothing = new Response(null, { headers: { "content-type": eventStreamType } });
+  readonly #ending = new QuietEnd((error) => this.#end(error));
   #events: TransportEvents | undefined;
   #open = true;
-  /** How many messages wait for the begin of their answer. */
-  #sending = 0;
-  #ending: { readonly error: Error; readonly timer: NodeJS.Timeout } | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(parameters: HttpParameters) {
@@ -99,7 +91,7 @@ export class StreamableHttpTransport implements Transport {
 
   send(message: RpcMessage): Promise<void> {
     if (!this.#open) throw new ConnectionLostError("the connection was closed", { sent: false });
-    const lost = this.#ending?.error;
+    const lost = this.#ending.error;
     if (lost !== undefined) throw new ConnectionLostError(lost.message, { sent: false, cause: lost });
     const { id, method } = message;
     return id === undefined || id === null || method === undefined ? this.#tell(message) : this.#ask(id, message);
@@ -130,7 +122,7 @@ export class StreamableHttpTransport implements Transport {
     try {
       // In this order, so that the id of a request is found without parsing its body.
       await this.#deliver({ jsonrpc, id, method, params });
-      await readAnswer(takeResponse(post), {
+      await readAnswer(post.takeResponse(), {
         id,
         maxMessageBytes: this.#parameters.maxMessageBytes,
         redactor: this.#parameters.redactor,
@@ -150,14 +142,8 @@ export class StreamableHttpTransport implements Transport {
   }
 
   /** Resolves when the answer begins. */
-  async #deliver(message: RpcMessage): Promise<void> {
-    this.#sending += 1;
-    try {
-      await this.#sdk.send(message as JSONRPCMessage);
-    } finally {
-      this.#sending -= 1;
-      this.#endWhenQuiet();
-    }
+  #deliver(message: RpcMessage): Promise<void> {
+    return this.#ending.during(() => this.#sdk.send(message as JSONRPCMessage));
   }
 
   async #resume(post: Post, lastId: string): Promise<Response> {
@@ -172,7 +158,7 @@ export class StreamableHttpTransport implements Transport {
     } finally {
       this.#resuming.delete(lastId);
     }
-    const response = takeResponse(post);
+    const response = post.takeResponse();
     if (response.ok && mediaTypeOf(response) === eventStreamType) return response;
     await discard(response);
     throw notResumed(`the server answered ${response.status}`);
@@ -262,21 +248,12 @@ export class StreamableHttpTransport implements Transport {
 
   /** After a connection broke: is anybody there? If not, this ends the session; if so, nothing has to be done. */
   #probe(): void {
-    if (!this.#open || this.#ending !== undefined || this.#posts.has(probeId)) return;
+    if (!this.#open || this.#ending.error !== undefined || this.#posts.has(probeId)) return;
     this.send({ jsonrpc: "2.0", id: probeId, method: "ping" }).catch(() => {});
   }
 
-  /** Ends it when those who are asking have been answered or refused, so that each says itself whether it was sent. */
   #endSoon(error: Error): void {
-    if (!this.#open || this.#ending !== undefined) return;
-    this.#ending = { error, timer: setTimeout(() => this.#end(error), endMs) };
-    this.#endWhenQuiet();
-  }
-
-  #endWhenQuiet(): void {
-    const ending = this.#ending;
-    // Later, so that the last one is heard before.
-    if (ending !== undefined && this.#sending === 0) setImmediate(() => this.#end(ending.error));
+    if (this.#open) this.#ending.begin(error);
   }
 
   #end(error: Error): void {
@@ -288,7 +265,7 @@ export class StreamableHttpTransport implements Transport {
   }
 
   #stop(): void {
-    clearTimeout(this.#ending?.timer);
+    this.#ending.stop();
     this.#stream.stop();
     this.#abort.abort();
     for (const post of this.#posts.values()) post.abort.abort();
@@ -304,22 +281,9 @@ export class StreamableHttpTransport implements Transport {
   }
 }
 
-function requestIdOf(body: RequestInit["body"]): RequestId | undefined {
-  const match = typeof body === "string" ? /^\{"jsonrpc":"2\.0","id":(?:(\d+)|"([^"]*)"),"method"/.exec(body) : null;
-  return match === null ? undefined : match[1] === undefined ? match[2] : Number(match[1]);
-}
-
 /** What says itself what it is. */
 function isOurs(error: unknown): boolean {
   return [ConnectionLostError, HttpStatusError, NotMcpError, ToolkitError].some((type) => error instanceof type);
-}
-
-/** The answer that `fetch` kept. */
-function takeResponse(post: Post): Response {
-  const { response } = post;
-  post.response = undefined;
-  if (response === undefined) throw new Error("the SDK asked for nothing");
-  return response;
 }
 
 function notResumed(why: string, cause?: unknown): ConnectionLostError {

@@ -1,0 +1,18 @@
+import { ToolkitError } from "../../src/core/error.ts";
+
+/** What something rejects with, such as the reason of an abort. */
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("It did not fail.");
+}
+
+/** The ToolkitError something rejects with. */
+export async function failure(promise: Promise<unknown>): Promise<ToolkitError> {
+  const error = await rejection(promise);
+  if (ToolkitError.is(error)) return error;
+  throw new Error(`Expected a ToolkitError, got ${String(error)}`);
+}
