@@ -121,6 +121,10 @@ export const requirements: readonly Requirement[] = [
     text: "An attempt is limited by the tool, else its connector, else the default (tools 60 s, prompts none); the call's own timeoutMs bounds the whole. Progress restarts the inactivity limit, never the hard cap of 10 min. TIMEOUT names the limit and the time spent.",
   },
   {
+    id: "C8",
+    text: "What comes to nothing because its connection failed is tried again after reconnecting, within the caller's time, where that is safe: surely not sent, or a read, a render, or a tool marked read-only or idempotent; with exponential backoff and full jitter, Retry-After respected. Sent and not safe to repeat is OUTCOME_UNKNOWN, never a silent second run.",
+  },
+  {
     id: "C12",
     text: "A throw in a tool is TOOL_FAILED with its cause. Every error of a call carries ref and phase. A throw in a delegate, listener or logger is logged and breaks neither another call nor the process; no rejection goes unhandled.",
   },
@@ -201,6 +205,10 @@ export const requirements: readonly Requirement[] = [
   {
     id: "M6",
     text: "After each connect, and each gap in the notifications, all lists are read again and compared. A server without listChanged is polled every pollMs (60 s).",
+  },
+  {
+    id: "M7",
+    text: "A crash, a kill -9, a restarted HTTP server, a lost session (404 or 400), a socket open at one end only and an answer that ends without a result are each noticed within 5 s, by a ping where nothing else tells and none while there is traffic, and heal without a restart. Calls in flight fail at once and clearly.",
   },
   {
     id: "M8",

@@ -80,6 +80,15 @@ export interface ConnectorSession extends AsyncDisposable {
   readonly processId?: number | undefined;
   /** The last of what the far side wrote to stderr. */
   readonly stderr?: (() => string) | undefined;
+  /** A number that changes with whatever the far side sends: while it does, nobody need ask whether it is there. */
+  heard?(): number;
+  /** Asks for a sign of life. Whatever it settles to is one; it never settles where there is nobody. Missing, nobody can ask. */
+  ping?(options: ReadOptions): Promise<void>;
+  /**
+   * How long the far side may be silent though it is asked, in milliseconds, before it is taken for gone. Default: 5,000. Longer where
+   * something else tells of its end, so that silence means that it is busy.
+   */
+  readonly silenceMs?: number | undefined;
   /**
    * Calls a tool. It tells the far side when `context.signal` aborts.
    *

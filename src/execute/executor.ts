@@ -1,3 +1,4 @@
+import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, RenderedPrompt, Toolbox } from "../core/item.ts";
@@ -11,6 +12,7 @@ import { loadResource } from "../resource/handle.ts";
 import { toCallError } from "./call-error.ts";
 import { needsReading, readInput } from "./input.ts";
 import { compileCall, compileRender, type PipelineOptions } from "./pipeline.ts";
+import { repeated } from "./retry.ts";
 import { CallState, type StateHost } from "./state.ts";
 import { type Next, StepCall } from "./step.ts";
 import { attemptLimits } from "./timeout.ts";
@@ -122,9 +124,15 @@ export class Executor implements StateHost {
   }
 
   readonly #load = (entry: Entry<"resource">, state: CallState): MaybePromise<Content> => {
-    const loading = rescue(() => loadResource(entry.item, state), toCallError(entry.ref, "execute"));
     const { room, timeoutMs } = this.#options;
-    return loading instanceof Promise ? room.wait(loading, state, attemptLimits(timeoutMs, this.#options)) : loading;
+    const limits = attemptLimits(timeoutMs, this.#options);
+    const failed = toCallError(entry.ref, "execute");
+    const attempt = () => {
+      const loading = rescue(() => loadResource(entry.item, state), failed);
+      return loading instanceof Promise ? room.wait(loading, state, limits) : loading;
+    };
+    const definition = definitionOf(entry);
+    return definition.origin === "remote" ? repeated(definition, state, attempt, this.#options) : attempt();
   };
 
   #start<R>(call: StepCall, next: Next<R>, spentMs: number | undefined): MaybePromise<R> {

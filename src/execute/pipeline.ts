@@ -5,6 +5,7 @@ import type { WaitingRoom } from "../lib/waiting-room.ts";
 import type { SchemaReport } from "./checked.ts";
 import { depth } from "./depth.ts";
 import { normalise } from "./normalise.ts";
+import { type RetryOptions, retry } from "./retry.ts";
 import { calling, type PromptRunner, rendering, run } from "./run.ts";
 import type { Next, Step, Target } from "./step.ts";
 import { type TimeoutOptions, timeout } from "./timeout.ts";
@@ -13,7 +14,7 @@ import { validateInput } from "./validate-input.ts";
 import { validateOutput } from "./validate-output.ts";
 
 /** What the steps are configured with. */
-export interface PipelineOptions extends TimeoutOptions {
+export interface PipelineOptions extends TimeoutOptions, RetryOptions {
   readonly maxDepth: number;
   readonly use: readonly Middleware[];
   readonly room: WaitingRoom;
@@ -25,7 +26,7 @@ export interface PipelineOptions extends TimeoutOptions {
  * Compiles the way of a call for one entry, once:
  *
  * ```
- * depth > validate input > use > timeout > run > normalise > validate output
+ * depth > validate input > use > retry > timeout > run > normalise > validate output
  * ```
  */
 export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Next {
@@ -35,7 +36,9 @@ export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOp
     receive: validateOutput(target, normalise(target), options.onBadSchema),
     wait: timeout(target, options.room, options),
   });
-  return compose(target, innermost, [depth(options.maxDepth), validate, use(options.use, validate)]);
+  const steps = [depth(options.maxDepth), validate, use(options.use, validate)];
+  // Of a prompt that is called a delegate decides what to repeat: it may have done much already.
+  return compose(target, innermost, entry.kind === "prompt" ? steps : [...steps, retry(options)]);
 }
 
 /** Compiles the way of a `render`: as a call, without the steps that make no sense for it. */
@@ -45,7 +48,8 @@ export function compileRender(entry: Entry<"prompt">, options: PipelineOptions):
     receive: (rendered) => rendered as RenderedPrompt,
     wait: timeout(target, options.room, options),
   });
-  return compose(target, innermost, [depth(options.maxDepth), validateInput(options.onBadSchema)]);
+  const steps = [depth(options.maxDepth), validateInput(options.onBadSchema), retry(options)];
+  return compose(target, innermost, steps);
 }
 
 function targetOf(entry: Entry<"tool" | "prompt">): Target {

@@ -79,6 +79,18 @@ export class McpSession implements ConnectorSession {
     return transport.stderr === undefined ? undefined : () => transport.stderr?.() ?? "";
   }
 
+  get silenceMs(): number {
+    return this.#parts.transport.silenceMs;
+  }
+
+  heard(): number {
+    return this.#parts.peer.heard;
+  }
+
+  async ping(options: ReadOptions): Promise<void> {
+    await this.#parts.peer.request("ping", undefined, { cancellation: cancellationOf(options) });
+  }
+
   call(name: string, input: unknown, context: CallContext): Promise<Content> {
     if (context.attachments.length > 0) return Promise.reject(attachmentsRefused(name));
     const { meta } = context;

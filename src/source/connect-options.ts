@@ -12,6 +12,13 @@ export interface AddConnectorOptions {
   readonly timeoutMs?: number | undefined;
   /** How often lists whose changes the server does not announce are read again, in milliseconds. Default 60,000. */
   readonly pollMs?: number | undefined;
+  /**
+   * How long the server may be silent though it is asked by a ping, in milliseconds, before it is taken for gone and connected anew; its
+   * calls in flight fail. While it sends anything, nothing is asked. Default: 5,000 over HTTP, where nothing else tells that a socket
+   * is open at this end only; 60,000 for a child process, whose end the system tells. Raise it for a server that answers nothing while it
+   * works; `Number.POSITIVE_INFINITY` never asks.
+   */
+  readonly healthCheckMs?: number | undefined;
   /** How long one attempt to connect and list may take, in milliseconds. Default 30,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** The bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
@@ -35,6 +42,8 @@ export interface SupervisionOptions {
   /** The inactivity limit of its tools, in milliseconds; undefined where it is the toolkit's. */
   readonly timeoutMs: number | undefined;
   readonly pollMs: number;
+  /** Undefined where the connector is to say. */
+  readonly healthCheckMs: number | undefined;
   readonly connectTimeoutMs: number;
   readonly retryMs: number;
   readonly maxRetryMs: number;
@@ -45,7 +54,15 @@ export interface SupervisionOptions {
   readonly waitMs: number;
 }
 
-const numbers = ["timeoutMs", "pollMs", "connectTimeoutMs", "retryMs", "maxRetryMs", "maxAttempts"] as const;
+const numbers = [
+  "timeoutMs",
+  "pollMs",
+  "healthCheckMs",
+  "connectTimeoutMs",
+  "retryMs",
+  "maxRetryMs",
+  "maxAttempts",
+] as const;
 
 /** What a connector that minds its own time is left to say why it failed, and to list, in milliseconds. */
 const lastWordsMs = 3_000;
@@ -62,13 +79,23 @@ export function readSupervision(
   ownTimeoutMs: number | undefined,
 ): SupervisionOptions {
   for (const name of numbers) assertPositive(name, options[name]);
-  const { timeoutMs, maxAttempts } = options;
+  const { timeoutMs, healthCheckMs, maxAttempts } = options;
   const { pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const given = options.connectTimeoutMs ?? ownTimeoutMs ?? 30_000;
   const connectTimeoutMs = ownTimeoutMs !== undefined && given >= ownTimeoutMs ? ownTimeoutMs + lastWordsMs : given;
   const { startTimeoutMs } = defaults;
   const waitMs = timeoutMs ?? defaults.timeoutMs;
-  return { timeoutMs, pollMs, connectTimeoutMs, retryMs, maxRetryMs, maxAttempts, startTimeoutMs, waitMs };
+  return {
+    timeoutMs,
+    pollMs,
+    healthCheckMs,
+    connectTimeoutMs,
+    retryMs,
+    maxRetryMs,
+    maxAttempts,
+    startTimeoutMs,
+    waitMs,
+  };
 }
 
 function assertPositive(name: string, value: unknown): void {

@@ -38,8 +38,11 @@ export function stopped(
 export function unanswered(
   code: "UNAVAILABLE" | "OUTCOME_UNKNOWN",
   namespace: string,
+  cause: Error | undefined,
 ): ToolkitError<"UNAVAILABLE" | "OUTCOME_UNKNOWN"> {
-  return new ToolkitError(code, `${namespace}: the connection ended, and the request was not answered.`, { namespace });
+  const why = cause === undefined ? "" : `: ${cause.message}`;
+  const message = `${namespace}: the connection ended, and the request was not answered${why}.`;
+  return new ToolkitError(code, message, { namespace }, { cause });
 }
 
 /** The error of a session, which knows no namespace, as that of its connection, and its message too. */

@@ -223,11 +223,13 @@ export class SupervisedConnection implements Connection, RemoteLink {
 
   #generationHost(): GenerationHost {
     const { clock, logger } = this.#host;
-    const { pollMs, connectTimeoutMs } = this.#options;
+    const { pollMs, connectTimeoutMs, healthCheckMs } = this.#options;
     return {
       clock,
       pollMs,
       listTimeoutMs: connectTimeoutMs,
+      healthCheckMs,
+      pinged: (latencyMs) => this.#requests.answered(latencyMs),
       listed: (lists) => this.#catalog.apply(lists),
       updated: (uri) => this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri, connection: this }),
       log: (entry) => logRemote(logger, this.namespace, entry, this.#requests.listeners),

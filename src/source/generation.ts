@@ -7,8 +7,12 @@ import type { SourceChange } from "../core/source.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
 import { abortable } from "../lib/promise.ts";
+import { Health } from "./health.ts";
 import { type RemoteLists, readLists } from "./remote-lists.ts";
 import type { Generation } from "./supervisor.ts";
+
+/** Ends a request without an answer, with why where that is known. */
+export type Cut = (why: Error | undefined) => void;
 
 /** What a generation tells, and what it goes by. */
 export interface GenerationHost {
@@ -17,15 +21,20 @@ export interface GenerationHost {
   readonly pollMs: number;
   /** How long it may take to read lists again, in milliseconds. */
   readonly listTimeoutMs: number;
+  /** How long the far side may be silent though it is asked, in milliseconds; undefined where the session is to say. */
+  readonly healthCheckMs: number | undefined;
   /** Lists were read again. */
   listed(lists: RemoteLists): void;
   /** The content of a resource changed. */
   updated(uri: string): void;
+  /** A ping was answered, after so many milliseconds. */
+  pinged(latencyMs: number): void;
   log(entry: LogEntry): void;
   onError(error: unknown): void;
 }
 
 const burstMs = 20;
+const defaultSilenceMs = 5_000;
 
 /**
  * Connects, and lists everything.
@@ -64,11 +73,14 @@ export class RemoteGeneration implements Generation {
   readonly session: ConnectorSession;
   /** What was listed at the handshake. */
   readonly lists: RemoteLists;
+  /** Resolves, with why if it was not asked for, when it has ended: the session says so, or it is silent for too long. */
+  readonly closed: Promise<Error | undefined>;
   readonly #announced: Announcements;
   readonly #host: GenerationHost;
   readonly #relist: Coalescer<Kind>;
   readonly #failed = new Set<Kind>();
-  readonly #cuts = new Set<() => void>();
+  readonly #health: Health;
+  readonly #cuts = new Set<Cut>();
   readonly #ended = new AbortController();
   #poll: Timer | undefined;
 
@@ -79,25 +91,34 @@ export class RemoteGeneration implements Generation {
     this.#host = host;
     const { clock, onError } = host;
     this.#relist = new Coalescer((changed) => this.#readAgain(changed), { delayMs: burstMs, clock, onError });
+    const silent = Promise.withResolvers<Error>();
+    this.closed = Promise.race([session.closed, silent.promise]);
+    this.#health = new Health({
+      session,
+      clock,
+      silenceMs: host.healthCheckMs ?? session.silenceMs ?? defaultSilenceMs,
+      answered: (latencyMs) => host.pinged(latencyMs),
+      failed: (error) => {
+        silent.resolve(error);
+        this.#cut(error);
+      },
+    });
     this.#note(lists);
-  }
-
-  get closed(): Promise<Error | undefined> {
-    return this.session.closed;
   }
 
   /** It is the current one: from now on it is heard, and polled where it says nothing by itself. */
   begin(): void {
     this.#announced.begin((kind) => this.#relist.request(kind));
+    this.#health.begin();
     this.#schedulePoll();
   }
 
   /** Calls back when the session has ended, unless it is told to forget it: for requests the session leaves without an answer. */
-  watch(cut: () => void): void {
+  watch(cut: Cut): void {
     this.#cuts.add(cut);
   }
 
-  forget(cut: () => void): void {
+  forget(cut: Cut): void {
     this.#cuts.delete(cut);
   }
 
@@ -105,14 +126,19 @@ export class RemoteGeneration implements Generation {
     this.#announced.end();
     this.#relist.stop();
     this.#poll?.cancel();
+    this.#health.end();
     this.#ended.abort(new Error("The connection has ended."));
     try {
       await this.session[Symbol.asyncDispose]();
     } finally {
       // The session's own errors know more: they go first.
       if (this.#cuts.size > 0) await setImmediate();
-      for (const cut of this.#cuts) cut();
+      this.#cut(undefined);
     }
+  }
+
+  #cut(why: Error | undefined): void {
+    for (const cut of this.#cuts) cut(why);
   }
 
   async #readAgain(changed: ReadonlySet<Kind>): Promise<void> {

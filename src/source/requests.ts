@@ -4,7 +4,7 @@ import type { Session } from "../core/session.ts";
 import { CallState } from "../execute/state.ts";
 import type { Clock } from "../lib/clock.ts";
 import { named, unanswered } from "./connection-error.ts";
-import type { RemoteGeneration } from "./generation.ts";
+import type { Cut, RemoteGeneration } from "./generation.ts";
 
 /** One request, and whose it is. */
 export interface Request<T> {
@@ -35,6 +35,11 @@ export class Requests {
     return this.#latencyMs;
   }
 
+  /** Something that is no request of ours here was answered, after so many milliseconds. */
+  answered(latencyMs: number): void {
+    this.#latencyMs = latencyMs;
+  }
+
   /** Whoever is calling now and wants to hear logs: a server does not say whose call a message belongs to. */
   get listeners(): ReadonlySet<Session> {
     const listeners = new Set<Session>();
@@ -57,7 +62,7 @@ export class Requests {
         over();
         reject(named(error, this.#namespace()));
       };
-      const cut = () => fail(unanswered(request.lost, this.#namespace()));
+      const cut: Cut = (why) => fail(unanswered(request.lost, this.#namespace(), why));
       this.#inFlight.add(request);
       generation.watch(cut);
       try {

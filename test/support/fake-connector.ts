@@ -46,6 +46,9 @@ export class FakeConnector implements Connector {
   answer: (name: string, input: unknown, context: CallContext) => Promise<Content>;
   attempts = 0;
   readonly sessions: FakeSession[] = [];
+  /** Answers a ping. Default: at once. */
+  pinged: (options: ReadOptions) => Promise<void> = async () => undefined;
+  pings = 0;
   /** Attempts that neither connected nor ended. */
   hanging = 0;
   /** Lets an attempt that ignores its signal connect after all. */
@@ -109,6 +112,8 @@ export class FakeSession implements ConnectorSession {
   readonly closed: Promise<Error | undefined>;
   readonly server: ServerInfo;
   disposed = 0;
+  /** How many messages it sent. */
+  said = 0;
   /** What disposing of it waits for. */
   ending: Promise<void> | undefined;
   readonly #connector: FakeConnector;
@@ -139,6 +144,15 @@ export class FakeSession implements ConnectorSession {
 
   call(name: string, input: unknown, context: CallContext): Promise<Content> {
     return this.#connector.answer(name, input, context);
+  }
+
+  heard(): number {
+    return this.said;
+  }
+
+  async ping(options: ReadOptions): Promise<void> {
+    this.#connector.pings += 1;
+    await this.#connector.pinged(options);
   }
 
   async render(name: string) {

@@ -66,6 +66,11 @@ export class VirtualClock implements Clock {
     this.#now = end;
   }
 
+  /** Time passes in which nothing runs, as on a machine that sleeps: what came due fires late, when time is let pass again. */
+  stall(ms: number): void {
+    this.#now += ms;
+  }
+
   #next(): Pending | undefined {
     let first: Pending | undefined;
     for (const pending of this.#pending) {

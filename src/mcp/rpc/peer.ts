@@ -44,6 +44,7 @@ export class Peer {
   readonly #ended = Promise.withResolvers<Error | undefined>();
   // From 1: servers built on the TypeScript SDK ignore a cancel for request 0.
   #nextId = 1;
+  #heard = 0;
   #open = true;
   #endError: Error | undefined;
 
@@ -55,6 +56,11 @@ export class Peer {
   /** Resolves when the connection has ended, with why if `close` was not called. */
   get closed(): Promise<Error | undefined> {
     return this.#ended.promise;
+  }
+
+  /** How many messages have come. */
+  get heard(): number {
+    return this.#heard;
   }
 
   /** Opens the transport. Rejects as it does. */
@@ -123,6 +129,7 @@ export class Peer {
 
   #receive(message: RpcMessage): void {
     if (!this.#open) return;
+    this.#heard += 1;
     const { id, method } = message;
     if (typeof method === "string") {
       if (id === undefined || id === null) this.#notified(method, message.params);

@@ -23,6 +23,8 @@ export type ServerFactory = (transport: ServerTransport) => unknown;
 /** The SDK's linked pair: messages between two objects of this process, handed over as they are, in order. */
 export class InMemoryTransport implements Transport {
   readonly name = "in-memory";
+  // Whatever blocks the server blocks us.
+  readonly silenceMs = Number.POSITIVE_INFINITY;
   readonly #create: ServerFactory;
   readonly #near: SdkInMemoryTransport;
   readonly #far: SdkInMemoryTransport;

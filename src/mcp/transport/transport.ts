@@ -26,6 +26,11 @@ export interface Transport {
   negotiated?(protocolVersion: string): void;
   /** Called when the handshake is done. Resolves when what the server says unasked can arrive, or never will. */
   ready?(): Promise<void>;
+  /**
+   * How long the far side may be silent though it is asked, in milliseconds, before it is taken for gone: not long where nothing tells
+   * that it is, longer where silence only means that it is busy.
+   */
+  readonly silenceMs: number;
   /** False where the server has no way to say something unasked. Missing, it has. */
   readonly hears?: boolean;
   /** The answer to a request is no longer wanted; the far side has been told. */

@@ -16,6 +16,8 @@ import { watchedBody } from "./watched-body.ts";
  */
 export class SseTransport implements Transport {
   readonly name = "sse";
+  // As for Streamable HTTP: a socket may be open at this end only.
+  readonly silenceMs = 5_000;
   readonly #parameters: HttpParameters;
   readonly #sdk: SdkTransport;
   readonly #abort = new AbortController();

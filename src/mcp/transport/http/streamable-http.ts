@@ -33,6 +33,8 @@ const probeId = "probe";
  */
 export class StreamableHttpTransport implements Transport {
   readonly name = "streamable-http";
+  // A server that vanished leaves a socket that is open at this end.
+  readonly silenceMs = 5_000;
   readonly #parameters: HttpParameters;
   readonly #sdk: SdkTransport;
   readonly #abort = new AbortController();

@@ -40,6 +40,8 @@ const reportEvery = 100;
  */
 export class StdioTransport implements Transport {
   readonly name = "stdio";
+  // The system tells when a process ends. One that is silent computes.
+  readonly silenceMs = 60_000;
   readonly #parameters: StdioParameters;
   readonly #stderr = new Tail(stderrBytes);
   readonly #lines: LineReader;
