@@ -5,9 +5,9 @@ import { readDefinition } from "../../src/core/definition.ts";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Entry, Item, Kind, Prompt, Tool } from "../../src/core/item.ts";
 import { resource } from "../../src/resource/resource.ts";
+import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle } from "../support/virtual-clock.ts";
 
 const tool = (name: string): Tool => ({ kind: "tool", name, run: () => name });
 const prompt = (name: string): Prompt => ({ kind: "prompt", name, render: async () => ({ messages: [] }) });

@@ -5,9 +5,9 @@ import type { Content, ReadOptions, Resource } from "../../src/core/resource.ts"
 import { defineTool } from "../../src/core/tool.ts";
 import { defineResource } from "../../src/resource/define.ts";
 import { resource } from "../../src/resource/resource.ts";
+import { settle, type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle, VirtualClock } from "../support/virtual-clock.ts";
 
 const tool = (name: string, run: Tool["run"], fields: Partial<Tool> = {}): Tool => ({
   kind: "tool",
@@ -510,7 +510,7 @@ describe("abort and time", () => {
   });
 
   const timed = (options: object, run: Tool["run"] = never, fields: Partial<Tool> = {}) => {
-    const clock = new VirtualClock();
+    const clock = virtualClock();
     const toolkit = new Toolkit({ clock, ...options, items: [tool("t", run, fields)] });
     return { clock, toolkit };
   };
@@ -552,7 +552,7 @@ describe("abort and time", () => {
     "C7",
     "a sign of life restarts the inactivity limit, of the calls around it too; the hard cap stands",
     async () => {
-      const clock = new VirtualClock();
+      const clock = virtualClock();
       const busy = async (_: unknown, { progress, signal }: CallContext) => {
         while (!signal.aborted)
           await new Promise<void>((resolve) => clock.setTimer(() => resolve(), 30_000)).then(() => progress(1));
@@ -603,7 +603,7 @@ describe("abort and time", () => {
   });
 
   verifies("C7", "a prompt has no limit of its own, a tool may have none", async () => {
-    const clock = new VirtualClock();
+    const clock = virtualClock();
     const toolkit = new Toolkit({ clock, delegate: { runPrompt: never } });
     toolkit.add(
       { kind: "prompt", name: "p", render: async () => ({ messages: [] }) },
@@ -743,7 +743,7 @@ describe("context", () => {
     "K3",
     "read and render take the way of a call; what they give is loaded, what lookup gives reads afresh",
     async () => {
-      const clock = new VirtualClock();
+      const clock = virtualClock();
       let reads = 0;
       const counter = defineResource({ uri: "count:reads", name: "counter", bytes: () => String(++reads) });
       const toolkit = new Toolkit({

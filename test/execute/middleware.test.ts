@@ -3,9 +3,9 @@ import { z } from "zod";
 import type { Tool } from "../../src/core/item.ts";
 import type { Middleware } from "../../src/core/middleware.ts";
 import { resource } from "../../src/resource/resource.ts";
+import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle, VirtualClock } from "../support/virtual-clock.ts";
 
 function counting(
   use: readonly Middleware[],
@@ -151,7 +151,7 @@ verifies("C6", "an abort is heard while middleware goes on after the run, and no
 });
 
 verifies("C7", "the time middleware takes is no attempt's; the caller's limit binds it all", async () => {
-  const clock = new VirtualClock();
+  const clock = virtualClock();
   const slow: Middleware = async (call, next) => {
     await new Promise<void>((resolve) => void clock.setTimer(resolve, 100_000));
     return next(call);

@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { ErrorCode } from "../../src/core/error-catalog.ts";
 import { resource } from "../../src/resource/resource.ts";
+import { settle } from "../../src/testing/virtual-clock.ts";
 import { Bench } from "../source/support.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle } from "../support/virtual-clock.ts";
 
 const lost = (code: "UNAVAILABLE" | "OUTCOME_UNKNOWN", retryInMs?: number) =>
   new ToolkitError(code as ErrorCode, "the connection failed", { namespace: "far", retryInMs } as never);

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { Coalescer } from "../../src/lib/coalesce.ts";
-import { settle, VirtualClock } from "../support/virtual-clock.ts";
+import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 
 function make(run: (keys: ReadonlySet<string>) => Promise<void>) {
-  const clock = new VirtualClock();
+  const clock = virtualClock();
   const errors: unknown[] = [];
   const coalescer = new Coalescer<string>(run, { delayMs: 20, clock, onError: (error) => errors.push(error) });
   return { clock, errors, coalescer };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Emitter } from "../../src/lib/emitter.ts";
+import { settle } from "../../src/testing/virtual-clock.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle } from "../support/virtual-clock.ts";
 
 type Event = { readonly type: "a" | "b"; readonly n: number };
 

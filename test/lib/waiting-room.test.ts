@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { type Wait, type Waiter, WaitingRoom, type WaitLimits } from "../../src/lib/waiting-room.ts";
+import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle, VirtualClock } from "../support/virtual-clock.ts";
 
 const unlimited: WaitLimits = { inactivityMs: Number.POSITIVE_INFINITY, totalMs: Number.POSITIVE_INFINITY };
 
@@ -28,7 +28,7 @@ verifies(
   "C7",
   "a wait ends at its limit, and a sign of life moves the inactivity limit and not the total",
   async () => {
-    const clock = new VirtualClock();
+    const clock = virtualClock();
     const room = new WaitingRoom(clock);
     const { waiter: one, told, touch } = waiter();
     const result = room.wait(never, one, { inactivityMs: 100, totalMs: 250 });
@@ -46,7 +46,7 @@ verifies(
 );
 
 test("all share one timer, which keeps the process alive only while somebody waits", async () => {
-  const clock = new VirtualClock();
+  const clock = virtualClock();
   const room = new WaitingRoom(clock);
   const first = Promise.withResolvers<number>();
   const second = Promise.withResolvers<number>();
@@ -70,7 +70,7 @@ test("all share one timer, which keeps the process alive only while somebody wai
 });
 
 test("what is over in the turn in which it began reads no clock", async () => {
-  const clock = new VirtualClock();
+  const clock = virtualClock();
   const read = vi.spyOn(clock, "now");
   const room = new WaitingRoom(clock);
   for (let n = 0; n < 3; n++)
@@ -79,7 +79,7 @@ test("what is over in the turn in which it began reads no clock", async () => {
 });
 
 test("without a limit there is no timer", () => {
-  const clock = new VirtualClock();
+  const clock = virtualClock();
   void new WaitingRoom(clock).wait(never, waiter().waiter, unlimited);
   expect(clock.timers).toBe(0);
 });
@@ -90,7 +90,7 @@ verifies(
   async () => {
     for (const which of ["callerSignal", "outerSignal"] as const) {
       const controller = new AbortController();
-      const room = new WaitingRoom(new VirtualClock());
+      const room = new WaitingRoom(virtualClock());
       const { promise, reject } = Promise.withResolvers<never>();
       const one = waiter({ [which]: controller.signal, cut: () => reject(new Error("the tool's own")) });
       const result = room.wait(promise, one.waiter, unlimited);
@@ -102,7 +102,7 @@ verifies(
 );
 
 test("a signal that has aborted ends the wait at once, and a settled wait hears no abort", async () => {
-  const room = new WaitingRoom(new VirtualClock());
+  const room = new WaitingRoom(virtualClock());
   await expect(room.wait(never, waiter({ callerSignal: AbortSignal.abort("before") }).waiter, unlimited)).rejects.toBe(
     "before",
   );
@@ -115,7 +115,7 @@ test("a signal that has aborted ends the wait at once, and a settled wait hears 
 });
 
 test("cutAll ends every wait, and later ones wait anew", async () => {
-  const room = new WaitingRoom(new VirtualClock());
+  const room = new WaitingRoom(virtualClock());
   const waiters = [1, 2, 3].map(() => waiter().waiter);
   const results = waiters.map((each) => room.wait(never, each, unlimited));
   room.cutAll((each) => (waiters.includes(each as never) ? "closed" : "unknown"));
@@ -133,7 +133,7 @@ test("any mix of limits ends each wait at the time it must", async () => {
   );
   await fc.assert(
     fc.asyncProperty(limits, async (all) => {
-      const clock = new VirtualClock();
+      const clock = virtualClock();
       const room = new WaitingRoom(clock);
       const ended = new Map<number, number>();
       for (const [index, limit] of all.entries()) {
@@ -150,7 +150,7 @@ test("any mix of limits ends each wait at the time it must", async () => {
 });
 
 test("a wait may be ended by whoever was told of it, once", async () => {
-  const room = new WaitingRoom(new VirtualClock());
+  const room = new WaitingRoom(virtualClock());
   let wait: Wait | undefined;
   const { waiter: one, told } = waiter({
     waits: (begun) => {

@@ -4,10 +4,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { Content } from "../../src/core/resource.ts";
+import { settle } from "../../src/testing/virtual-clock.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle } from "../support/virtual-clock.ts";
 import { Bench } from "./support.ts";
 
 const everything = {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import type { LogEntry, Session } from "../../src/core/session.ts";
 import { resource } from "../../src/resource/resource.ts";
+import { settle } from "../../src/testing/virtual-clock.ts";
 import { failure } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle } from "../support/virtual-clock.ts";
 import { Bench } from "./support.ts";
 
 describe("the connectors of a toolkit", () => {

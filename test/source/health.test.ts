@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
+import { settle } from "../../src/testing/virtual-clock.ts";
 import { failure } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle } from "../support/virtual-clock.ts";
 import { Bench } from "./support.ts";
 
 const never = new Promise<never>(() => undefined);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { RemoteGeneration } from "../../src/source/generation.ts";
 import { Requests } from "../../src/source/requests.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
 test("a request that is over, however it ended, is held by nothing", async () => {
   const watching = new Set<() => void>();
@@ -10,7 +10,7 @@ test("a request that is over, however it ended, is held by nothing", async () =>
     watch: (cut: () => void) => void watching.add(cut),
     forget: (cut: () => void) => void watching.delete(cut),
   } as unknown as RemoteGeneration;
-  const requests = new Requests(new VirtualClock(), () => "weather");
+  const requests = new Requests(virtualClock(), () => "weather");
   const failing = new Error("failed");
   const sends: (() => Promise<string>)[] = [
     async () => "answer",

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import type { ConnectionState } from "../../src/core/connection.ts";
 import { Supervisor, type SupervisorChange, trustedAfterMs } from "../../src/source/supervisor.ts";
+import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { type ScriptedAttempt, ScriptedOpener } from "../support/scripted-opener.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle, VirtualClock } from "../support/virtual-clock.ts";
 
 const retryMs = 2_000;
 const maxRetryMs = 60_000;
@@ -145,7 +145,7 @@ const legal: ReadonlySet<string> = new Set([
 
 /** One supervisor and its model side by side. */
 class Run {
-  readonly clock = new VirtualClock();
+  readonly clock = virtualClock();
   readonly opener = new ScriptedOpener();
   readonly changes: SupervisorChange<ScriptedAttempt>[] = [];
   readonly supervisor: Supervisor<ScriptedAttempt>;

@@ -5,9 +5,9 @@ import {
   type SupervisorOptions,
   trustedAfterMs,
 } from "../../src/source/supervisor.ts";
+import { settle, type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { type ScriptedAttempt, ScriptedOpener } from "../support/scripted-opener.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle, VirtualClock } from "../support/virtual-clock.ts";
 
 const retryMs = 2_000;
 const maxRetryMs = 20 * 60_000;
@@ -51,7 +51,7 @@ describe("a supervisor", () => {
   const due = () => clock.advance((supervisor.nextAttemptAt ?? clock.now()) - clock.now());
 
   beforeEach(() => {
-    clock = new VirtualClock();
+    clock = virtualClock();
     opener = new ScriptedOpener();
     chance = 1;
     changes = [];

@@ -2,12 +2,12 @@ import type { Connector } from "../../src/core/connector.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../../src/core/event.ts";
 import type { Logger } from "../../src/core/session.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
 
 /** A toolkit whose time, chance, log and events are in the hands of the test. */
 export class Bench {
-  readonly clock = new VirtualClock();
+  readonly clock = virtualClock();
   readonly events: ToolkitEvent[] = [];
   readonly logged: { readonly level: keyof Logger; readonly message: string; readonly details: unknown }[] = [];
   readonly toolkit: Toolkit;

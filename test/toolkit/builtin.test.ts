@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { Entry, Item, Kind, Prompt, Tool } from "../../src/core/item.ts";
 import { defineTemplate } from "../../src/resource/define.ts";
 import { resource } from "../../src/resource/resource.ts";
+import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle, VirtualClock } from "../support/virtual-clock.ts";
 
 const tool = (name: string, fields: Partial<Tool> = {}): Tool => ({ kind: "tool", name, run: () => name, ...fields });
 const prompt = (name: string): Prompt => ({ kind: "prompt", name, render: async () => ({ messages: [] }) });
@@ -246,7 +246,7 @@ describe("the user's objects", () => {
     async () => {
       let tools: Tool[] = [tool("a"), tool("b", { description: "one" }), tool("c")];
       let tell = () => {};
-      const clock = new VirtualClock();
+      const clock = virtualClock();
       const toolkit = new Toolkit({ clock });
       const events: object[] = [];
       toolkit.addSource("pack", {

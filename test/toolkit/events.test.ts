@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Tool } from "../../src/core/item.ts";
+import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle } from "../support/virtual-clock.ts";
 
 const tool = (name: string, run: Tool["run"] = () => name): Tool => ({ kind: "tool", name, run });
 

@@ -2,16 +2,16 @@ import { describe, expect, test } from "vitest";
 import type { Kind, Tool } from "../../src/core/item.ts";
 import type { Source, SourceChange } from "../../src/core/source.ts";
 import { resource } from "../../src/resource/resource.ts";
+import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
-import { settle, VirtualClock } from "../support/virtual-clock.ts";
 
 const tool = (name: string, fields: Partial<Tool> = {}): Tool => ({ kind: "tool", name, run: () => name, ...fields });
 const text = (uri: string) => resource.withUri(resource.text("note", uri), uri);
 const refs = async (toolkit: Toolkit) => (await toolkit.list()).entries.map(({ ref }) => ref);
 
 function mounted(source: Partial<Source>) {
-  const clock = new VirtualClock();
+  const clock = virtualClock();
   const warnings: string[] = [];
   const note = (message: string) => void warnings.push(message);
   const toolkit = new Toolkit({ clock, logger: { debug: note, info: note, warn: note, error: note } });

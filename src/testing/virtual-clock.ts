@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../src/lib/clock.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
 
 /** A timer that waits for its time. */
 interface Pending {
@@ -8,13 +8,46 @@ interface Pending {
 }
 
 /** Time that passes only when a test says so. */
-export class VirtualClock implements Clock {
+export interface VirtualClock extends Clock {
+  /** How many timers are set. */
+  readonly timers: number;
+  /** How many of them would keep a process alive. */
+  readonly keptAlive: number;
+  /** How long until the next timer, in milliseconds; undefined where none is set. */
+  readonly nextInMs: number | undefined;
+  /**
+   * Lets time pass: every timer that comes due fires at its own time, in order, those that were set on the way too. Between two
+   * timers, and at the end, whatever became ready runs: promises, and what they start. I/O is not waited for.
+   */
+  advance(ms: number): Promise<void>;
+  /** Time passes in which nothing runs, as on a machine that sleeps: what came due fires late, when time is let pass again. */
+  stall(ms: number): void;
+}
+
+/**
+ * Makes a clock for `new Toolkit({ clock })` that stands still until `advance` is called.
+ *
+ * @param now - where it begins, in milliseconds since the epoch
+ * @example
+ * ```ts
+ * const clock = virtualClock();
+ * const toolkit = new Toolkit({ items: [slowTool], timeoutMs: 1_000, clock });
+ * const calling = expect(toolkit.call("slow")).rejects.toMatchObject({ code: "TIMEOUT" });
+ * await clock.advance(1_000);
+ * await calling;
+ * ```
+ */
+export function virtualClock(now = 1_000_000): VirtualClock {
+  return new StandingClock(now);
+}
+
+class StandingClock implements VirtualClock {
   #now: number;
   #order = 0;
   readonly #pending = new Set<Pending>();
   readonly #keptAlive = new Set<Pending>();
 
-  constructor(now = 1_000_000) {
+  constructor(now: number) {
     this.#now = now;
   }
 
@@ -34,26 +67,19 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** How many timers are set. */
   get timers(): number {
     return this.#pending.size;
   }
 
-  /** How many of them would keep a process alive. */
   get keptAlive(): number {
     return this.#keptAlive.size;
   }
 
-  /** How long until the next timer; undefined where none is set. */
   get nextInMs(): number | undefined {
     const next = this.#next();
     return next === undefined ? undefined : next.at - this.#now;
   }
 
-  /**
-   * Lets time pass: every timer that comes due fires at its own time, in order, those that were set on the way too. Between two
-   * timers, and at the end, whatever became ready runs.
-   */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await settle();
@@ -66,7 +92,6 @@ export class VirtualClock implements Clock {
     this.#now = end;
   }
 
-  /** Time passes in which nothing runs, as on a machine that sleeps: what came due fires late, when time is let pass again. */
   stall(ms: number): void {
     this.#now += ms;
   }
