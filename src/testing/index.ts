@@ -1,2 +1,15 @@
+export type {
+  FaultyOffer,
+  FaultyPrompt,
+  FaultyResource,
+  FaultyServerOptions,
+  FaultyTool,
+  FaultyToolContext,
+} from "./faulty/definition.ts";
+export { type FaultName, type FaultOptions, type FaultTransport, faultCatalog } from "./faulty/faults.ts";
+export type { Listening, ListenOptions } from "./faulty/http.ts";
+export { type FaultyServer, faultyServer } from "./faulty/server.ts";
+export type { Fault } from "./faulty/switchboard.ts";
+export { type ToolweaveMatchers, toolweaveMatchers } from "./matchers.ts";
 export { type TestContext, type TestContextOptions, testContext } from "./test-context.ts";
 export { type VirtualClock, virtualClock } from "./virtual-clock.ts";

@@ -1,0 +1,69 @@
+import type { RequestId } from "./line.ts";
+import type { Outcome } from "./methods.ts";
+import type { RequestKind, Switchboard } from "./switchboard.ts";
+
+/** A line to write, and whether it is the answer. */
+type Text = readonly [text: string, answer: boolean];
+
+/** An answer to be written. */
+export interface Answer {
+  readonly id: RequestId;
+  readonly outcome: Outcome;
+  /** Where the client asked for progress. */
+  readonly progressToken: unknown;
+}
+
+/** An id that no client gives. */
+const foreignId = 987_654_321;
+const defaultBytes = 80 * 1024 * 1024;
+const defaultDepth = 100_000;
+
+/** What the faults of a request make of its answer. */
+export class AnswerFaults {
+  readonly #faults: Switchboard;
+  readonly #kind: RequestKind;
+
+  constructor(faults: Switchboard, kind: RequestKind) {
+    this.#faults = faults;
+    this.#kind = kind;
+  }
+
+  /** All that is written, in order. */
+  texts(answer: Answer): readonly Text[] {
+    const text = this.#answer(answer);
+    const texts: Text[] = [];
+    if (this.#take("garbage") !== undefined) texts.push(["Listening on port 3000 {", false]);
+    if (this.#take("unknown-id") !== undefined) {
+      texts.push([JSON.stringify({ jsonrpc: "2.0", id: foreignId, result: {} }), false]);
+    }
+    texts.push([text, true]);
+    if (this.#take("duplicate-answer") !== undefined) texts.push([text, true]);
+    const { progressToken } = answer;
+    if (progressToken !== undefined && this.#take("late-progress") !== undefined) {
+      const params = { progressToken, progress: 1, message: "late" };
+      texts.push([JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params }), false]);
+    }
+    return texts;
+  }
+
+  #answer({ id: given, outcome }: Answer): string {
+    const id = this.#take("wrong-id-type") === undefined ? given : String(given);
+    const deep = this.#take("deep");
+    if (deep !== undefined) {
+      // Written by hand: to stringify so deep a value overflows the stack.
+      const depth = deep.depth ?? defaultDepth;
+      const nested = `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+      return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":[],"structuredContent":${nested}}}`;
+    }
+    const oversized = this.#take("oversized");
+    if (oversized !== undefined) {
+      const content = [{ type: "text", text: "x".repeat(oversized.bytes ?? defaultBytes) }];
+      return JSON.stringify({ jsonrpc: "2.0", id, result: { content } });
+    }
+    return JSON.stringify({ jsonrpc: "2.0", id, ...outcome });
+  }
+
+  #take(name: Parameters<Switchboard["take"]>[0]): ReturnType<Switchboard["take"]> {
+    return this.#faults.take(name, this.#kind);
+  }
+}

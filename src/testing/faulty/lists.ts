@@ -1,0 +1,76 @@
+import type { FaultyTool } from "./definition.ts";
+import type { Script } from "./script.ts";
+
+/** One page of a list. */
+interface Page {
+  readonly [field: string]: unknown;
+  readonly nextCursor?: string | undefined;
+}
+
+/** The field of each list's result. */
+const fields: Readonly<Record<string, string>> = {
+  "tools/list": "tools",
+  "prompts/list": "prompts",
+  "resources/list": "resources",
+  "resources/templates/list": "resourceTemplates",
+};
+
+/** One page of what a server offers, or of what its faults make of it; undefined for a method that lists nothing. */
+export function pageOf(script: Script, method: string, cursor: unknown): Page | undefined {
+  const field = fields[method];
+  if (field === undefined) return undefined;
+  const { faults, pageSize } = script;
+  if (faults.take("endless-pages")) return { [field]: [], nextCursor: String(Number(cursor ?? 0) + 1) };
+  const entries = entriesOf(script, field);
+  const from = Number(cursor ?? 0);
+  const to = Math.min(entries.length, from + pageSize);
+  const next = to < entries.length ? String(to) : undefined;
+  const last = next === undefined && faults.take("cursor-loop") !== undefined ? "0" : next;
+  return { [field]: entries.slice(from, to), ...(last === undefined ? {} : { nextCursor: last }) };
+}
+
+function entriesOf(script: Script, field: string): readonly unknown[] {
+  const entries = field === "tools" ? tools(script) : others(script, field);
+  return script.faults.take("duplicate-names") === undefined ? entries : entries.flatMap((entry) => [entry, entry]);
+}
+
+function tools({ offer, faults }: Script): readonly unknown[] {
+  const drift = faults.take("schema-drift");
+  const drifting = drift === undefined ? undefined : (drift.tool ?? Object.keys(offer.tools)[0]);
+  const entries: unknown[] = Object.entries(offer.tools).map(([name, tool]) => entryOf(name, tool, name === drifting));
+  if (faults.take("odd-schema") !== undefined) entries.splice(1, 0, ...oddTools);
+  return entries;
+}
+
+function entryOf(
+  name: string,
+  { run: _, inputSchema = { type: "object" }, ...rest }: FaultyTool,
+  drifts: boolean,
+): unknown {
+  if (!drifts) return { name, inputSchema, ...rest };
+  const { properties } = inputSchema as { readonly properties?: object };
+  return {
+    name,
+    inputSchema: { ...(inputSchema as object), properties: { ...properties, drift: { type: "string" } } },
+    ...rest,
+  };
+}
+
+/** Tools as nobody should describe them. */
+const oddTools: readonly unknown[] = [
+  { name: "odd_type", inputSchema: { type: "nonsense" } },
+  { name: "odd_pattern", inputSchema: { type: "object", properties: { a: { type: "string", pattern: "(" } } } },
+  { name: "odd_reference", inputSchema: { type: "object", properties: { a: { $ref: "#/$defs/missing" } } } },
+  { name: "odd_missing" },
+  { name: "odd_number", inputSchema: 42 },
+  { name: "odd_output", inputSchema: { type: "object" }, outputSchema: { type: "object", required: "sum" } },
+  { inputSchema: { type: "object" } },
+  "not even an object",
+];
+
+function others({ offer }: Script, field: string): readonly unknown[] {
+  if (field === "prompts")
+    return Object.entries(offer.prompts).map(([name, { text: _, ...rest }]) => ({ name, ...rest }));
+  if (field !== "resources") return [];
+  return Object.entries(offer.resources).map(([uri, { text: _, ...rest }]) => ({ uri, name: uri, ...rest }));
+}

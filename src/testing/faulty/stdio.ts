@@ -1,0 +1,146 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import type { StdioTarget } from "../../core/target.ts";
+import { isRecord } from "../../lib/value.ts";
+import { LineReader } from "../../mcp/transport/stdio/line-reader.ts";
+import { Child, end } from "./child.ts";
+import type { Conversation } from "./conversation.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { FaultName, FaultOptions } from "./faults.ts";
+import type { Script } from "./script.ts";
+
+// Compiled, the file beside this one has another ending.
+const relay = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "relay.ts" : "relay.js", import.meta.url));
+const defaultStderrPerSecond = 10_000;
+/** What a child is told of the faults that it does itself; undefined for one that is off. */
+const orders: { readonly [N in FaultName]?: (fault: FaultOptions | undefined) => object } = {
+  "ignore-term": (fault) => ({ ignoreTerm: fault !== undefined }),
+  grandchild: (fault) => ({ grandchild: fault !== undefined }),
+  "stderr-flood": (fault) => ({
+    stderrPerSecond: fault === undefined ? 0 : (fault.perSecond ?? defaultStderrPerSecond),
+  }),
+};
+
+/** Clients that start the server as a child process. The child only relays, by a socket of this machine; the server is here. */
+export class StdioEndpoint implements Endpoint {
+  readonly transport = "stdio";
+  readonly #script: Script;
+  readonly #server: Server;
+  readonly #token = randomUUID();
+  readonly #children = new Map<number, Child>();
+  /** All there ever were, the children of children too. */
+  readonly #processes = new Set<number>();
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(script: Script) {
+    this.#script = script;
+    this.#server = createServer((socket) => this.#accept(socket));
+  }
+
+  static async open(script: Script): Promise<StdioEndpoint> {
+    const endpoint = new StdioEndpoint(script);
+    const server = endpoint.#server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return endpoint;
+  }
+
+  get conversations(): Iterable<Conversation> {
+    return [...this.#children.values()].flatMap(({ conversation }) => conversation ?? []);
+  }
+
+  /** The processes that run. */
+  get processes(): readonly number[] {
+    return [...this.#processes].filter(isAlive);
+  }
+
+  target(): StdioTarget {
+    const { port } = this.#server.address() as AddressInfo;
+    return { command: process.execPath, args: [relay, String(port), this.#token] };
+  }
+
+  running(): readonly string[] {
+    return this.processes.map((pid) => `process ${pid}`);
+  }
+
+  async faultChanged(name: FaultName): Promise<void> {
+    const { faults } = this.#script;
+    if (name === "down" && faults.find(name) !== undefined) this.#endAll();
+    const order = orders[name];
+    if (order === undefined) return;
+    const off = faults.find(name) === undefined;
+    for (const child of this.#children.values()) {
+      const options = off ? undefined : faults.take(name);
+      if (off || options !== undefined) child.order(order(options));
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#endAll();
+    for (const pid of this.#processes) end(pid);
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+
+  #endAll(): void {
+    for (const child of this.#children.values()) child.kill();
+  }
+
+  /** The first line says what the socket is for; then it is used for that. */
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    let read: ((chunk: Buffer) => void) | undefined;
+    const first = (chunk: Buffer) => {
+      // The line is short and sent at once.
+      const at = chunk.indexOf("\n");
+      read = this.#use(socket, parsed(chunk.toString("utf8", 0, at)));
+      if (at + 1 < chunk.length) read?.(chunk.subarray(at + 1));
+    };
+    socket.on("data", (chunk: Buffer) => (read ?? first)(chunk));
+    socket.on("error", () => undefined);
+    socket.on("close", () => this.#sockets.delete(socket));
+  }
+
+  #use(
+    socket: Socket,
+    { purpose, token, pid }: Readonly<Record<string, unknown>>,
+  ): ((chunk: Buffer) => void) | undefined {
+    if (token !== this.#token || typeof pid !== "number") {
+      socket.destroy();
+      return undefined;
+    }
+    if (purpose === "data") return this.#children.get(pid)?.relay(socket, this.#script);
+    const child = new Child(pid, socket, this.#processes);
+    this.#children.set(pid, child);
+    socket.on("close", () => {
+      this.#children.delete(pid);
+      child.end();
+    });
+    child.order(this.#firstOrders());
+    const lines = new LineReader({ maxBytes: 10_000, onLine: (line) => child.told(parsed(line)) });
+    return (chunk) => lines.push(chunk);
+  }
+
+  /** What a child is to be from its start. */
+  #firstOrders(): object {
+    const { faults, name } = this.#script;
+    if (faults.take("down") !== undefined) return { exit: `${name} is down` };
+    const taken = Object.entries(orders).map(([fault, order]) => order(faults.take(fault as FaultName)));
+    return Object.assign({}, ...taken) as object;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parsed(line: string): Readonly<Record<string, unknown>> {
+  const value: unknown = JSON.parse(line);
+  return isRecord(value) ? value : {};
+}
