@@ -55,7 +55,9 @@ const downCodes: ReadonlySet<unknown> = new Set([
 
 /** True where no connection came about, so that nothing was sent. */
 function isDown(error: unknown): boolean {
-  return causes(error).some(({ code }) => downCodes.has(code));
+  return causes(error).some(
+    ({ code, syscall }) => downCodes.has(code) || (code === "ETIMEDOUT" && syscall === "connect"),
+  );
 }
 
 function whyOf(error: unknown): string {
@@ -63,10 +65,18 @@ function whyOf(error: unknown): string {
   return all.findLast(({ message }) => message !== undefined && message !== "")?.message ?? String(error);
 }
 
+interface Failure {
+  readonly message?: string;
+  readonly code?: unknown;
+  readonly syscall?: unknown;
+  readonly cause?: unknown;
+  readonly errors?: readonly unknown[];
+}
+
 // fetch hides the reason behind "fetch failed", and Node joins the attempts on several addresses.
-function causes(error: unknown): readonly { readonly code?: unknown; readonly message?: string }[] {
+function causes(error: unknown): readonly Failure[] {
   const found = [];
-  let at = error as (Error & { code?: unknown; errors?: readonly Error[] }) | undefined;
+  let at = error as Failure | undefined;
   while (typeof at === "object" && at !== null && found.length < 8) {
     found.push(at);
     at = (at.cause ?? at.errors?.[0]) as typeof at;
