@@ -16,6 +16,16 @@ export { type ErrorCode, type ErrorDetails, errorCatalog, type Issue, type Phase
 export type { EventListener, EventMap, ListChange, ToolkitEvent, ToolkitEventType } from "./core/event.ts";
 export type { Host } from "./core/host.ts";
 export type {
+  CredentialsHost,
+  HeaderFunction,
+  HeaderRequest,
+  HeadersOption,
+  HttpAuth,
+  HttpCredentials,
+  HttpRefusal,
+  ProtectedServer,
+} from "./core/http-auth.ts";
+export type {
   CallArguments,
   CallContext,
   DefaultKind,

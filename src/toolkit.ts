@@ -274,10 +274,11 @@ export class Toolkit implements Host, AsyncDisposable {
     );
   }
 
-  #connectorFor(target: ConnectorTarget | Connector, { headers, connectTimeoutMs }: AddConnectorOptions): Connector {
+  #connectorFor(target: ConnectorTarget | Connector, options: AddConnectorOptions): Connector {
+    const { headers, auth, connectTimeoutMs } = options;
     const make = (given: ConnectorTarget) =>
-      this.#delegates.createConnector(given) ?? mcpConnector(given, { headers, connectTimeoutMs });
-    return connectorOf(target, headers, make);
+      this.#delegates.createConnector(given) ?? mcpConnector(given, { headers, auth, connectTimeoutMs });
+    return connectorOf(target, options, make);
   }
 
   async #close(): Promise<void> {

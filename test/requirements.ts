@@ -223,6 +223,10 @@ export const requirements: readonly Requirement[] = [
     text: "From a server come progress and log messages (to the logger and the caller's session). To it goes _meta: the session's and the call's meta.",
   },
   {
+    id: "M11",
+    text: "Credentials: headers that are fixed, a function that gives them for each request and is told the session, or OAuth (a person's login, or client credentials) with one refresh for any number of refused requests and a token store. A network error erases no token. UNAUTHORIZED says what is missing and what to do. No secret reaches logs, errors or events.",
+  },
+  {
     id: "M13",
     text: "A connection shows state, since, server, protocol version, transport, counts, last error, attempts, next attempt, latency, calls in flight and stderr tail, and offers list(kind), ready(), reconnect() and close().",
   },

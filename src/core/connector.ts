@@ -63,6 +63,12 @@ export interface ConnectorHost {
   changed(change: SourceChange): void;
   /** The server logged something. */
   log(entry: LogEntry): void;
+  /**
+   * A person has to do something, such as authorize it, before it can go on; undefined when that is done. While it waits in an attempt
+   * to connect, the limits of time of that stand still, and the connection shows the reason as its last error. False where it is
+   * connected already: nothing is held up then.
+   */
+  waits(reason: Error | undefined): boolean;
 }
 
 /** One generation of a connection: from a handshake to its end. */

@@ -73,11 +73,18 @@ export async function within<T>(attempt: Attempt, run: (attempt: Attempt) => Pro
   const onAbort = () => controller.abort(signal.reason);
   const expire = () =>
     controller.abort(new ConnectTimeoutError(`did not answer within ${timeoutMs} ms (connectTimeoutMs)`));
-  const timer = setTimeout(expire, timeoutMs);
+  let timer = setTimeout(expire, timeoutMs);
+  const waits = (reason: Error | undefined) => {
+    clearTimeout(timer);
+    if (reason === undefined && !over) timer = setTimeout(expire, timeoutMs);
+    return attempt.host.waits(reason);
+  };
+  let over = false;
   signal.addEventListener("abort", onAbort);
   try {
-    return await run({ ...attempt, signal: controller.signal });
+    return await run({ ...attempt, host: { ...hearing(attempt.host), waits }, signal: controller.signal });
   } finally {
+    over = true;
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
   }
@@ -144,6 +151,10 @@ function explained(error: unknown, transport: Transport, signal: AbortSignal): u
   return new ConnectionLostError(diagnosis, { sent: error.sent, cause: error });
 }
 
+function hearing(host: ConnectorHost): Pick<ConnectorHost, "changed" | "log"> {
+  return { changed: (change) => host.changed(change), log: (entry) => host.log(entry) };
+}
+
 /** A host that cannot break the connection by what it throws, for it hears of it in its own code, and is told no secret. */
 function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
   const attempt = (tell: () => void) => {
@@ -155,6 +166,7 @@ function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
   };
   return {
     changed: (change) => attempt(() => host.changed(change)),
+    waits: (reason) => host.waits(reason),
     log: ({ level, logger, data }) =>
       attempt(() =>
         host.log({

@@ -1,5 +1,5 @@
 import type { Connector, ConnectorSession } from "../core/connector.ts";
-import { ToolkitError } from "../core/error.ts";
+import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import {
   type Attempt,
@@ -9,7 +9,8 @@ import {
   openSession,
   within,
 } from "./connect.ts";
-import { noRedactor, redactorOf } from "./redact.ts";
+import { httpConnect } from "./connect-http.ts";
+import { noRedactor, type Redactor, redactorOf } from "./redact.ts";
 import {
   type CheckedHttpTarget,
   type CheckedStdioTarget,
@@ -18,15 +19,18 @@ import {
   suggestedNameOf,
 } from "./target/target.ts";
 import { canonicalUrl } from "./target/url.ts";
-import { HttpStatusError } from "./transport/http/status.ts";
 import type { ServerFactory } from "./transport/in-memory.ts";
 import { inheritedEnvironment } from "./transport/stdio/environment.ts";
-import type { Transport } from "./transport/transport.ts";
 
 /** How an MCP server is reached. */
 export interface McpConnectorOptions extends ConnectorOptions {
-  /** For HTTP: sent with every request, in addition to the target's own; of the same name, these win. A child process takes none. */
-  readonly headers?: Readonly<Record<string, string>> | Headers | undefined;
+  /**
+   * For HTTP: sent with every request, in addition to the target's own; of the same name, these win. A function decides at each
+   * request, and is told the session of the call. A child process takes none.
+   */
+  readonly headers?: HeadersOption | undefined;
+  /** For HTTP: how it gets its credentials, such as `oauth()` or `clientCredentials()`. A child process takes none. */
+  readonly auth?: HttpAuth | undefined;
   /** For HTTP: what sends the requests. Default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** The largest message the server may send, in bytes. Default: 64 MiB. */
@@ -36,9 +40,6 @@ export interface McpConnectorOptions extends ConnectorOptions {
 }
 
 const defaultMaxMessageBytes = 64 * 1024 * 1024;
-/** What servers that know only the transport of 2024 answer to a POST. */
-const fallbackStatuses: ReadonlySet<number> = new Set([400, 404, 405]);
-const credentialStatuses: ReadonlySet<number> = new Set([401, 403]);
 
 /**
  * A connector for an MCP server: over Streamable HTTP (falling back to SSE where the server speaks only that) for a URL, over stdio
@@ -57,16 +58,14 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
   const checked = parseTarget(target, options);
   const label = labelOf(checked);
   const redactor = redactorOf(checked);
+  const open = checked.kind === "http" ? httpOpener(checked, options, redactor) : stdioOpener(checked, options);
   return {
     label,
     // Two children with the same command line are two servers.
     key: checked.kind === "http" ? canonicalUrl(checked.url) : undefined,
     suggestedName: suggestedNameOf(checked),
     connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
-    connect: (connection) =>
-      attempt({ label, options, redactor, ...connection }, (current) =>
-        checked.kind === "http" ? connectHttp(checked, options, current) : connectStdio(checked, options, current),
-      ),
+    connect: (connection) => attempt({ label, options, redactor, ...connection }, open),
   };
 }
 
@@ -95,10 +94,10 @@ export function inMemoryConnector(
   };
 }
 
-async function attempt(
-  begun: Attempt,
-  run: (attempt: Attempt) => Promise<ConnectorSession>,
-): Promise<ConnectorSession> {
+/** Makes one session, within one attempt. */
+type Open = (attempt: Attempt) => Promise<ConnectorSession>;
+
+async function attempt(begun: Attempt, run: Open): Promise<ConnectorSession> {
   return within(begun, async (current) => {
     try {
       return await run(current);
@@ -108,46 +107,30 @@ async function attempt(
   });
 }
 
-async function connectStdio(
+function httpOpener(target: CheckedHttpTarget, options: McpConnectorOptions, redactor: Redactor): Open {
+  const { fetch = globalThis.fetch, maxMessageBytes = defaultMaxMessageBytes, auth } = options;
+  const label = labelOf(target);
+  const conceal = (secret: string) => redactor.conceal(secret);
+  return httpConnect(target, {
+    fetch,
+    maxMessageBytes,
+    headers: typeof options.headers === "function" ? options.headers : undefined,
+    credentials: auth?.open({ url: target.url, label, fetch, conceal }),
+  });
+}
+
+function stdioOpener(
   { command, args, env, cwd }: CheckedStdioTarget,
   { maxMessageBytes = defaultMaxMessageBytes }: McpConnectorOptions,
-  attempt: Attempt,
-): Promise<ConnectorSession> {
-  // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
-  const { StdioTransport } = await import("./transport/stdio/stdio.ts");
-  const { redactor } = attempt;
-  const environment = { ...inheritedEnvironment(), ...env };
-  return openSession(new StdioTransport({ command, args, env: environment, cwd, maxMessageBytes, redactor }), attempt);
-}
-
-async function connectHttp(
-  { url, headers, protocol }: CheckedHttpTarget,
-  { fetch = globalThis.fetch, maxMessageBytes = defaultMaxMessageBytes }: McpConnectorOptions,
-  attempt: Attempt,
-): Promise<ConnectorSession> {
-  const parameters = { url, headers, fetch, maxMessageBytes, redactor: attempt.redactor };
-  const streamable = async (): Promise<Transport> =>
-    new (await import("./transport/http/streamable-http.ts")).StreamableHttpTransport(parameters);
-  const sse = async (): Promise<Transport> => new (await import("./transport/http/sse.ts")).SseTransport(parameters);
-  if (protocol !== "auto") return openSession(await (protocol === "sse" ? sse() : streamable()), attempt);
-  try {
-    return await openSession(await streamable(), attempt);
-  } catch (error) {
-    if (!(error instanceof HttpStatusError) || !fallbackStatuses.has(error.status)) throw error;
-    return openSession(await sse(), attempt).catch((second: unknown) => {
-      throw neither(error, second, attempt);
-    });
-  }
-}
-
-/** Spoken to in both ways and understood in none: both answers say why. */
-function neither(first: HttpStatusError, second: unknown, { label, signal }: Attempt): unknown {
-  if (signal.aborted || (second instanceof HttpStatusError && credentialStatuses.has(second.status))) return second;
-  const why = second instanceof Error ? second.message : String(second);
-  return new ToolkitError(
-    "UNAVAILABLE",
-    `${label} is no MCP endpoint: it ${first.message} to Streamable HTTP, and as an SSE stream it ${why}.`,
-    { namespace: label },
-    { cause: second },
-  );
+): Open {
+  return async (attempt) => {
+    // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
+    const { StdioTransport } = await import("./transport/stdio/stdio.ts");
+    const { redactor } = attempt;
+    const environment = { ...inheritedEnvironment(), ...env };
+    return openSession(
+      new StdioTransport({ command, args, env: environment, cwd, maxMessageBytes, redactor }),
+      attempt,
+    );
+  };
 }

@@ -12,6 +12,8 @@ export interface Redactor {
   value(value: unknown): unknown;
   /** The error itself where there is no secret in it, in what it carries or in its causes; else one with no more than message and code. */
   error(error: unknown): unknown;
+  /** From now on this is a secret too. Of those that come and go the last thousand are known. */
+  conceal(secret: string): void;
 }
 
 const minLength = 6;
@@ -24,23 +26,71 @@ export const noRedactor: Redactor = {
   text: (text) => text,
   value: (value) => value,
   error: (error) => error,
+  conceal: () => {},
 };
 
 /** A redactor of what a target sends: the values of its headers, user info, query and environment, of 6 characters or more. */
 export function redactorOf(target: CheckedTarget): Redactor {
-  const sent = target.kind === "http" ? sentOverHttp(target) : Object.values(target.env);
-  const secrets = [...new Set(sent.flatMap(forms))].filter((secret) => secret.length >= minLength);
-  if (secrets.length === 0) return noRedactor;
-  // The longest first: one may be a part of another.
-  secrets.sort((a, b) => b.length - a.length);
-  const pattern = new RegExp(secrets.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|"), "g");
-  const redact = (text: string) => text.replace(pattern, mask);
-  return {
-    longest: secrets[0]?.length ?? 0,
-    text: redact,
-    value: (value) => redactValue(value, redact, 0),
-    error: (error) => (holds(error, redact) ? cleanError(error, redact) : error),
-  };
+  return new SecretRedactor(target.kind === "http" ? sentOverHttp(target) : Object.values(target.env));
+}
+
+// What a server echoes is what it was sent lately.
+const maxPassing = 1_000;
+
+class SecretRedactor implements Redactor {
+  readonly #lasting: readonly string[];
+  /** Those that come and go, the oldest first. */
+  readonly #passing = new Set<string>();
+  #pattern: RegExp | undefined;
+  #longest = 0;
+  /** The pattern has to be made anew when it is needed. */
+  #outdated = true;
+
+  constructor(lasting: readonly string[]) {
+    this.#lasting = lasting;
+  }
+
+  get longest(): number {
+    this.#update();
+    return this.#longest;
+  }
+
+  conceal(secret: string): void {
+    if (this.#passing.has(secret)) return;
+    this.#passing.add(secret);
+    const [oldest] = this.#passing;
+    if (this.#passing.size > maxPassing && oldest !== undefined) this.#passing.delete(oldest);
+    this.#outdated = true;
+  }
+
+  text(text: string): string {
+    this.#update();
+    return this.#pattern === undefined ? text : text.replace(this.#pattern, mask);
+  }
+
+  value(value: unknown): unknown {
+    this.#update();
+    return this.#pattern === undefined ? value : redactValue(value, (text) => this.text(text), 0);
+  }
+
+  error(error: unknown): unknown {
+    this.#update();
+    if (this.#pattern === undefined) return error;
+    const redact = (text: string) => this.text(text);
+    return holds(error, redact) ? cleanError(error, redact) : error;
+  }
+
+  #update(): void {
+    if (!this.#outdated) return;
+    this.#outdated = false;
+    const sent = [...this.#lasting, ...[...this.#passing].flatMap(partsOf)];
+    const secrets = [...new Set(sent.flatMap(forms))].filter((secret) => secret.length >= minLength);
+    // The longest first: one may be a part of another.
+    secrets.sort((a, b) => b.length - a.length);
+    const escaped = secrets.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+    this.#pattern = secrets.length === 0 ? undefined : new RegExp(escaped.join("|"), "g");
+    this.#longest = secrets[0]?.length ?? 0;
+  }
 }
 
 /** An error that says no more than its message and its code. */
@@ -53,15 +103,16 @@ function cleanError(error: unknown, redact: (text: string) => string): Error {
 }
 
 function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>): string[] {
-  const values = Object.values(headers);
-  const credentials = values.flatMap((value) => {
-    const [, scheme = "", rest = ""] = /^(\S+)\s+(.+)$/.exec(value) ?? [];
-    if (!/^basic$/i.test(scheme)) return [rest];
-    const pair = Buffer.from(rest, "base64").toString();
-    const colon = pair.indexOf(":");
-    return [rest, pair, pair.slice(0, Math.max(0, colon)), pair.slice(colon + 1)];
-  });
-  return [...values, ...credentials, ...url.searchParams.values()];
+  return [...Object.values(headers).flatMap(partsOf), ...url.searchParams.values()];
+}
+
+/** What of a header's value is a secret in itself: it, and its credentials without their scheme. */
+function partsOf(value: string): string[] {
+  const [, scheme = "", rest = ""] = /^(\S+)\s+(.+)$/.exec(value) ?? [];
+  if (!/^basic$/i.test(scheme)) return [value, rest];
+  const pair = Buffer.from(rest, "base64").toString();
+  const colon = pair.indexOf(":");
+  return [value, rest, pair, pair.slice(0, Math.max(0, colon)), pair.slice(colon + 1)];
 }
 
 /** How a value may come back: as it is, in JSON, in a URL, or line by line. */

@@ -98,7 +98,7 @@ export class McpSession implements ConnectorSession {
       meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
     const server = this.server.name;
     const { redactor } = this.#parts;
-    const options = { cancellation: cancellationOf(context), onProgress: reporter(context) };
+    const options = { cancellation: cancellationOf(context), onProgress: reporter(context), caller: context };
     return this.#parts.peer.request("tools/call", params, options).then(
       (result) =>
         toolContent(isRecord(result) && result.isError === true ? redactor.value(result) : result, { name, server }),
@@ -118,7 +118,7 @@ export class McpSession implements ConnectorSession {
     const result = await this.#request(
       "prompts/get",
       params,
-      { cancellation: cancellationOf(context), onProgress: reporter(context) },
+      { cancellation: cancellationOf(context), onProgress: reporter(context), caller: context },
       { what: `prompts/get ${name}` },
     );
     return renderedPrompt(result, name);
@@ -129,7 +129,7 @@ export class McpSession implements ConnectorSession {
     const meta = call?.meta;
     const params = meta === undefined ? { uri } : { uri, _meta: meta };
     const onProgress = call === undefined ? undefined : reporter(call);
-    const options = { cancellation: cancellationOf(context), onProgress };
+    const options = { cancellation: cancellationOf(context), onProgress, caller: call };
     return readContent(
       await this.#request("resources/read", params, options, { what: `resources/read ${uri}`, uri }),
       uri,

@@ -1,11 +1,17 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
+import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 
 /** How a connector is added, and takes part in a toolkit. */
 export interface AddConnectorOptions {
   /** Where its items live. Default: the name its server says, fixed at the first handshake. */
   readonly namespace?: string | undefined;
-  /** For an HTTP target of the MCP connector: sent with every request. A child process takes none (`INVALID_TARGET`); a delegate that makes its own connector gets none. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /**
+   * For an HTTP target of the MCP connector: sent with every request; a function decides at each, and is told the session of the call.
+   * A child process takes none (`INVALID_TARGET`); a delegate that makes its own connector gets none.
+   */
+  readonly headers?: HeadersOption | undefined;
+  /** For an HTTP target of the MCP connector: how it gets its credentials, such as `oauth()`. A child process takes none (`INVALID_TARGET`). */
+  readonly auth?: HttpAuth | undefined;
   /** Connect at the first list, lookup or call that needs it. Default false. */
   readonly lazy?: boolean | undefined;
   /** The inactivity limit of its tools, in milliseconds. Default: the toolkit's `timeoutMs`. */

@@ -93,8 +93,8 @@ export class SupervisedConnection implements Connection, RemoteLink {
       ...options,
       clock,
       random: host.random,
-      open: (signal) =>
-        openGeneration(connector, signal, this.#generationHost()).catch((error) => {
+      open: (signal, waits) =>
+        openGeneration(connector, signal, { ...this.#generationHost(), waits }).catch((error) => {
           throw relabelled(error, this.namespace);
         }),
       timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
@@ -221,7 +221,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
     this.#reports.warn(message);
   }
 
-  #generationHost(): GenerationHost {
+  #generationHost(): Omit<GenerationHost, "waits"> {
     const { clock, logger } = this.#host;
     const { pollMs, connectTimeoutMs, healthCheckMs } = this.#options;
     return {

@@ -30,6 +30,8 @@ export interface GenerationHost {
   /** A ping was answered, after so many milliseconds. */
   pinged(latencyMs: number): void;
   log(entry: LogEntry): void;
+  /** The attempt to connect waits for a person, or does no longer. */
+  waits(reason: Error | undefined): void;
   onError(error: unknown): void;
 }
 
@@ -214,6 +216,12 @@ class Announcements implements ConnectorHost {
 
   log(entry: LogEntry): void {
     if (!this.#ended) this.#host.log(entry);
+  }
+
+  waits(reason: Error | undefined): boolean {
+    const connecting = !this.#ended && this.#relist === undefined;
+    if (connecting) this.#host.waits(reason);
+    return connecting;
   }
 }
 

@@ -12,8 +12,12 @@ export interface Generation extends AsyncDisposable {
 
 /** What a supervisor is made with. */
 export interface SupervisorOptions<G extends Generation> {
-  /** Makes a generation, ready for use. Ends all it started before it rejects. */
-  open(signal: AbortSignal): Promise<G>;
+  /**
+   * Makes a generation, ready for use. Ends all it started before it rejects.
+   *
+   * @param waits - stops the clock of the attempt while a person has to do something, which it shows as its last error
+   */
+  open(signal: AbortSignal, waits: (reason: Error | undefined) => void): Promise<G>;
   readonly clock: Clock;
   /** Gives a number from 0 up to 1. */
   readonly random: () => number;
@@ -151,8 +155,15 @@ export class Supervisor<G extends Generation> {
   async #open(attempt: AbortController): Promise<void> {
     const { open, connectTimeoutMs, clock, timedOut } = this.#options;
     const { signal } = attempt;
-    const limit = clock.setTimer(() => attempt.abort(timedOut()), connectTimeoutMs);
-    const opening = Promise.resolve().then(() => open(signal));
+    const setLimit = () => clock.setTimer(() => attempt.abort(timedOut()), connectTimeoutMs);
+    let limit = setLimit();
+    const waits = (reason: Error | undefined) => {
+      if (this.#attempt !== attempt) return;
+      limit.cancel();
+      if (reason === undefined) limit = setLimit();
+      else this.#waitsFor(reason);
+    };
+    const opening = Promise.resolve().then(() => open(signal, waits));
     try {
       const generation = await abortable(opening, signal);
       signal.throwIfAborted();
@@ -169,6 +180,12 @@ export class Supervisor<G extends Generation> {
     } finally {
       limit.cancel();
     }
+  }
+
+  /** It is still the same attempt, which no longer is a matter of time. */
+  #waitsFor(reason: Error): void {
+    this.#lastError = reason;
+    this.#tell({ from: "connecting", to: "connecting", generation: undefined, error: reason, retryInMs: undefined });
   }
 
   #opened(generation: G): void {
@@ -243,7 +260,10 @@ export class Supervisor<G extends Generation> {
     const from = this.#state;
     this.#state = to;
     this.#since = this.#options.clock.now();
-    const change = { from, to, generation: this.#generation, error, retryInMs: to === "connecting" ? 0 : retryInMs };
+    this.#tell({ from, to, generation: this.#generation, error, retryInMs: to === "connecting" ? 0 : retryInMs });
+  }
+
+  #tell(change: SupervisorChange<G>): void {
     try {
       this.#options.onChange(change);
     } catch (thrown) {

@@ -12,13 +12,14 @@ import type { SupervisedConnection } from "./connection.ts";
  */
 export function connectorOf(
   target: ConnectorTarget | Connector,
-  headers: AddConnectorOptions["headers"],
+  { headers, auth }: AddConnectorOptions,
   make: (target: ConnectorTarget) => Connector,
 ): Connector {
   if (isConnector(target)) {
-    if (headers === undefined) return target;
+    if (headers === undefined && auth === undefined) return target;
+    const option = headers === undefined ? "auth" : "headers";
     throw invalidTarget(
-      "The option headers is for a URL; give a Connector its headers where it is made.",
+      `The option ${option} is for a URL; give a Connector its ${option} where it is made.`,
       target.label,
     );
   }

@@ -5,9 +5,12 @@ import { parseTarget } from "../../src/mcp/target/target.ts";
 
 describe("a redactor", () => {
   const url = "https://us3r-name:p%40ss-word@host/mcp?key=query%20value&no=short";
-  const { text, value, error } = redactorOf(
+  const redactor = redactorOf(
     parseTarget({ url, headers: { "X-Key": "key-1\n2".replace("\n", "-"), Proxy: "Bearer t0ken-t0ken", A: "1" } }),
   );
+  const text = (said: string) => redactor.text(said);
+  const value = (said: unknown) => redactor.value(said);
+  const error = (thrown: unknown) => redactor.error(thrown);
 
   test("takes out what was sent, in every form it may come back in, and nothing short", () => {
     const basic = Buffer.from("us3r-name:p@ss-word").toString("base64");
@@ -59,5 +62,15 @@ describe("a redactor", () => {
       expect(clean).toMatchObject({ message: "*** is odd", code: "ERR_X" });
       expect(inspect(clean, { depth: 9, showHidden: true })).not.toContain("t0ken");
     }
+  });
+
+  test("learns what is sent later, and of that knows the last thousand", () => {
+    const child = redactorOf(parseTarget({ command: "x" }));
+    expect(child.text("token-0")).toBe("token-0");
+    child.conceal("Bearer token-0");
+    expect(child.text("<token-0> <Bearer token-0>")).toBe("<***> <***>");
+    expect(child.longest).toBe("Bearer%20token-0".length);
+    for (let number = 1; number <= 1_000; number++) child.conceal(`Bearer token-${number}`);
+    expect(child.text("token-0 token-1000 token-1")).toBe("token-0 *** ***");
   });
 });

@@ -1,5 +1,5 @@
 import type { Progress } from "../../core/session.ts";
-import type { Transport, TransportEvents } from "../transport/transport.ts";
+import type { Caller, Transport, TransportEvents } from "../transport/transport.ts";
 import { type Cancellation, Cancelled } from "./cancellation.ts";
 import { ConnectionLostError, RpcError, rpcCodes } from "./error.ts";
 import { isRecord, type RequestId, type RpcMessage } from "./message.ts";
@@ -9,6 +9,8 @@ export interface RequestOptions {
   readonly cancellation?: Cancellation | undefined;
   /** Hears the progress the far side reports. With it the request carries a progress token. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** Whose call it belongs to. */
+  readonly caller?: Caller | undefined;
 }
 
 /** What a peer does with what the far side says unasked. None of these throws. */
@@ -97,6 +99,7 @@ export class Peer {
       this.#send(
         { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
         (error) => this.#take(id)?.reject(error),
+        options.caller,
       );
     });
   }
@@ -116,9 +119,9 @@ export class Peer {
     await this.#transport.close();
   }
 
-  #send(message: RpcMessage, failed: (error: unknown) => void): Promise<void> | undefined {
+  #send(message: RpcMessage, failed: (error: unknown) => void, caller?: Caller): Promise<void> | undefined {
     try {
-      const sending = this.#transport.send(message);
+      const sending = this.#transport.send(message, caller);
       sending?.catch(failed);
       return sending;
     } catch (error) {

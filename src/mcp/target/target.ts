@@ -1,3 +1,4 @@
+import type { HeadersOption, HttpAuth } from "../../core/http-auth.ts";
 import type { ConnectorTarget } from "../../core/target.ts";
 import { commandName } from "./command-name.ts";
 import { type Environment, expand } from "./expand.ts";
@@ -31,8 +32,9 @@ export interface CheckedStdioTarget {
 export interface TargetOptions {
   /** Where variables come from. Default: `process.env`. */
   readonly env?: Environment | undefined;
-  /** Headers beside the target's own, which they replace. */
-  readonly headers?: Readonly<Record<string, string>> | Headers | undefined;
+  /** Headers beside the target's own, which they replace. What a function gives is not known before it is asked. */
+  readonly headers?: HeadersOption | undefined;
+  readonly auth?: HttpAuth | undefined;
 }
 
 /** What a connector connects to. */
@@ -52,8 +54,8 @@ const knownTypes = ["stdio", ...Object.keys(httpTypes)];
  * @throws ToolkitError `INVALID_TARGET` saying what to write; never with a header, a variable's value, user info or a query in it
  */
 export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}): CheckedTarget {
-  const { env = process.env, headers } = options;
-  if (typeof target === "string" || target instanceof URL) return httpTarget({ url: target }, env, headers);
+  const { env = process.env } = options;
+  if (typeof target === "string" || target instanceof URL) return httpTarget({ url: target }, env, options);
   if (typeof target !== "object" || target === null || Array.isArray(target)) {
     throw invalidTarget("A connector target is a URL, { url } or { command, args }.", String(target));
   }
@@ -62,9 +64,12 @@ export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}
   if (config.url !== undefined && config.command !== undefined) {
     throw invalidTarget('A connector target has both "url" and "command": give one of them.', "url, command");
   }
-  if (config.url !== undefined) return httpTarget(config, env, headers);
+  if (config.url !== undefined) return httpTarget(config, env, options);
   if (config.command !== undefined) {
-    if ((config.headers ?? headers) !== undefined) {
+    if (options.auth !== undefined) {
+      throw invalidTarget('"auth" is for a URL: give a child process its secrets in "env".', "auth");
+    }
+    if ((config.headers ?? options.headers) !== undefined) {
       throw invalidTarget('"headers" are for a URL: give a child process its secrets in "env".', "headers");
     }
     return stdioTarget(config, env);
@@ -92,7 +97,7 @@ function checkType(type: unknown): void {
 function httpTarget(
   config: Readonly<Record<string, unknown>>,
   env: Environment,
-  more: TargetOptions["headers"],
+  { headers: more, auth }: TargetOptions,
 ): CheckedHttpTarget {
   const { url: given, type } = config;
   if (type === "stdio") throw invalidTarget('A connector target of type "stdio" needs "command", not "url".', "type");
@@ -102,7 +107,16 @@ function httpTarget(
   const url = parseUrl(typeof given === "string" ? expand(given, env, "url") : given);
   const headers = new Headers(credentialsOf(url));
   setHeaders(headers, expandValues(headersOf(config.headers), env, "headers"));
-  setHeaders(headers, valuesOf(headersOf(more), "headers"));
+  if (typeof more !== "function") setHeaders(headers, valuesOf(headersOf(more), "headers"));
+  if (auth !== undefined && typeof auth?.open !== "function") {
+    throw invalidTarget(
+      '"auth" must be what oauth() or clientCredentials() gives, or an HttpAuth of your own.',
+      "auth",
+    );
+  }
+  if (auth !== undefined && headers.has("authorization")) {
+    throw invalidTarget('There is an "Authorization" header and "auth" beside it: give one of them.', "auth");
+  }
   return {
     kind: "http",
     url: withoutCredentials(url),

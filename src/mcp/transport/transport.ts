@@ -1,4 +1,10 @@
+import type { Session } from "../../core/session.ts";
 import type { RequestId, RpcMessage } from "../rpc/message.ts";
+
+/** Who made the call a message belongs to. Some make their session when it is asked for. */
+export interface Caller {
+  readonly session: Session;
+}
 
 /** What a transport tells the one who uses it. None of these throws. */
 export interface TransportEvents {
@@ -21,7 +27,7 @@ export interface Transport {
    * Sends a message. Undefined means it was handed over at once. Where it rejects no answer will come, while the connection as such
    * goes on; an error that says `sent: false` (ConnectionLostError) means that it surely never left.
    */
-  send(message: RpcMessage): Promise<void> | undefined;
+  send(message: RpcMessage, caller?: Caller): Promise<void> | undefined;
   /** Told the version both speak, before anything else is sent. */
   negotiated?(protocolVersion: string): void;
   /** Called when the handshake is done. Resolves when what the server says unasked can arrive, or never will. */

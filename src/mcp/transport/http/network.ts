@@ -1,12 +1,16 @@
 import { ToolkitError } from "../../../core/error.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
+import type { Caller } from "../transport.ts";
+
+/** Sends a request, of the one who made the call it belongs to, if any. */
+export type RequestFetch = (url: string | URL, init: RequestInit, caller?: Caller) => Promise<Response>;
 
 /** Where requests go and what they carry. */
 export interface HttpParameters {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: RequestFetch;
   readonly maxMessageBytes: number;
   readonly redactor: Redactor;
 }
@@ -14,17 +18,21 @@ export interface HttpParameters {
 /**
  * Sends a request and gives the answer, whatever its status.
  *
- * @throws ConnectionLostError where there is none, saying why and whether the request may have arrived; the signal's reason
+ * @throws ConnectionLostError where there is none, saying why and whether the request may have arrived; ToolkitError where it was not
+ *   sent for want of credentials; the signal's reason
  */
 export async function fetchOnce(
   { fetch, redactor }: HttpParameters,
   url: string | URL,
   init: RequestInit,
+  caller?: Caller,
 ): Promise<Response> {
   try {
-    return await fetch(url, init);
+    return await fetch(url, init, caller);
   } catch (cause) {
     if (init.signal?.aborted) throw init.signal.reason;
+    // It says itself what it is: nothing is wrong with the connection.
+    if (ToolkitError.is(cause)) throw cause;
     const why = redactor.text(whyOf(cause));
     throw new ConnectionLostError(`cannot be reached: ${why}`, { sent: !isDown(cause), cause: redactor.error(cause) });
   }

@@ -66,8 +66,7 @@ export class ServerStream {
     const { signal } = this.#parts;
     if (signal.aborted) return noStream();
     try {
-      await delay(this.#waitMs, undefined, { signal });
-      const response = await this.#parts.request(url, { ...init, signal });
+      const response = await this.#asked(url, { ...init, signal }, signal);
       if (isRedirect(response)) return response;
       if (response.ok && mediaTypeOf(response) === "text/event-stream") return this.#watched(response);
       // 405 says that there is no such stream; some servers say it with another status.
@@ -77,6 +76,26 @@ export class ServerStream {
     }
     this.#settled.resolve();
     return noStream();
+  }
+
+  /** Asks when it is time, and again while there are no credentials to ask with. */
+  async #asked(url: string | URL, init: RequestInit, signal: AbortSignal): Promise<Response> {
+    for (;;) {
+      await delay(this.#waitMs, undefined, { signal });
+      try {
+        return await this.#parts.request(url, init);
+      } catch (error) {
+        if (signal.aborted || !ToolkitError.is(error)) throw error;
+        this.#failures += 1;
+        this.#waitMs = this.#nextWaitMs();
+        this.#late = true;
+        this.#settled.resolve();
+      }
+    }
+  }
+
+  #nextWaitMs(): number {
+    return Math.min(maxRetryMs, retryMs * 2 ** Math.max(0, this.#failures - 1));
   }
 
   #watched(response: Response): Response {
@@ -91,7 +110,7 @@ export class ServerStream {
       this.#failures = performance.now() - since > steadyMs ? 0 : this.#failures + 1;
       // A stream that broke may mean that the server is gone: look at once.
       const broken = error !== undefined && this.#failures < 2;
-      this.#waitMs = broken ? 0 : Math.min(maxRetryMs, retryMs * 2 ** Math.max(0, this.#failures - 1));
+      this.#waitMs = broken ? 0 : this.#nextWaitMs();
     };
     return watchedBody(response, { maxMessageBytes: this.#parts.maxMessageBytes, end });
   }

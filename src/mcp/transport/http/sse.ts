@@ -2,9 +2,10 @@ import { SSEClientTransport as SdkTransport } from "@modelcontextprotocol/sdk/cl
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf, ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
-import type { RpcMessage } from "../../rpc/message.ts";
-import type { Transport, TransportEvents } from "../transport.ts";
+import type { RequestId, RpcMessage } from "../../rpc/message.ts";
+import type { Caller, Transport, TransportEvents } from "../transport.ts";
 import { discard, fetchOnce, type HttpParameters } from "./network.ts";
+import { subjectOf } from "./post.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError, notMcp, statusError } from "./status.ts";
 import { watchedBody } from "./watched-body.ts";
 
@@ -22,6 +23,8 @@ export class SseTransport implements Transport {
   readonly #sdk: SdkTransport;
   readonly #abort = new AbortController();
   readonly #failed = Promise.withResolvers<never>();
+  /** Of the requests that are not answered yet. */
+  readonly #callers = new Map<RequestId, Caller>();
   #events: TransportEvents | undefined;
   #endpoints = 0;
   #started = false;
@@ -39,7 +42,11 @@ export class SseTransport implements Transport {
   async start(events: TransportEvents, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     signal.throwIfAborted();
     this.#events = events;
-    this.#sdk.onmessage = (message) => events.message(message as RpcMessage);
+    this.#sdk.onmessage = (given) => {
+      const message = given as RpcMessage;
+      if (message.method === undefined) this.forget(message.id);
+      events.message(message);
+    };
     this.#sdk.onerror = (error) => {
       // Its message quotes a piece of the text, and a piece of a secret would not be found.
       if (error instanceof SyntaxError) events.warning("It sent what is no message: it is not valid JSON.");
@@ -61,13 +68,20 @@ export class SseTransport implements Transport {
     this.#sdk.setProtocolVersion(protocolVersion);
   }
 
-  send(message: RpcMessage): Promise<void> {
+  send(message: RpcMessage, caller?: Caller): Promise<void> {
     if (!this.#open) throw new ConnectionLostError("the connection was closed", { sent: false });
+    const { id } = message;
+    if (caller !== undefined && id !== undefined && id !== null) this.#callers.set(id, caller);
     return this.#sdk.send(message as JSONRPCMessage).catch((error: unknown) => {
+      this.forget(id);
       if (isOurs(error)) throw error;
       const { redactor } = this.#parameters;
       throw new ConnectionLostError(redactor.text(messageOf(error)), { sent: true, cause: redactor.error(error) });
     });
+  }
+
+  forget(id: RpcMessage["id"]): void {
+    if (id !== undefined && id !== null) this.#callers.delete(id);
   }
 
   async close(): Promise<void> {
@@ -125,7 +139,9 @@ export class SseTransport implements Transport {
   }
 
   async #post(url: string | URL, init: RequestInit): Promise<Response> {
-    const response = await fetchOnce(this.#parameters, url, { ...init, signal: this.#abort.signal });
+    const subject = subjectOf(init.body);
+    const caller = subject === undefined ? undefined : this.#callers.get(subject);
+    const response = await fetchOnce(this.#parameters, url, { ...init, signal: this.#abort.signal }, caller);
     if (response.ok || (response.status >= 300 && response.status <= 399)) return response;
     const error = statusError(response, await response.text().catch(() => ""), this.#parameters.redactor);
     if (error.status !== 404) throw error;
@@ -143,5 +159,5 @@ export class SseTransport implements Transport {
 }
 
 function isOurs(error: unknown): boolean {
-  return [ConnectionLostError, HttpStatusError].some((type) => error instanceof type);
+  return [ConnectionLostError, HttpStatusError, ToolkitError].some((type) => error instanceof type);
 }

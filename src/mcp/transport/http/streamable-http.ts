@@ -6,10 +6,10 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { messageOf, ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
-import type { Transport, TransportEvents } from "../transport.ts";
+import type { Caller, Transport, TransportEvents } from "../transport.ts";
 import { eventStreamType, jsonType, readAnswer } from "./answer.ts";
 import { discard, fetchOnce, type HttpParameters } from "./network.ts";
-import { Post, requestIdOf } from "./post.ts";
+import { Post, requestIdOf, subjectOf } from "./post.ts";
 import { QuietEnd } from "./quiet-end.ts";
 import { isRedirect, ServerStream } from "./server-stream.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError, sdkStatusError, statusError } from "./status.ts";
@@ -91,12 +91,14 @@ export class StreamableHttpTransport implements Transport {
     return this.#stream.settled();
   }
 
-  send(message: RpcMessage): Promise<void> {
+  send(message: RpcMessage, caller?: Caller): Promise<void> {
     if (!this.#open) throw new ConnectionLostError("the connection was closed", { sent: false });
     const lost = this.#ending.error;
     if (lost !== undefined) throw new ConnectionLostError(lost.message, { sent: false, cause: lost });
     const { id, method } = message;
-    return id === undefined || id === null || method === undefined ? this.#tell(message) : this.#ask(id, message);
+    return id === undefined || id === null || method === undefined
+      ? this.#tell(message)
+      : this.#ask(id, message, caller);
   }
 
   forget(id: RequestId): void {
@@ -117,8 +119,8 @@ export class StreamableHttpTransport implements Transport {
   }
 
   /** Sends a request and hands on its answer. */
-  async #ask(id: RequestId, { jsonrpc, method, params }: RpcMessage): Promise<void> {
-    const post = new Post();
+  async #ask(id: RequestId, { jsonrpc, method, params }: RpcMessage, caller: Caller | undefined): Promise<void> {
+    const post = new Post(caller);
     const { signal } = post.abort;
     this.#posts.set(id, post);
     try {
@@ -179,14 +181,21 @@ export class StreamableHttpTransport implements Transport {
   async #post(url: string | URL, init: RequestInit): Promise<Response> {
     const id = requestIdOf(init.body);
     const post = id === undefined ? undefined : this.#posts.get(id);
-    const response = await this.#request(url, { ...init, signal: (post?.abort ?? this.#abort).signal });
+    const caller = (post ?? this.#about(init.body))?.caller;
+    const response = await this.#request(url, { ...init, signal: (post?.abort ?? this.#abort).signal }, caller);
     if (isRedirect(response)) return response;
     const answer = response.ok ? response : await this.#errorAnswer(response, id);
     return post === undefined ? answer : this.#keep(post, answer);
   }
 
+  /** The request that a notification is about. */
+  #about(body: RequestInit["body"]): Post | undefined {
+    const id = subjectOf(body);
+    return id === undefined ? undefined : this.#posts.get(id);
+  }
+
   async #resumed(post: Post, url: string | URL, init: RequestInit): Promise<Response> {
-    const response = await this.#request(url, { ...init, signal: post.abort.signal });
+    const response = await this.#request(url, { ...init, signal: post.abort.signal }, post.caller);
     return isRedirect(response) ? response : this.#keep(post, response);
   }
 
@@ -214,9 +223,9 @@ export class StreamableHttpTransport implements Transport {
     throw new Error("the server no longer offers its event stream", { cause: error });
   }
 
-  async #request(url: string | URL, init: RequestInit): Promise<Response> {
+  async #request(url: string | URL, init: RequestInit, caller?: Caller): Promise<Response> {
     try {
-      return await fetchOnce(this.#parameters, url, init);
+      return await fetchOnce(this.#parameters, url, init, caller);
     } catch (error) {
       // Nobody listens there: whoever else is in flight need not wait.
       if (error instanceof ConnectionLostError && !error.sent) this.#endSoon(error);

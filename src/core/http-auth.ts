@@ -1,0 +1,80 @@
+import type { Session } from "./session.ts";
+
+/** What a header function is told of the request it is asked for. */
+export interface HeaderRequest {
+  /** Of the call the request belongs to; undefined for a handshake, a list, a ping, or the stream of what a server says unasked. */
+  readonly session: Session | undefined;
+  /** The server, without user info, query and fragment: one function may serve several. */
+  readonly url: string;
+  /** Aborts when the request does. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Decides headers request by request. What it gives is treated as a secret. Where it throws, that request fails, with `UNAVAILABLE`
+ * or the ToolkitError that it threw: it was not sent, and nothing else is harmed.
+ */
+export type HeaderFunction = (
+  request: HeaderRequest,
+) => Readonly<Record<string, string>> | PromiseLike<Readonly<Record<string, string>>>;
+
+/** Headers: fixed ones, or a function that is asked for each request. */
+export type HeadersOption = Readonly<Record<string, string>> | Headers | HeaderFunction;
+
+/** A server that wants to know who is asking. */
+export interface ProtectedServer {
+  readonly url: URL;
+  /** For people, without secrets. */
+  readonly label: string;
+  /** Sends requests, of the authorization too. */
+  readonly fetch: typeof globalThis.fetch;
+  /** Whatever may not be seen: told before it is used, it stays out of logs, errors and events. */
+  conceal(secret: string): void;
+}
+
+/** The connection that credentials are for. */
+export interface CredentialsHost {
+  /** Aborts when the connection has ended: nothing is done for it from then on. */
+  readonly signal: AbortSignal;
+  /**
+   * Somebody has to do something before requests are accepted, or has done it (undefined). False where no attempt to connect can be
+   * held up for it: then nobody waits.
+   */
+  waits(reason: Error | undefined): boolean;
+  /** Requests that were refused would be accepted now. */
+  restored(): void;
+}
+
+/** A request that a server refused for its credentials. */
+export interface HttpRefusal {
+  readonly status: 401 | 403;
+  /** The header `WWW-Authenticate`. */
+  readonly challenge: string | undefined;
+  /** What it was sent as `Authorization`. */
+  readonly authorization: string | undefined;
+}
+
+/** The credentials of one connector for its server. They outlive its connections. */
+export interface HttpCredentials {
+  /**
+   * The header `Authorization` of the next request; undefined where there is none yet. At once where nothing has to be asked.
+   *
+   * @throws ToolkitError `UNAVAILABLE` or `UNAUTHORIZED`; the signal's reason
+   */
+  authorization(options: { readonly signal: AbortSignal }): string | undefined | Promise<string | undefined>;
+  /**
+   * Resolves when the request may be sent once more.
+   *
+   * @throws ToolkitError `UNAUTHORIZED`, saying what is missing and what to do; `UNAVAILABLE`; the signal's reason
+   */
+  refused(
+    refusal: HttpRefusal,
+    options: { readonly signal: AbortSignal; readonly host: CredentialsHost },
+  ): Promise<void>;
+}
+
+/** A way to get credentials: `oauth()` and `clientCredentials()` make one, and so may you. */
+export interface HttpAuth {
+  /** Called once for each connector. Starts nothing. @throws ToolkitError `INVALID_CONFIG` */
+  open(server: ProtectedServer): HttpCredentials;
+}
