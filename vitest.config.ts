@@ -1,8 +1,16 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+
+const source = (file: string) => fileURLToPath(new URL(`src/${file}`, import.meta.url));
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.test.ts", "example/**/*.test.ts"],
+    // What examples import is what is here, not what was built last.
+    alias: [
+      { find: /^toolweave$/, replacement: source("index.ts") },
+      { find: /^toolweave\/(mcp|testing)$/, replacement: source("$1/index.ts") },
+    ],
     typecheck: {
       enabled: true,
       include: ["test/types/**/*.test-d.ts"],

@@ -93,12 +93,17 @@ async function compileUser(): Promise<string | undefined> {
   const user = `
 import { defineTool, Toolkit, type Tool } from "toolweave";
 import { mcpConnector } from "toolweave/mcp";
-import { testContext } from "toolweave/testing";
+import { type FaultName, faultyServer, testContext, type ToolweaveMatchers, toolweaveMatchers } from "toolweave/testing";
 const text = defineTool<{ text: string }, number>({ name: "text", run: ({ text }) => text.length });
 const toolkit = new Toolkit({ items: [text] });
 toolkit.addConnector(mcpConnector("https://example.com/mcp"));
 export const right: Promise<number> = toolkit.call(text, { text: "a" }).then((content) => content.json());
 export const context = testContext();
+export const fault = faultyServer().fault("hang", { times: 1 });
+// @ts-expect-error there is no such fault
+export const unknownFault: FaultName = "hnag";
+export type Matchers = ToolweaveMatchers;
+export const result = toolweaveMatchers.toBeConnected(toolkit.connections[0]).pass;
 // @ts-expect-error the input is of another type
 export const wrong = toolkit.call(text, { text: 1 });
 // @ts-expect-error so is the tool

@@ -2,11 +2,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
 import { errorCatalog } from "../../src/core/error-catalog.ts";
+import { describeFault, type FaultName, faultCatalog } from "../../src/testing/faulty/faults.ts";
 
 /** What a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
 const generators: Readonly<Record<string, (project: string) => Promise<string>>> = {
   errors: errorTable,
   decisions: decisionTable,
+  faults: faultTable,
 };
 
 /** The page with its generated parts made anew. @throws Error for a part nothing generates. */
@@ -61,4 +63,17 @@ async function decisionTable(project: string): Promise<string> {
     rows.push(`| [${file.slice(0, 4)}](${file}) | ${title} |`);
   }
   return ["| no. | decision |", "| --- | --- |", ...rows].join("\n");
+}
+
+async function faultTable(): Promise<string> {
+  const rows = (Object.keys(faultCatalog) as FaultName[]).map((name) => {
+    const { summary, time, transports, options = [] } = describeFault(name);
+    const where = transports.length === 3 ? "all" : transports.join(", ");
+    return `| \`${name}\` | ${summary} | ${where} | ${time} | ${options.map((option) => `\`${option}\``).join(", ")} |`;
+  });
+  return [
+    "| fault | what the server does | where | one time is a | options |",
+    "| --- | --- | --- | --- | --- |",
+    ...rows,
+  ].join("\n");
 }

@@ -18,17 +18,17 @@ export interface RecoverOptions {
   readonly after?: number | undefined;
 }
 
-/** The matchers, as they are declared: `interface Matchers<T> extends ToolweaveMatchers<T> {}`. */
-export interface ToolweaveMatchers<R = unknown> {
+/** The matchers, as TypeScript is to know them: `interface Matchers<R, T> extends ToolweaveMatchers {}`. */
+export interface ToolweaveMatchers {
   /** The Connection is connected now. */
-  toBeConnected(): R;
-  /** The Connection is connected within so many milliseconds. To be awaited. */
-  toRecoverWithin(ms: number, options?: RecoverOptions): Promise<R>;
+  toBeConnected(): void;
+  /** The Connection is connected within so many milliseconds. */
+  toRecoverWithin(ms: number, options?: RecoverOptions): Promise<void>;
   /**
-   * The faulty server has no connection, process or request left within so many milliseconds, 5,000 if not given. To be awaited,
-   * after the toolkit was closed.
+   * The faulty server has no connection, process or request left within so many milliseconds, 5,000 if not given: for the end of a
+   * test, after the toolkit was closed.
    */
-  toBeLeftAlone(withinMs?: number): Promise<R>;
+  toBeLeftAlone(withinMs?: number): Promise<void>;
 }
 
 const lookAgainMs = 10;
