@@ -8,14 +8,11 @@ import type { Script } from "./script.ts";
 export class Child {
   readonly pid: number;
   readonly #control: Socket;
-  readonly #processes: Set<number>;
   #conversation: Conversation | undefined;
 
-  constructor(pid: number, control: Socket, processes: Set<number>) {
+  constructor(pid: number, control: Socket) {
     this.pid = pid;
     this.#control = control;
-    this.#processes = processes;
-    processes.add(pid);
   }
 
   get conversation(): Conversation | undefined {
@@ -25,11 +22,6 @@ export class Child {
   /** Tells the child what to be from now on. */
   order(orders: object): void {
     if (this.#control.writable) this.#control.write(`${JSON.stringify(orders)}\n`);
-  }
-
-  /** What the child says of itself. */
-  told({ grandchild }: Readonly<Record<string, unknown>>): void {
-    if (typeof grandchild === "number") this.#processes.add(grandchild);
   }
 
   /** What the child reads comes by this socket, and what it is to write goes there. */

@@ -1,4 +1,5 @@
 import type { Connector } from "../../core/connector.ts";
+import type { ConnectorOptions } from "../../mcp/connect.ts";
 import { inMemoryConnector } from "../../mcp/connector.ts";
 import type { ServerTransport } from "../../mcp/transport/in-memory.ts";
 import { Conversation } from "./conversation.ts";
@@ -22,8 +23,8 @@ export class InMemoryEndpoint implements Endpoint {
     return this.#conversations;
   }
 
-  connector(): Connector {
-    return inMemoryConnector((transport) => this.#connect(transport), { label: this.#script.name });
+  connector(options: ConnectorOptions): Connector {
+    return inMemoryConnector((transport) => this.#connect(transport), { label: this.#script.name, ...options });
   }
 
   running(): readonly string[] {

@@ -1,5 +1,6 @@
 // The child process of a faulty server over stdio. What it reads it hands to the server in the parent, what the server says it writes;
-// it does itself only what a process alone can do. It imports nothing of the project, so that it starts fast.
+// it does itself only what a process alone can do. Started with one more argument, it is the grandchild that holds stdout and does
+// nothing. It imports nothing of the project, so that it starts fast.
 import { spawn } from "node:child_process";
 import { connect, type Socket } from "node:net";
 
@@ -14,8 +15,7 @@ interface Orders {
   readonly stderrPerSecond?: number;
 }
 
-const [, , port, token] = process.argv;
-const grandchildLifeMs = 10 * 60_000;
+const [, self = "", port = "", token = "", idle] = process.argv;
 const stderrTickMs = 10;
 
 let ignoresTerm = false;
@@ -23,8 +23,8 @@ let data: Socket | undefined;
 let hasGrandchild = false;
 let stderrFlood: NodeJS.Timeout | undefined;
 
-const control = open("control");
-// The parent is gone: whatever was ignored, nobody will ever end this process.
+// By this socket the parent sees that the process is there. When the parent is gone, nobody else may ever end it.
+const control = open(idle === undefined ? "control" : "idle");
 control.on("close", () => process.exit(1));
 let rest = "";
 control.setEncoding("utf8").on("data", (text: string) => {
@@ -34,7 +34,7 @@ control.setEncoding("utf8").on("data", (text: string) => {
 });
 
 process.on("SIGTERM", () => {
-  if (!ignoresTerm) process.exit(0);
+  if (!ignoresTerm && idle === undefined) process.exit(0);
 });
 
 function open(purpose: string): Socket {
@@ -78,9 +78,7 @@ function freeze(): void {
 function startGrandchild(): void {
   if (hasGrandchild) return;
   hasGrandchild = true;
-  const script = `process.on("SIGTERM", () => 0); setTimeout(() => 0, ${grandchildLifeMs})`;
-  const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "inherit", "ignore"] });
-  control.write(`${JSON.stringify({ grandchild: child.pid })}\n`);
+  spawn(process.execPath, [self, port, token, "idle"], { stdio: ["ignore", "inherit", "ignore"] });
 }
 
 function flood(perSecond: number): void {

@@ -2,6 +2,7 @@ import type { Connector } from "../../core/connector.ts";
 import { ToolkitError } from "../../core/error.ts";
 import type { StdioTarget } from "../../core/target.ts";
 import { systemClock } from "../../lib/clock.ts";
+import type { ConnectorOptions } from "../../mcp/connect.ts";
 import type { Conversation } from "./conversation.ts";
 import type { FaultyOffer, FaultyServerOptions } from "./definition.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -24,10 +25,10 @@ export class FaultyServer implements AsyncDisposable {
     this.#script = new Script(options, options.clock ?? systemClock);
   }
 
-  /** Reaches it within this process. */
-  connector(): Connector {
+  /** Reaches it within this process. The options are those of `inMemoryConnector`. */
+  connector(options: ConnectorOptions = {}): Connector {
     this.#inMemory ??= this.#add(new InMemoryEndpoint(this.#script));
-    return this.#inMemory.connector();
+    return this.#inMemory.connector(options);
   }
 
   /**

@@ -4,7 +4,6 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { fileURLToPath } from "node:url";
 import type { StdioTarget } from "../../core/target.ts";
 import { isRecord } from "../../lib/value.ts";
-import { LineReader } from "../../mcp/transport/stdio/line-reader.ts";
 import { Child, end } from "./child.ts";
 import type { Conversation } from "./conversation.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -30,7 +29,7 @@ export class StdioEndpoint implements Endpoint {
   readonly #server: Server;
   readonly #token = randomUUID();
   readonly #children = new Map<number, Child>();
-  /** All there ever were, the children of children too. */
+  /** Those that run, the children of children too. */
   readonly #processes = new Set<number>();
   readonly #sockets = new Set<Socket>();
 
@@ -50,18 +49,13 @@ export class StdioEndpoint implements Endpoint {
     return [...this.#children.values()].flatMap(({ conversation }) => conversation ?? []);
   }
 
-  /** The processes that run. */
-  get processes(): readonly number[] {
-    return [...this.#processes].filter(isAlive);
-  }
-
   target(): StdioTarget {
     const { port } = this.#server.address() as AddressInfo;
     return { command: process.execPath, args: [relay, String(port), this.#token] };
   }
 
   running(): readonly string[] {
-    return this.processes.map((pid) => `process ${pid}`);
+    return [...this.#processes].map((pid) => `process ${pid}`);
   }
 
   async faultChanged(name: FaultName): Promise<void> {
@@ -111,15 +105,20 @@ export class StdioEndpoint implements Endpoint {
       return undefined;
     }
     if (purpose === "data") return this.#children.get(pid)?.relay(socket, this.#script);
-    const child = new Child(pid, socket, this.#processes);
-    this.#children.set(pid, child);
-    socket.on("close", () => {
-      this.#children.delete(pid);
+    // A process ends its socket when it ends. Its id may then be somebody else's.
+    this.#processes.add(pid);
+    socket.on("close", () => this.#processes.delete(pid));
+    if (purpose === "control") this.#begin(new Child(pid, socket), socket);
+    return () => undefined;
+  }
+
+  #begin(child: Child, control: Socket): void {
+    this.#children.set(child.pid, child);
+    control.on("close", () => {
+      this.#children.delete(child.pid);
       child.end();
     });
     child.order(this.#firstOrders());
-    const lines = new LineReader({ maxBytes: 10_000, onLine: (line) => child.told(parsed(line)) });
-    return (chunk) => lines.push(chunk);
   }
 
   /** What a child is to be from its start. */
@@ -131,16 +130,12 @@ export class StdioEndpoint implements Endpoint {
   }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
+/** Whatever else comes to the port says nothing that is known. */
 function parsed(line: string): Readonly<Record<string, unknown>> {
-  const value: unknown = JSON.parse(line);
-  return isRecord(value) ? value : {};
+  try {
+    const value: unknown = JSON.parse(line);
+    return isRecord(value) ? value : {};
+  } catch {
+    return {};
+  }
 }
