@@ -275,9 +275,7 @@ export class Toolkit implements Host, AsyncDisposable {
   }
 
   #connectorFor(target: ConnectorTarget | Connector, options: AddConnectorOptions): Connector {
-    const { headers, auth, connectTimeoutMs } = options;
-    const make = (given: ConnectorTarget) =>
-      this.#delegates.createConnector(given) ?? mcpConnector(given, { headers, auth, connectTimeoutMs });
+    const make = (given: ConnectorTarget) => this.#delegates.createConnector(given) ?? mcpConnector(given, options);
     return connectorOf(target, options, make);
   }
 

@@ -227,6 +227,10 @@ export const requirements: readonly Requirement[] = [
     text: "Credentials: headers that are fixed, a function that gives them for each request and is told the session, or OAuth (a person's login, or client credentials) with one refresh for any number of refused requests and a token store. A network error erases no token. UNAUTHORIZED says what is missing and what to do. No secret reaches logs, errors or events.",
   },
   {
+    id: "M12",
+    text: "A connector has limits: maxMessageBytes, maxListSize, maxNestingDepth, maxConcurrentCalls and maxStderrBytes. Beyond one, LIMIT_EXCEEDED names it and fails what it hit alone. A server that talks without end buries nothing: lists are read at growing gaps, logs counted, updates joined.",
+  },
+  {
     id: "M13",
     text: "A connection shows state, since, server, protocol version, transport, counts, last error, attempts, next attempt, latency, calls in flight and stderr tail, and offers list(kind), ready(), reconnect() and close().",
   },

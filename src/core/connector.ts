@@ -121,6 +121,8 @@ export interface Connector {
    * before the attempt is given up from outside.
    */
   readonly connectTimeoutMs?: number | undefined;
+  /** How many calls, reads and renders may wait for the far side; one more fails at once. Default: 1,000. */
+  readonly maxConcurrentCalls?: number | undefined;
   /**
    * Connects and shakes hands.
    *

@@ -1,4 +1,5 @@
 import type { ConnectorHost, ConnectorSession } from "../core/connector.ts";
+import type { ConnectorLimits, ReadConnectorLimits } from "../core/connector-limits.ts";
 import type { Kind } from "../core/item.ts";
 import type { LogLevel } from "../core/session.ts";
 import { lists } from "./descriptor.ts";
@@ -6,7 +7,7 @@ import { failureOf } from "./failure.ts";
 import { type ClientInfo, ownClientInfo, shakeHands } from "./handshake.ts";
 import type { Redactor } from "./redact.ts";
 import { ConnectionLostError } from "./rpc/error.ts";
-import { Peer } from "./rpc/peer.ts";
+import { Peer, type PeerHandlers } from "./rpc/peer.ts";
 import { McpSession } from "./session.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -18,11 +19,9 @@ export interface Root {
 }
 
 /** What every MCP connector can be told. */
-export interface ConnectorOptions {
+export interface ConnectorOptions extends ConnectorLimits {
   /** How long the whole handshake may take, in milliseconds. Default: 30,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** The most entries of a kind; what goes beyond is left out, with a warning. Default: 10,000. */
-  readonly maxListSize?: number | undefined;
   /** Who we say we are. Default: toolweave and its version. */
   readonly clientInfo?: ClientInfo | undefined;
   /** Where the server may work. Given, the server may ask for them. */
@@ -41,6 +40,7 @@ export interface Attempt {
   readonly label: string;
   readonly host: ConnectorHost;
   readonly options: ConnectorOptions;
+  readonly limits: ReadConnectorLimits;
   /** Of what the server says. */
   readonly redactor: Redactor;
   /** Aborts the attempt. */
@@ -48,7 +48,6 @@ export interface Attempt {
 }
 
 export const defaultConnectTimeoutMs = 30_000;
-const defaultMaxListSize = 10_000;
 const logLevels: readonly LogLevel[] = [
   "debug",
   "info",
@@ -96,17 +95,18 @@ export async function within<T>(attempt: Attempt, run: (attempt: Attempt) => Pro
  * @throws what the handshake threw, untranslated; the signal's reason
  */
 export async function openSession(transport: Transport, attempt: Attempt): Promise<ConnectorSession> {
-  const { label, options, redactor, signal } = attempt;
+  const { label, options, limits, redactor, signal } = attempt;
   const host = guarded(attempt.host, redactor);
-  const { clientInfo = ownClientInfo(), roots, maxListSize = defaultMaxListSize, logLevel } = options;
-  const peer = new Peer(transport, {
+  const { clientInfo = ownClientInfo(), roots, logLevel } = options;
+  const handlers: PeerHandlers = {
     notification: (method, params) => notified(host, method, params, label),
     request: (method) => (method === "roots/list" && roots !== undefined ? { roots } : undefined),
     gap: () => {
       for (const kind of Object.keys(lists) as Kind[]) host.changed({ kind });
     },
     warning: (text) => host.log({ level: "warning", logger: label, data: text }),
-  });
+  };
+  const peer = new Peer(transport, handlers, limits);
   // An abort must not cancel initialize, the specification says: it ends the connection instead.
   const onAbort = () => void peer.close();
   signal.addEventListener("abort", onAbort);
@@ -123,7 +123,7 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
     if (logLevel !== undefined && server.capabilities.logging !== undefined) {
       peer.request("logging/setLevel", { level: logLevel }).catch(() => {});
     }
-    return new McpSession({ peer, transport, server, label, redactor, maxListSize });
+    return new McpSession({ peer, transport, server, label, redactor, limits });
   } catch (error) {
     await peer.close();
     throw explained(error, transport, signal);

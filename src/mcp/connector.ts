@@ -1,4 +1,5 @@
 import type { Connector, ConnectorSession } from "../core/connector.ts";
+import { type ReadConnectorLimits, readConnectorLimits } from "../core/connector-limits.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import {
@@ -33,13 +34,9 @@ export interface McpConnectorOptions extends ConnectorOptions {
   readonly auth?: HttpAuth | undefined;
   /** For HTTP: what sends the requests. Default: the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** The largest message the server may send, in bytes. Default: 64 MiB. */
-  readonly maxMessageBytes?: number | undefined;
   /** Where `${VAR}` in the target is looked up. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
-
-const defaultMaxMessageBytes = 64 * 1024 * 1024;
 
 /**
  * A connector for an MCP server: over Streamable HTTP (falling back to SSE where the server speaks only that) for a URL, over stdio
@@ -47,7 +44,8 @@ const defaultMaxMessageBytes = 64 * 1024 * 1024;
  *
  * Nothing is started here: `connect` does, each time anew.
  *
- * @throws ToolkitError `INVALID_TARGET`; an environment variable that is missing is named
+ * @throws ToolkitError `INVALID_TARGET`; an environment variable that is missing is named. `INVALID_CONFIG` for a limit that is no
+ *   whole number from 1
  * @example
  * ```ts
  * toolkit.addConnector(mcpConnector({ command: "npx", args: ["-y", "@modelcontextprotocol/server-everything"] }));
@@ -58,14 +56,17 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
   const checked = parseTarget(target, options);
   const label = labelOf(checked);
   const redactor = redactorOf(checked);
-  const open = checked.kind === "http" ? httpOpener(checked, options, redactor) : stdioOpener(checked, options);
+  const limits = readConnectorLimits(options);
+  const open =
+    checked.kind === "http" ? httpOpener(checked, { ...options, ...limits }, redactor) : stdioOpener(checked);
   return {
     label,
     // Two children with the same command line are two servers.
     key: checked.kind === "http" ? canonicalUrl(checked.url) : undefined,
     suggestedName: suggestedNameOf(checked),
     connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
-    connect: (connection) => attempt({ label, options, redactor, ...connection }, open),
+    maxConcurrentCalls: limits.maxConcurrentCalls,
+    connect: (connection) => attempt({ label, options, limits, redactor, ...connection }, open),
   };
 }
 
@@ -83,11 +84,13 @@ export function inMemoryConnector(
   options: ConnectorOptions & { /** For people. Default: `in-memory`. */ readonly label?: string | undefined } = {},
 ): Connector {
   const label = options.label ?? "in-memory";
+  const limits = readConnectorLimits(options);
   return {
     label,
     connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
+    maxConcurrentCalls: limits.maxConcurrentCalls,
     connect: (connection) =>
-      attempt({ label, options, redactor: noRedactor, ...connection }, async (current) => {
+      attempt({ label, options, limits, redactor: noRedactor, ...connection }, async (current) => {
         const { InMemoryTransport } = await import("./transport/in-memory.ts");
         return openSession(new InMemoryTransport(create), current);
       }),
@@ -107,8 +110,12 @@ async function attempt(begun: Attempt, run: Open): Promise<ConnectorSession> {
   });
 }
 
-function httpOpener(target: CheckedHttpTarget, options: McpConnectorOptions, redactor: Redactor): Open {
-  const { fetch = globalThis.fetch, maxMessageBytes = defaultMaxMessageBytes, auth } = options;
+function httpOpener(
+  target: CheckedHttpTarget,
+  options: McpConnectorOptions & ReadConnectorLimits,
+  redactor: Redactor,
+): Open {
+  const { fetch = globalThis.fetch, maxMessageBytes, auth } = options;
   const label = labelOf(target);
   const conceal = (secret: string) => redactor.conceal(secret);
   return httpConnect(target, {
@@ -119,18 +126,12 @@ function httpOpener(target: CheckedHttpTarget, options: McpConnectorOptions, red
   });
 }
 
-function stdioOpener(
-  { command, args, env, cwd }: CheckedStdioTarget,
-  { maxMessageBytes = defaultMaxMessageBytes }: McpConnectorOptions,
-): Open {
+function stdioOpener({ command, args, env, cwd }: CheckedStdioTarget): Open {
   return async (attempt) => {
     // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
     const { StdioTransport } = await import("./transport/stdio/stdio.ts");
-    const { redactor } = attempt;
+    const { limits, redactor } = attempt;
     const environment = { ...inheritedEnvironment(), ...env };
-    return openSession(
-      new StdioTransport({ command, args, env: environment, cwd, maxMessageBytes, redactor }),
-      attempt,
-    );
+    return openSession(new StdioTransport({ command, args, env: environment, cwd, ...limits, redactor }), attempt);
   };
 }

@@ -1,6 +1,8 @@
 import type { DescriptorList, DescriptorMap } from "../core/connector.ts";
+import type { ReadConnectorLimits } from "../core/connector-limits.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { Kind } from "../core/item.ts";
+import { isNestedDeeper } from "../lib/nesting.ts";
 import { lists } from "./descriptor.ts";
 import type { Redactor } from "./redact.ts";
 import { RpcError, rpcCodes } from "./rpc/error.ts";
@@ -12,35 +14,46 @@ export interface ListOptions {
   readonly request: (method: string, params: Record<string, unknown> | undefined) => Promise<unknown>;
   /** The server, for errors and warnings. */
   readonly server: string;
-  /** The most entries of a kind. */
-  readonly maxSize: number;
+  readonly limits: Pick<ReadConnectorLimits, "maxListSize" | "maxNestingDepth">;
   /** Of what the warnings quote. */
   readonly redactor: Redactor;
 }
 
+/** So many pages in a row may bring nothing new: with a new cursor each, a server could go on for ever. */
+const maxIdlePages = 100;
+
 /**
- * Reads a list to its last page, at most `maxSize` entries. An entry that cannot be read, or has the name of another, is left out;
- * its siblings stay.
+ * Reads a list to its last page, at most `maxListSize` entries. An entry that cannot be read, is nested too deep, or has the name of
+ * another, is left out; its siblings stay.
  *
  * @throws ToolkitError `REMOTE_ERROR` where the pages go round in a circle; whatever a request throws
  */
 export async function readList<K extends Kind>(kind: K, options: ListOptions): Promise<DescriptorList<K>> {
   const { method, field } = lists[kind];
-  const { request, server, maxSize, redactor } = options;
-  const collector = new Collector(kind, redactor);
+  const { request, server, limits } = options;
+  const { maxListSize } = limits;
+  const collector = new Collector(kind, options);
   const cursors = new Set<string>();
+  let idlePages = 0;
   for (let cursor: string | undefined; ; ) {
     const page = await requestPage(request, method, cursor);
     if (page === undefined)
       return { items: [], warnings: kind === "template" ? [] : [`${server} does not know ${method}`] };
     const entries = isRecord(page) ? page[field] : undefined;
     if (!Array.isArray(entries)) throw badList(server, method, `without "${field}"`);
+    const known = collector.items.length;
     for (const entry of entries) collector.add(entry);
+    idlePages = collector.items.length > known ? 0 : idlePages + 1;
     cursor =
       isRecord(page) && typeof page.nextCursor === "string" && page.nextCursor !== "" ? page.nextCursor : undefined;
-    // Pages may be empty: without the second bound a server could go on for ever.
-    if (collector.items.length > maxSize || cursors.size > maxSize) return cut(collector, maxSize);
+    if (collector.items.length > maxListSize) return cut(collector, maxListSize);
     if (cursor === undefined) return collector;
+    if (idlePages >= maxIdlePages) {
+      collector.warn(
+        `${server} answered ${method} with ${idlePages} pages in a row that bring nothing new: the rest is left out`,
+      );
+      return cut(collector, maxListSize);
+    }
     if (cursors.has(cursor))
       throw badList(server, method, "with a cursor it gave before: its pages go round in a circle");
     cursors.add(cursor);
@@ -66,23 +79,35 @@ class Collector<K extends Kind> implements DescriptorList<K> {
   readonly warnings: string[] = [];
   readonly #kind: K;
   readonly #redactor: Redactor;
+  readonly #maxNestingDepth: number;
   readonly #keys = new Set<unknown>();
 
-  constructor(kind: K, redactor: Redactor) {
+  constructor(kind: K, { redactor, limits }: ListOptions) {
     this.#kind = kind;
     this.#redactor = redactor;
+    this.#maxNestingDepth = limits.maxNestingDepth;
+  }
+
+  warn(text: string): void {
+    this.warnings.push(this.#redactor.text(text));
   }
 
   add(entry: unknown): void {
     const { key, read } = lists[this.#kind];
-    const item = isRecord(entry) ? read(entry, (text) => this.warnings.push(this.#redactor.text(text))) : undefined;
+    const item = isRecord(entry) ? read(entry, (text) => this.warn(text)) : undefined;
     if (item === undefined) {
       this.warnings.push(`a ${this.#kind} without "${key}" is left out`);
       return;
     }
     const id = (item as unknown as Readonly<Record<string, unknown>>)[key];
     if (this.#keys.has(id)) {
-      this.warnings.push(this.#redactor.text(`a second ${this.#kind} with the ${key} ${String(id)} is left out`));
+      this.warn(`a second ${this.#kind} with the ${key} ${String(id)} is left out`);
+      return;
+    }
+    if (isNestedDeeper(entry, this.#maxNestingDepth)) {
+      this.warn(
+        `the ${this.#kind} ${String(id)} is left out: it is nested deeper than maxNestingDepth (${this.#maxNestingDepth})`,
+      );
       return;
     }
     this.#keys.add(id);

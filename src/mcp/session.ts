@@ -1,5 +1,6 @@
 import type { ServerInfo } from "../core/connection.ts";
 import type { ConnectorSession } from "../core/connector.ts";
+import type { ReadConnectorLimits } from "../core/connector-limits.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Kind, RenderedPrompt } from "../core/item.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
@@ -23,7 +24,7 @@ export interface SessionParts {
   readonly label: string;
   /** Of what the server says went wrong, or is odd. */
   readonly redactor: Redactor;
-  readonly maxListSize: number;
+  readonly limits: ReadConnectorLimits;
 }
 
 /** The capability that has each kind. */
@@ -137,13 +138,17 @@ export class McpSession implements ConnectorSession {
   }
 
   #lists(): ConnectorSession["list"] {
-    const { server, maxListSize, redactor } = this.#parts;
+    const { server, limits, redactor } = this.#parts;
     const lister = (kind: Kind) => (options: ReadOptions) =>
       readList(kind, {
         request: (method, params) =>
-          this.#parts.peer.request(method, params, { cancellation: cancellationOf(options) }),
+          this.#parts.peer.request(method, params, {
+            cancellation: cancellationOf(options),
+            // Of one entry it is found where it takes no other with it.
+            maxNestingDepth: Number.POSITIVE_INFINITY,
+          }),
         server: server.name,
-        maxSize: maxListSize,
+        limits,
         redactor,
       }).catch((error: unknown) => this.#fail(error, { what: lists[kind].method, repeatable: true }));
     const offered = (Object.keys(lists) as Kind[]).filter(

@@ -1,8 +1,10 @@
+import type { Connector } from "../core/connector.ts";
+import { type ConnectorLimits, readConnectorLimits } from "../core/connector-limits.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 
-/** How a connector is added, and takes part in a toolkit. */
-export interface AddConnectorOptions {
+/** How a connector is added, and takes part in a toolkit. Of the limits a `Connector` takes `maxConcurrentCalls` alone; it has the others of its own. */
+export interface AddConnectorOptions extends ConnectorLimits {
   /** Where its items live. Default: the name its server says, fixed at the first handshake. */
   readonly namespace?: string | undefined;
   /**
@@ -54,6 +56,8 @@ export interface SupervisionOptions {
   readonly retryMs: number;
   readonly maxRetryMs: number;
   readonly maxAttempts: number | undefined;
+  /** How many requests may wait for the server. */
+  readonly maxConcurrentCalls: number;
   /** How long lookups and `start` wait for the first attempt, in milliseconds. */
   readonly startTimeoutMs: number;
   /** How long a call that has no limit of its own waits for the connection, in milliseconds. */
@@ -76,16 +80,18 @@ const lastWordsMs = 3_000;
 /**
  * Reads how a connection is to be supervised, and puts the defaults in.
  *
- * @param ownTimeoutMs - how long the connector itself lets its handshake take
- * @throws ToolkitError `INVALID_CONFIG` for a number that is not above 0
+ * @param own - what the connector itself says
+ * @throws ToolkitError `INVALID_CONFIG` for a number that is not above 0, or a limit that is no whole number
  */
 export function readSupervision(
   options: AddConnectorOptions,
   defaults: ConnectDefaults,
-  ownTimeoutMs: number | undefined,
+  own: Pick<Connector, "connectTimeoutMs" | "maxConcurrentCalls">,
 ): SupervisionOptions {
   for (const name of numbers) assertPositive(name, options[name]);
   const { timeoutMs, healthCheckMs, maxAttempts } = options;
+  const { maxConcurrentCalls } = readConnectorLimits({ maxConcurrentCalls: own.maxConcurrentCalls, ...options });
+  const { connectTimeoutMs: ownTimeoutMs } = own;
   const { pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const given = options.connectTimeoutMs ?? ownTimeoutMs ?? 30_000;
   const connectTimeoutMs = ownTimeoutMs !== undefined && given >= ownTimeoutMs ? ownTimeoutMs + lastWordsMs : given;
@@ -99,6 +105,7 @@ export function readSupervision(
     retryMs,
     maxRetryMs,
     maxAttempts,
+    maxConcurrentCalls,
     startTimeoutMs,
     waitMs,
   };

@@ -74,7 +74,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
       },
       failures: () => this.#failures(),
     });
-    this.#requests = new Requests(clock, () => this.namespace);
+    this.#requests = new Requests(clock, () => this.namespace, options.maxConcurrentCalls);
     this.#presence = new Presence<RemoteGeneration>({
       ...options,
       clock,

@@ -54,7 +54,7 @@ export class Connectors {
   add(connector: Connector, options: AddConnectorOptions): SupervisedConnection {
     const { namespace, lazy = false } = options;
     if (namespace !== undefined) assertNamespace(namespace);
-    const supervision = readSupervision(options, this.#host, connector.connectTimeoutMs);
+    const supervision = readSupervision(options, this.#host, connector);
     this.#assertNew(connector, namespace);
     const name = namespace ?? this.#freeName(toIdentifier(connector.suggestedName ?? connector.label, "server"));
     const connection = new SupervisedConnection(

@@ -7,6 +7,7 @@ import type { SourceChange } from "../core/source.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
 import { abortable } from "../lib/promise.ts";
+import { Flow } from "./flow.ts";
 import { Health } from "./health.ts";
 import { type RemoteLists, readLists } from "./remote-lists.ts";
 import type { Generation } from "./supervisor.ts";
@@ -36,6 +37,8 @@ export interface GenerationHost {
 }
 
 const burstMs = 20;
+// Of a server that announces without end.
+const maxGapMs = 5_000;
 const defaultSilenceMs = 5_000;
 
 /**
@@ -91,8 +94,10 @@ export class RemoteGeneration implements Generation {
     this.lists = lists;
     this.#announced = announced;
     this.#host = host;
-    const { clock, onError } = host;
-    this.#relist = new Coalescer((changed) => this.#readAgain(changed), { delayMs: burstMs, clock, onError });
+    const { clock, pollMs, onError } = host;
+    const maxDelayMs = Math.min(maxGapMs, pollMs);
+    const joined = { delayMs: burstMs, maxDelayMs, clock, onError };
+    this.#relist = new Coalescer((changed) => this.#readAgain(changed), joined);
     const silent = Promise.withResolvers<Error>();
     this.closed = Promise.race([session.closed, silent.promise]);
     this.#health = new Health({
@@ -184,14 +189,16 @@ export class RemoteGeneration implements Generation {
 
 /** What a session says unasked: kept until it is the current one, handed on while it is, ignored afterwards. */
 class Announcements implements ConnectorHost {
-  readonly #host: GenerationHost;
   /** Said while its lists were being read, which may be older: by URI or kind, so that what is said twice is there once. */
   readonly #early = new Map<string, SourceChange>();
+  readonly #host: GenerationHost;
+  readonly #flow: Flow;
   #relist: ((kind: Kind) => void) | undefined;
   #ended = false;
 
   constructor(host: GenerationHost) {
     this.#host = host;
+    this.#flow = new Flow(host);
   }
 
   begin(relist: (kind: Kind) => void): void {
@@ -203,6 +210,7 @@ class Announcements implements ConnectorHost {
 
   end(): void {
     this.#ended = true;
+    this.#flow.end();
     this.#early.clear();
   }
 
@@ -211,11 +219,11 @@ class Announcements implements ConnectorHost {
     if (this.#ended) return;
     if (this.#relist === undefined) this.#early.set(uri ?? kind, change);
     else if (uri === undefined) this.#relist(kind);
-    else this.#host.updated(uri);
+    else this.#flow.updated(uri);
   }
 
   log(entry: LogEntry): void {
-    if (!this.#ended) this.#host.log(entry);
+    if (!this.#ended) this.#flow.log(entry);
   }
 
   waits(reason: Error | undefined): boolean {

@@ -109,8 +109,8 @@ export class RemoteCatalog {
   }
 
   #cut(kind: Kind, max: number): ToolkitError<"LIMIT_EXCEEDED"> {
-    const message = `${this.#host.link.label} lists more than ${max} ${kind}s; the others are left out.`;
-    return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "list size", max });
+    const message = `${this.#host.link.label} lists more than ${max} ${kind}s, or its pages have no end; what came first is kept.`;
+    return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxListSize", max });
   }
 }
 

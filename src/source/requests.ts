@@ -1,4 +1,5 @@
 import type { ConnectorSession } from "../core/connector.ts";
+import { ToolkitError } from "../core/error.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Session } from "../core/session.ts";
 import { CallState } from "../execute/state.ts";
@@ -18,10 +19,13 @@ export interface Request<T> {
 export class Requests {
   readonly #clock: Clock;
   readonly #namespace: () => string;
+  readonly #max: number;
   readonly #inFlight = new Set<Request<unknown>>();
   #latencyMs: number | undefined;
 
-  constructor(clock: Clock, namespace: () => string) {
+  /** @param max - how many there may be, `maxConcurrentCalls` */
+  constructor(clock: Clock, namespace: () => string, max: number) {
+    this.#max = max;
     this.#clock = clock;
     this.#namespace = namespace;
   }
@@ -63,6 +67,7 @@ export class Requests {
         reject(named(error, this.#namespace()));
       };
       const cut: Cut = (why) => fail(unanswered(request.lost, this.#namespace(), why));
+      if (this.#inFlight.size >= this.#max) return reject(this.#full());
       this.#inFlight.add(request);
       generation.watch(cut);
       try {
@@ -75,5 +80,10 @@ export class Requests {
         fail(error);
       }
     });
+  }
+
+  #full(): ToolkitError<"LIMIT_EXCEEDED"> {
+    const message = `${this.#namespace()} has ${this.#max} calls in flight, as many as maxConcurrentCalls allows: nothing was sent. Raise the limit, or call less at once.`;
+    return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxConcurrentCalls", max: this.#max });
   }
 }

@@ -1,9 +1,17 @@
 import type { Connection } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
+import { connectorLimitNames } from "../core/connector-limits.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import type { AddConnectorOptions } from "./connect-options.ts";
 import type { SupervisedConnection } from "./connection.ts";
+
+/** What a connector is made with, and knows for itself once it is. */
+const ownOptions = [
+  "headers",
+  "auth",
+  ...connectorLimitNames.filter((name) => name !== "maxConcurrentCalls"),
+] as const satisfies readonly (keyof AddConnectorOptions)[];
 
 /**
  * The connector of a target: a Connector is its own, of anything else one is made.
@@ -12,16 +20,13 @@ import type { SupervisedConnection } from "./connection.ts";
  */
 export function connectorOf(
   target: ConnectorTarget | Connector,
-  { headers, auth }: AddConnectorOptions,
+  options: AddConnectorOptions,
   make: (target: ConnectorTarget) => Connector,
 ): Connector {
   if (isConnector(target)) {
-    if (headers === undefined && auth === undefined) return target;
-    const option = headers === undefined ? "auth" : "headers";
-    throw invalidTarget(
-      `The option ${option} is for a URL; give a Connector its ${option} where it is made.`,
-      target.label,
-    );
+    const [option] = ownOptions.filter((name) => options[name] !== undefined);
+    if (option === undefined) return target;
+    throw invalidTarget(`Give a Connector its ${option} where it is made: here it is for a target.`, target.label);
   }
   if (target === "connector:user") {
     const message = '"connector:user" is reserved for the user namespace, which a store fills.';

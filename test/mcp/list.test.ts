@@ -10,7 +10,12 @@ import { verifies } from "../support/verifies.ts";
 function read(kind: Kind, pages: (cursor: string | undefined) => unknown, maxSize = 10_000) {
   const request = async (_method: string, params: object | undefined) =>
     pages((params as { cursor?: string } | undefined)?.cursor);
-  return readList(kind, { request, server: "far", maxSize, redactor: noRedactor });
+  return readList(kind, {
+    request,
+    server: "far",
+    limits: { maxListSize: maxSize, maxNestingDepth: 256 },
+    redactor: noRedactor,
+  });
 }
 
 const tool = (name: string) => ({ name, inputSchema: { type: "object" } });

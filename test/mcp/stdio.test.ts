@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ToolkitError } from "../../src/core/error.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { commandLine } from "../../src/mcp/transport/stdio/command-line.ts";
 import { inheritedEnvironment } from "../../src/mcp/transport/stdio/environment.ts";
@@ -115,7 +114,7 @@ describe("a child process", () => {
     const target = { command: node, args: ["-e", loud], env };
     const error = await failure(mcpConnector(target).connect({ signal: never, host }));
     expect(error.message).toMatch(/stdout began with "x{195}\*\*\*"/);
-    expect(error.message).toMatch(/stderr ended with "[*]+"/);
+    expect(error.message).toMatch(/stderr ended with "[^"]*[*]+"/);
     expect(inspect([error, host.entries], { depth: 20, showHidden: true })).not.toContain("hunt");
     const talkative = server(
       "process.stderr.write(process.env.TOKEN.repeat(9000), () => send({ jsonrpc: '2.0', method: 'notifications/message', params: { data: process.env.TOKEN } }))",
@@ -126,7 +125,7 @@ describe("a child process", () => {
     });
     await host.until(() => host.entries.some(({ level }) => level === "info"));
     while ((session.stderr?.() ?? "").length < 10_000) await new Promise((resolve) => setImmediate(resolve));
-    expect(session.stderr?.()).toMatch(/^\**$/);
+    expect(session.stderr?.()).toMatch(/^\[\d+ bytes before this are left out: maxStderrBytes\]\n\**$/);
     expect(JSON.stringify(host.entries)).not.toContain("hunter2");
     await session[Symbol.asyncDispose]();
   });
@@ -235,12 +234,39 @@ describe("a child that is no server", () => {
     await session[Symbol.asyncDispose]();
   });
 
-  test("a message over the limit ends the connection", async () => {
-    const onCall = `send({ jsonrpc: "2.0", id: m.id, result: { content: [{ type: "text", text: "x".repeat(5000) }] } })`;
-    const session = await connect(server("", onCall), { maxMessageBytes: 4_000 });
-    const call = failure(session.call("big", {}, contextOf()));
-    expect(ToolkitError.is(await session.closed, "LIMIT_EXCEEDED")).toBe(true);
-    expect((await call).code).toBe("OUTCOME_UNKNOWN");
+  verifies("M12", "an answer over the limit fails its call alone, wherever the server writes the id", async () => {
+    const result = `{ content: [{ type: "text", text: "x".repeat(m.params.arguments.size) }] }`;
+    const onCall = `const result = ${result}; const { id } = m;
+      send(m.params.name === "first" ? { jsonrpc: "2.0", id, result } : m.params.name === "last" ? { result, jsonrpc: "2.0", id } : { result: { id: 7 }, odd: result, id });`;
+    const host = new RecordingHost();
+    const session = await connect(server("", onCall), { host, maxMessageBytes: 4_000 });
+    for (const name of ["first", "last", "odd"]) {
+      const calls = [
+        session.call(name, { size: 5_000 }, contextOf()),
+        session.call(name, { size: 300_000 }, contextOf()),
+      ];
+      for (const call of calls) {
+        expect(await failure(call)).toMatchObject({
+          code: "LIMIT_EXCEEDED",
+          details: { limit: "maxMessageBytes", max: 4_000 },
+        });
+      }
+    }
+    expect((await session.call("last", { size: 3_900 }, contextOf())).size).toBe(3_900);
+    expect(host.entries).toEqual([]);
+    await session[Symbol.asyncDispose]();
+  });
+
+  verifies("M12", "what is too long and answers nothing is skipped, and told", async () => {
+    const huge = { jsonrpc: "2.0", id: 2, method: "roots/list", params: { text: "x".repeat(5_000) } };
+    const onCall = `process.stdout.write("y".repeat(9_000) + "\\n"); send(${JSON.stringify(huge)}); send({ jsonrpc: "2.0", id: m.id, result: { content: [] } })`;
+    const host = new RecordingHost();
+    const session = await connect(server("", onCall), { host, maxMessageBytes: 4_000 });
+    await session.call("any", {}, contextOf());
+    expect(host.entries.map(({ data }) => String(data))).toEqual([
+      expect.stringContaining("larger than maxMessageBytes (4000)"),
+      expect.stringContaining("larger than maxMessageBytes (4000)"),
+    ]);
     await session[Symbol.asyncDispose]();
   });
 });
@@ -290,14 +316,22 @@ describe("what passes through the pipes", () => {
     await session[Symbol.asyncDispose]();
   });
 
-  verifies("M8", "the last 64 KiB of stderr are kept", async () => {
+  verifies(["M8", "M12"], "the last 64 KiB of stderr are kept, and what was left out is told", async () => {
     const also = `process.stderr.write("first" + "-".repeat(200_000) + "last\\n", () => send({ jsonrpc: "2.0", method: "notifications/message", params: { data: "written" } }));`;
     const host = new RecordingHost();
     const session = await connect(server(also), { host });
     await host.until(() => host.entries.length > 0);
     while (!session.stderr?.().endsWith("last\n")) await new Promise((resolve) => setImmediate(resolve));
-    expect(Buffer.byteLength(session.stderr?.() ?? "")).toBe(64 * 1024);
+    const [first, kept = ""] = session.stderr?.().split("]\n") ?? [];
+    expect([first, kept.length]).toEqual([
+      `[${200_010 - 64 * 1024} bytes before this are left out: maxStderrBytes`,
+      64 * 1024,
+    ]);
     await session[Symbol.asyncDispose]();
+    const little = await connect(server(also), { host, maxStderrBytes: 10 });
+    while (!little.stderr?.().endsWith("last\n")) await new Promise((resolve) => setImmediate(resolve));
+    expect(little.stderr?.()).toBe("[200000 bytes before this are left out: maxStderrBytes]\n-----last\n");
+    await little[Symbol.asyncDispose]();
   });
 
   test("what is inherited is what the SDK lets through", () => {

@@ -13,6 +13,7 @@ test("a connector that minds its own time is left the time to say why it failed"
     [60_000, 30_000, 33_000],
   ];
   for (const [connectTimeoutMs, own, limit] of cases) {
-    expect(readSupervision({ connectTimeoutMs }, defaults, own).connectTimeoutMs).toBe(limit);
+    const read = readSupervision({ connectTimeoutMs }, defaults, { connectTimeoutMs: own });
+    expect(read.connectTimeoutMs).toBe(limit);
   }
 });

@@ -355,7 +355,9 @@ describe("a connection", () => {
       far.lists.tool = { items: tools("a"), warnings: ["too many"], cutAt: 1 };
       await bench.start({ weather: far });
       const { failures } = await bench.toolkit.list();
-      expect(failures).toMatchObject([{ error: { code: "LIMIT_EXCEEDED", details: { limit: "list size", max: 1 } } }]);
+      expect(failures).toMatchObject([
+        { error: { code: "LIMIT_EXCEEDED", details: { limit: "maxListSize", max: 1 } } },
+      ]);
       expect(connection().warnings).toEqual(["too many"]);
       far.lists.tool = tools("a");
       far.session.host.changed({ kind: "tool" });

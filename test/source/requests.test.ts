@@ -10,7 +10,7 @@ test("a request that is over, however it ended, is held by nothing", async () =>
     watch: (cut: () => void) => void watching.add(cut),
     forget: (cut: () => void) => void watching.delete(cut),
   } as unknown as RemoteGeneration;
-  const requests = new Requests(virtualClock(), () => "weather");
+  const requests = new Requests(virtualClock(), () => "weather", 1_000);
   const failing = new Error("failed");
   const sends: (() => Promise<string>)[] = [
     async () => "answer",

@@ -1,4 +1,6 @@
 import type { Progress } from "../../core/session.ts";
+import { isNestedDeeper } from "../../lib/nesting.ts";
+import { tooDeep } from "../limits.ts";
 import type { Caller, Transport, TransportEvents } from "../transport/transport.ts";
 import { type Cancellation, Cancelled } from "./cancellation.ts";
 import { ConnectionLostError, RpcError, rpcCodes } from "./error.ts";
@@ -11,6 +13,14 @@ export interface RequestOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** Whose call it belongs to. */
   readonly caller?: Caller | undefined;
+  /** How deep the result may be nested. Default: as deep as any message. */
+  readonly maxNestingDepth?: number | undefined;
+}
+
+/** What the far side may send. */
+export interface PeerLimits {
+  /** How many objects and lists may be inside each other in a result, an error's data or the parameters of what it says. */
+  readonly maxNestingDepth: number;
 }
 
 /** What a peer does with what the far side says unasked. None of these throws. */
@@ -28,6 +38,7 @@ interface Pending {
   onProgress: ((progress: Progress) => void) | undefined;
   cancellation: Cancellation | undefined;
   onCut: ((reason: unknown) => void) | undefined;
+  readonly maxNestingDepth: number;
 }
 
 const noParams = {};
@@ -42,6 +53,7 @@ const noParams = {};
 export class Peer {
   readonly #transport: Transport;
   readonly #handlers: PeerHandlers;
+  readonly #limits: PeerLimits;
   readonly #pending = new Map<RequestId, Pending>();
   readonly #ended = Promise.withResolvers<Error | undefined>();
   // From 1: servers built on the TypeScript SDK ignore a cancel for request 0.
@@ -50,9 +62,10 @@ export class Peer {
   #open = true;
   #endError: Error | undefined;
 
-  constructor(transport: Transport, handlers: PeerHandlers) {
+  constructor(transport: Transport, handlers: PeerHandlers, limits: PeerLimits) {
     this.#transport = transport;
     this.#handlers = handlers;
+    this.#limits = limits;
   }
 
   /** Resolves when the connection has ended, with why if `close` was not called. */
@@ -69,6 +82,7 @@ export class Peer {
   start(options: { readonly signal: AbortSignal }): Promise<void> {
     const events: TransportEvents = {
       message: (message) => this.#receive(message),
+      unreadable: (error, answered) => this.#unreadable(error, answered),
       gap: () => this.#open && this.#handlers.gap(),
       warning: (text) => this.#open && this.#handlers.warning(text),
       closed: (error) => this.#end(error),
@@ -79,14 +93,15 @@ export class Peer {
   /**
    * Sends a request and gives its result as it came.
    *
-   * @throws RpcError for an error answered, ConnectionLostError, whatever the transport throws, or Cancelled
+   * @throws RpcError for an error answered, ConnectionLostError, ToolkitError `LIMIT_EXCEEDED` for an answer beyond a limit, whatever
+   *   the transport throws, or Cancelled
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
-    const { cancellation, onProgress } = options;
+    const { cancellation, onProgress, maxNestingDepth = this.#limits.maxNestingDepth } = options;
     return new Promise((resolve, reject) => {
       if (!this.#open) return reject(this.#lostError(false));
       const id = this.#nextId++;
-      const pending: Pending = { resolve, reject, onProgress, cancellation, onCut: undefined };
+      const pending: Pending = { resolve, reject, onProgress, cancellation, onCut: undefined, maxNestingDepth };
       this.#pending.set(id, pending);
       if (cancellation !== undefined) {
         let sent = false;
@@ -135,7 +150,8 @@ export class Peer {
     this.#heard += 1;
     const { id, method } = message;
     if (typeof method === "string") {
-      if (id === undefined || id === null) this.#notified(method, message.params);
+      if (isNestedDeeper(message.params, this.#limits.maxNestingDepth)) this.#refuse(id, method);
+      else if (id === undefined || id === null) this.#notified(method, message.params);
       else this.#answer(id, method);
       return;
     }
@@ -146,6 +162,23 @@ export class Peer {
       this.#handlers.warning(`It reported an error for no request: ${new RpcError(message.error).message}`);
     }
     // What answers no request is the late answer to a cancelled one.
+  }
+
+  /** Something the far side says or asks is beyond a limit. */
+  #refuse(id: RpcMessage["id"], method: string): void {
+    const { message } = tooDeep(this.#limits.maxNestingDepth);
+    this.#handlers.warning(`Its ${method} is left out: ${message}`);
+    if (id === undefined || id === null) return;
+    const error = { code: rpcCodes.invalidParams, message };
+    this.#send({ jsonrpc: "2.0", id, error }, () => {});
+  }
+
+  #unreadable(error: Error, answered: RequestId | undefined): void {
+    if (!this.#open) return;
+    this.#heard += 1;
+    const pending = answered === undefined ? undefined : this.#take(Number(answered));
+    if (pending !== undefined) pending.reject(error);
+    else this.#handlers.warning(`It sent what cannot be read. ${error.message}`);
   }
 
   #notified(method: string, params: unknown): void {
@@ -217,7 +250,9 @@ function withToken(params: object | undefined, id: RequestId): object {
 }
 
 function settle(pending: Pending, message: RpcMessage): void {
-  if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
+  if (isNestedDeeper(message.error ?? message.result, pending.maxNestingDepth)) {
+    pending.reject(tooDeep(pending.maxNestingDepth));
+  } else if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
   else if (message.result !== undefined) pending.resolve(message.result);
   else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));
 }

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ToolkitError } from "../../../core/error.ts";
+import { tooLarge } from "../../limits.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import { EventStreamParser, type StreamEvents } from "./event-stream.ts";
-import { discard, tooLarge } from "./network.ts";
+import { discard } from "./network.ts";
 import { mediaTypeOf, notMcp } from "./status.ts";
 
 /** What answers a request, and who hears of it. */

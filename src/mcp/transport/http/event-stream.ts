@@ -1,4 +1,4 @@
-import { tooLarge } from "./network.ts";
+import { tooLarge } from "../../limits.ts";
 
 /** What a reader of an event stream is told. */
 export interface StreamEvents {

@@ -43,15 +43,6 @@ export async function discard(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {});
 }
 
-/** @internal */
-export function tooLarge(max: number, actual: number): ToolkitError<"LIMIT_EXCEEDED"> {
-  return new ToolkitError(
-    "LIMIT_EXCEEDED",
-    `A message is larger than maxMessageBytes (${max}). Raise the limit, or ask the server for less at once.`,
-    { limit: "maxMessageBytes", max, actual },
-  );
-}
-
 const downCodes: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",

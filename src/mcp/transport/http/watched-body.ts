@@ -1,4 +1,4 @@
-import { tooLarge } from "./network.ts";
+import { tooLarge } from "../../limits.ts";
 
 /** What is noticed of a stream of events on its way to the one who reads it. */
 export interface BodyWatcher {

@@ -1,55 +1,71 @@
-import { ToolkitError } from "../../../core/error.ts";
+import { keptBytes, type Overlong } from "../../rpc/overlong.ts";
 
 const newline = 10;
 
+/** How lines are cut, and who hears of them. */
+export interface LineReaderOptions {
+  readonly maxBytes: number;
+  readonly onLine: (line: string) => void;
+  /** A line was longer than allowed. It has been skipped to its end. */
+  readonly onOverlong?: ((line: Overlong) => void) | undefined;
+}
+
 /**
- * Cuts a stream of bytes into lines of text. Each byte is copied at most once, however the chunks fall.
+ * Cuts a stream of bytes into lines of text. Each byte is copied at most once, however the chunks fall. Of a line that is too long no
+ * more than its ends are kept.
  */
 export class LineReader {
-  readonly #maxBytes: number;
-  readonly #onLine: (line: string) => void;
+  readonly #options: LineReaderOptions;
   #pieces: Buffer[] = [];
   #size = 0;
+  #skipped: { readonly head: string; tail: Buffer } | undefined;
 
-  constructor(options: { readonly maxBytes: number; readonly onLine: (line: string) => void }) {
-    this.#maxBytes = options.maxBytes;
-    this.#onLine = options.onLine;
+  constructor(options: LineReaderOptions) {
+    this.#options = options;
   }
 
-  /** @throws ToolkitError `LIMIT_EXCEEDED` for a line longer than allowed */
   push(chunk: Buffer): void {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
       this.#line(chunk, start, end);
       start = end + 1;
     }
-    if (start === chunk.length) return;
-    this.#pieces.push(start === 0 ? chunk : chunk.subarray(start));
-    this.#size += chunk.length - start;
-    this.#check(this.#size);
+    if (start < chunk.length) this.#take(start === 0 ? chunk : chunk.subarray(start));
   }
 
   #line(chunk: Buffer, start: number, end: number): void {
-    this.#check(this.#size + end - start);
-    if (this.#size === 0) {
-      this.#onLine(chunk.toString("utf8", start, end));
+    const { maxBytes, onLine, onOverlong } = this.#options;
+    if (this.#size === 0 && end - start <= maxBytes) {
+      onLine(chunk.toString("utf8", start, end));
       return;
     }
-    this.#pieces.push(chunk.subarray(start, end));
-    const whole = Buffer.concat(this.#pieces);
+    this.#take(chunk.subarray(start, end));
+    const pieces = this.#pieces;
+    const size = this.#size;
+    const skipped = this.#skipped;
     this.#pieces = [];
     this.#size = 0;
-    this.#onLine(whole.toString("utf8"));
+    this.#skipped = undefined;
+    if (skipped === undefined) onLine(Buffer.concat(pieces).toString("utf8"));
+    else onOverlong?.({ head: skipped.head, tail: skipped.tail.toString("utf8"), size });
   }
 
-  #check(size: number): void {
-    if (size <= this.#maxBytes) return;
+  #take(piece: Buffer): void {
+    this.#size += piece.length;
+    if (this.#skipped !== undefined) {
+      this.#skipped.tail = end(this.#skipped.tail, piece);
+      return;
+    }
+    this.#pieces.push(piece);
+    if (this.#size <= this.#options.maxBytes) return;
+    const whole = Buffer.concat(this.#pieces);
     this.#pieces = [];
-    this.#size = 0;
-    throw new ToolkitError(
-      "LIMIT_EXCEEDED",
-      `A message is larger than maxMessageBytes (${this.#maxBytes}). Raise the limit, or ask the server for less at once.`,
-      { limit: "maxMessageBytes", max: this.#maxBytes, actual: size },
-    );
+    this.#skipped = { head: whole.toString("utf8", 0, keptBytes), tail: end(Buffer.alloc(0), whole) };
   }
+}
+
+/** The last bytes of both, in memory of their own. */
+function end(before: Buffer, piece: Buffer): Buffer {
+  if (piece.length >= keptBytes) return Buffer.from(piece.subarray(-keptBytes));
+  return Buffer.concat([before, piece]).subarray(-keptBytes);
 }

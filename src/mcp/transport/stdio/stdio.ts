@@ -2,9 +2,11 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
+import { tooLarge } from "../../limits.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RpcMessage } from "../../rpc/message.ts";
+import { answeredBy } from "../../rpc/overlong.ts";
 import { commandName } from "../../target/command-name.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { commandLine } from "./command-line.ts";
@@ -20,12 +22,12 @@ export interface StdioParameters {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   readonly maxMessageBytes: number;
+  readonly maxStderrBytes: number;
   readonly redactor: Redactor;
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-const stderrBytes = 64 * 1024;
 // After the child has exited, what it wrote is read; a grandchild may keep the pipe open for ever.
 const drainMs = 100;
 const quotedLength = 200;
@@ -43,7 +45,7 @@ export class StdioTransport implements Transport {
   // The system tells when a process ends. One that is silent computes.
   readonly silenceMs = 60_000;
   readonly #parameters: StdioParameters;
-  readonly #stderr = new Tail(stderrBytes);
+  readonly #stderr: Tail;
   readonly #lines: LineReader;
   #child: Child | undefined;
   #events: TransportEvents | undefined;
@@ -56,7 +58,13 @@ export class StdioTransport implements Transport {
 
   constructor(parameters: StdioParameters) {
     this.#parameters = parameters;
-    this.#lines = new LineReader({ maxBytes: parameters.maxMessageBytes, onLine: (line) => this.#line(line) });
+    const { maxMessageBytes, maxStderrBytes } = parameters;
+    this.#stderr = new Tail(maxStderrBytes);
+    this.#lines = new LineReader({
+      maxBytes: maxMessageBytes,
+      onLine: (line) => this.#line(line),
+      onOverlong: (line) => this.#events?.unreadable(tooLarge(maxMessageBytes, line.size), answeredBy(line)),
+    });
   }
 
   get processId(): number | undefined {
@@ -92,8 +100,10 @@ export class StdioTransport implements Transport {
 
   stderr(): string {
     const text = this.#parameters.redactor.text(this.#stderr.text());
+    const { cutBytes } = this.#stderr;
+    if (cutBytes === 0) return text;
     // At a cut may be the end of a secret.
-    return this.#stderr.cut ? text.slice(this.#parameters.redactor.longest) : text;
+    return `[${cutBytes} bytes before this are left out: maxStderrBytes]\n${text.slice(this.#parameters.redactor.longest)}`;
   }
 
   diagnosis(): string | undefined {
@@ -128,7 +138,7 @@ export class StdioTransport implements Transport {
   }
 
   #listen(child: Child): void {
-    child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+    child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
     for (const stream of [child.stdin, child.stdout, child.stderr]) {
       // A broken pipe is told by the exit that follows, or by a send that finds it closed.
@@ -141,15 +151,6 @@ export class StdioTransport implements Transport {
       this.#exit = signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
       this.#lost(this.#exit);
     });
-  }
-
-  #read(chunk: Buffer): void {
-    if (this.#events === undefined) return;
-    try {
-      this.#lines.push(chunk);
-    } catch (error) {
-      void this.#end(error as Error);
-    }
   }
 
   #line(line: string): void {

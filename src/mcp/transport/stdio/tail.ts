@@ -5,7 +5,7 @@ export class Tail {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];
   #size = 0;
-  #dropped = false;
+  #dropped = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -19,15 +19,15 @@ export class Tail {
     while (first !== undefined && this.#size - first.length >= this.#maxBytes) {
       this.#chunks.shift();
       this.#size -= first.length;
-      this.#dropped = true;
+      this.#dropped += first.length;
       first = this.#chunks[0];
     }
     if (this.#chunks.length > 1024) this.#chunks = [Buffer.concat(this.#chunks)];
   }
 
-  /** True where something was left out before what is kept. */
-  get cut(): boolean {
-    return this.#dropped || this.#size > this.#maxBytes;
+  /** How many bytes were left out before what is kept. */
+  get cutBytes(): number {
+    return this.#dropped + Math.max(0, this.#size - this.#maxBytes);
   }
 
   text(): string {

@@ -1,0 +1,56 @@
+import { messageOf, ToolkitError } from "./error.ts";
+
+/** What one server may take of us. Beyond it `LIMIT_EXCEEDED` names the limit in `details.limit`. */
+export interface ConnectorLimits {
+  /** The largest message the server may send, in bytes; the request whose answer is larger fails. Default: 64 MiB. */
+  readonly maxMessageBytes?: number | undefined;
+  /** The most entries of a kind; what goes beyond is left out, and `failures` of a list says so. Default: 10,000. */
+  readonly maxListSize?: number | undefined;
+  /** How many objects and lists may be inside each other in what the server sends, up to 1,000. Default: 256. */
+  readonly maxNestingDepth?: number | undefined;
+  /** How many calls, reads and renders may wait for the server; one more fails at once and is not sent. Default: 1,000. */
+  readonly maxConcurrentCalls?: number | undefined;
+  /** How much of the last a child process wrote to stderr is kept, in bytes. Default: 64 KiB. */
+  readonly maxStderrBytes?: number | undefined;
+}
+
+/** Every limit, with its default in place. */
+export type ReadConnectorLimits = { readonly [K in keyof ConnectorLimits]-?: number };
+
+const defaults: ReadConnectorLimits = {
+  maxMessageBytes: 64 * 1024 * 1024,
+  maxListSize: 10_000,
+  maxNestingDepth: 256,
+  maxConcurrentCalls: 1_000,
+  maxStderrBytes: 64 * 1024,
+};
+
+/** The names of the limits. */
+export const connectorLimitNames = Object.keys(defaults) as readonly (keyof ConnectorLimits)[];
+
+// What is nested deeper than this ends the stack of some who read it: JSON.stringify, a validator.
+const deepest = 1_000;
+
+/**
+ * Reads the limits of a connector and puts the defaults in.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for one that is no whole number from 1
+ */
+export function readConnectorLimits(options: ConnectorLimits): ReadConnectorLimits {
+  const limits: { -readonly [K in keyof ReadConnectorLimits]: number } = { ...defaults };
+  for (const name of connectorLimitNames) {
+    const value = options[name];
+    if (value === undefined) continue;
+    const max = name === "maxNestingDepth" ? deepest : Number.POSITIVE_INFINITY;
+    const whole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
+    if (!(whole && value >= 1 && value <= max)) throw invalidLimit(name, max, value);
+    limits[name] = value;
+  }
+  return limits;
+}
+
+function invalidLimit(name: string, max: number, value: unknown): ToolkitError<"INVALID_CONFIG"> {
+  const range = Number.isFinite(max) ? ` to ${max}` : "";
+  const message = `The option ${name} of a connector must be a whole number from 1${range}, and is ${messageOf(value)}.`;
+  return new ToolkitError("INVALID_CONFIG", message, { path: name });
+}
