@@ -13,8 +13,15 @@ export interface HealthOptions {
   answered(latencyMs: number): void;
 }
 
-/** A look after this part of the silence that is allowed, a verdict after two: the rest is margin. */
-const part = 0.4;
+/**
+ * So often it is looked at within the silence that is allowed, in parts of it. What was said last may have come right after a look: five
+ * looks pass until four of them have heard nothing, and the rest is margin.
+ */
+const part = 0.19;
+/** After so many looks in a row that heard nothing it is asked. */
+const askAfter = 2;
+/** After so many it is given up: the ping had two of them. */
+const giveUpAfter = 4;
 
 /**
  * Finds out that the far side is gone where nothing else tells, such as a socket that is open at this end only.
@@ -27,6 +34,8 @@ export class Health {
   readonly #everyMs: number;
   #timer: Timer | undefined;
   #heard = 0;
+  /** Looks in a row that heard nothing. */
+  #quiet = 0;
   #ping: AbortController | undefined;
 
   constructor(options: HealthOptions) {
@@ -59,9 +68,11 @@ export class Health {
     const heard = session.heard?.() ?? 0;
     // Where this process itself stood still, such as a laptop that slept, what was sent has not been read yet.
     const fair = lateMs < this.#everyMs / 2;
+    this.#quiet++;
     if (heard !== this.#heard) this.#alive();
-    else if (this.#ping === undefined) this.#ask();
-    else if (fair) {
+    else if (this.#ping === undefined) {
+      if (this.#quiet >= askAfter) this.#ask();
+    } else if (fair && this.#quiet >= giveUpAfter) {
       this.end();
       failed(new Error(`it has been silent for ${Math.round(silenceMs)} ms and answers no ping (healthCheckMs)`));
       return;
@@ -71,6 +82,7 @@ export class Health {
   }
 
   #alive(): void {
+    this.#quiet = 0;
     this.#ping?.abort(new Error("It said something else."));
     this.#ping = undefined;
   }
@@ -83,6 +95,7 @@ export class Health {
     const over = () => {
       if (this.#ping !== ping) return;
       this.#ping = undefined;
+      this.#quiet = 0;
       answered(clock.now() - askedAt);
     };
     const asking = async () => session.ping?.({ signal: ping.signal });

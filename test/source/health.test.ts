@@ -54,6 +54,22 @@ describe("the health of a connection", () => {
     },
   );
 
+  verifies("M7", "wherever its last word falls between two looks, its silence is noticed within 5 s", async () => {
+    await start();
+    for (let saidAt = 50; saidAt < 4_000; saidAt += 250) {
+      far.pinged = async () => undefined;
+      connection.reconnect();
+      await connection.ready();
+      await bench.clock.advance(saidAt);
+      far.pinged = () => never;
+      far.session.said += 1;
+      const sessions = far.sessions.length;
+      const silentSince = bench.clock.now();
+      while (far.sessions.length === sessions) await bench.clock.advance(50);
+      expect(bench.clock.now() - silentSince, `silent from ${saidAt} ms on`).toBeLessThan(5_000);
+    }
+  });
+
   verifies("M7", "while it says anything nothing is asked", async () => {
     await start();
     for (let at = 0; at < 60; at++) {
