@@ -1,5 +1,6 @@
 export type { Connection, ConnectionState, ServerInfo } from "./core/connection.ts";
 export type {
+  AskOptions,
   Connector,
   ConnectorHost,
   ConnectorSession,
@@ -10,7 +11,7 @@ export type {
   TemplateDescriptor,
   ToolDescriptor,
 } from "./core/connector.ts";
-export type { Delegate } from "./core/delegate.ts";
+export type { AskContext, Delegate } from "./core/delegate.ts";
 export { ToolkitError, type ToolkitErrorOptions } from "./core/error.ts";
 export { type ErrorCode, type ErrorDetails, errorCatalog, type Issue, type Phase } from "./core/error-catalog.ts";
 export type { EventListener, EventMap, ListChange, ToolkitEvent, ToolkitEventType } from "./core/event.ts";
@@ -25,6 +26,14 @@ export type {
   HttpRefusal,
   ProtectedServer,
 } from "./core/http-auth.ts";
+export type {
+  ElicitRequest,
+  ElicitResult,
+  SampleContent,
+  SampleMessage,
+  SampleRequest,
+  SampleResult,
+} from "./core/interaction.ts";
 export type {
   CallArguments,
   CallContext,
@@ -67,7 +76,7 @@ export type {
   TypedSchema,
 } from "./core/schema/types.ts";
 export type { CallOptions, LogEntry, Logger, LogLevel, Progress, Session } from "./core/session.ts";
-export type { Lister, Source, SourceChange } from "./core/source.ts";
+export type { Lister, Source, SourceChange, Unsubscribe } from "./core/source.ts";
 export type {
   ConnectorConfig,
   ConnectorTarget,

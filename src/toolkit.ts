@@ -28,7 +28,7 @@ import type {
 } from "./core/item.ts";
 import type { Content } from "./core/resource.ts";
 import type { CallOptions, Logger } from "./core/session.ts";
-import type { Source } from "./core/source.ts";
+import type { Source, Unsubscribe } from "./core/source.ts";
 import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
 import { readToolkitOptions, type ToolkitOptions } from "./core/toolkit-options.ts";
 import { Dispatch } from "./execute/dispatch.ts";
@@ -41,6 +41,7 @@ import { WaitingRoom } from "./lib/waiting-room.ts";
 import { mcpConnector } from "./mcp/connector.ts";
 import { parseMcpServers } from "./mcp/target/mcp-servers.ts";
 import { canonicalUrl } from "./mcp/target/url.ts";
+import { Answers } from "./source/answers.ts";
 import { Builtins } from "./source/builtin.ts";
 import type { AddConnectorOptions } from "./source/connect-options.ts";
 import { Connectors } from "./source/connectors.ts";
@@ -50,6 +51,9 @@ import { connectionOf, connectorOf } from "./source/target.ts";
 
 /** How long `close` waits for everything to end, in milliseconds. */
 const closeMs = 5_000;
+
+/** Ends what was never begun: builtins tell of their changes unasked. */
+const nothingToEnd = () => undefined;
 
 /**
  * Holds every tool, prompt and resource a service's models may use, wherever they come from, and calls them.
@@ -95,13 +99,17 @@ export class Toolkit implements Host, AsyncDisposable {
     this.#catalog = new Catalog({ strictNames, emit });
     this.#builtins = new Builtins(this.#catalog, emit);
     this.#sourceHost = { catalog: this.#catalog, clock, logger, startTimeoutMs, emit };
-    this.#connectors = new Connectors({ ...this.#sourceHost, random: read.random, timeoutMs: read.timeoutMs });
+    const asker = new Answers(this.#delegates);
+    this.#connectors = new Connectors({ ...this.#sourceHost, asker, random: read.random, timeoutMs: read.timeoutMs });
     const directory = new Directory(this.#catalog, () => this.#assertOpen());
     this.#executor = new Executor({
       ...read,
       room: new WaitingRoom(clock),
+      asker,
       events: this.#events,
       runPrompt: (entry, input, context) => this.#delegates.runPrompt(entry, input, context),
+      subscribe: ({ namespace, item }, options) =>
+        this.#catalog.namespace(namespace)?.subscribe?.(item.uri, options) ?? nothingToEnd,
       onBadSchema: (entry, message) => this.#badSchema(entry.namespace, message),
       toolboxFor: (parent) => this.#toolbox.within(parent),
     });
@@ -252,6 +260,10 @@ export class Toolkit implements Host, AsyncDisposable {
 
   render(target: string | Prompt | Entry<"prompt">, input?: unknown, options?: CallOptions): Promise<RenderedPrompt> {
     return this.#toolbox.render(target, input, options);
+  }
+
+  subscribe(target: string | Entry<"resource">, options?: CallOptions): Promise<Unsubscribe> {
+    return this.#toolbox.subscribe(target, options);
   }
 
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */

@@ -220,7 +220,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "M10",
-    text: "From a server come progress and log messages (to the logger and the caller's session). To it goes _meta: the session's and the call's meta.",
+    text: "From a server come progress, log messages (to the logger and the caller's session), changes of resources (subscribed on demand, again after reconnecting), and questions to a person or a model (to the caller's session, else the delegate, else declined). To it go the roots and _meta: the session's and the call's meta.",
   },
   {
     id: "M11",

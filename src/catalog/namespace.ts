@@ -2,6 +2,7 @@ import type { Connection } from "../core/connection.ts";
 import type { Definition } from "../core/definition.ts";
 import { definitionOf, makeEntry } from "../core/entry.ts";
 import { type Entry, type Item, type ItemMap, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import type { Source } from "../core/source.ts";
 import { matchTemplate, type TemplateMatcher } from "./template.ts";
 
 /** An item with what it says of itself. */
@@ -29,12 +30,15 @@ export interface NamespaceOptions {
   readonly settling?: ((start: boolean) => Promise<void> | undefined) | undefined;
   /** What is missing or old, and why, at the time of asking. */
   readonly failures?: (() => readonly ListFailure[]) | undefined;
+  /** Has it tell when the content of a resource changes. Missing, it tells unasked. */
+  readonly subscribe?: Source["subscribe"] | undefined;
 }
 
 /** The items of one namespace, by kind and key. */
 export class Namespace {
   readonly connection: Connection | undefined;
   readonly settling: (start: boolean) => Promise<void> | undefined;
+  readonly subscribe: Source["subscribe"] | undefined;
   #name: string;
   #stale = false;
   readonly #failures: () => readonly ListFailure[];
@@ -52,6 +56,7 @@ export class Namespace {
     this.#name = name;
     this.connection = options.connection;
     this.settling = options.settling ?? (() => undefined);
+    this.subscribe = options.subscribe;
     this.#failures = options.failures ?? (() => []);
     this.#onChange = onChange;
   }

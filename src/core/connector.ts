@@ -1,4 +1,5 @@
 import type { ServerInfo } from "./connection.ts";
+import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { CallContext, Kind, PromptArgument, RenderedPrompt } from "./item.ts";
 import type { Content, ReadOptions } from "./resource.ts";
 import type { JsonSchema } from "./schema/types.ts";
@@ -57,7 +58,15 @@ export interface DescriptorList<K extends Kind> {
   readonly cutAt?: number | undefined;
 }
 
-/** What a connection generation tells its supervisor. Whatever comes after its end is ignored. */
+/** On whose behalf a server asks back. */
+export interface AskOptions {
+  /** Aborts when the server no longer waits, or its connection has ended. */
+  readonly signal: AbortSignal;
+  /** The call in answer to which it asks, where the server says so. */
+  readonly context?: CallContext | undefined;
+}
+
+/** What a connection generation tells its supervisor, and asks it. Whatever comes after its end is ignored. */
 export interface ConnectorHost {
   /** A list changed, or the content of a resource. Any number of times: the supervisor joins them. */
   changed(change: SourceChange): void;
@@ -69,6 +78,10 @@ export interface ConnectorHost {
    * connected already: nothing is held up then.
    */
   waits(reason: Error | undefined): boolean;
+  /** The server asks a person. Missing, it is told at the handshake that nobody can be asked. */
+  elicit?(request: ElicitRequest, options: AskOptions): Promise<ElicitResult>;
+  /** The server asks a model. Missing, as `elicit`. @throws ToolkitError `NO_DELEGATE` where there is none */
+  sample?(request: SampleRequest, options: AskOptions): Promise<SampleResult>;
 }
 
 /** One generation of a connection: from a handshake to its end. */
@@ -106,6 +119,10 @@ export interface ConnectorSession extends AsyncDisposable {
   render?(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt>;
   /** Reads a resource whole. Missing where the server has none. @throws as `render`, and `NOT_FOUND` */
   read?(uri: string, context: CallContext | ReadOptions): Promise<Content>;
+  /** Has the server say when the content of a resource changes, as long as the session lasts. Missing where it cannot. */
+  subscribe?(uri: string, options: ReadOptions): Promise<void>;
+  /** The contrary of `subscribe`. */
+  unsubscribe?(uri: string, options: ReadOptions): Promise<void>;
 }
 
 /** A way to reach one server. It makes a new session at each attempt and keeps nothing between them. */

@@ -1,8 +1,20 @@
 import type { Connector } from "./connector.ts";
 import type { ToolkitEvent } from "./event.ts";
+import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { CallContext, Entry } from "./item.ts";
 import type { Resource } from "./resource.ts";
+import type { Session } from "./session.ts";
 import type { ConnectorTarget } from "./target.ts";
+
+/** Who asks back, and on whose behalf. */
+export interface AskContext {
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  /** Who asks: the namespace of a server, or the ref of a tool. */
+  readonly asker: string;
+  /** Whose call it is about; undefined where that is not known, as when a server speaks up by itself. */
+  readonly session?: Session | undefined;
+}
 
 /** What a service does for its toolkit. What a method throws harms no other call. */
 export interface Delegate {
@@ -10,6 +22,13 @@ export interface Delegate {
   onEvent?(event: ToolkitEvent): void;
   /** Executes a prompt. Of several delegates the first that gives something answers. */
   runPrompt?(prompt: Entry<"prompt">, input: unknown, context: CallContext): Promise<Resource | undefined>;
+  /**
+   * Asks a person what a server or a tool wants to know, where the session of the call cannot. Undefined leaves it to the next delegate;
+   * where nobody answers it is declined.
+   */
+  elicit?(request: ElicitRequest, context: AskContext): Promise<ElicitResult | undefined>;
+  /** Asks a model on behalf of a server or a tool, where the session of the call cannot. As `elicit`. */
+  sample?(request: SampleRequest, context: AskContext): Promise<SampleResult | undefined>;
   /** Makes the connector of a target in place of the MCP connector; undefined leaves it to that. */
   createConnector?(target: ConnectorTarget): Connector | undefined;
 }

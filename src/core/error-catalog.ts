@@ -52,7 +52,12 @@ export interface ErrorDetails {
   STEP_LIMIT: { readonly maxSteps: number };
   STEP_FAILED: { readonly step: string; readonly input?: unknown };
   DEPTH_EXCEEDED: { readonly maxDepth: number; readonly chain: readonly string[] };
-  NO_DELEGATE: { readonly prompt: string };
+  NO_DELEGATE: {
+    /** The prompt that nothing executes. */
+    readonly prompt?: string | undefined;
+    /** What nothing else does. */
+    readonly operation?: "sample" | undefined;
+  };
   NO_STORE: { readonly operation: string };
   STORE_FAILED: { readonly operation: string };
   MISSING_PEER: { readonly package: string; readonly install: string };
@@ -142,8 +147,8 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
     remedy: "Look for the recursion in the chain it names, or raise maxDepth.",
   },
   NO_DELEGATE: {
-    summary: "A prompt was called and nothing executes prompts.",
-    remedy: "Give the toolkit a delegate with runPrompt, or render() the prompt.",
+    summary: "A prompt was called and nothing executes prompts, or a model was asked for and there is none.",
+    remedy: "Give the toolkit a delegate with runPrompt or sample; render() needs none.",
   },
   NO_STORE: { summary: "Nothing stores the user namespace.", remedy: "Give the toolkit a store." },
   STORE_FAILED: { summary: "The store failed.", remedy: "See the cause." },

@@ -1,8 +1,17 @@
 import type { EventListener, ToolkitEventType } from "./event.ts";
-import type { Toolbox } from "./item.ts";
+import type { Entry, Toolbox } from "./item.ts";
+import type { CallOptions } from "./session.ts";
+import type { Unsubscribe } from "./source.ts";
 
 /** A toolbox that also says what happens. */
 export interface Host extends Toolbox {
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */
   on<T extends ToolkitEventType | "*">(type: T, listener: EventListener<T>): () => void;
+  /**
+   * Has the source of a resource say when its content changes: `resourceUpdated` tells, until the returned function is called. It goes on
+   * after a reconnect, which tells too, because a change may have been missed.
+   *
+   * @throws ToolkitError `REMOTE_ERROR` where the server has no subscriptions; else as `read`
+   */
+  subscribe(target: string | Entry<"resource">, options?: CallOptions): Promise<Unsubscribe>;
 }

@@ -1,4 +1,5 @@
 import type { ToolkitError } from "./error.ts";
+import type { ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { Content, Described, Resource } from "./resource.ts";
 import type { SchemaLike } from "./schema/types.ts";
 import type { CallOptions, Logger, Session } from "./session.ts";
@@ -126,6 +127,20 @@ export interface CallContext {
   readonly depth: number;
   /** Reports progress and restarts the inactivity limit. Resolves to whether somebody listens. */
   progress(progress: number, total?: number, message?: string): Promise<boolean>;
+  /**
+   * Asks the person who is calling, or whoever the service's delegate asks; meanwhile the inactivity limit rests. Nobody there:
+   * `decline`.
+   *
+   * @param schema - what is wanted: an object whose members are texts, numbers, booleans or choices
+   * @throws ToolkitError `INVALID_SCHEMA`, `INVALID_OUTPUT` for an answer that does not fit; the reason of an abort
+   */
+  elicit(message: string, schema: SchemaLike): Promise<ElicitResult>;
+  /**
+   * Asks the caller's model, or the one the service's delegate asks; meanwhile the inactivity limit rests.
+   *
+   * @throws ToolkitError `NO_DELEGATE` where nobody can; the reason of an abort
+   */
+  sample(request: SampleRequest): Promise<SampleResult>;
 }
 
 /** The kinds `lookup` and `list` mean where none is named. */

@@ -1,3 +1,4 @@
+import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { Content, Resource } from "./resource.ts";
 
 /** Where messages for an operator go: pino, console or anything with these four methods. */
@@ -19,6 +20,10 @@ export interface Session {
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
   /** Hears what a tool or an upstream server logs during this session's calls. */
   log?(entry: LogEntry): void;
+  /** Asks the person who is calling. Missing, the delegate is asked. */
+  elicit?(request: ElicitRequest, options: { readonly signal: AbortSignal }): Promise<ElicitResult>;
+  /** Asks the caller's model. Missing, the delegate is asked. */
+  sample?(request: SampleRequest, options: { readonly signal: AbortSignal }): Promise<SampleResult>;
 }
 
 /** The log levels of MCP, which are those of RFC 5424. */

@@ -5,7 +5,12 @@ import type { ReadOptions } from "./resource.ts";
 export interface SourceChange {
   readonly kind: Kind;
   readonly uri?: string | undefined;
+  /** Nothing was said, but something may have been missed, such as while a stream was broken. */
+  readonly gap?: boolean | undefined;
 }
+
+/** Ends a subscription. Calling it again does nothing. */
+export type Unsubscribe = () => Promise<void> | void;
 
 /** Gives the items of a kind that there are now. */
 export type Lister<K extends Kind> = (options: ReadOptions) => readonly ItemMap[K][] | Promise<readonly ItemMap[K][]>;
@@ -14,4 +19,6 @@ export type Lister<K extends Kind> = (options: ReadOptions) => readonly ItemMap[
 export interface Source extends Partial<{ readonly [K in Kind]: Lister<K> }> {
   /** Calls the listener on every change until the returned function is called. */
   watch?(listener: (change: SourceChange) => void): () => void;
+  /** From now on `watch` tells when the content of this resource changes. Missing, it tells so of each or of none. */
+  subscribe?(uri: string, options: ReadOptions): Promise<Unsubscribe> | Unsubscribe;
 }

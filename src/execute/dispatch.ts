@@ -18,6 +18,7 @@ import {
 } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
+import type { Unsubscribe } from "../core/source.ts";
 import { type MaybePromise, rescue } from "../lib/promise.ts";
 import { asAnswer } from "./call-error.ts";
 import type { Executor } from "./executor.ts";
@@ -95,6 +96,14 @@ export class Dispatch implements Toolbox {
     const options = given ?? noOptions;
     const run = (entry: Entry<"resource">, spentMs?: number) =>
       this.#executor.read(entry, options, this.#parent, spentMs);
+    return this.#answer(() => this.#withEntry(this.#readable(target, options), target, options, run));
+  }
+
+  /** Has the source of a resource say when its content changes, until the returned function is called. */
+  async subscribe(target: string | Entry<"resource">, given?: CallOptions): Promise<Unsubscribe> {
+    const options = given ?? noOptions;
+    const run = (entry: Entry<"resource">, spentMs?: number) =>
+      this.#executor.subscribe(entry, options, this.#parent, spentMs);
     return this.#answer(() => this.#withEntry(this.#readable(target, options), target, options, run));
   }
 

@@ -2,13 +2,15 @@ import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, RenderedPrompt, Toolbox } from "../core/item.ts";
-import type { Content } from "../core/resource.ts";
+import type { Content, ReadOptions } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
+import type { Unsubscribe } from "../core/source.ts";
 import type { Emitter } from "../lib/emitter.ts";
 import { andThen, type MaybePromise, rescue } from "../lib/promise.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
 import { loadResource } from "../resource/handle.ts";
+import type { Asker } from "./asking.ts";
 import { toCallError } from "./call-error.ts";
 import { needsReading, readInput } from "./input.ts";
 import { compileCall, compileRender, type PipelineOptions } from "./pipeline.ts";
@@ -23,6 +25,9 @@ export interface ExecutorOptions extends PipelineOptions {
   readonly logger: Logger;
   readonly events: Emitter<ToolkitEvent>;
   readonly room: WaitingRoom;
+  readonly asker: Asker;
+  /** Has the source of a resource say when it changes. */
+  subscribe(entry: Entry<"resource">, options: ReadOptions): Promise<Unsubscribe> | Unsubscribe;
   toolboxFor(parent: CallState): Toolbox;
 }
 
@@ -39,6 +44,7 @@ type Run<T, R> = (given: T, state: CallState) => MaybePromise<R>;
 /** Runs calls: compiles the way of each entry once, owns the caller's abort and deadline, and knows what is in flight. */
 export class Executor implements StateHost {
   readonly logger: Logger;
+  readonly asker: Asker;
   readonly #options: ExecutorOptions;
   readonly #calls = new WeakMap<Callable, Next>();
   readonly #renders = new WeakMap<Entry<"prompt">, Next<RenderedPrompt>>();
@@ -48,6 +54,7 @@ export class Executor implements StateHost {
   constructor(options: ExecutorOptions) {
     this.#options = options;
     this.logger = options.logger;
+    this.asker = options.asker;
   }
 
   toolboxFor(parent: CallState): Toolbox {
@@ -123,17 +130,33 @@ export class Executor implements StateHost {
     return this.#announced(state, this.#load, entry, spentMs);
   }
 
-  readonly #load = (entry: Entry<"resource">, state: CallState): MaybePromise<Content> => {
+  /** Subscribes to a resource, within the limits of a call. */
+  subscribe(
+    entry: Entry<"resource">,
+    options: CallOptions,
+    parent: CallState | undefined,
+    spentMs?: number,
+  ): MaybePromise<Unsubscribe> {
+    return this.#bound(new CallState(this, entry.ref, options, parent), this.#follow, entry, spentMs);
+  }
+
+  readonly #load = (entry: Entry<"resource">, state: CallState): MaybePromise<Content> =>
+    this.#attempt(entry, state, () => loadResource(entry.item, state));
+
+  readonly #follow = (entry: Entry<"resource">, state: CallState): MaybePromise<Unsubscribe> =>
+    this.#attempt(entry, state, async () => this.#options.subscribe(entry, state));
+
+  #attempt<R>(entry: Entry<"resource">, state: CallState, run: () => MaybePromise<R>): MaybePromise<R> {
     const { room, timeoutMs } = this.#options;
     const limits = attemptLimits(timeoutMs, this.#options);
     const failed = toCallError(entry.ref, "execute");
     const attempt = () => {
-      const loading = rescue(() => loadResource(entry.item, state), failed);
-      return loading instanceof Promise ? room.wait(loading, state, limits) : loading;
+      const running = rescue(run, failed);
+      return running instanceof Promise ? room.wait(running, state, limits) : running;
     };
     const definition = definitionOf(entry);
     return definition.origin === "remote" ? repeated(definition, state, attempt, this.#options) : attempt();
-  };
+  }
 
   #start<R>(call: StepCall, next: Next<R>, spentMs: number | undefined): MaybePromise<R> {
     const { entry, input, state } = call;

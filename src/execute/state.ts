@@ -1,16 +1,22 @@
 import { randomUUID } from "node:crypto";
+import type { AskContext } from "../core/delegate.ts";
 import { messageOf } from "../core/error.ts";
+import type { ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
 import { logToSession } from "../core/logger.ts";
 import type { Content, Resource } from "../core/resource.ts";
+import { toObjectSchema } from "../core/schema/json-schema.ts";
+import type { SchemaLike } from "../core/schema/types.ts";
 import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
 import { runDetached } from "../lib/promise.ts";
 import type { Wait, Waiter, WaitLimits } from "../lib/waiting-room.ts";
+import type { Asker } from "./asking.ts";
 import { isCallLimit, timeoutError } from "./timeout-error.ts";
 
 /** What a call state needs of whoever runs it. */
 export interface StateHost {
   readonly logger: Logger;
+  readonly asker: Asker;
   toolboxFor(parent: CallState): Toolbox;
 }
 
@@ -32,6 +38,7 @@ export class CallState implements CallContext, Waiter {
   #controller: AbortController | undefined;
   #wait: Wait | undefined;
   #outerWait: Wait | undefined;
+  #holds = 0;
   #cut: { readonly reason: unknown } | undefined;
   #cutListeners: ((reason: unknown) => void)[] | undefined;
 
@@ -63,9 +70,13 @@ export class CallState implements CallContext, Waiter {
 
   /** The caller's session, where it wants to hear what is logged. */
   get listeningSession(): Session | undefined {
-    const session = this.options.session;
-    if (session === undefined) return this.parent?.listeningSession;
-    return session.log === undefined ? undefined : session;
+    const session = this.givenSession;
+    return session?.log === undefined ? undefined : session;
+  }
+
+  /** The caller's session, where one was given. */
+  get givenSession(): Session | undefined {
+    return this.options.session ?? this.parent?.givenSession;
   }
 
   get attachments(): readonly Resource[] {
@@ -122,6 +133,41 @@ export class CallState implements CallContext, Waiter {
     }
   }
 
+  async elicit(message: string, schema: SchemaLike): Promise<ElicitResult> {
+    const form = toObjectSchema(schema, { what: `schema of what ${this.ref} asks`, direction: "input" });
+    return this.#ask((context) => this.#host.asker.elicit({ message, schema: form }, context));
+  }
+
+  sample(request: SampleRequest): Promise<SampleResult> {
+    return this.#ask((context) => this.#host.asker.sample(request, context));
+  }
+
+  async #ask<T>(ask: (context: AskContext) => Promise<T>): Promise<T> {
+    const release = this.hold();
+    try {
+      return await ask({ signal: this.signal, asker: this.ref, session: this.session });
+    } finally {
+      release();
+    }
+  }
+
+  /** The inactivity limit rests, of the calls around it too, until the returned function is called. */
+  hold(): () => void {
+    const release = this.parent?.hold();
+    this.#holds += 1;
+    if (this.#holds === 1) this.#rest(true);
+    return () => {
+      this.#holds -= 1;
+      if (this.#holds === 0) this.#rest(false);
+      release?.();
+    };
+  }
+
+  #rest(resting: boolean): void {
+    this.#wait?.rest(resting);
+    this.#outerWait?.rest(resting);
+  }
+
   /** A sign of life, of the calls around it too. */
   touch(): void {
     this.#wait?.touch();
@@ -143,6 +189,7 @@ export class CallState implements CallContext, Waiter {
   waits(wait: Wait): void {
     if (this.#wait !== undefined) this.#outerWait = this.#wait;
     this.#wait = wait;
+    if (this.#holds > 0) wait.rest(true);
   }
 
   /** The error for a limit of time: what it was waiting for where it says so, else `TIMEOUT`. */

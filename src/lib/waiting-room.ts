@@ -34,6 +34,8 @@ const unlimited = Number.POSITIVE_INFINITY;
 export interface Wait {
   /** A sign of life: the inactivity limit starts again. */
   touch(): void;
+  /** The inactivity limit rests from now on, or starts again. */
+  rest(resting: boolean): void;
   /** Ends it with the reason, unless it has ended. */
   end(reason: unknown): void;
 }
@@ -51,6 +53,7 @@ class Waiting implements Wait {
   startedAt: number | undefined;
   readonly #room: WaitingRoom;
   #activeAt = 0;
+  #rests = false;
 
   constructor(
     waiter: Waiter,
@@ -76,12 +79,20 @@ class Waiting implements Wait {
     this.#activeAt = this.#room.clock.now();
   }
 
+  rest(resting: boolean): void {
+    this.#rests = resting;
+    if (resting) return;
+    this.touch();
+    this.#room.watch(this);
+  }
+
   end(reason: unknown): void {
     this.#room.cut(this, reason);
   }
 
   get dueAt(): number {
-    return Math.min(this.#activeAt + this.limits.inactivityMs, (this.startedAt ?? 0) + this.limits.totalMs);
+    const totalAt = (this.startedAt ?? 0) + this.limits.totalMs;
+    return this.#rests ? totalAt : Math.min(this.#activeAt + this.limits.inactivityMs, totalAt);
   }
 }
 
@@ -222,6 +233,11 @@ export class WaitingRoom {
     this.#wakeUpAt(next);
     if (this.#size > 0) this.#timer?.keepAlive(true);
   };
+
+  /** A wait may be due sooner than was known. @internal */
+  watch(waiting: Waiting): void {
+    if (waiting.waits && waiting.startedAt !== undefined) this.#wakeUpAt(waiting.dueAt);
+  }
 
   /** Ends one wait with the reason. @internal */
   cut(waiting: Waiting, reason: unknown): void {

@@ -8,6 +8,7 @@ import { type ClientInfo, ownClientInfo, shakeHands } from "./handshake.ts";
 import type { Redactor } from "./redact.ts";
 import { ConnectionLostError } from "./rpc/error.ts";
 import { Peer, type PeerHandlers } from "./rpc/peer.ts";
+import { clientCapabilities, serverRequests } from "./server-request.ts";
 import { McpSession } from "./session.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -100,9 +101,9 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
   const { clientInfo = ownClientInfo(), roots, logLevel } = options;
   const handlers: PeerHandlers = {
     notification: (method, params) => notified(host, method, params, label),
-    request: (method) => (method === "roots/list" && roots !== undefined ? { roots } : undefined),
+    request: serverRequests(host, roots),
     gap: () => {
-      for (const kind of Object.keys(lists) as Kind[]) host.changed({ kind });
+      for (const kind of Object.keys(lists) as Kind[]) host.changed({ kind, gap: true });
     },
     warning: (text) => host.log({ level: "warning", logger: label, data: text }),
   };
@@ -114,7 +115,7 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
     await peer.start({ signal });
     const server = await shakeHands(peer, transport, {
       clientInfo,
-      capabilities: roots === undefined ? {} : { roots: {} },
+      capabilities: clientCapabilities(host, roots),
       label,
       redactor,
     });
@@ -165,6 +166,8 @@ function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
     }
   };
   return {
+    ...(host.elicit === undefined ? {} : { elicit: host.elicit.bind(host) }),
+    ...(host.sample === undefined ? {} : { sample: host.sample.bind(host) }),
     changed: (change) => attempt(() => host.changed(change)),
     waits: (reason) => host.waits(reason),
     log: ({ level, logger, data }) =>

@@ -42,6 +42,8 @@ export class McpSession implements ConnectorSession {
   readonly list: ConnectorSession["list"];
   readonly render?: NonNullable<ConnectorSession["render"]>;
   readonly read?: NonNullable<ConnectorSession["read"]>;
+  readonly subscribe?: NonNullable<ConnectorSession["subscribe"]>;
+  readonly unsubscribe?: NonNullable<ConnectorSession["unsubscribe"]>;
   readonly #parts: SessionParts;
   #closing: Promise<void> | undefined;
 
@@ -54,6 +56,9 @@ export class McpSession implements ConnectorSession {
     this.list = this.#lists();
     if (prompts !== undefined) this.render = (name, input, context) => this.#render(name, input, context);
     if (resources !== undefined) this.read = (uri, context) => this.#read(uri, context);
+    if (!isRecord(resources) || resources.subscribe !== true) return;
+    this.subscribe = (uri, options) => this.#follow("resources/subscribe", uri, options);
+    this.unsubscribe = (uri, options) => this.#follow("resources/unsubscribe", uri, options);
   }
 
   get closed(): Promise<Error | undefined> {
@@ -99,7 +104,7 @@ export class McpSession implements ConnectorSession {
       meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
     const server = this.server.name;
     const { redactor } = this.#parts;
-    const options = { cancellation: cancellationOf(context), onProgress: reporter(context), caller: context };
+    const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
     return this.#parts.peer.request("tools/call", params, options).then(
       (result) =>
         toolContent(isRecord(result) && result.isError === true ? redactor.value(result) : result, { name, server }),
@@ -119,7 +124,7 @@ export class McpSession implements ConnectorSession {
     const result = await this.#request(
       "prompts/get",
       params,
-      { cancellation: cancellationOf(context), onProgress: reporter(context), caller: context },
+      { cancellation: cancellationOf(context), onProgress: reporter(context), context },
       { what: `prompts/get ${name}` },
     );
     return renderedPrompt(result, name);
@@ -130,11 +135,15 @@ export class McpSession implements ConnectorSession {
     const meta = call?.meta;
     const params = meta === undefined ? { uri } : { uri, _meta: meta };
     const onProgress = call === undefined ? undefined : reporter(call);
-    const options = { cancellation: cancellationOf(context), onProgress, caller: call };
+    const options = { cancellation: cancellationOf(context), onProgress, context: call };
     return readContent(
       await this.#request("resources/read", params, options, { what: `resources/read ${uri}`, uri }),
       uri,
     );
+  }
+
+  async #follow(method: string, uri: string, options: ReadOptions): Promise<void> {
+    await this.#request(method, { uri }, { cancellation: cancellationOf(options) }, { what: `${method} ${uri}`, uri });
   }
 
   #lists(): ConnectorSession["list"] {

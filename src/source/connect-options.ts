@@ -27,6 +27,10 @@ export interface AddConnectorOptions extends ConnectorLimits {
    * works; `Number.POSITIVE_INFINITY` never asks.
    */
   readonly healthCheckMs?: number | undefined;
+  /** Whether the server is told that it may ask a person: the caller's session, else the delegate, else it is declined. Default true. */
+  readonly elicitation?: boolean | undefined;
+  /** Whether the server is told that it may ask a model, as for `elicitation`. Default true. */
+  readonly sampling?: boolean | undefined;
   /** How long one attempt to connect and list may take, in milliseconds. Default 30,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** The bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
@@ -52,6 +56,8 @@ export interface SupervisionOptions {
   readonly pollMs: number;
   /** Undefined where the connector is to say. */
   readonly healthCheckMs: number | undefined;
+  readonly elicitation: boolean;
+  readonly sampling: boolean;
   readonly connectTimeoutMs: number;
   readonly retryMs: number;
   readonly maxRetryMs: number;
@@ -92,7 +98,7 @@ export function readSupervision(
   const { timeoutMs, healthCheckMs, maxAttempts } = options;
   const { maxConcurrentCalls } = readConnectorLimits({ maxConcurrentCalls: own.maxConcurrentCalls, ...options });
   const { connectTimeoutMs: ownTimeoutMs } = own;
-  const { pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
+  const { elicitation = true, sampling = true, pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const given = options.connectTimeoutMs ?? ownTimeoutMs ?? 30_000;
   const connectTimeoutMs = ownTimeoutMs !== undefined && given >= ownTimeoutMs ? ownTimeoutMs + lastWordsMs : given;
   const { startTimeoutMs } = defaults;
@@ -101,6 +107,8 @@ export function readSupervision(
     timeoutMs,
     pollMs,
     healthCheckMs,
+    elicitation,
+    sampling,
     connectTimeoutMs,
     retryMs,
     maxRetryMs,

@@ -7,17 +7,20 @@ import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, Kind, ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
+import type { Asker } from "../execute/asking.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
 import { relabelled, stopped, unavailable } from "./connection-error.ts";
 import { type ConnectionSnapshot, snapshotOf } from "./connection-snapshot.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
 import { Presence } from "./presence.ts";
+import { Questions } from "./questions.ts";
 import { RemoteCatalog } from "./remote-catalog.ts";
 import type { RemoteLink } from "./remote-items.ts";
 import { logRemote } from "./remote-log.ts";
 import { Reports } from "./reports.ts";
 import { type Request, Requests } from "./requests.ts";
+import { Subscriptions } from "./subscriptions.ts";
 import { Supervisor, type SupervisorChange } from "./supervisor.ts";
 
 /** What a connection is made with. */
@@ -26,6 +29,7 @@ export interface ConnectionHost {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  readonly asker: Asker;
   emit(event: ToolkitEvent): void;
   /** The namespace for a server that has said its name, where none was given. */
   nameFor(connection: SupervisedConnection, server: ServerInfo): string;
@@ -50,6 +54,8 @@ export class SupervisedConnection implements Connection, RemoteLink {
   #downSince: number;
   readonly #presence: Presence<RemoteGeneration>;
   readonly #requests: Requests;
+  readonly #questions: Questions;
+  readonly #subscriptions: Subscriptions;
   #lastStderr: (() => string) | undefined;
 
   constructor(
@@ -73,8 +79,20 @@ export class SupervisedConnection implements Connection, RemoteLink {
         return this.#presence.settling;
       },
       failures: () => this.#failures(),
+      subscribe: (uri, given) => this.#subscriptions.add(uri, given),
+    });
+    this.#subscriptions = new Subscriptions({
+      link: this,
+      session: () => this.#supervisor.generation?.session,
+      updated: (uri) => this.#updated(uri),
+      warn: (message) => this.warn(message),
     });
     this.#requests = new Requests(clock, () => this.namespace, options.maxConcurrentCalls);
+    this.#questions = new Questions({
+      asker: host.asker,
+      requests: this.#requests,
+      namespace: () => this.namespace,
+    });
     this.#presence = new Presence<RemoteGeneration>({
       ...options,
       clock,
@@ -223,7 +241,8 @@ export class SupervisedConnection implements Connection, RemoteLink {
 
   #generationHost(): Omit<GenerationHost, "waits"> {
     const { clock, logger } = this.#host;
-    const { pollMs, connectTimeoutMs, healthCheckMs } = this.#options;
+    const { pollMs, connectTimeoutMs, healthCheckMs, elicitation, sampling } = this.#options;
+    const questions = this.#questions;
     return {
       clock,
       pollMs,
@@ -231,8 +250,11 @@ export class SupervisedConnection implements Connection, RemoteLink {
       healthCheckMs,
       pinged: (latencyMs) => this.#requests.answered(latencyMs),
       listed: (lists) => this.#catalog.apply(lists),
-      updated: (uri) => this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri, connection: this }),
+      updated: (uri) => this.#updated(uri),
+      missed: () => this.#subscriptions.missed(),
       log: (entry) => logRemote(logger, this.namespace, entry, this.#requests.listeners),
+      elicit: elicitation ? (request, options) => questions.elicit(request, options) : undefined,
+      sample: sampling ? (request, options) => questions.sample(request, options) : undefined,
       onError: (error) => this.#reports.background(error),
     };
   }
@@ -284,6 +306,11 @@ export class SupervisedConnection implements Connection, RemoteLink {
     this.#catalog.apply(lists);
     this.#presence.come();
     generation.begin();
+    this.#subscriptions.renew(session);
+  }
+
+  #updated(uri: string): void {
+    this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri, connection: this });
   }
 
   #stopped(error: Error | undefined): void {

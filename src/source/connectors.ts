@@ -5,6 +5,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { assertNamespace, isFreeNamespace, toIdentifier } from "../core/identifier.ts";
 import type { Logger } from "../core/session.ts";
+import type { Asker } from "../execute/asking.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type AddConnectorOptions, type ConnectDefaults, readSupervision } from "./connect-options.ts";
 import { SupervisedConnection } from "./connection.ts";
@@ -15,6 +16,7 @@ export interface ConnectorsHost extends ConnectDefaults {
   readonly clock: Clock;
   readonly random: () => number;
   readonly logger: Logger;
+  readonly asker: Asker;
   emit(event: ToolkitEvent): void;
 }
 

@@ -1,6 +1,7 @@
 import type { Connector } from "../core/connector.ts";
-import type { Delegate } from "../core/delegate.ts";
+import type { AskContext, Delegate } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
+import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { Entry } from "../core/item.ts";
 import type { Resource } from "../core/resource.ts";
 import type { ConnectorTarget } from "../core/target.ts";
@@ -21,10 +22,8 @@ export class Delegates {
 
   /** @throws ToolkitError `NO_DELEGATE`, or whatever the delegate throws */
   async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallState): Promise<Resource> {
-    for (const delegate of this.#delegates) {
-      const result = await delegate.runPrompt?.(entry, input, context);
-      if (result !== undefined) return result;
-    }
+    const result = await this.#first((delegate) => delegate.runPrompt?.(entry, input, context));
+    if (result !== undefined) return result;
     const able = this.#delegates.some((delegate) => delegate.runPrompt !== undefined);
     const why = able ? "no delegate took it" : "nothing executes prompts";
     throw new ToolkitError(
@@ -34,11 +33,29 @@ export class Delegates {
     );
   }
 
+  /** The answer of a person, where a delegate has one to ask. */
+  elicit(request: ElicitRequest, context: AskContext): Promise<ElicitResult | undefined> {
+    return this.#first((delegate) => delegate.elicit?.(request, context));
+  }
+
+  /** The answer of a model, where a delegate has one to ask. */
+  sample(request: SampleRequest, context: AskContext): Promise<SampleResult | undefined> {
+    return this.#first((delegate) => delegate.sample?.(request, context));
+  }
+
   /** The connector a delegate makes for the target, if one does. */
   createConnector(target: ConnectorTarget): Connector | undefined {
     for (const delegate of this.#delegates) {
       const connector = delegate.createConnector?.(target);
       if (connector !== undefined) return connector;
+    }
+    return undefined;
+  }
+
+  async #first<T>(ask: (delegate: Delegate) => Promise<T | undefined> | undefined): Promise<T | undefined> {
+    for (const delegate of this.#delegates) {
+      const answer = await ask(delegate);
+      if (answer !== undefined) return answer;
     }
     return undefined;
   }

@@ -28,11 +28,16 @@ export interface GenerationHost {
   listed(lists: RemoteLists): void;
   /** The content of a resource changed. */
   updated(uri: string): void;
+  /** Changes of resources may have gone unheard. */
+  missed(): void;
   /** A ping was answered, after so many milliseconds. */
   pinged(latencyMs: number): void;
   log(entry: LogEntry): void;
   /** The attempt to connect waits for a person, or does no longer. */
   waits(reason: Error | undefined): void;
+  /** Where what the server asks goes; missing, it is told that nobody can be asked. */
+  readonly elicit: ConnectorHost["elicit"];
+  readonly sample: ConnectorHost["sample"];
   onError(error: unknown): void;
 }
 
@@ -195,10 +200,14 @@ class Announcements implements ConnectorHost {
   readonly #flow: Flow;
   #relist: ((kind: Kind) => void) | undefined;
   #ended = false;
+  readonly elicit?: NonNullable<ConnectorHost["elicit"]>;
+  readonly sample?: NonNullable<ConnectorHost["sample"]>;
 
   constructor(host: GenerationHost) {
     this.#host = host;
     this.#flow = new Flow(host);
+    if (host.elicit !== undefined) this.elicit = host.elicit;
+    if (host.sample !== undefined) this.sample = host.sample;
   }
 
   begin(relist: (kind: Kind) => void): void {
@@ -215,11 +224,12 @@ class Announcements implements ConnectorHost {
   }
 
   changed(change: SourceChange): void {
-    const { kind, uri } = change;
+    const { kind, uri, gap = false } = change;
     if (this.#ended) return;
     if (this.#relist === undefined) this.#early.set(uri ?? kind, change);
     else if (uri === undefined) this.#relist(kind);
     else this.#flow.updated(uri);
+    if (gap && kind === "resource" && this.#relist !== undefined) this.#host.missed();
   }
 
   log(entry: LogEntry): void {

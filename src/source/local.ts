@@ -46,6 +46,7 @@ export class LocalSource {
     this.#namespace = host.catalog.mount(name, {
       settling: () => this.#settling.pending,
       failures: () => [...this.#problems.values()],
+      subscribe: source.subscribe?.bind(source),
     });
     const { clock, startTimeoutMs } = host;
     this.#reload = new Coalescer((changed) => this.#load(changed), {

@@ -3,12 +3,15 @@ import { Directory } from "../catalog/directory.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
 import { silentLogger } from "../core/logger.ts";
 import type { Resource } from "../core/resource.ts";
+import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { Logger, Progress, Session } from "../core/session.ts";
 import { readToolkitOptions } from "../core/toolkit-options.ts";
 import { Dispatch } from "../execute/dispatch.ts";
 import { Executor } from "../execute/executor.ts";
 import { Emitter } from "../lib/emitter.ts";
 import { WaitingRoom } from "../lib/waiting-room.ts";
+import { Answers } from "../source/answers.ts";
+import { Delegates } from "../source/delegates.ts";
 
 /** What a test context has that is not the default. */
 export interface TestContextOptions {
@@ -47,6 +50,7 @@ export function testContext(options: TestContextOptions = {}): TestContext {
   const session: Session = options.session ?? Object.freeze({ id: crypto.randomUUID() });
   const { signal = new AbortController().signal } = options;
   const reported: Progress[] = [];
+  const asking = { signal, asker: "the tool", session };
   return {
     session,
     signal,
@@ -64,8 +68,16 @@ export function testContext(options: TestContextOptions = {}): TestContext {
       });
       return true;
     },
+    async elicit(message, schema) {
+      const form = toObjectSchema(schema, { what: "schema of what the tool asks", direction: "input" });
+      return nobody.elicit({ message, schema: form }, asking);
+    },
+    sample: (request) => nobody.sample(request, asking),
   };
 }
+
+/** Asks the session, and nobody else. */
+const nobody = new Answers(new Delegates(undefined));
 
 /** A toolbox that has nothing, and runs what it is handed. */
 function emptyToolbox(logger: Logger): Toolbox {
@@ -75,6 +87,8 @@ function emptyToolbox(logger: Logger): Toolbox {
   const executor: Executor = new Executor({
     ...options,
     room: new WaitingRoom(options.clock),
+    asker: nobody,
+    subscribe: () => ignore,
     events: new Emitter(ignore),
     runPrompt: (entry) => Promise.reject(new Error(`A test context executes no prompts, such as ${entry.ref}.`)),
     onBadSchema: (_entry, message) => logger.warn(message),

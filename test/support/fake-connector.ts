@@ -49,6 +49,8 @@ export class FakeConnector implements Connector {
   /** Answers a ping. Default: at once. */
   pinged: (options: ReadOptions) => Promise<void> = async () => undefined;
   pings = 0;
+  /** Answers a subscription. Default: it has none. */
+  subscribed: ((uri: string) => Promise<void>) | undefined;
   /** Attempts that neither connected nor ended. */
   hanging = 0;
   /** Lets an attempt that ignores its signal connect after all. */
@@ -112,6 +114,11 @@ export class FakeSession implements ConnectorSession {
   readonly closed: Promise<Error | undefined>;
   readonly server: ServerInfo;
   disposed = 0;
+  /** What it was asked of subscriptions, in order. */
+  readonly log: string[] = [];
+  readonly subscriptions = new Set<string>();
+  readonly subscribe?: (uri: string) => Promise<void>;
+  readonly unsubscribe?: (uri: string) => Promise<void>;
   /** How many messages it sent. */
   said = 0;
   /** What disposing of it waits for. */
@@ -126,6 +133,16 @@ export class FakeSession implements ConnectorSession {
     const { promise, resolve } = Promise.withResolvers<Error | undefined>();
     this.closed = promise;
     this.#close = resolve;
+    if (connector.subscribed === undefined) return;
+    this.subscribe = async (uri) => {
+      this.log.push(`subscribe ${uri}`);
+      await connector.subscribed?.(uri);
+      this.subscriptions.add(uri);
+    };
+    this.unsubscribe = async (uri) => {
+      this.log.push(`unsubscribe ${uri}`);
+      this.subscriptions.delete(uri);
+    };
   }
 
   get announces(): ReadonlySet<Kind> {

@@ -1,7 +1,12 @@
 import type { RpcErrorObject } from "./message.ts";
 
 /** The JSON-RPC and MCP error codes we look at. */
-export const rpcCodes = { methodNotFound: -32601, invalidParams: -32602, resourceNotFound: -32002 } as const;
+export const rpcCodes = {
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  resourceNotFound: -32002,
+} as const;
 
 /** A peer answered a request with an error. */
 export class RpcError extends Error {

@@ -1,18 +1,19 @@
+import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
 import { isNestedDeeper } from "../../lib/nesting.ts";
 import { tooDeep } from "../limits.ts";
 import type { Caller, Transport, TransportEvents } from "../transport/transport.ts";
 import { type Cancellation, Cancelled } from "./cancellation.ts";
 import { ConnectionLostError, RpcError, rpcCodes } from "./error.ts";
-import { isRecord, type RequestId, type RpcMessage } from "./message.ts";
+import { isRecord, type RequestId, type RpcErrorObject, type RpcMessage } from "./message.ts";
 
 /** How a request is made. */
 export interface RequestOptions {
   readonly cancellation?: Cancellation | undefined;
   /** Hears the progress the far side reports. With it the request carries a progress token. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Whose call it belongs to. */
-  readonly caller?: Caller | undefined;
+  /** The call it is made for: whose credentials it carries, and on whose behalf the far side asks what it asks in answer. */
+  readonly context?: CallContext | undefined;
   /** How deep the result may be nested. Default: as deep as any message. */
   readonly maxNestingDepth?: number | undefined;
 }
@@ -23,11 +24,21 @@ export interface PeerLimits {
   readonly maxNestingDepth: number;
 }
 
+/** A request of the far side. */
+export interface FarRequest {
+  /** Aborts when the far side cancels it, or the connection ends. */
+  readonly signal: AbortSignal;
+  /** The call in answer to which it came, where the transport tells. */
+  readonly context: CallContext | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
 /** What a peer does with what the far side says unasked. None of these throws. */
 export interface PeerHandlers {
-  notification(method: string, params: Readonly<Record<string, unknown>>): void;
-  /** Answers a request of the far side; undefined where there is no such method. */
-  request(method: string): Readonly<Record<string, unknown>> | undefined;
+  notification(method: string, params: Fields): void;
+  /** Answers a request of the far side; undefined where there is no such method. What it throws is an error for the far side. */
+  request(method: string, params: Fields, request: FarRequest): Promise<Fields> | Fields | undefined;
   gap(): void;
   warning(text: string): void;
 }
@@ -39,9 +50,12 @@ interface Pending {
   cancellation: Cancellation | undefined;
   onCut: ((reason: unknown) => void) | undefined;
   readonly maxNestingDepth: number;
+  context: CallContext | undefined;
 }
 
-const noParams = {};
+const noParams: Fields = {};
+/** So many requests of the far side are worked on at once. */
+const maxFarRequests = 100;
 
 /**
  * One end of a JSON-RPC connection: matches answers with requests, and hands on what comes unasked.
@@ -55,6 +69,8 @@ export class Peer {
   readonly #handlers: PeerHandlers;
   readonly #limits: PeerLimits;
   readonly #pending = new Map<RequestId, Pending>();
+  /** Requests of the far side that are being worked on. */
+  readonly #far = new Map<RequestId, AbortController>();
   readonly #ended = Promise.withResolvers<Error | undefined>();
   // From 1: servers built on the TypeScript SDK ignore a cancel for request 0.
   #nextId = 1;
@@ -81,7 +97,7 @@ export class Peer {
   /** Opens the transport. Rejects as it does. */
   start(options: { readonly signal: AbortSignal }): Promise<void> {
     const events: TransportEvents = {
-      message: (message) => this.#receive(message),
+      message: (message, answering) => this.#receive(message, answering),
       unreadable: (error, answered) => this.#unreadable(error, answered),
       gap: () => this.#open && this.#handlers.gap(),
       warning: (text) => this.#open && this.#handlers.warning(text),
@@ -97,11 +113,19 @@ export class Peer {
    *   the transport throws, or Cancelled
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
-    const { cancellation, onProgress, maxNestingDepth = this.#limits.maxNestingDepth } = options;
+    const { cancellation, onProgress, context, maxNestingDepth = this.#limits.maxNestingDepth } = options;
     return new Promise((resolve, reject) => {
       if (!this.#open) return reject(this.#lostError(false));
       const id = this.#nextId++;
-      const pending: Pending = { resolve, reject, onProgress, cancellation, onCut: undefined, maxNestingDepth };
+      const pending: Pending = {
+        resolve,
+        reject,
+        onProgress,
+        cancellation,
+        onCut: undefined,
+        context,
+        maxNestingDepth,
+      };
       this.#pending.set(id, pending);
       if (cancellation !== undefined) {
         let sent = false;
@@ -114,7 +138,7 @@ export class Peer {
       this.#send(
         { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
         (error) => this.#take(id)?.reject(error),
-        options.caller,
+        context,
       );
     });
   }
@@ -145,14 +169,14 @@ export class Peer {
     }
   }
 
-  #receive(message: RpcMessage): void {
+  #receive(message: RpcMessage, answering: RequestId | undefined): void {
     if (!this.#open) return;
     this.#heard += 1;
     const { id, method } = message;
     if (typeof method === "string") {
       if (isNestedDeeper(message.params, this.#limits.maxNestingDepth)) this.#refuse(id, method);
       else if (id === undefined || id === null) this.#notified(method, message.params);
-      else this.#answer(id, method);
+      else void this.#answer(id, message, answering);
       return;
     }
     // Some servers give the id back as text.
@@ -183,11 +207,12 @@ export class Peer {
 
   #notified(method: string, params: unknown): void {
     const fields = isRecord(params) ? params : noParams;
-    if (method === "notifications/progress") this.#progressed(fields as Readonly<Record<string, unknown>>);
+    if (method === "notifications/progress") this.#progressed(fields);
+    else if (method === "notifications/cancelled") this.#far.get(fields.requestId as RequestId)?.abort(fields.reason);
     else this.#handlers.notification(method, fields);
   }
 
-  #progressed(params: Readonly<Record<string, unknown>>): void {
+  #progressed(params: Fields): void {
     const { progressToken, progress, total, message } = params;
     if (typeof progress !== "number") return;
     const token = typeof progressToken === "string" ? Number(progressToken) : progressToken;
@@ -199,15 +224,41 @@ export class Peer {
     });
   }
 
-  #answer(id: RequestId, method: string): void {
-    const result = method === "ping" ? {} : this.#handlers.request(method);
-    const answer =
-      result === undefined
-        ? { error: { code: rpcCodes.methodNotFound, message: `Method not found: ${method}` } }
-        : { result };
+  /** Works on a request of the far side. One that was cancelled is not answered (the specification says so). */
+  async #answer(id: RequestId, { method = "", params }: RpcMessage, answering: RequestId | undefined): Promise<void> {
+    const answer = await this.#work(id, method, isRecord(params) ? params : noParams, answering);
+    if (answer === undefined || !this.#open) return;
     this.#send({ jsonrpc: "2.0", id, ...answer }, (error) =>
       this.#handlers.warning(`Its request ${method} could not be answered: ${String(error)}`),
     );
+  }
+
+  async #work(
+    id: RequestId,
+    method: string,
+    params: Fields,
+    answering: RequestId | undefined,
+  ): Promise<{ readonly result: Fields } | { readonly error: RpcErrorObject } | undefined> {
+    if (method === "ping") return { result: {} };
+    if (this.#far.size >= maxFarRequests) {
+      return failed(rpcCodes.internalError, `Too many requests at once: ${maxFarRequests} are being worked on.`);
+    }
+    const controller = new AbortController();
+    const { signal } = controller;
+    const context = answering === undefined ? undefined : this.#pending.get(answering)?.context;
+    this.#far.set(id, controller);
+    try {
+      const result = await this.#handlers.request(method, params, { signal, context });
+      if (signal.aborted) return undefined;
+      return result === undefined ? failed(rpcCodes.methodNotFound, `Method not found: ${method}`) : { result };
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof RpcError) return failed(error.code, error.message);
+      this.#handlers.warning(`Its request ${method} failed here: ${textOf(error)}`);
+      return failed(rpcCodes.internalError, `The client failed to work on ${method}.`);
+    } finally {
+      this.#far.delete(id);
+    }
   }
 
   #cancel(id: RequestId, reason: unknown, sent: boolean): void {
@@ -234,6 +285,7 @@ export class Peer {
     this.#open = false;
     this.#endError = error;
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(this.#lostError(true));
+    for (const request of this.#far.values()) request.abort(this.#lostError(true));
     this.#ended.resolve(error);
   }
 
@@ -255,6 +307,10 @@ function settle(pending: Pending, message: RpcMessage): void {
   } else if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
   else if (message.result !== undefined) pending.resolve(message.result);
   else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));
+}
+
+function failed(code: number, message: string): { readonly error: RpcErrorObject } {
+  return { error: { code, message } };
 }
 
 function textOf(reason: unknown): string {

@@ -8,7 +8,8 @@ export interface Caller {
 
 /** What a transport tells the one who uses it. None of these throws. */
 export interface TransportEvents {
-  message(message: RpcMessage): void;
+  /** A message came; with the id of the request it came in answer to, where the transport tells. */
+  message(message: RpcMessage, answering?: RequestId): void;
   /** A message came and cannot be read: the answer to a request, where that much is known of it. What comes next can. */
   unreadable(error: Error, answered: RequestId | undefined): void;
   /** Notifications may have been missed: whatever is known of the server has to be read again. */

@@ -131,7 +131,7 @@ export class StreamableHttpTransport implements Transport {
         maxMessageBytes: this.#parameters.maxMessageBytes,
         redactor: this.#parameters.redactor,
         signal,
-        message: (answer) => this.#events?.message(answer),
+        message: (answer) => this.#events?.message(answer, id),
         warning: (text) => this.#events?.warning(text),
         resume: (lastId) => this.#resume(post, lastId),
       });

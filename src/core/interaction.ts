@@ -1,0 +1,73 @@
+import type { JsonSchema } from "./schema/types.ts";
+
+// What a server, or a tool, may ask back while it works: a person, or a model. The names and shapes are those of MCP.
+
+/**
+ * Something a person is asked: to fill in a form, or to visit a page.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+ */
+export interface ElicitRequest {
+  /** Why, for the person. */
+  readonly message: string;
+  /** The form: an object whose members are texts, numbers, booleans or choices. Undefined where a page is to be visited. */
+  readonly schema?: JsonSchema | undefined;
+  /** The page to visit. Show the person where it leads, and open it only with consent. */
+  readonly url?: string | undefined;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What became of it: `cancel` where the person went away without an answer. */
+export type ElicitResult =
+  | {
+      readonly action: "accept";
+      /** What was filled in. Members that are left out get the default the schema names. */
+      readonly content?: Readonly<Record<string, unknown>> | undefined;
+    }
+  | { readonly action: "decline" | "cancel"; readonly content?: undefined };
+
+/** One block of a message to or from a model, as MCP sends it. */
+export type SampleContent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image" | "audio" /** Base64. */; readonly data: string; readonly mimeType: string };
+
+/** One message of a conversation with a model. */
+export interface SampleMessage {
+  readonly role: "user" | "assistant";
+  readonly content: SampleContent | readonly SampleContent[];
+}
+
+/**
+ * Something a model is asked.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling
+ */
+export interface SampleRequest {
+  readonly messages: readonly SampleMessage[];
+  readonly maxTokens: number;
+  readonly systemPrompt?: string | undefined;
+  /** Which model is wished for, as hints and priorities from 0 to 1. */
+  readonly modelPreferences?:
+    | {
+        readonly hints?: readonly { readonly name?: string | undefined }[] | undefined;
+        readonly costPriority?: number | undefined;
+        readonly speedPriority?: number | undefined;
+        readonly intelligencePriority?: number | undefined;
+      }
+    | undefined;
+  readonly temperature?: number | undefined;
+  readonly stopSequences?: readonly string[] | undefined;
+  readonly includeContext?: "none" | "thisServer" | "allServers" | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What the model said. */
+export interface SampleResult {
+  readonly role: "user" | "assistant";
+  readonly content: SampleContent | readonly SampleContent[];
+  /** The name of the model that said it. */
+  readonly model: string;
+  /** Such as `endTurn`, `stopSequence` or `maxTokens`. */
+  readonly stopReason?: string | undefined;
+}

@@ -1,0 +1,85 @@
+import type { AskOptions, ConnectorHost } from "../core/connector.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { ElicitRequest, SampleMessage, SampleRequest } from "../core/interaction.ts";
+import { RpcError, rpcCodes } from "./rpc/error.ts";
+import { isRecord } from "./rpc/message.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Answers one request of the server; undefined where there is no such method. */
+export type ServerRequests = (
+  method: string,
+  params: Fields,
+  options: AskOptions,
+) => Promise<Fields> | Fields | undefined;
+
+/** What the far side is told when nobody can or will answer, as the specification has it for sampling. */
+const declined = -1;
+
+/**
+ * Answers what a server asks: where it may work, a person, a model. What the client did not say it can do is no method.
+ *
+ * @throws RpcError, with what the server is to be told
+ */
+export function serverRequests(host: ConnectorHost, roots: readonly object[] | undefined): ServerRequests {
+  return (method, params, options) => {
+    if (method === "roots/list" && roots !== undefined) return { roots };
+    if (method === "elicitation/create" && host.elicit !== undefined) return elicit(host, params, options);
+    if (method === "sampling/createMessage" && host.sample !== undefined) return sample(host, params, options);
+    return undefined;
+  };
+}
+
+/** What the server is told we can do for it. */
+export function clientCapabilities(host: ConnectorHost, roots: readonly object[] | undefined): Fields {
+  return {
+    ...(roots === undefined ? {} : { roots: {} }),
+    ...(host.elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }),
+    ...(host.sample === undefined ? {} : { sampling: {} }),
+  };
+}
+
+async function elicit(host: ConnectorHost, params: Fields, options: AskOptions): Promise<Fields> {
+  const result = await host.elicit?.(elicitRequest(params), options);
+  const { action = "decline", content } = result ?? {};
+  return content === undefined ? { action } : { action, content };
+}
+
+function elicitRequest({ mode = "form", message, requestedSchema, url, _meta }: Fields): ElicitRequest {
+  if (typeof message !== "string") throw invalid("message must be a text");
+  const meta = isRecord(_meta) ? _meta : undefined;
+  if (mode === "url") {
+    if (typeof url !== "string" || !URL.canParse(url)) throw invalid("url must be a URL");
+    return { message, url, meta };
+  }
+  if (mode !== "form") throw invalid(`there is no mode ${JSON.stringify(mode)}`);
+  if (!isRecord(requestedSchema)) throw invalid("requestedSchema must be a schema");
+  return { message, schema: requestedSchema, meta };
+}
+
+async function sample(host: ConnectorHost, params: Fields, options: AskOptions): Promise<Fields> {
+  const request = sampleRequest(params);
+  try {
+    return { ...(await host.sample?.(request, options)) };
+  } catch (error) {
+    if (!ToolkitError.is(error, "NO_DELEGATE")) throw error;
+    throw new RpcError({ code: declined, message: "Sampling was declined: nobody answers it here." });
+  }
+}
+
+/** What else it says of the request goes along as it is. */
+function sampleRequest({ _meta, ...params }: Fields): SampleRequest {
+  const { messages, maxTokens } = params;
+  if (!Array.isArray(messages) || !messages.every(isMessage)) throw invalid("messages must be a list of messages");
+  if (typeof maxTokens !== "number") throw invalid("maxTokens must be a number");
+  if (params.tools !== undefined) throw invalid("the client did not say that it takes tools");
+  return { ...params, messages, maxTokens, meta: isRecord(_meta) ? _meta : undefined };
+}
+
+function isMessage(value: unknown): value is SampleMessage {
+  return isRecord(value) && (value.role === "user" || value.role === "assistant") && typeof value.content === "object";
+}
+
+function invalid(what: string): RpcError {
+  return new RpcError({ code: rpcCodes.invalidParams, message: `Invalid params: ${what}.` });
+}

@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect } from "vitest";
+import { ToolkitError } from "../../src/core/error.ts";
+import type { Source } from "../../src/core/source.ts";
+import { resource } from "../../src/resource/resource.ts";
+import { settle } from "../../src/testing/virtual-clock.ts";
+import { failure, rejection } from "../support/failure.ts";
+import { FakeConnector } from "../support/fake-connector.ts";
+import { verifies } from "../support/verifies.ts";
+import { Bench } from "./support.ts";
+
+describe("a subscription", () => {
+  let bench: Bench;
+  let far: FakeConnector;
+
+  beforeEach(async () => {
+    bench = new Bench();
+    far = new FakeConnector({
+      lists: {
+        resource: [{ name: "map", uri: "memo://map" }],
+        template: [{ name: "city", uriTemplate: "memo://city/{name}" }],
+      },
+    });
+    far.subscribed = async () => undefined;
+    await bench.start({ far });
+    bench.take();
+  });
+  afterEach(async () => {
+    await bench.toolkit.close();
+    expect(bench.errors()).toEqual([]);
+  });
+  const updates = () => bench.of("resourceUpdated").map(({ uri }) => uri);
+  const told = () => far.sessions.map(({ subscriptions }) => [...subscriptions]);
+
+  verifies("M10", "tells the server once, however many want it, and that nobody does after the last", async () => {
+    const [first, second] = await Promise.all([
+      bench.toolkit.subscribe("memo://map"),
+      bench.toolkit.subscribe("memo://map#far"),
+    ]);
+    expect(far.session.log).toEqual(["subscribe memo://map"]);
+    await first();
+    await first();
+    expect(told()).toEqual([["memo://map"]]);
+    await second();
+    expect(told()).toEqual([[]]);
+    expect(far.session.log).toEqual(["subscribe memo://map", "unsubscribe memo://map"]);
+  });
+
+  verifies("M10", "is made again in each session, and what was missed is told", async () => {
+    await bench.toolkit.subscribe("memo://map");
+    await bench.toolkit.subscribe("memo://city/Bern");
+    expect(updates()).toEqual([]);
+    far.session.lose();
+    await settle();
+    expect(told()[1]).toEqual(["memo://map", "memo://city/Bern"]);
+    expect(updates()).toEqual(["memo://map", "memo://city/Bern"]);
+    expect(bench.events.map(({ type }) => type).indexOf("connectorConnected")).toBeLessThan(
+      bench.events.map(({ type }) => type).indexOf("resourceUpdated"),
+    );
+  });
+
+  verifies(["M6", "M10"], "what may have been missed within a session is told too", async () => {
+    await bench.toolkit.subscribe("memo://map");
+    far.session.host.changed({ kind: "resource", gap: true });
+    await settle();
+    expect(updates()).toEqual(["memo://map"]);
+    far.session.host.changed({ kind: "resource" });
+    await settle();
+    expect(updates()).toHaveLength(1);
+  });
+
+  verifies("M10", "waits for a connection that is down, as a call does, and is made once", async () => {
+    far.outcomes = [new Error("down"), new Error("down")];
+    far.session.lose();
+    await settle();
+    const subscribing = bench.toolkit.subscribe("memo://map");
+    await bench.clock.advance(10_000);
+    await subscribing;
+    expect(far.session.log).toEqual(["subscribe memo://map"]);
+  });
+
+  verifies("M10", "ended while the connection is down it is not made again", async () => {
+    const end = await bench.toolkit.subscribe("memo://map");
+    far.outcomes = [new Error("down")];
+    far.session.lose();
+    await settle();
+    await end();
+    await bench.clock.advance(10_000);
+    expect(far.session.log).toEqual([]);
+  });
+
+  verifies("M10", "is refused clearly by a server that has none, and leaves nothing behind", async () => {
+    far.subscribed = undefined;
+    far.session.lose();
+    await settle();
+    expect(await failure(bench.toolkit.subscribe("memo://map"))).toMatchObject({
+      code: "REMOTE_ERROR",
+      message: expect.stringContaining("no subscriptions"),
+    });
+    expect((await failure(bench.toolkit.subscribe("memo://nowhere"))).code).toBe("NOT_FOUND");
+    far.subscribed = async () => undefined;
+    far.session.lose();
+    await bench.clock.advance(10_000);
+    expect(far.session.log).toEqual([]);
+  });
+
+  verifies(["M10", "C6", "C7"], "ends with its caller's signal and limit", async () => {
+    far.subscribed = () => new Promise(() => undefined);
+    const controller = new AbortController();
+    const aborted = rejection(bench.toolkit.subscribe("memo://map", { signal: controller.signal }));
+    await settle();
+    controller.abort("enough");
+    expect(await aborted).toBe("enough");
+    const late = failure(bench.toolkit.subscribe("memo://map", { timeoutMs: 100 }));
+    await bench.clock.advance(1_000);
+    expect((await late).code).toBe("TIMEOUT");
+  });
+
+  verifies("M10", "one that fails in a later session is a warning", async () => {
+    await bench.toolkit.subscribe("memo://map");
+    far.subscribed = async () => {
+      throw new ToolkitError("REMOTE_ERROR", "no more", { server: "fake" });
+    };
+    far.session.lose();
+    await settle();
+    expect(bench.warnings()).toContainEqual(expect.stringContaining("not told of changes of memo://map"));
+  });
+
+  verifies("M10", "of a source is the source's; of a builtin it needs none", async () => {
+    const wanted: string[] = [];
+    const source: Source = {
+      resource: () => [resource.withUri(resource.text("note", "hi"), "memo://note")],
+      subscribe: (uri) => {
+        wanted.push(uri);
+        return () => void wanted.pop();
+      },
+    };
+    bench.toolkit.addSource("notes", source);
+    bench.toolkit.add(resource.text("plain", "hi"));
+    await bench.toolkit.start();
+    const end = await bench.toolkit.subscribe("memo://note");
+    expect(wanted).toEqual(["memo://note"]);
+    await end();
+    expect(wanted).toEqual([]);
+    await (await bench.toolkit.subscribe("text:plain"))();
+  });
+});
