@@ -82,7 +82,7 @@ export async function within<T>(attempt: Attempt, run: (attempt: Attempt) => Pro
   let over = false;
   signal.addEventListener("abort", onAbort);
   try {
-    return await run({ ...attempt, host: { ...hearing(attempt.host), waits }, signal: controller.signal });
+    return await run({ ...attempt, host: { ...bound(attempt.host), waits }, signal: controller.signal });
   } finally {
     over = true;
     clearTimeout(timer);
@@ -152,8 +152,15 @@ function explained(error: unknown, transport: Transport, signal: AbortSignal): u
   return new ConnectionLostError(diagnosis, { sent: error.sent, cause: error });
 }
 
-function hearing(host: ConnectorHost): Pick<ConnectorHost, "changed" | "log"> {
-  return { changed: (change) => host.changed(change), log: (entry) => host.log(entry) };
+/** The methods of a host without the host, to put others in the place of some. */
+function bound(host: ConnectorHost): ConnectorHost {
+  return {
+    ...(host.elicit === undefined ? {} : { elicit: host.elicit.bind(host) }),
+    ...(host.sample === undefined ? {} : { sample: host.sample.bind(host) }),
+    changed: (change) => host.changed(change),
+    log: (entry) => host.log(entry),
+    waits: (reason) => host.waits(reason),
+  };
 }
 
 /** A host that cannot break the connection by what it throws, for it hears of it in its own code, and is told no secret. */
@@ -166,10 +173,8 @@ function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
     }
   };
   return {
-    ...(host.elicit === undefined ? {} : { elicit: host.elicit.bind(host) }),
-    ...(host.sample === undefined ? {} : { sample: host.sample.bind(host) }),
+    ...bound(host),
     changed: (change) => attempt(() => host.changed(change)),
-    waits: (reason) => host.waits(reason),
     log: ({ level, logger, data }) =>
       attempt(() =>
         host.log({
