@@ -28,7 +28,9 @@ export function failureOf(error: unknown, attempt: Attempt): unknown {
   if (error instanceof ConnectionLostError) {
     return error.sent && !attempt.repeatable ? unknownOutcome(error, attempt) : unavailable(error, attempt);
   }
-  if (error instanceof NotMcpError) return unavailable(error, attempt);
+  // Whoever answered, a gateway or a server that is going, was sent it and may have handed it on.
+  if (error instanceof NotMcpError)
+    return attempt.repeatable ? unavailable(error, attempt) : unknownOutcome(error, attempt);
   return error;
 }
 

@@ -429,6 +429,27 @@ describe("Streamable HTTP", () => {
     expect(await codeOf(500)).toMatchObject({ code: "REMOTE_ERROR", details: { data: { status: 500 } } });
   });
 
+  verifies(
+    "C8",
+    "a call that was answered with something else than MCP may have run; a list surely changed nothing",
+    async () => {
+      const { origin } = await serve(
+        byHand((message, response) => {
+          if (message.params?.name === "page") response.writeHead(200, { "content-type": "text/html" }).end("<html>");
+          else response.end();
+        }),
+      );
+      const session = await connect(origin);
+      for (const name of ["page", "nothing"]) {
+        const error = await failure(session.call(name, {}, contextOf()));
+        expect(error.code, name).toBe("OUTCOME_UNKNOWN");
+        expect(error.message).toContain("this is no MCP endpoint");
+      }
+      const listing = async () => session.list.tool?.({});
+      expect((await failure(listing())).code).toBe("UNAVAILABLE");
+    },
+  );
+
   verifies("C4", "a JSON-RPC error with a status of its own is a REMOTE_ERROR", async () => {
     const { origin } = await serve(
       byHand((message, response) => {
