@@ -35,6 +35,34 @@ test("a burst is one run for all its keys; what is asked meanwhile is one more, 
   expect([runs.length, clock.timers]).toEqual([2, 0]);
 });
 
+test("requests without a rest are run at gaps that grow to their limit, the last one too; after a rest it is quick again", async () => {
+  const clock = virtualClock();
+  const runs: number[] = [];
+  let asked = 0;
+  let seen = 0;
+  const run = async () => {
+    runs.push(clock.now());
+    seen = asked;
+  };
+  const coalescer = new Coalescer<string>(run, { delayMs: 20, maxDelayMs: 5_000, clock, onError: () => undefined });
+  for (let ms = 0; ms < 60_000; ms += 10) {
+    asked += 1;
+    coalescer.request("a");
+    await clock.advance(10);
+  }
+  const gaps = runs.slice(1).map((at, index) => at - (runs[index] ?? 0));
+  expect(gaps.slice(0, 8)).toEqual([40, 80, 160, 320, 640, 1_280, 2_560, 5_000]);
+  expect(Math.max(...gaps)).toBeLessThanOrEqual(5_010);
+  expect(runs.length).toBeLessThan(22);
+  await clock.advance(5_000);
+  expect([seen, asked]).toEqual([6_000, 6_000]);
+  const before = runs.length;
+  await clock.advance(60_000);
+  coalescer.request("a");
+  await clock.advance(20);
+  expect(runs.length).toBe(before + 1);
+});
+
 test("a run that fails is told and hinders none after it", async () => {
   const failing = new Error("failed");
   let runs = 0;

@@ -396,7 +396,7 @@ describe("Streamable HTTP", () => {
     await closed;
   });
 
-  test("a message over the limit is refused, as JSON and as an event", async () => {
+  verifies("M12", "a message over the limit is refused, as JSON and as an event", async () => {
     const { origin } = await serve(
       byHand((message, response) => {
         const answer = ok(message, "x".repeat(10_000));

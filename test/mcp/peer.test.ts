@@ -4,6 +4,7 @@ import type { ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { protocolVersions } from "../../src/mcp/handshake.ts";
 import { type ConnectorOptions, inMemoryConnector, type ServerTransport } from "../../src/mcp/index.ts";
+import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
 
@@ -44,6 +45,11 @@ async function connect(
   }, rest);
   const session = await connector.connect({ signal: never, host });
   return { session, seen, far: far as ServerTransport, host };
+}
+
+/** A list in a list in a list. */
+function nested(depth: number): unknown {
+  return JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
 }
 
 test("speaks the revisions that the SDK's transports speak", () => {
@@ -183,4 +189,52 @@ describe("a peer", () => {
     expect(seen.at(-1)?.params).toMatchObject({ name: "any", arguments: {} });
     await session[Symbol.asyncDispose]();
   });
+
+  verifies(
+    "M12",
+    "what is nested too deep fails the request it answers: an error's data, content, what is structured",
+    async () => {
+      const answers: Readonly<Record<string, object>> = {
+        error: { error: { code: -32000, message: "bad", data: nested(100_000) } },
+        content: { result: { content: [{ type: "text", text: "x", _meta: nested(100_000) }] } },
+        structured: { result: { content: [], structuredContent: nested(100_000) } },
+        failed: { result: { isError: true, content: [{ type: "text", text: "x", odd: nested(100_000) }] } },
+        flat: { result: { structuredContent: nested(9), content: [] } },
+      };
+      const { session } = await connect(
+        ({ method, id, params }, transport) => {
+          if (method !== "tools/call") return false;
+          void transport.send({ jsonrpc: "2.0", id, ...answers[String(params?.name)] });
+          return true;
+        },
+        { maxNestingDepth: 10 },
+      );
+      for (const name of ["error", "content", "structured", "failed"]) {
+        expect(await failure(session.call(name, {}, contextOf()))).toMatchObject({
+          code: "LIMIT_EXCEEDED",
+          details: { limit: "maxNestingDepth", max: 10 },
+        });
+      }
+      expect(await (await session.call("flat", {}, contextOf())).json()).toEqual(nested(9));
+      await session[Symbol.asyncDispose]();
+    },
+  );
+
+  verifies(
+    "M12",
+    "what the far side says or asks is left out where it is nested too deep, and it is told",
+    async () => {
+      const { session, seen, far, host } = await connect(() => false);
+      const params = { data: nested(100_000) };
+      await far.send({ jsonrpc: "2.0", method: "notifications/message", params });
+      await far.send({ jsonrpc: "2.0", id: 99, method: "ping", params });
+      await session.call("any", {}, contextOf());
+      expect(host.entries.map(({ data }) => String(data))).toEqual([
+        expect.stringContaining("Its notifications/message is left out"),
+        expect.stringContaining("Its ping is left out"),
+      ]);
+      expect(seen.find(({ id }) => id === 99)?.error?.code).toBe(-32602);
+      await session[Symbol.asyncDispose]();
+    },
+  );
 });

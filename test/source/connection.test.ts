@@ -351,6 +351,55 @@ describe("a connection", () => {
       expect([healed.count, healed.failures]).toEqual([2, []]);
     });
 
+    verifies(
+      "M12",
+      "a server that announces without end is listed less and less often, and its last state is read",
+      async () => {
+        await bench.start({ weather: far });
+        const before = far.reads.tool;
+        for (let ms = 0; ms < 60_000; ms += 100) {
+          far.session.host.changed({ kind: "tool" });
+          await bench.clock.advance(100);
+        }
+        far.lists.tool = tools("last");
+        far.session.host.changed({ kind: "tool" });
+        await bench.clock.advance(5_000);
+        expect(far.reads.tool - before).toBeLessThan(25);
+        expect(
+          connection()
+            .list("tool")
+            .map(({ name }) => name),
+        ).toEqual(["last"]);
+      },
+    );
+
+    verifies("M12", "log messages without end are bounded, and the others counted", async () => {
+      await bench.start({ weather: far });
+      bench.logged.length = 0;
+      for (let ms = 0; ms < 3_000; ms += 1) {
+        far.session.host.log({ level: "error", logger: undefined, data: `message ${ms}` });
+        await bench.clock.advance(1);
+      }
+      await bench.clock.advance(1_000);
+      expect(bench.warnings()).toEqual([
+        "weather: 900 log messages were left out: more than 100 came within a second.",
+        "weather: 900 log messages were left out: more than 100 came within a second.",
+        "weather: 900 log messages were left out: more than 100 came within a second.",
+      ]);
+      expect(bench.logged.splice(0)).toHaveLength(303);
+    });
+
+    verifies("M12", "resources that change without end are told once a second, each of them", async () => {
+      await bench.start({ weather: far });
+      bench.take();
+      for (let count = 0; count < 10_000; count++) {
+        far.session.host.changed({ kind: "resource", uri: `memo://${count % 150}` });
+      }
+      await bench.clock.advance(1_000);
+      const told = bench.of("resourceUpdated").map(({ uri }) => uri);
+      expect([told.length, new Set(told).size]).toEqual([100 + 150, 150]);
+    });
+
     verifies("L4", "a list that was cut is a failure as long as it is", async () => {
       far.lists.tool = { items: tools("a"), warnings: ["too many"], cutAt: 1 };
       await bench.start({ weather: far });
