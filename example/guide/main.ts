@@ -231,7 +231,7 @@ upstream.addConnector(
   }),
   { namespace: "bell" },
 );
-// What only an MCP connector has: roots, logLevel, fetch, maxListSize, maxMessageBytes, clientInfo, env.
+// What only an MCP connector has: roots, logLevel, fetch, clientInfo, env.
 const files = mcpConnector({ command: "my-server" }, { roots: [{ uri: "file:///srv/files" }], logLevel: "warning" });
 upstream.addConnector(files, { namespace: "files", lazy: true });
 // A shared configuration, each server with options of its own.

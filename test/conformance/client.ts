@@ -15,7 +15,11 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   initialize: {},
   tools_call: { tool: "add_numbers", input: { a: 5, b: 3 } },
   "sse-retry": { tool: "test_reconnection" },
-  "elicitation-sep1034-client-defaults": { tool: "test_client_elicitation_defaults" },
+  "elicitation-sep1034-client-defaults": {
+    tool: "test_client_elicitation_defaults",
+    // The person fills in nothing: the defaults are the toolkit's to put in.
+    options: { delegate: { elicit: async () => ({ action: "accept", content: {} }) } },
+  },
 };
 const authorized: Scenario = { tool: "test-tool" };
 
