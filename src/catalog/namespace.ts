@@ -50,6 +50,8 @@ export class Namespace {
     template: new Map(),
   };
   readonly #sorted = new Map<Kind, readonly Entry[]>();
+  /** Of an entry, the one that is as old as it is not: what was compiled for either is found again by it. */
+  readonly #twins = new WeakMap<Entry, Entry>();
   #matchers: readonly (readonly [TemplateMatcher, Entry<"template">])[] | undefined;
 
   constructor(name: string, options: NamespaceOptions, onChange: (touched: readonly Kind[]) => void) {
@@ -137,23 +139,34 @@ export class Namespace {
   setStale(stale: boolean): void {
     if (stale === this.#stale) return;
     this.#stale = stale;
-    this.#renew();
+    this.#renew((entry) => this.#twin(entry));
   }
 
   /** Gives it another name: every entry is made anew, with another ref. */
   rename(name: string): void {
     this.#name = name;
-    this.#renew();
+    this.#renew((entry) => this.#made(entry));
   }
 
-  #renew(): void {
+  #renew(renewed: (entry: Entry) => Entry): void {
     for (const kind of kinds) {
       const items = this.#items[kind] as Map<string, Entry>;
-      for (const [key, entry] of items) {
-        items.set(key, makeEntry(definitionOf(entry), entry.item as ItemMap[typeof kind], this.#name, this.#stale));
-      }
+      for (const [key, entry] of items) items.set(key, renewed(entry));
     }
     this.#touched(kinds);
+  }
+
+  #twin(entry: Entry): Entry {
+    const known = this.#twins.get(entry);
+    if (known !== undefined) return known;
+    const twin = this.#made(entry);
+    this.#twins.set(entry, twin).set(twin, entry);
+    return twin;
+  }
+
+  /** An entry of the same item, as things are now. */
+  #made(entry: Entry): Entry {
+    return makeEntry(definitionOf(entry), entry.item as ItemMap[Kind], this.#name, this.#stale) as Entry;
   }
 
   #touched(touched: readonly Kind[]): void {
