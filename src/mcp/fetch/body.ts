@@ -7,56 +7,90 @@ import type { NodeRequest } from "./request.ts";
 const aheadBytes = 64 * 1024;
 const nullBodyStatuses: ReadonlySet<number | undefined> = new Set([204, 205, 304]);
 
-/** The body of an answer, decoded; null where there is none. It breaks off with the signal's reason. */
-export function bodyOf(message: IncomingMessage, { method, signal }: NodeRequest): ReadableStream<Uint8Array> | null {
-  if (method === "HEAD" || nullBodyStatuses.has(message.statusCode)) {
-    message.resume();
-    return null;
-  }
-  const decoders = decodersOf(message);
-  const decoded = decoders.at(-1) ?? message;
-  // What goes wrong in the middle ends the last one, which is listened to.
-  if (decoders.length > 0) pipeline([message, ...decoders], () => {});
-  return new ReadableStream(new Body(decoded, message, signal), { highWaterMark: aheadBytes, size: byteLengthOf });
-}
-
-/** What is read of an answer as it is asked for: while nobody reads, the server has to wait. */
-class Body {
-  readonly #decoded: Readable;
+/** The body of an answer, decoded, to be read once. */
+export class Body {
   readonly #message: IncomingMessage;
   readonly #signal: AbortSignal | undefined;
-  #over = false;
+  readonly #decoded: Readable;
+  #taken = false;
 
-  constructor(decoded: Readable, message: IncomingMessage, signal: AbortSignal | undefined) {
-    this.#decoded = decoded;
+  private constructor(message: IncomingMessage, signal: AbortSignal | undefined) {
     this.#message = message;
     this.#signal = signal;
+    const decoders = decodersOf(message);
+    this.#decoded = decoders.at(-1) ?? message;
+    // What goes wrong in the middle ends the last one, which is listened to.
+    if (decoders.length > 0) pipeline([message, ...decoders], () => {});
   }
 
-  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  /** Undefined where an answer has none. */
+  static of(message: IncomingMessage, { method, signal }: NodeRequest): Body | undefined {
+    if (method !== "HEAD" && !nullBodyStatuses.has(message.statusCode)) return new Body(message, signal);
+    message.resume();
+    return undefined;
+  }
+
+  /** True once somebody reads it. */
+  get taken(): boolean {
+    return this.#taken;
+  }
+
+  /**
+   * Hands on its bytes as they come, to the end.
+   *
+   * @throws the signal's reason, TypeError where it breaks off, or what `take` throws: then the connection is ended
+   */
+  each(take: (chunk: Uint8Array) => void): Promise<void> {
     const decoded = this.#decoded;
-    const end = (how: () => void) => {
-      if (!this.#over) how();
-      this.#over = true;
-    };
-    const fail = (error: Error) => end(() => controller.error(this.#reason(error)));
-    decoded.on("data", (chunk: Uint8Array) => {
-      if (this.#over) return;
-      controller.enqueue(chunk);
-      if ((controller.desiredSize ?? 0) <= 0) decoded.pause();
+    this.#taken = true;
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error) => reject(this.#reason(error));
+      // A request that is aborted drops what it has, and ends as if that were all.
+      const end = () => (this.#signal?.aborted ? fail(new Error("aborted")) : resolve());
+      if (decoded.readableEnded || decoded.destroyed) fail(decoded.errored ?? new Error("the answer broke off"));
+      decoded.once("end", end).on("error", fail);
+      decoded.once("close", () => fail(new Error("the answer broke off")));
+      decoded.on("data", (chunk: Uint8Array) => {
+        try {
+          take(chunk);
+        } catch (error) {
+          reject(error);
+          this.#message.destroy();
+        }
+      });
     });
-    // A request that is aborted drops what it has, and ends as if that were all.
-    decoded.once("end", () => (this.#signal?.aborted ? fail(new Error("aborted")) : end(() => controller.close())));
-    decoded.on("error", fail);
-    decoded.once("close", () => fail(new Error("the answer broke off")));
   }
 
-  pull(): void {
-    if (this.#decoded.isPaused()) this.#decoded.resume();
+  /** As a stream of the platform: while nobody reads, the server has to wait. */
+  stream(): ReadableStream<Uint8Array> {
+    const decoded = this.#decoded;
+    let over = false;
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const reading = this.each((chunk) => {
+            if (over) return;
+            controller.enqueue(chunk);
+            if ((controller.desiredSize ?? 0) <= 0) decoded.pause();
+          });
+          reading.then(
+            () => over || controller.close(),
+            (error) => over || controller.error(error),
+          );
+        },
+        pull: () => {
+          if (decoded.isPaused()) decoded.resume();
+        },
+        cancel: () => {
+          over = true;
+          this.#end();
+        },
+      },
+      { highWaterMark: aheadBytes, size: byteLengthOf },
+    );
   }
 
-  cancel(): void {
-    this.#over = true;
+  #end(): void {
     // A connection whose answer is there is used again.
     if (this.#message.complete) this.#decoded.resume();
     else this.#message.destroy();
