@@ -3,7 +3,7 @@ import { pipeline, type Readable } from "node:stream";
 import { decodersOf } from "./decoding.ts";
 import type { NodeRequest } from "./request.ts";
 
-// So much is read ahead: a short answer is there at once, and its connection free.
+// So much is read ahead of the one who reads the stream.
 const aheadBytes = 64 * 1024;
 const nullBodyStatuses: ReadonlySet<number | undefined> = new Set([204, 205, 304]);
 
@@ -12,7 +12,8 @@ export class Body {
   readonly #message: IncomingMessage;
   readonly #signal: AbortSignal | undefined;
   readonly #decoded: Readable;
-  #taken = false;
+  /** Whether somebody reads it. */
+  taken = false;
 
   private constructor(message: IncomingMessage, signal: AbortSignal | undefined) {
     this.#message = message;
@@ -30,11 +31,6 @@ export class Body {
     return undefined;
   }
 
-  /** True once somebody reads it. */
-  get taken(): boolean {
-    return this.#taken;
-  }
-
   /**
    * Hands on its bytes as they come, to the end.
    *
@@ -42,14 +38,20 @@ export class Body {
    */
   each(take: (chunk: Uint8Array) => void): Promise<void> {
     const decoded = this.#decoded;
-    this.#taken = true;
+    this.taken = true;
     return new Promise((resolve, reject) => {
+      let ended = false;
       const fail = (error: Error) => reject(this.#reason(error));
-      // A request that is aborted drops what it has, and ends as if that were all.
-      const end = () => (this.#signal?.aborted ? fail(new Error("aborted")) : resolve());
-      if (decoded.readableEnded || decoded.destroyed) fail(decoded.errored ?? new Error("the answer broke off"));
-      decoded.once("end", end).on("error", fail);
-      decoded.once("close", () => fail(new Error("the answer broke off")));
+      decoded.on("error", fail);
+      decoded.once("end", () => {
+        ended = true;
+        // A request that is aborted drops what it has, and ends as if that were all.
+        if (this.#signal?.aborted) fail(new Error("aborted"));
+        else resolve();
+      });
+      const closed = () => ended || fail(decoded.errored ?? new Error("the answer broke off"));
+      if (decoded.destroyed || decoded.readableEnded) closed();
+      else decoded.once("close", closed);
       decoded.on("data", (chunk: Uint8Array) => {
         try {
           take(chunk);
@@ -61,33 +63,30 @@ export class Body {
     });
   }
 
-  /** As a stream of the platform: while nobody reads, the server has to wait. */
+  /** As a stream of the platform, which begins when it is read: while nobody reads on, the server has to wait. */
   stream(): ReadableStream<Uint8Array> {
     const decoded = this.#decoded;
     let over = false;
-    return new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          const reading = this.each((chunk) => {
-            if (over) return;
-            controller.enqueue(chunk);
-            if ((controller.desiredSize ?? 0) <= 0) decoded.pause();
-          });
-          reading.then(
-            () => over || controller.close(),
-            (error) => over || controller.error(error),
-          );
-        },
-        pull: () => {
-          if (decoded.isPaused()) decoded.resume();
-        },
-        cancel: () => {
-          over = true;
-          this.#end();
-        },
-      },
-      { highWaterMark: aheadBytes, size: byteLengthOf },
-    );
+    const begin = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      const reading = this.each((chunk) => {
+        if (over) return;
+        controller.enqueue(chunk);
+        if ((controller.desiredSize ?? 0) <= -aheadBytes) decoded.pause();
+      });
+      reading.then(
+        () => over || controller.close(),
+        (error) => over || controller.error(error),
+      );
+    };
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      if (!this.taken) begin(controller);
+      else if (decoded.isPaused()) decoded.resume();
+    };
+    const cancel = () => {
+      over = true;
+      this.#end();
+    };
+    return new ReadableStream<Uint8Array>({ pull, cancel }, { highWaterMark: 0, size: ({ byteLength }) => byteLength });
   }
 
   #end(): void {
@@ -100,8 +99,4 @@ export class Body {
     const signal = this.#signal;
     return signal?.aborted === true ? signal.reason : new TypeError("terminated", { cause });
   }
-}
-
-function byteLengthOf(chunk: Uint8Array): number {
-  return chunk.byteLength;
 }

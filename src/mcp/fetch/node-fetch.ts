@@ -1,9 +1,8 @@
-import type { IncomingMessage } from "node:http";
 import { Agents, type TlsOptions } from "./agents.ts";
 import { exchange } from "./exchange.ts";
 import { redirected } from "./redirect.ts";
 import { type NodeRequest, readRequest } from "./request.ts";
-import { NodeResponse } from "./response.ts";
+import { responseOf } from "./response.ts";
 
 /** What the connections of a `nodeFetch` are made with. */
 export interface NodeFetchOptions {
@@ -57,14 +56,5 @@ async function follow(first: NodeRequest, agents: Agents): Promise<Response> {
     if (redirects === maxRedirects)
       throw new Error(`more than ${maxRedirects} redirects, the last to ${next.url.origin}`);
     request = next;
-  }
-}
-
-function responseOf(message: IncomingMessage, request: NodeRequest, redirects: number): Response {
-  try {
-    return new NodeResponse(message, request, redirects);
-  } catch (error) {
-    message.destroy();
-    throw error;
   }
 }

@@ -2,66 +2,41 @@ import type { IncomingMessage } from "node:http";
 import { Body } from "./body.ts";
 import type { NodeRequest } from "./request.ts";
 
-/**
- * The answer to a request. It is a `Response` of the platform whose stream is made when it is asked for: whoever takes the body by
- * `each` needs none, and a stream costs more than the rest of a short answer.
- */
-export class NodeResponse extends Response {
-  readonly #body: Body | undefined;
-  #streamed: Response | undefined;
+const bodies = new WeakMap<Response, Body>();
 
-  /** @throws RangeError or TypeError where the platform can hold no such answer */
-  constructor(message: IncomingMessage, request: NodeRequest, redirects: number) {
-    const { statusCode: status = 0, statusMessage: statusText = "" } = message;
-    super(null, { status, statusText, headers: headersOf(message) });
-    this.#body = Body.of(message, request);
-    // The platform's constructor takes none of these.
-    Object.defineProperties(this, {
+/**
+ * Makes the platform's answer of Node's.
+ *
+ * @throws RangeError or TypeError where the platform can hold no such answer; it is ended then
+ */
+export function responseOf(message: IncomingMessage, request: NodeRequest, redirects: number): Response {
+  const { statusCode: status = 0, statusMessage: statusText = "" } = message;
+  try {
+    const body = Body.of(message, request);
+    const response = new Response(body?.stream() ?? null, { status, statusText, headers: headersOf(message) });
+    if (body !== undefined) bodies.set(response, body);
+    // The platform's constructor takes neither.
+    return Object.defineProperties(response, {
       url: { value: withoutHash(request.url) },
       redirected: { value: redirects > 0 },
-      body: { get: () => this.#stream().body },
-      bodyUsed: { get: () => this.#streamed?.bodyUsed ?? this.#body?.taken ?? false },
     });
+  } catch (error) {
+    message.destroy();
+    throw error;
   }
+}
 
-  /** Hands on the body as it comes, as fast as it comes. @throws as the body's stream; what `take` throws, which ends it */
-  async each(take: (chunk: Uint8Array) => void): Promise<void> {
-    await this.#body?.each(take);
-  }
-
-  override arrayBuffer(): Promise<ArrayBuffer> {
-    return this.#stream().arrayBuffer();
-  }
-
-  override blob(): Promise<Blob> {
-    return this.#stream().blob();
-  }
-
-  override bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#stream().bytes();
-  }
-
-  override clone(): Response {
-    return this.#stream().clone();
-  }
-
-  override formData(): Promise<FormData> {
-    return this.#stream().formData();
-  }
-
-  override json(): Promise<unknown> {
-    return this.#stream().json();
-  }
-
-  override text(): Promise<string> {
-    return this.#stream().text();
-  }
-
-  #stream(): Response {
-    const { status, headers } = this;
-    this.#streamed ??= new Response(this.#body?.stream() ?? null, { status, headers });
-    return this.#streamed;
-  }
+/**
+ * Hands on the body of an answer as it comes, to the end. One of `nodeFetch` goes past its stream, which costs more than the rest of a
+ * short answer.
+ *
+ * @throws as the stream does; what `take` throws, which ends the answer
+ */
+export async function eachChunk(response: Response, take: (chunk: Uint8Array) => void): Promise<void> {
+  const body = bodies.get(response);
+  if (body !== undefined && !body.taken) return body.each(take);
+  // Leaving the loop cancels the body.
+  for await (const chunk of response.body ?? []) take(chunk);
 }
 
 function headersOf({ rawHeaders }: IncomingMessage): [string, string][] {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ToolkitError } from "../../../core/error.ts";
+import { eachChunk } from "../../fetch/response.ts";
 import { tooLarge } from "../../limits.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
@@ -107,21 +108,20 @@ class Answer {
   }
 }
 
-async function readText({ body }: Response, maxBytes: number): Promise<string> {
+async function readText(response: Response, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let size = 0;
-  // Leaving the loop cancels the body.
-  for await (const chunk of body ?? []) {
+  await eachChunk(response, (chunk) => {
     size += chunk.length;
     if (size > maxBytes) throw tooLarge(maxBytes, size);
     text += decoder.decode(chunk, { stream: true });
-  }
+  });
   return text + decoder.decode();
 }
 
-async function readEvents({ body }: Response, maxBytes: number, events: StreamEvents): Promise<void> {
+async function readEvents(response: Response, maxBytes: number, events: StreamEvents): Promise<void> {
   const parser = new EventStreamParser(events, maxBytes);
   const decoder = new TextDecoder();
-  for await (const chunk of body ?? []) parser.push(decoder.decode(chunk, { stream: true }));
+  await eachChunk(response, (chunk) => parser.push(decoder.decode(chunk, { stream: true })));
 }
