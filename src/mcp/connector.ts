@@ -11,6 +11,7 @@ import {
   within,
 } from "./connect.ts";
 import { httpConnect } from "./connect-http.ts";
+import { defaultFetch } from "./fetch/default-fetch.ts";
 import { noRedactor, type Redactor, redactorOf } from "./redact.ts";
 import {
   type CheckedHttpTarget,
@@ -32,7 +33,7 @@ export interface McpConnectorOptions extends ConnectorOptions {
   readonly headers?: HeadersOption | undefined;
   /** For HTTP: how it gets its credentials, such as `oauth()` or `clientCredentials()`. A child process takes none. */
   readonly auth?: HttpAuth | undefined;
-  /** For HTTP: what sends the requests. Default: the platform's `fetch`. */
+  /** For HTTP: what sends the requests, such as `globalThis.fetch`. Default: a `nodeFetch()` all connectors share. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** Where `${VAR}` in the target is looked up. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
@@ -115,7 +116,7 @@ function httpOpener(
   options: McpConnectorOptions & ReadConnectorLimits,
   redactor: Redactor,
 ): Open {
-  const { fetch = globalThis.fetch, maxMessageBytes, auth } = options;
+  const { fetch = defaultFetch, maxMessageBytes, auth } = options;
   const label = labelOf(target);
   const conceal = (secret: string) => redactor.conceal(secret);
   return httpConnect(target, {
