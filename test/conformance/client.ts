@@ -2,7 +2,8 @@
  * The client that the official conformance suite runs: the built Toolkit. The URL of the suite's server is the last argument, what it
  * tests is in MCP_CONFORMANCE_SCENARIO.
  */
-import { Toolkit, type ToolkitOptions } from "toolweave";
+import { type HttpAuth, Toolkit, ToolkitError, type ToolkitOptions } from "toolweave";
+import { clientCredentials, oauth } from "toolweave/mcp";
 
 interface Scenario {
   readonly options?: ToolkitOptions;
@@ -30,9 +31,35 @@ const scenario = name.startsWith("auth/") ? authorized : scenarios[name];
 if (scenario === undefined)
   throw new Error(`There is no scenario ${name} here yet: add it to test/conformance/client.ts`);
 
+/** What the suite says of the client, such as its id and secret. */
+const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}") as Readonly<Record<string, string>>;
+const { client_id: id, client_secret: secret, private_key_pem: privateKey, signing_algorithm: algorithm } = context;
+/** Where the suite looks for a client that describes itself. */
+const clientMetadataUrl = "https://conformance-test.local/client-metadata.json";
+
+let opened: Promise<unknown> = Promise.resolve();
+/** The person: whose browser goes wherever it is sent. */
+function open(page: URL): void {
+  opened = fetch(page).then((response) => response.text());
+}
+
+function authFor(scenario: string): HttpAuth {
+  if (scenario.startsWith("auth/client-credentials") && id !== undefined) {
+    return clientCredentials({ client: { id, secret, privateKey, algorithm } });
+  }
+  return oauth({ open, clientMetadataUrl, client: id === undefined ? undefined : { id, secret } });
+}
+
 const toolkit = new Toolkit(scenario.options);
-const connection = toolkit.addConnector(url, { namespace: "suite", maxAttempts: 1 });
+const auth = name.startsWith("auth/") ? authFor(name) : undefined;
+const connection = toolkit.addConnector(url, { namespace: "suite", maxAttempts: 1, auth });
 await toolkit.start();
 await connection.ready();
-if (scenario.tool !== undefined) await toolkit.call(`suite.${scenario.tool}`, scenario.input);
+const call = async () => scenario.tool !== undefined && (await toolkit.call(`suite.${scenario.tool}`, scenario.input));
+await call().catch(async (error) => {
+  if (!ToolkitError.is(error, "UNAUTHORIZED")) throw error;
+  // The person has been asked for more: when that is done the call is made again.
+  await opened;
+  await call();
+});
 await toolkit.close();
