@@ -7,3 +7,13 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 export function typeName(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
+
+/** An object in which what may be undefined is missing instead. */
+export type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** The object without its undefined fields, for JSON, and for those who tell an undefined field from a missing one. */
+export function present<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+}

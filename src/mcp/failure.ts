@@ -57,8 +57,7 @@ function statusFailure(error: HttpStatusError, attempt: Attempt): ToolkitError {
   const cause = { cause: error };
   const said = `${label} ${error.message}`;
   if (status === 401 || status === 403) {
-    const need =
-      status === 401 ? "wants credentials: give headers, such as Authorization" : "refuses these credentials";
+    const need = status === 401 ? `wants credentials: ${neededBy(error)}` : "refuses these credentials";
     return new ToolkitError("UNAUTHORIZED", `${label} ${need}. It ${error.message}`, { target: label }, cause);
   }
   if (status === 429) {
@@ -76,6 +75,15 @@ function statusFailure(error: HttpStatusError, attempt: Attempt): ToolkitError {
     { server: server ?? label, data: { status } },
     cause,
   );
+}
+
+/** What to give a server that says, in its challenge, what it wants. */
+function neededBy({ challenge = "" }: HttpStatusError): string {
+  const scope = /^Bearer\b.*\bscope="([^"]*)"/i.exec(challenge)?.[1];
+  if (scope === undefined && !/^Bearer\b.*\bresource_metadata=/i.test(challenge)) {
+    return "give headers, such as Authorization";
+  }
+  return `give auth, such as oauth()${scope === undefined ? "" : ` (scope "${scope}")`}, or headers, such as Authorization`;
 }
 
 function unavailable(error: Error, { what, label }: Attempt): ToolkitError {

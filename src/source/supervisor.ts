@@ -161,7 +161,7 @@ export class Supervisor<G extends Generation> {
       if (this.#attempt !== attempt) return;
       limit.cancel();
       if (reason === undefined) limit = setLimit();
-      else this.#waitsFor(reason);
+      else if (reason.message !== this.#lastError?.message) this.#waitsFor(reason);
     };
     const opening = Promise.resolve().then(() => open(signal, waits));
     try {

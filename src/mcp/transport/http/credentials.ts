@@ -26,7 +26,7 @@ const never = new AbortController().signal;
  * @throws through what it returns: ToolkitError where the request was not sent or was refused; whatever `fetch` throws
  */
 export function fetchWithCredentials(parts: CredentialParts): RequestFetch {
-  const { fetch, credentials, host } = parts;
+  const { fetch, credentials } = parts;
   return async (url, init, caller) => {
     const first = await prepared(parts, init, caller);
     const response = await fetch(url, first);
@@ -34,7 +34,7 @@ export function fetchWithCredentials(parts: CredentialParts): RequestFetch {
     // What ends a session is not worth a new token.
     if (credentials === undefined || refusal === undefined || init.method === "DELETE") return response;
     await discard(response);
-    await credentials.refused(refusal, { signal: init.signal ?? never, host });
+    await refused(credentials, refusal, init.signal ?? never, parts);
     const second = await prepared(parts, init, caller);
     const repeated = await fetch(url, second);
     if (refusalOf(repeated, second.headers) === undefined) return repeated;
@@ -50,8 +50,7 @@ async function prepared(parts: CredentialParts, init: RequestInit, caller: Calle
   const signal = init.signal ?? never;
   const headers = new Headers(init.headers);
   if (parts.headers !== undefined) await addHeaders(headers, parts.headers, parts, { signal, caller });
-  const authorization = credentials?.authorization({ signal });
-  const value = authorization instanceof Promise ? await abortable(authorization, signal) : authorization;
+  const value = credentials === undefined ? undefined : await authorizationOf(credentials, signal, parts);
   if (value !== undefined) {
     redactor.conceal(value);
     headers.set("authorization", value);
@@ -59,13 +58,53 @@ async function prepared(parts: CredentialParts, init: RequestInit, caller: Calle
   return { ...init, headers };
 }
 
+async function authorizationOf(
+  credentials: HttpCredentials,
+  signal: AbortSignal,
+  parts: CredentialParts,
+): Promise<string | undefined> {
+  try {
+    const value = credentials.authorization({ signal });
+    return isPromiseLike(value) ? await abortable(value, signal) : value;
+  } catch (error) {
+    throw failureOf(error, "credentials", signal, parts);
+  }
+}
+
+async function refused(
+  credentials: HttpCredentials,
+  refusal: HttpRefusal,
+  signal: AbortSignal,
+  parts: CredentialParts,
+): Promise<void> {
+  try {
+    await abortable(credentials.refused(refusal, { signal, host: parts.host }), signal);
+  } catch (error) {
+    throw failureOf(error, "credentials", signal, parts);
+  }
+}
+
+/** What was thrown instead of something to send: an error that says so, with no secret in it. */
+function failureOf(error: unknown, what: string, signal: AbortSignal, { label, redactor }: CredentialParts): unknown {
+  if (signal.aborted) return signal.reason;
+  const clean = redactor.error(error);
+  if (!ToolkitError.is(error)) {
+    const message = `${label} was not asked: its ${what} failed: ${redactor.text(messageOf(error))}`;
+    return new ToolkitError("UNAVAILABLE", message, { namespace: label }, { cause: clean });
+  }
+  if (clean === error) return error;
+  const details = redactor.value(error.details) as typeof error.details;
+  return new ToolkitError(error.code, redactor.text(error.message), details, { cause: redactor.error(error.cause) });
+}
+
 async function addHeaders(
   headers: Headers,
   decide: HeaderFunction,
-  { label, redactor }: CredentialParts,
+  parts: CredentialParts,
   { signal, caller }: { readonly signal: AbortSignal; readonly caller: Caller | undefined },
 ): Promise<void> {
-  const given = await decided(decide, { label, redactor, signal, caller });
+  const { label, redactor } = parts;
+  const given = await decided(decide, parts, { signal, caller });
   if (!isRecord(given)) throw badHeaders(label, "it must give an object of strings");
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== "string") throw badHeaders(label, `${JSON.stringify(name)} must be a string`);
@@ -82,24 +121,14 @@ async function addHeaders(
 
 async function decided(
   decide: HeaderFunction,
-  {
-    label,
-    redactor,
-    signal,
-    caller,
-  }: Pick<CredentialParts, "label" | "redactor"> & {
-    readonly signal: AbortSignal;
-    readonly caller: Caller | undefined;
-  },
+  parts: CredentialParts,
+  { signal, caller }: { readonly signal: AbortSignal; readonly caller: Caller | undefined },
 ): Promise<unknown> {
   try {
-    const given = decide({ session: caller?.session, url: label, signal });
+    const given = decide({ session: caller?.session, url: parts.label, signal });
     return isPromiseLike(given) ? await abortable(genuine(given), signal) : given;
   } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    if (ToolkitError.is(error)) throw error;
-    const message = `${label} was not asked: its function "headers" failed: ${redactor.text(messageOf(error))}`;
-    throw new ToolkitError("UNAVAILABLE", message, { namespace: label }, { cause: redactor.error(error) });
+    throw failureOf(error, 'function "headers"', signal, parts);
   }
 }
 

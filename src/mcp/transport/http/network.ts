@@ -59,7 +59,8 @@ function isDown(error: unknown): boolean {
   );
 }
 
-function whyOf(error: unknown): string {
+/** What an error of `fetch` says, whose own message says nothing. */
+export function whyOf(error: unknown): string {
   const all = causes(error);
   return all.findLast(({ message }) => message !== undefined && message !== "")?.message ?? String(error);
 }

@@ -5,11 +5,21 @@ export class HttpStatusError extends Error {
   override readonly name = "HttpStatusError";
   readonly status: number;
   readonly retryAfterMs: number | undefined;
+  /** What it says a request has to bring along: the header `WWW-Authenticate`. */
+  readonly challenge: string | undefined;
 
-  constructor(message: string, options: { readonly status: number; readonly retryAfterMs: number | undefined }) {
+  constructor(
+    message: string,
+    options: {
+      readonly status: number;
+      readonly retryAfterMs: number | undefined;
+      readonly challenge?: string | undefined;
+    },
+  ) {
     super(message);
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
+    this.challenge = options.challenge;
   }
 }
 
@@ -34,6 +44,7 @@ export function statusError(response: Response, text: string, redactor: Redactor
   return new HttpStatusError(`answered ${status}${quote}`, {
     status: response.status,
     retryAfterMs: retryAfterMs(response.headers.get("retry-after"), Date.now()),
+    challenge: redactor.text(response.headers.get("www-authenticate") ?? "") || undefined,
   });
 }
 

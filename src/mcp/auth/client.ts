@@ -1,0 +1,84 @@
+import type { AddClientAuthentication } from "@modelcontextprotocol/sdk/client/auth.js";
+import type { OAuthClientInformationMixed, OAuthClientMetadata } from "@modelcontextprotocol/sdk/shared/auth.js";
+import type { ProtectedServer } from "../../core/http-auth.ts";
+import { present } from "../../lib/value.ts";
+import type { Authority } from "./authority.ts";
+import type { StoredClient } from "./store.ts";
+
+/** A client that was registered with the authorization server beforehand. */
+export interface OAuthClient {
+  readonly id: string;
+  /** Undefined for a public client, or for one with a private key. */
+  readonly secret?: string | undefined;
+  /** A private key to sign with instead of a secret (`private_key_jwt`): PKCS#8 in PEM form, or a JWK. */
+  readonly privateKey?: string | Readonly<Record<string, unknown>> | undefined;
+  /** Of the private key. Default: `RS256`. */
+  readonly algorithm?: string | undefined;
+}
+
+/** A client as the token endpoint is told of it. */
+export interface KnownClient {
+  readonly information: OAuthClientInformationMixed;
+  /** How it proves who it is, where that is not a secret. */
+  readonly authenticate: AddClientAuthentication | undefined;
+}
+
+/** A client the service was given. What may not be seen of it is concealed each time it is used. */
+export async function knownClient(
+  { id, secret, privateKey, algorithm = "RS256" }: OAuthClient,
+  { conceal }: Pick<ProtectedServer, "conceal">,
+): Promise<KnownClient> {
+  for (const secretText of [secret, privateKey]) if (typeof secretText === "string") conceal(secretText);
+  const information = present({ client_id: id, client_secret: secret });
+  if (privateKey === undefined) return { information, authenticate: undefined };
+  const { createPrivateKeyJwtAuth } = await import("@modelcontextprotocol/sdk/client/auth-extensions.js");
+  const key = typeof privateKey === "string" ? privateKey : { ...privateKey };
+  const authenticate = createPrivateKeyJwtAuth({ issuer: id, subject: id, privateKey: key, alg: algorithm });
+  return { information, authenticate };
+}
+
+/** A client that was registered by us. */
+export function storedClient({ id, secret, authMethod }: StoredClient): KnownClient {
+  const information = {
+    ...present({ client_id: id, client_secret: secret }),
+    ...(authMethod === undefined ? {} : { token_endpoint_auth_method: authMethod, redirect_uris: [] }),
+  };
+  return { information, authenticate: undefined };
+}
+
+/**
+ * Registers with an authorization server.
+ *
+ * @throws whatever the SDK throws
+ * @see https://www.rfc-editor.org/rfc/rfc7591
+ */
+export async function registerClient(
+  { issuer, metadata }: Authority,
+  {
+    name,
+    redirectUri,
+    scope,
+  }: { readonly name: string; readonly redirectUri: string; readonly scope: string | undefined },
+  fetch: typeof globalThis.fetch,
+): Promise<StoredClient> {
+  const sdk = await import("@modelcontextprotocol/sdk/client/auth.js");
+  const methods = metadata?.token_endpoint_auth_methods_supported;
+  const clientMetadata: OAuthClientMetadata & { readonly application_type: string } = {
+    client_name: name,
+    application_type: "native",
+    redirect_uris: [redirectUri],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: methods === undefined || methods.includes("none") ? "none" : methods[0],
+  };
+  const registered = await sdk.registerClient(issuer, {
+    clientMetadata,
+    fetchFn: fetch,
+    ...present({ metadata, scope }),
+  });
+  const { client_id: id, client_secret: secret, client_secret_expires_at: expiresAt } = registered;
+  const { token_endpoint_auth_method: authMethod } = registered;
+  // 0 says that it never expires.
+  const secretExpiresAt = expiresAt === undefined || expiresAt === 0 ? undefined : expiresAt * 1_000;
+  return present({ id, redirectUri, scope, secret, authMethod, secretExpiresAt });
+}

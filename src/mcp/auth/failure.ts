@@ -1,0 +1,57 @@
+import { OAuthError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import { AuthorityUnavailableError } from "./authority.ts";
+import { PersonError } from "./flow.ts";
+
+/** What an authorization server refused for good: asked again, it would refuse again. */
+export type Rejection = "grant" | "client";
+
+const rejections: Readonly<Record<string, Rejection>> = {
+  invalid_grant: "grant",
+  invalid_client: "client",
+  unauthorized_client: "client",
+};
+const passing: ReadonlySet<string> = new Set(["server_error", "temporarily_unavailable", "too_many_requests"]);
+
+/** What was refused for good; undefined for whatever does not say so, such as an error of the network. */
+export function rejectionOf(error: unknown): Rejection | undefined {
+  return error instanceof OAuthError ? rejections[error.errorCode] : undefined;
+}
+
+/** What getting tokens threw, as a ToolkitError that says what to do. */
+export function tokenFailure(error: unknown, label: string): ToolkitError {
+  if (ToolkitError.is(error)) return error;
+  if (isPassing(error)) {
+    const message = `${label} was not asked: its authorization server gives no answer: ${sentence(messageOf(error))} What was authorized is kept.`;
+    return new ToolkitError("UNAVAILABLE", message, { namespace: label }, { cause: error });
+  }
+  if (error instanceof PersonError) {
+    const why = error.cause === undefined ? error.message : `${error.message}: ${messageOf(error.cause)}`;
+    const remedy = "A person is asked again in a minute at the earliest: open the URL that `open` is given then";
+    return unauthorized(label, `is not authorized: ${why}. ${remedy}`, error);
+  }
+  if (rejectionOf(error) === "client") {
+    const what = `is not authorized: its authorization server does not accept the client (${said(error)}). Check id and secret of the client`;
+    return unauthorized(label, what, error);
+  }
+  return unauthorized(label, `cannot be authorized: ${said(error)}`, error);
+}
+
+export function unauthorized(label: string, what: string, cause?: unknown): ToolkitError<"UNAUTHORIZED"> {
+  return new ToolkitError("UNAUTHORIZED", `${label} ${sentence(what)}`, { target: label }, { cause });
+}
+
+// What breaks off while it is read is a TypeError of fetch, what takes too long a DOMException.
+function isPassing(error: unknown): boolean {
+  if (error instanceof OAuthError) return passing.has(error.errorCode) && !/^HTTP 4/.test(error.message);
+  return error instanceof AuthorityUnavailableError || error instanceof TypeError || error instanceof DOMException;
+}
+
+function said(error: unknown): string {
+  if (!(error instanceof OAuthError)) return messageOf(error).slice(0, 300);
+  return [error.errorCode, error.message.slice(0, 300)].filter((text) => text !== "").join(": ");
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
