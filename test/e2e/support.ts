@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 
@@ -33,6 +34,32 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** The processes of a group that have not ended, by id. */
+export function runningIn(group: number): readonly number[] {
+  return processes().flatMap(([id, state = "Z", of]) =>
+    Number(of) === group && !state.startsWith("Z") ? [Number(id)] : [],
+  );
+}
+
+/** Of each process its id, its state and its group. A machine of Linux need not have `ps`. */
+function processes(): readonly (readonly (string | undefined)[])[] {
+  if (process.platform !== "linux") {
+    const { stdout } = spawnSync("ps", ["-eo", "pid=,stat=,pgid="], { encoding: "utf8" });
+    return stdout.split("\n").map((line) => line.trim().split(/\s+/));
+  }
+  const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return ids.map((id) => {
+    try {
+      const [state, , group] = readFileSync(`/proc/${id}/stat`, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" ");
+      return [id, state, group];
+    } catch {
+      return [id];
+    }
+  });
 }
 
 /** A server in a child process, listening on a port. */
