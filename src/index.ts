@@ -1,3 +1,4 @@
+export type { CallSettings } from "./core/call-settings.ts";
 export type { Connection, ConnectionState, ServerInfo } from "./core/connection.ts";
 export type {
   AskOptions,

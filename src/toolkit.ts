@@ -33,6 +33,7 @@ import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
 import { readToolkitOptions, type ToolkitOptions } from "./core/toolkit-options.ts";
 import { Dispatch } from "./execute/dispatch.ts";
 import { Executor } from "./execute/executor.ts";
+import { Settings } from "./execute/settings.ts";
 import { type Clock, keepProcessAlive } from "./lib/clock.ts";
 import { Emitter } from "./lib/emitter.ts";
 import { type EventStreamOptions, eventStream } from "./lib/event-stream.ts";
@@ -104,6 +105,7 @@ export class Toolkit implements Host, AsyncDisposable {
     const directory = new Directory(this.#catalog, () => this.#assertOpen());
     this.#executor = new Executor({
       ...read,
+      settings: new Settings(read.settings),
       room: new WaitingRoom(clock),
       asker,
       events: this.#events,

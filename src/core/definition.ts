@@ -1,6 +1,7 @@
 import { digest } from "../lib/canonical.ts";
 import { typeName } from "../lib/value.ts";
-import { messageOf, ToolkitError } from "./error.ts";
+import { assertSettings } from "./call-settings.ts";
+import { ToolkitError } from "./error.ts";
 import { assertItemName, assertUri } from "./identifier.ts";
 import { type Item, type Kind, kinds, type Prompt, type ResourceTemplate, type Tool } from "./item.ts";
 import { isResource, type Resource } from "./resource.ts";
@@ -101,7 +102,7 @@ const readers: {
 } = {
   tool(tool, origin) {
     const { input = { type: "object" }, output, annotations, options } = tool;
-    if (origin === "local") assertLimit(tool);
+    if (origin === "local") assertSettings(options, `of the tool "${tool.name}"`, "options");
     const wire =
       origin === "remote"
         ? (input as JsonSchema)
@@ -148,15 +149,6 @@ function assertName(item: Item): void {
   if (item.kind === "resource") assertUri(item.uri);
   else if (item.kind === "template") assertUri(item.uriTemplate);
   else assertItemName(item.name, item.kind);
-}
-
-function assertLimit({ name, options }: Tool): void {
-  const limit: unknown = options?.timeoutMs;
-  if (limit === undefined || (typeof limit === "number" && limit > 0)) return;
-  const message = `must be a number of milliseconds above 0, and is ${messageOf(limit)}`;
-  throw new ToolkitError("INVALID_CONFIG", `options.timeoutMs of the tool "${name}" ${message}.`, {
-    path: "options.timeoutMs",
-  });
 }
 
 function assertItem(item: unknown): asserts item is Item {

@@ -1,3 +1,5 @@
+import type { CallSettings } from "./call-settings.ts";
+
 /**
  * Hints about what a tool does. They are hints: nothing is to be trusted because of them.
  *
@@ -16,12 +18,7 @@ export interface ToolAnnotations {
 }
 
 /** How a tool is run. */
-export interface ToolOptions {
-  /**
-   * The inactivity limit of one attempt in milliseconds: it starts again whenever the tool reports progress.
-   * Default: the toolkit's `timeoutMs` (60,000). `Number.POSITIVE_INFINITY` for none.
-   */
-  readonly timeoutMs?: number | undefined;
+export interface ToolOptions extends CallSettings {
   /** Part of the fingerprint: change it when the tool's behaviour changes and its description does not. */
   readonly version?: string | undefined;
 }

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { isRecord } from "../lib/value.ts";
+import { assertSettingsByGlob, type CallSettings } from "./call-settings.ts";
 import type { Delegate } from "./delegate.ts";
 import { messageOf, ToolkitError } from "./error.ts";
 import type { Item } from "./item.ts";
@@ -23,6 +24,11 @@ export interface ToolkitOptions {
   readonly timeoutMs?: number | undefined;
   /** How long an attempt of a call may take in all, in milliseconds. Default 600,000. */
   readonly maxTimeoutMs?: number | undefined;
+  /**
+   * How tools are called, by globs on refs (`weather.*`), in place of what they and their connectors ask for themselves. Of several that
+   * fit, the later has the last word, setting by setting.
+   */
+  readonly settings?: Readonly<Record<string, CallSettings>> | undefined;
   /** How many calls a call may be inside of; 0 allows calls from outside alone. Default 8. */
   readonly maxDepth?: number | undefined;
   /** How long `start` and first lookups wait for a connector or source, in milliseconds. Default 10,000. */
@@ -50,7 +56,8 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
   }
   if (!(Number.isInteger(maxDepth) && maxDepth >= 0))
     throw invalidOption("maxDepth", "a whole number from 0", maxDepth);
-  const { items, use = [], delegate, logger } = options;
+  const { items, use = [], delegate, logger, settings = {} } = options;
+  assertSettingsByGlob(settings);
   if (items !== undefined && !Array.isArray(items)) throw invalidOption("items", "a list of items", items);
   if (!Array.isArray(use) || !use.every(isFunction)) throw invalidOption("use", "a list of functions", use);
   if (delegate !== undefined && ![delegate].flat().every(isRecord))
@@ -64,6 +71,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     maxDepth,
     strictNames: options.strictNames ?? false,
     use,
+    settings,
     logger: logger === undefined ? silentLogger : steadyLogger(logger),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,

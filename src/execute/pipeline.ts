@@ -7,6 +7,7 @@ import { depth } from "./depth.ts";
 import { normalise } from "./normalise.ts";
 import { type RetryOptions, retry } from "./retry.ts";
 import { calling, type PromptRunner, rendering, run } from "./run.ts";
+import type { Settings } from "./settings.ts";
 import type { Next, Step, Target } from "./step.ts";
 import { type TimeoutOptions, timeout } from "./timeout.ts";
 import { use } from "./use.ts";
@@ -16,6 +17,7 @@ import { validateOutput } from "./validate-output.ts";
 /** What the steps are configured with. */
 export interface PipelineOptions extends TimeoutOptions, RetryOptions {
   readonly maxDepth: number;
+  readonly settings: Settings;
   readonly use: readonly Middleware[];
   readonly room: WaitingRoom;
   readonly runPrompt: PromptRunner;
@@ -30,7 +32,7 @@ export interface PipelineOptions extends TimeoutOptions, RetryOptions {
  * ```
  */
 export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Next {
-  const target = targetOf(entry);
+  const target = targetOf(entry, options);
   const validate = validateInput(options.onBadSchema);
   const innermost = run(target, calling(target, options.runPrompt), {
     receive: validateOutput(target, normalise(target), options.onBadSchema),
@@ -43,7 +45,7 @@ export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOp
 
 /** Compiles the way of a `render`: as a call, without the steps that make no sense for it. */
 export function compileRender(entry: Entry<"prompt">, options: PipelineOptions): Next<RenderedPrompt> {
-  const target = targetOf(entry);
+  const target = targetOf(entry, options);
   const innermost = run(target, rendering(target), {
     receive: (rendered) => rendered as RenderedPrompt,
     wait: timeout(target, options.room, options),
@@ -52,8 +54,9 @@ export function compileRender(entry: Entry<"prompt">, options: PipelineOptions):
   return compose(target, innermost, steps);
 }
 
-function targetOf(entry: Entry<"tool" | "prompt">): Target {
-  return { entry, definition: definitionOf(entry) };
+function targetOf(entry: Entry<"tool" | "prompt">, { settings }: PipelineOptions): Target {
+  const definition = definitionOf(entry);
+  return { entry, definition, settings: settings.of(entry.ref, definition) };
 }
 
 /** Puts the steps around the innermost, the first outermost. */

@@ -27,9 +27,10 @@ const unlimited: WaitLimits = { inactivityMs: Number.POSITIVE_INFINITY, totalMs:
  * marked read-only or idempotent. What waits for the connection is the next attempt itself.
  */
 export function retry(options: RetryOptions): Step {
-  return ({ definition }, next) => {
+  return ({ definition, settings }, next) => {
     if (definition.origin !== "remote") return next;
-    return (call) => repeated(definition, call.state, () => next(call), options);
+    const patient = { ...options, timeoutMs: settings.timeoutMs ?? options.timeoutMs };
+    return (call) => repeated(definition, call.state, () => next(call), patient);
   };
 }
 
@@ -62,7 +63,7 @@ export function repeated<R>(
     if (!isRepeatable(error, definition)) return undefined;
     const wantedMs = (ToolkitError.is(error, "UNAVAILABLE") ? error.details.retryInMs : undefined) ?? 0;
     const delayMs = Math.max(wantedMs, settleMs + backoffDelay(retries, { ...backoff, random: options.random }));
-    const patienceMs = state.options.timeoutMs ?? definition.options?.timeoutMs ?? options.timeoutMs;
+    const patienceMs = state.options.timeoutMs ?? options.timeoutMs;
     return delayMs < patienceMs ? delayMs : undefined;
   }
 }

@@ -1,3 +1,4 @@
+import type { CallSettings } from "../core/call-settings.ts";
 import type { Definition } from "../core/definition.ts";
 import type { CallContext, Entry } from "../core/item.ts";
 import type { Call } from "../core/middleware.ts";
@@ -41,6 +42,7 @@ export type Receive = (value: unknown, state: CallState) => MaybePromise<Content
 export interface Target {
   readonly entry: Entry<"tool" | "prompt">;
   readonly definition: Definition;
+  readonly settings: CallSettings;
 }
 
 /**

@@ -19,8 +19,8 @@ export type Patience = <T, R>(promise: Promise<T>, state: CallState, settle: Set
  *
  * It is handed to the run rather than put around it, so that both share one promise, and what is answered at once needs none.
  */
-export function timeout({ definition }: Target, room: WaitingRoom, options: TimeoutOptions): Patience {
-  const inactivityMs = definition.options?.timeoutMs ?? options.timeoutMs;
+export function timeout({ definition, settings }: Target, room: WaitingRoom, options: TimeoutOptions): Patience {
+  const inactivityMs = settings.timeoutMs ?? options.timeoutMs;
   if (definition.kind === "prompt" || inactivityMs === Number.POSITIVE_INFINITY) return unlimited;
   const limits = attemptLimits(inactivityMs, options);
   return (promise, state, settle) => room.wait(promise, state, limits, settle);

@@ -8,6 +8,7 @@ import type { Logger, Progress, Session } from "../core/session.ts";
 import { readToolkitOptions } from "../core/toolkit-options.ts";
 import { Dispatch } from "../execute/dispatch.ts";
 import { Executor } from "../execute/executor.ts";
+import { Settings } from "../execute/settings.ts";
 import { Emitter } from "../lib/emitter.ts";
 import { WaitingRoom } from "../lib/waiting-room.ts";
 import { Answers } from "../source/answers.ts";
@@ -86,6 +87,7 @@ function emptyToolbox(logger: Logger): Toolbox {
   const options = readToolkitOptions({ logger });
   const executor: Executor = new Executor({
     ...options,
+    settings: new Settings({}),
     room: new WaitingRoom(options.clock),
     asker: nobody,
     subscribe: () => ignore,
