@@ -1,0 +1,80 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { verifies } from "../../support/verifies.ts";
+import { type Case, casesOf, type Way } from "./rig/cases.ts";
+import type { Report } from "./rig/report.ts";
+
+const rig = fileURLToPath(new URL("rig/main.ts", import.meta.url));
+/** As long as all cases of one way may take on a slow machine. */
+const limitMs = 240_000;
+/** What is promised, where the machine gives the process its turn; and what may come on top where it does not. */
+const noticedMs = 5_000;
+const slackMs = 3_000;
+const lateMs = 100;
+
+/** Every fault that can happen on a way, put to a toolkit in a process of its own, which prints what came of it. */
+export function matrix(way: Way): void {
+  describe(`under load, over ${way}`, () => {
+    let child: ChildProcessByStdio<null, Readable, Readable>;
+    let errors: Promise<string>;
+    let exit: Promise<number | null>;
+    const reports = new Map(casesOf(way).map(({ fault }) => [fault as string, Promise.withResolvers<Report>()]));
+
+    beforeAll(() => {
+      child = spawn(process.execPath, ["--expose-gc", rig, way], { stdio: ["ignore", "pipe", "pipe"] });
+      errors = text(child.stderr);
+      createInterface(child.stdout).on("line", (line) => {
+        const report = JSON.parse(line) as Report & { readonly error?: string };
+        const { resolve, reject } = reports.get(report.fault) ?? {};
+        if (report.error === undefined) resolve?.(report);
+        else reject?.(new Error(report.error));
+      });
+      exit = new Promise((resolve) => {
+        child.once("close", async (code) => {
+          const why = new Error(`The process ended with ${code} before it came to this: ${await errors}`);
+          for (const { promise, reject } of reports.values()) {
+            promise.catch(() => undefined);
+            reject(why);
+          }
+          resolve(code);
+        });
+      });
+    });
+    afterAll(() => child.kill("SIGKILL"));
+
+    for (const one of casesOf(way)) {
+      const title = `${one.fault}: loses, repeats and leaves nothing, harms nobody else, and heals`;
+      const look = async () => judge(one, await (reports.get(one.fault)?.promise as Promise<Report>));
+      verifies(one.proves, title, look, limitMs);
+    }
+
+    test("the process ends by itself, and says nothing", async () => {
+      expect([await exit, await errors]).toEqual([0, ""]);
+    }, 60_000);
+  });
+}
+
+function judge({ codes = [], loses = false }: Case, report: Report): void {
+  const seen = JSON.stringify(report);
+  const { ok = 0, ...failed } = report.codes;
+  expect(ok, seen).toBeGreaterThan(50);
+  expect(
+    Object.keys(failed).filter((code) => !codes.includes(code)),
+    seen,
+  ).toEqual([]);
+  expect(report).toMatchObject({ unanswered: 0, twice: [], invented: [], denied: [] });
+  expect(report).toMatchObject({ catalogue: [], left: [], handles: [], unhandled: [] });
+  // One for the toolkit, however many calls there were.
+  expect(report.listeners, seen).toBeLessThanOrEqual(1);
+  const withinMs = noticedMs + (report.worstBuiltinMs > lateMs ? slackMs : 0);
+  if (loses) expect(report.noticedMs, seen).toBeLessThan(withinMs);
+  else expect(report.noticedMs, seen).toBeUndefined();
+  expect(report.healedMs, seen).toBeLessThan(withinMs + slackMs);
+  expect(report.closeMs, seen).toBeLessThan(5_000);
+  expect(report.heapGrownMb, seen).toBeLessThan(5);
+  expect(report.worstBuiltinMs, seen).toBeLessThan(2_000);
+}
