@@ -1,38 +1,72 @@
 /**
- * Runs the official client conformance suite of MCP against the built Toolkit: the required scenarios, then all. What fails must stand
- * in the baseline with its reason; what stands there and passes must go.
+ * Runs every scenario of the official client conformance suite of MCP against the built Toolkit, one at a time, for some measure time.
+ * What fails must stand in the baseline with its reason; what stands there and passes must go. A name as argument runs only that one.
  */
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { parse } from "yaml";
 import { commandOf, project } from "./support/project.ts";
-import { run, seconds } from "./support/run.ts";
+import { type RunResult, run, seconds } from "./support/run.ts";
 import { table } from "./support/table.ts";
 
 const baseline = join(project, "test/conformance/expected-failures.yml");
-const limitMs = 150_000;
+const limitMs = 40_000;
+// Whether it waits as long as it is told to is a matter of 200 ms, which a busy machine may take: it gets three chances.
+const timed: ReadonlySet<string> = new Set(["sse-retry"]);
+// What the suite itself leaves out of `--suite core`: revisions that are no longer or not yet in force, and extensions.
+const beyondCore: ReadonlySet<string> = new Set(["2025-03-26", "draft", "extension"]);
 
-const conformance = await commandOf(
-  import.meta.resolve("@modelcontextprotocol/conformance/package.json"),
-  "conformance",
-);
+const program = await commandOf(import.meta.resolve("@modelcontextprotocol/conformance/package.json"), "conformance");
 // The suite cuts the command at its blanks: the Node that runs this is found by its name.
 const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}` };
-const rows: string[][] = [];
-for (const suite of ["core", "all"]) {
-  const args = ["client", "--command", "node test/conformance/client.ts", "--suite", suite];
-  const result = await run(process.execPath, [conformance, ...args, "--expected-failures", baseline], {
-    cwd: project,
-    env,
-    timeoutMs: limitMs,
-  });
-  const passed = result.stdout.match(/^✓ \S+: \d+ passed/gm)?.length ?? 0;
-  const scenarios = result.stdout.match(/^[✓✗] \S+: \d+ passed/gm)?.length ?? 0;
-  const expected = result.stdout.match(/^ {2}~ \S+$/gm) ?? [];
-  // A suite that ran nothing proves nothing.
-  const failure = result.failure ?? (scenarios === 0 ? "ran no scenario" : undefined);
-  if (failure !== undefined) {
-    console.error(`The suite ${suite} ${failure}\n${result.output}`);
-    process.exitCode = 1;
+const conformance = (args: readonly string[]): Promise<RunResult> =>
+  run(process.execPath, [program, ...args], { cwd: project, env, timeoutMs: limitMs });
+
+async function passes(scenario: string): Promise<boolean> {
+  for (let chances = timed.has(scenario) ? 3 : 1; ; chances--) {
+    const result = await conformance([
+      "client",
+      "--command",
+      "node test/conformance/client.ts",
+      "--scenario",
+      scenario,
+    ]);
+    if (result.failure === undefined) return true;
+    if (chances > 1) continue;
+    if (!expected.has(scenario)) console.error(`${scenario} ${result.failure}\n${result.output.trimEnd()}\n`);
+    return false;
   }
-  rows.push([suite, `${passed} of ${scenarios}`, String(expected.length), failure ?? "ok", seconds(result.durationMs)]);
 }
-console.log(table(["suite", "passed", "expected failures", "result", "time"], rows, { right: ["time"] }));
+
+const { client } = parse(await readFile(baseline, "utf8")) as { readonly client: readonly string[] | null };
+const expected = new Set(client ?? []);
+const [only] = process.argv.slice(2);
+const started = performance.now();
+const listed = (await conformance(["list", "--client"])).stdout.matchAll(/^ {2}- (\S+) \[(.*)\]$/gm);
+const outcomes: { readonly core: boolean; readonly passed: boolean; readonly failure: string | undefined }[] = [];
+for (const [, scenario = "", versions = ""] of listed) {
+  if (only !== undefined && scenario !== only) continue;
+  const passed = await passes(scenario);
+  const known = expected.delete(scenario);
+  const failure =
+    passed === known
+      ? `${scenario} ${passed ? "passes: take it out of" : "fails and is not in"} the baseline`
+      : undefined;
+  outcomes.push({ core: versions.split(",").some((version) => !beyondCore.has(version)), passed, failure });
+}
+
+const failures = outcomes.flatMap(({ failure }) => failure ?? []);
+// A suite that ran nothing proves nothing.
+if (outcomes.length === 0) failures.push(`there is no scenario ${only ?? "at all"}`);
+if (only === undefined)
+  failures.push(...[...expected].map((scenario) => `${scenario} is in the baseline, and no scenario`));
+const rows = (["core", "all"] as const).map((suite) => {
+  const ran = outcomes.filter(({ core }) => core || suite === "all");
+  const passed = ran.filter((outcome) => outcome.passed).length;
+  return [suite, String(ran.length), String(passed), String(ran.length - passed)];
+});
+console.log(table(["suite", "ran", "passed", "failed"], rows, { right: ["ran", "passed", "failed"] }));
+console.log(
+  `${failures.length === 0 ? "As expected" : failures.join("\n")}, after ${seconds(performance.now() - started)}.`,
+);
+if (failures.length > 0) process.exitCode = 1;

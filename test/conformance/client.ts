@@ -37,10 +37,13 @@ const { client_id: id, client_secret: secret, private_key_pem: privateKey, signi
 /** Where the suite looks for a client that describes itself. */
 const clientMetadataUrl = "https://conformance-test.local/client-metadata.json";
 
-let opened: Promise<unknown> = Promise.resolve();
+const visits: Promise<unknown>[] = [];
+let visited = Promise.withResolvers<void>();
 /** The person: whose browser goes wherever it is sent. */
 function open(page: URL): void {
-  opened = fetch(page).then((response) => response.text());
+  visits.push(fetch(page).then((response) => response.text()));
+  visited.resolve();
+  visited = Promise.withResolvers();
 }
 
 function authFor(scenario: string): HttpAuth {
@@ -56,10 +59,12 @@ const connection = toolkit.addConnector(url, { namespace: "suite", maxAttempts: 
 await toolkit.start();
 await connection.ready();
 const call = async () => scenario.tool !== undefined && (await toolkit.call(`suite.${scenario.tool}`, scenario.input));
+const earlier = visits.length;
 await call().catch(async (error) => {
   if (!ToolkitError.is(error, "UNAUTHORIZED")) throw error;
-  // The person has been asked for more: when that is done the call is made again.
-  await opened;
+  // The person is asked for more: when that is done the call is made again.
+  while (visits.length === earlier) await visited.promise;
+  await visits.at(-1);
   await call();
 });
 await toolkit.close();
