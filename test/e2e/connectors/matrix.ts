@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifies } from "../../support/verifies.ts";
-import { type Case, casesOf, type Way } from "./rig/cases.ts";
+import { type Case, casesOf, type Kind, type Way } from "./rig/cases.ts";
 import type { Report } from "./rig/report.ts";
 
 const rig = fileURLToPath(new URL("rig/main.ts", import.meta.url));
@@ -16,6 +16,9 @@ const noticedMs = 5_000;
 const slackMs = 3_000;
 const lateMs = 100;
 
+const title = "no call is lost or repeated, nobody else harmed, nothing left behind";
+const lossTitle = `is noticed and heals; ${title}`;
+
 /** Every fault that can happen on a way, put to a toolkit in a process of its own, which prints what came of it. */
 export function matrix(way: Way): void {
   describe(`under load, over ${way}`, () => {
@@ -23,6 +26,9 @@ export function matrix(way: Way): void {
     let errors: Promise<string>;
     let exit: Promise<number | null>;
     const reports = new Map(casesOf(way).map(({ fault }) => [fault as string, Promise.withResolvers<Report>()]));
+
+    // Each is waited for in its turn.
+    for (const { promise } of reports.values()) promise.catch(() => undefined);
 
     beforeAll(() => {
       child = spawn(process.execPath, ["--expose-gc", rig, way], { stdio: ["ignore", "pipe", "pipe"] });
@@ -36,21 +42,22 @@ export function matrix(way: Way): void {
       exit = new Promise((resolve) => {
         child.once("close", async (code) => {
           const why = new Error(`The process ended with ${code} before it came to this: ${await errors}`);
-          for (const { promise, reject } of reports.values()) {
-            promise.catch(() => undefined);
-            reject(why);
-          }
+          for (const { reject } of reports.values()) reject(why);
           resolve(code);
         });
       });
     });
     afterAll(() => child.kill("SIGKILL"));
 
-    for (const one of casesOf(way)) {
-      const title = `${one.fault}: loses, repeats and leaves nothing, harms nobody else, and heals`;
-      const look = async () => judge(one, await (reports.get(one.fault)?.promise as Promise<Report>));
-      verifies(one.proves, title, look, limitMs);
-    }
+    const prove = (one: Case) => async () => judge(one, await reports.get(one.fault)?.promise);
+    const of = (kind: Kind) => casesOf(way).filter((one) => one.kind === kind);
+    for (const one of of("loss")) verifies(["M5", "M7", "C8"], `${one.fault}: ${lossTitle}`, prove(one), limitMs);
+    for (const one of of("refusal")) verifies(["M7", "C8"], `${one.fault}: ${title}`, prove(one), limitMs);
+    for (const one of of("delay")) verifies("C7", `${one.fault}: ${title}`, prove(one), limitMs);
+    for (const one of of("noise")) verifies(["M6", "M7"], `${one.fault}: ${title}`, prove(one), limitMs);
+    for (const one of of("excess")) verifies(["M12", "E3"], `${one.fault}: ${title}`, prove(one), limitMs);
+    for (const one of of("list")) verifies(["L4", "M6"], `${one.fault}: ${title}`, prove(one), limitMs);
+    for (const one of of("process")) verifies("M8", `${one.fault}: ${title}`, prove(one), limitMs);
 
     test("the process ends by itself, and says nothing", async () => {
       expect([await exit, await errors]).toEqual([0, ""]);
@@ -58,7 +65,8 @@ export function matrix(way: Way): void {
   });
 }
 
-function judge({ codes = [], loses = false }: Case, report: Report): void {
+function judge({ codes = [], loses = false }: Case, report: Report | undefined): void {
+  if (report === undefined) throw new Error("Nobody waits for its report.");
   const seen = JSON.stringify(report);
   const { ok = 0, ...failed } = report.codes;
   expect(ok, seen).toBeGreaterThan(50);

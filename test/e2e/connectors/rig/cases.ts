@@ -3,11 +3,17 @@ import { describeFault, type FaultName, type FaultOptions } from "../../../../sr
 /** How the servers of the matrix are reached. */
 export type Way = "in-memory" | "stdio" | "http with events" | "http with JSON";
 
+/**
+ * A connection is lost; a request fails alone; an answer is late; what was not asked for is heard; there is too much of something; lists
+ * cannot be had as they are; a process does not end.
+ */
+export type Kind = "loss" | "refusal" | "delay" | "noise" | "excess" | "list" | "process";
+
 /** One fault, and what a service may see of it. */
 export interface Case {
   readonly fault: FaultName;
-  /** The requirements it proves. */
-  readonly proves: readonly string[];
+  /** What of the service it puts to the test. */
+  readonly kind: Kind;
   readonly options?: FaultOptions;
   /** How long it stays on. Missing, it is on until it has happened as often as its options say. */
   readonly forMs?: number;
@@ -25,10 +31,9 @@ export interface Case {
 
 const lost = ["OUTCOME_UNKNOWN", "UNAVAILABLE"];
 const once = { times: 1 };
-const many = { times: 50 };
-const loss = { loses: true, codes: lost, proves: ["M5", "M7", "C8"] };
-const odd = { options: many, proves: ["M7"] };
-const listing = { forMs: 300, relists: true, proves: ["L4", "M6"] };
+const loss = { kind: "loss", loses: true, codes: lost } as const;
+const noise = { kind: "noise", options: { times: 50 } } as const;
+const list = { kind: "list", forMs: 300, relists: true } as const;
 
 /** Every fault, as it is put to a Toolkit under load. */
 const cases: readonly Case[] = [
@@ -36,33 +41,33 @@ const cases: readonly Case[] = [
   { fault: "die-after", options: once, ...loss },
   { fault: "down", forMs: 400, ...loss },
   { fault: "half-open", options: once, ...loss },
-  { fault: "hang", options: { times: 3 }, codes: ["TIMEOUT"], timeoutMs: 1_500, proves: ["C7"] },
-  { fault: "slow", options: { times: 10, ms: 300 }, proves: ["C7"] },
-  { fault: "end-stream", options: { times: 3 }, codes: lost, proves: ["M7", "C8"] },
-  { fault: "http-error", options: { times: 3 }, codes: ["UNAVAILABLE"], proves: ["C8"] },
+  { fault: "hang", options: { times: 3 }, codes: ["TIMEOUT"], timeoutMs: 1_500, kind: "delay" },
+  { fault: "slow", options: { times: 10, ms: 300 }, kind: "delay" },
+  { fault: "end-stream", options: { times: 3 }, codes: lost, kind: "refusal" },
+  { fault: "http-error", options: { times: 3 }, codes: ["UNAVAILABLE"], kind: "refusal" },
   { fault: "drop-session-404", options: once, ...loss },
   { fault: "drop-session-400", options: once, ...loss },
-  { fault: "close-stream", options: { times: 2 }, proves: ["M6"] },
-  { fault: "garbage", ...odd },
-  { fault: "oversized", options: { times: 3, bytes: 3_000_000 }, codes: ["LIMIT_EXCEEDED"], proves: ["M12"] },
-  { fault: "deep", options: { times: 3, depth: 50_000 }, codes: ["LIMIT_EXCEEDED"], proves: ["M12"] },
-  { fault: "duplicate-answer", ...odd },
-  { fault: "unknown-id", ...odd },
-  { fault: "wrong-id-type", ...odd },
-  { fault: "late-progress", ...odd },
-  { fault: "flood", options: { perSecond: 20_000 }, forMs: 400, proves: ["M10", "M12"] },
-  { fault: "list-storm", options: { perSecond: 5_000 }, forMs: 400, proves: ["E3", "M12"] },
-  { fault: "request-flood", options: { perSecond: 5_000 }, forMs: 400, proves: ["M10"] },
-  { fault: "schema-drift", ...listing },
-  { fault: "odd-schema", ...listing },
-  { fault: "duplicate-names", ...listing },
-  { fault: "cursor-loop", ...listing },
+  { fault: "close-stream", options: { times: 2 }, kind: "noise" },
+  { fault: "garbage", ...noise },
+  { fault: "oversized", options: { times: 3, bytes: 3_000_000 }, codes: ["LIMIT_EXCEEDED"], kind: "excess" },
+  { fault: "deep", options: { times: 3, depth: 50_000 }, codes: ["LIMIT_EXCEEDED"], kind: "excess" },
+  { fault: "duplicate-answer", ...noise },
+  { fault: "unknown-id", ...noise },
+  { fault: "wrong-id-type", ...noise },
+  { fault: "late-progress", ...noise },
+  { fault: "flood", options: { perSecond: 20_000 }, forMs: 400, kind: "excess" },
+  { fault: "list-storm", options: { perSecond: 5_000 }, forMs: 400, kind: "excess" },
+  { fault: "request-flood", options: { perSecond: 5_000 }, forMs: 400, kind: "excess" },
+  { fault: "schema-drift", ...list },
+  { fault: "odd-schema", ...list },
+  { fault: "duplicate-names", ...list },
+  { fault: "cursor-loop", ...list },
   // What a server says of its tools is believed: none of them is left.
-  { fault: "endless-pages", ...listing, codes: ["NOT_FOUND"] },
+  { fault: "endless-pages", ...list, codes: ["NOT_FOUND"] },
   { fault: "unknown-version", options: once, ...loss },
-  { fault: "ignore-term", ofProcess: true, ...loss, proves: ["M8"] },
-  { fault: "grandchild", ofProcess: true, ...loss, proves: ["M8"] },
-  { fault: "stderr-flood", options: { perSecond: 50_000 }, forMs: 300, proves: ["M8", "M12"] },
+  { fault: "ignore-term", ofProcess: true, ...loss, kind: "process" },
+  { fault: "grandchild", ofProcess: true, ...loss, kind: "process" },
+  { fault: "stderr-flood", options: { perSecond: 50_000 }, forMs: 300, kind: "process" },
 ];
 
 /** Those that can happen on a way. */
