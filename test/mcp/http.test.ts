@@ -7,6 +7,7 @@ import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { EventStreamParser } from "../../src/mcp/transport/http/event-stream.ts";
 import { retryAfterMs } from "../../src/mcp/transport/http/status.ts";
 import { watchedBody } from "../../src/mcp/transport/http/watched-body.ts";
+import { until } from "../e2e/support.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
@@ -365,6 +366,30 @@ describe("Streamable HTTP", () => {
     await host.until(() => host.changes.length >= 4);
     expect(host.changes.map((change) => change.kind).sort()).toEqual(["prompt", "resource", "template", "tool"]);
   });
+
+  verifies(
+    "M6",
+    "a stream that carried an answer is opened again too; while it is shut nothing is announced",
+    async () => {
+      const host = new RecordingHost();
+      const streams: ServerResponse[] = [];
+      const { origin } = await serve(
+        byHand(() => {}, {
+          get(_request, response) {
+            streams.push(response);
+            stream(response).flushHeaders();
+          },
+        }),
+      );
+      const session = await connect(origin, { host });
+      expect([...session.announces]).toContain("tool");
+      // As of a server that answers twice, the second time where it speaks unasked.
+      streams[0]?.end('data: {"jsonrpc":"2.0","id":1,"result":{}}\n\n');
+      await until(() => !session.announces.has("tool"));
+      await host.until(() => host.changes.length >= 4);
+      expect([streams.length, [...session.announces]]).toEqual([2, ["tool"]]);
+    },
+  );
 
   verifies("M6", "a server without a stream announces nothing, whatever it declares", async () => {
     const { origin } = await serve(byHand(() => {}));

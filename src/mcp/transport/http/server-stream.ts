@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ToolkitError } from "../../../core/error.ts";
+import type { RpcMessage } from "../../rpc/message.ts";
 import { discard } from "./network.ts";
 import { mediaTypeOf } from "./status.ts";
 import { watchedBody } from "./watched-body.ts";
@@ -13,10 +14,14 @@ export interface ServerStreamParts {
   refused(response: Response): Promise<never>;
   /** What was said while it was not open is lost. */
   gap(): void;
+  /** Asks for it again, where the SDK does not. */
+  reopen(): void;
   /** It was there and cannot be had again. */
   failed(error: Error): void;
 }
 
+/** The SDK asks for a stream that ended again after so long, or after what the server says; the rest of the wait is ours. */
+export const reopenMs = 100;
 const retryMs = 1_000;
 const maxRetryMs = 60_000;
 // How long it may take to open before a session begins without it.
@@ -32,6 +37,8 @@ export class ServerStream {
   readonly #parts: ServerStreamParts;
   readonly #settled = Promise.withResolvers<void>();
   #opened = false;
+  #open = false;
+  #taken = false;
   #late = false;
   #failures = 0;
   #waitMs = 0;
@@ -40,9 +47,15 @@ export class ServerStream {
     this.#parts = parts;
   }
 
-  /** True once the server has opened one. */
-  get exists(): boolean {
-    return this.#opened;
+  /** True while there is one. */
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** Something came by it. After a result the SDK takes it for the answer to a request, and does not open it again. */
+  heard(message: RpcMessage): RpcMessage {
+    if (message.result !== undefined) this.#taken = true;
+    return message;
   }
 
   /** Resolves when it is open, or there is none, or it takes too long: then it is a gap when it opens. */
@@ -98,19 +111,30 @@ export class ServerStream {
     return Math.min(maxRetryMs, retryMs * 2 ** Math.max(0, this.#failures - 1));
   }
 
+  /** Where the SDK is not going to. What it has read it need not have looked at yet. */
+  async #reopen(): Promise<void> {
+    const { signal, reopen } = this.#parts;
+    await delay(reopenMs, undefined, { signal, ref: false }).catch(() => {});
+    if (this.#taken && !signal.aborted) reopen();
+  }
+
   #watched(response: Response): Response {
     const since = performance.now();
     const again = this.#opened;
     this.#opened = true;
+    this.#open = true;
+    this.#taken = false;
     this.#settled.resolve();
     if (again || this.#late) this.#parts.gap();
     const end = (error: unknown) => {
+      this.#open = false;
       // A limit would be reached again.
       if (error instanceof ToolkitError) this.#parts.failed(error);
       this.#failures = performance.now() - since > steadyMs ? 0 : this.#failures + 1;
       // A stream that broke may mean that the server is gone: look at once.
       const broken = error !== undefined && this.#failures < 2;
       this.#waitMs = broken ? 0 : this.#nextWaitMs();
+      void this.#reopen();
     };
     return watchedBody(response, { maxMessageBytes: this.#parts.maxMessageBytes, end });
   }

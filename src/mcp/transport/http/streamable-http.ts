@@ -11,13 +11,11 @@ import { eventStreamType, jsonType, readAnswer } from "./answer.ts";
 import { discard, fetchOnce, type HttpParameters } from "./network.ts";
 import { Post, requestIdOf, subjectOf } from "./post.ts";
 import { QuietEnd } from "./quiet-end.ts";
-import { isRedirect, ServerStream } from "./server-stream.ts";
+import { isRedirect, reopenMs, ServerStream } from "./server-stream.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError, sdkStatusError, statusError } from "./status.ts";
 
 const sessionHeader = "mcp-session-id";
 const deleteTimeoutMs = 1_000;
-// The SDK asks for a stream that ended again after so long, or after what the server says; the rest of the wait is ours.
-const reopenMs = 100;
 const maxRetryMs = 60_000;
 // What these say is more than a JSON-RPC error in their body could.
 const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
@@ -57,6 +55,7 @@ export class StreamableHttpTransport implements Transport {
       request: (url, init) => this.#request(url, init),
       refused: (response) => this.#streamRefused(response),
       gap: () => this.#events?.gap(),
+      reopen: () => void this.#sdk.resumeStream("").catch((error) => this.#endSoon(error)),
       failed: (error) => this.#endSoon(error),
     });
     this.#sdk = new SdkTransport(parameters.url, {
@@ -72,12 +71,12 @@ export class StreamableHttpTransport implements Transport {
   }
 
   get hears(): boolean {
-    return this.#stream.exists;
+    return this.#stream.isOpen;
   }
 
   async start(events: TransportEvents): Promise<void> {
     this.#events = events;
-    this.#sdk.onmessage = (message) => events.message(message as RpcMessage);
+    this.#sdk.onmessage = (message) => events.message(this.#stream.heard(message as RpcMessage));
     // Whatever it reports has been noticed where it happened.
     this.#sdk.onerror = () => {};
     await this.#sdk.start();
