@@ -87,6 +87,11 @@ export class ListeningChild {
     return new ListeningChild(child, port);
   }
 
+  /** Stops it, or lets it go on. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): void {
+    this.#child.kill(signal);
+  }
+
   /** Ends it without asking. */
   async kill(): Promise<void> {
     const exited = new Promise((resolve) => this.#child.once("exit", resolve));

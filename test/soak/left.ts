@@ -1,0 +1,35 @@
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+
+const looks = 40;
+const lookMs = 50;
+
+/** The heap after everything that can be collected has been, in megabytes. */
+export async function heapMegabytes(): Promise<number> {
+  if (globalThis.gc === undefined) throw new Error("Run it with node --expose-gc.");
+  // What is held by a weak reference or waits to be finalized goes only after a turn.
+  for (let round = 0; round < 5; round++) {
+    globalThis.gc();
+    await setImmediate();
+  }
+  return process.memoryUsage().heapUsed / 2 ** 20;
+}
+
+/** The handles there are beside those there were, given a moment to close. */
+export async function handlesBeside(before: readonly string[]): Promise<readonly string[]> {
+  let open: readonly string[] = [];
+  for (let look = 0; look < looks; look++) {
+    open = without(process.getActiveResourcesInfo(), before);
+    if (open.length === 0) return [];
+    await sleep(lookMs);
+  }
+  return open;
+}
+
+function without(all: readonly string[], some: readonly string[]): readonly string[] {
+  const left = [...all];
+  for (const name of some) {
+    const at = left.indexOf(name);
+    if (at >= 0) left.splice(at, 1);
+  }
+  return left;
+}

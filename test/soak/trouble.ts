@@ -1,0 +1,109 @@
+import type { ErrorCode } from "../../src/core/error-catalog.ts";
+import type { FaultName, FaultOptions } from "../../src/testing/index.ts";
+import type { Chance } from "./chance.ts";
+
+/** Where a server runs: a faulty one by its transport; a real one as our child, or as a service that listens. */
+export type Place = "in-memory" | "stdio" | "http" | "child" | "service";
+
+/** Faults of the faulty server, and what is done to processes and offers from outside. */
+export type TroubleName = FaultName | "kill" | "freeze" | "change";
+
+/** What a trouble does to those who call meanwhile. */
+export interface Trouble {
+  readonly places: readonly Place[];
+  /** How likely it is, beside others of 1. */
+  readonly weight?: number;
+  /** Whether the connection is lost. Where it is not said it may be or not. */
+  readonly loses?: boolean;
+  /** What calls may fail with until all is well again, beside what any lost connection explains. */
+  readonly codes?: readonly ErrorCode[];
+  /** Whether an answer that says ok may be another than the tool's. */
+  readonly altersAnswers?: boolean;
+  /** The shortest and the longest time it lasts, in milliseconds; absent where it is over as soon as it has happened. */
+  readonly forMs?: readonly [number, number];
+  /** How long it may take until all is well, in milliseconds, where that is longer than of others. */
+  readonly healMs?: number;
+  /** Happens only where a connection is made anew. */
+  readonly atHandshake?: boolean;
+  /** Happens only where lists are read again. */
+  readonly atLists?: boolean;
+  /** Of a fault of the faulty server. */
+  readonly options?: (chance: Chance) => FaultOptions;
+}
+
+const faulty: readonly Place[] = ["in-memory", "stdio", "http"];
+const http: readonly Place[] = ["http"];
+const stdio: readonly Place[] = ["stdio"];
+const processes: readonly Place[] = ["stdio", "child", "service"];
+
+const short = [300, 1_500] as const;
+const once = () => ({ times: 1 });
+const aFew = (chance: Chance) => ({ times: chance.between(1, 5) });
+const perSecond = (chance: Chance) => ({ perSecond: chance.between(300, 3_000) });
+const statuses = [400, 401, 404, 429, 500, 502, 503] as const;
+
+/** What can happen to a server, and what that excuses. */
+export const troubles = {
+  "die-before": { places: faulty, loses: true, options: once },
+  "die-after": { places: faulty, loses: true, options: once },
+  down: { places: faulty, loses: true, forMs: [200, 3_000], weight: 2 },
+  "half-open": { places: faulty, loses: true, options: once, weight: 2 },
+  hang: { places: faulty, loses: false, forMs: short, codes: ["TIMEOUT"] },
+  slow: { places: faulty, loses: false, forMs: short, options: (chance) => ({ ms: chance.between(100, 1_500) }) },
+  "end-stream": { places: http, options: aFew },
+  "http-error": {
+    places: http,
+    codes: ["REMOTE_ERROR", "RATE_LIMITED", "UNAUTHORIZED"],
+    options: (chance) => ({ ...aFew(chance), status: chance.pick(statuses) }),
+  },
+  "drop-session-404": { places: http, loses: true, options: once },
+  "drop-session-400": { places: http, loses: true, options: once },
+  // What the server asks is lost with its stream, which is opened again more and more slowly.
+  "close-stream": { places: http, loses: false, forMs: [500, 3_000], codes: ["TIMEOUT"], healMs: 30_000 },
+  garbage: { places: faulty, loses: false, forMs: short },
+  oversized: {
+    places: faulty,
+    weight: 0.3,
+    codes: ["LIMIT_EXCEEDED"],
+    altersAnswers: true,
+    options: (chance) => ({ times: 1, tool: "record", bytes: chance.pick([2, 20, 70]) * 1024 * 1024 }),
+  },
+  deep: {
+    places: faulty,
+    codes: ["LIMIT_EXCEEDED"],
+    altersAnswers: true,
+    options: () => ({ times: 1, tool: "record" }),
+  },
+  "duplicate-answer": { places: faulty, loses: false, forMs: short },
+  "unknown-id": { places: faulty, loses: false, forMs: short },
+  "wrong-id-type": { places: faulty, forMs: [100, 500], codes: ["TIMEOUT"] },
+  "late-progress": { places: faulty, loses: false, forMs: short },
+  flood: { places: faulty, loses: false, forMs: short, options: perSecond },
+  "list-storm": { places: faulty, loses: false, forMs: short, options: perSecond },
+  "request-flood": { places: faulty, loses: false, forMs: short, options: perSecond },
+  "schema-drift": { places: faulty, loses: false, forMs: short, atLists: true, options: () => ({ tool: "record" }) },
+  "odd-schema": { places: faulty, loses: false, forMs: short, atLists: true },
+  "duplicate-names": { places: faulty, loses: false, forMs: short, atLists: true },
+  "cursor-loop": { places: faulty, loses: false, forMs: short, atLists: true },
+  // Where it ends amid a list, the rest of the pages is empty: the server then says that it has nothing.
+  "endless-pages": {
+    places: ["in-memory", "stdio"],
+    weight: 0.3,
+    loses: false,
+    forMs: [100, 300],
+    atLists: true,
+    codes: ["NOT_FOUND"],
+  },
+  "unknown-version": { places: faulty, loses: true, forMs: short, atHandshake: true },
+  "ignore-term": { places: stdio, loses: true, forMs: short, atHandshake: true },
+  grandchild: { places: stdio, loses: true, forMs: short, atHandshake: true },
+  "stderr-flood": { places: stdio, loses: false, forMs: short, options: perSecond },
+  kill: { places: processes, loses: true, forMs: [100, 2_000], weight: 3 },
+  freeze: { places: processes, loses: true, forMs: [7_000, 8_000] },
+  change: { places: faulty, loses: false, forMs: short, weight: 2 },
+} as const satisfies Readonly<Record<TroubleName, Trouble>>;
+
+/** What `troubles` says of one, whichever it is. */
+export function describeTrouble(name: TroubleName): Trouble {
+  return troubles[name];
+}
