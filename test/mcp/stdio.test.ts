@@ -257,6 +257,18 @@ describe("a child that is no server", () => {
     await session[Symbol.asyncDispose]();
   });
 
+  verifies("M12", "that asks without end and takes no answer fills no memory", async () => {
+    const onCall = `process.stdin.pause(); for (let id = 0; id < 20000; id++) send({ jsonrpc: "2.0", id, method: "ping" });
+      send({ jsonrpc: "2.0", id: m.id, result: { content: [] } });`;
+    const host = new RecordingHost();
+    const session = await connect(server("", onCall), { host });
+    await session.call("any", {}, contextOf());
+    // What fits into the pipe is answered, a thousand wait, and the others are left out.
+    expect(host.entries.length).toBeGreaterThan(10_000);
+    expect(host.entries[0]?.data).toBe("It asks faster than it takes answers: its request ping is left out.");
+    await session[Symbol.asyncDispose]();
+  });
+
   verifies("M12", "what is too long and answers nothing is skipped, and told", async () => {
     const huge = { jsonrpc: "2.0", id: 2, method: "roots/list", params: { text: "x".repeat(5_000) } };
     const onCall = `process.stdout.write("y".repeat(9_000) + "\\n"); send(${JSON.stringify(huge)}); send({ jsonrpc: "2.0", id: m.id, result: { content: [] } })`;

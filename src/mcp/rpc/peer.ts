@@ -4,8 +4,9 @@ import { isNestedDeeper } from "../../lib/nesting.ts";
 import { tooDeep } from "../limits.ts";
 import type { Caller, Transport, TransportEvents } from "../transport/transport.ts";
 import { type Cancellation, Cancelled } from "./cancellation.ts";
-import { ConnectionLostError, RpcError, rpcCodes } from "./error.ts";
-import { isRecord, type RequestId, type RpcErrorObject, type RpcMessage } from "./message.ts";
+import { ConnectionLostError, RpcError } from "./error.ts";
+import { FarRequests, type FarRequestsHost, textOf } from "./far-requests.ts";
+import { isRecord, type RequestId, type RpcMessage } from "./message.ts";
 
 /** How a request is made. */
 export interface RequestOptions {
@@ -24,23 +25,12 @@ export interface PeerLimits {
   readonly maxNestingDepth: number;
 }
 
-/** A request of the far side. */
-export interface FarRequest {
-  /** Aborts when the far side cancels it, or the connection ends. */
-  readonly signal: AbortSignal;
-  /** The call in answer to which it came, where the transport tells. */
-  readonly context: CallContext | undefined;
-}
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What a peer does with what the far side says unasked. None of these throws. */
-export interface PeerHandlers {
+export interface PeerHandlers extends Pick<FarRequestsHost, "request" | "warning"> {
   notification(method: string, params: Fields): void;
-  /** Answers a request of the far side; undefined where there is no such method. What it throws is an error for the far side. */
-  request(method: string, params: Fields, request: FarRequest): Promise<Fields> | Fields | undefined;
   gap(): void;
-  warning(text: string): void;
 }
 
 interface Pending {
@@ -54,8 +44,6 @@ interface Pending {
 }
 
 const noParams: Fields = {};
-/** So many requests of the far side are worked on at once. */
-const maxFarRequests = 100;
 
 /**
  * One end of a JSON-RPC connection: matches answers with requests, and hands on what comes unasked.
@@ -69,8 +57,7 @@ export class Peer {
   readonly #handlers: PeerHandlers;
   readonly #limits: PeerLimits;
   readonly #pending = new Map<RequestId, Pending>();
-  /** Requests of the far side that are being worked on. */
-  readonly #far = new Map<RequestId, AbortController>();
+  readonly #far: FarRequests;
   readonly #ended = Promise.withResolvers<Error | undefined>();
   // From 1: servers built on the TypeScript SDK ignore a cancel for request 0.
   #nextId = 1;
@@ -82,6 +69,11 @@ export class Peer {
     this.#transport = transport;
     this.#handlers = handlers;
     this.#limits = limits;
+    this.#far = new FarRequests({
+      request: handlers.request,
+      warning: handlers.warning,
+      send: (message, failed) => this.#send(message, failed),
+    });
   }
 
   /** Resolves when the connection has ended, with why if `close` was not called. */
@@ -176,7 +168,7 @@ export class Peer {
     if (typeof method === "string") {
       if (isNestedDeeper(message.params, this.#limits.maxNestingDepth)) this.#refuse(id, method);
       else if (id === undefined || id === null) this.#notified(method, message.params);
-      else void this.#answer(id, message, answering);
+      else void this.#far.answer(id, method, fieldsOf(message.params), this.#contextOf(answering));
       return;
     }
     // Some servers give the id back as text.
@@ -192,9 +184,11 @@ export class Peer {
   #refuse(id: RpcMessage["id"], method: string): void {
     const { message } = tooDeep(this.#limits.maxNestingDepth);
     this.#handlers.warning(`Its ${method} is left out: ${message}`);
-    if (id === undefined || id === null) return;
-    const error = { code: rpcCodes.invalidParams, message };
-    this.#send({ jsonrpc: "2.0", id, error }, () => {});
+    if (id !== undefined && id !== null) this.#far.refuse(id, method, message);
+  }
+
+  #contextOf(answering: RequestId | undefined): CallContext | undefined {
+    return answering === undefined ? undefined : this.#pending.get(answering)?.context;
   }
 
   #unreadable(error: Error, answered: RequestId | undefined): void {
@@ -206,9 +200,9 @@ export class Peer {
   }
 
   #notified(method: string, params: unknown): void {
-    const fields = isRecord(params) ? params : noParams;
+    const fields = fieldsOf(params);
     if (method === "notifications/progress") this.#progressed(fields);
-    else if (method === "notifications/cancelled") this.#far.get(fields.requestId as RequestId)?.abort(fields.reason);
+    else if (method === "notifications/cancelled") this.#far.cancel(fields.requestId, fields.reason);
     else this.#handlers.notification(method, fields);
   }
 
@@ -222,43 +216,6 @@ export class Peer {
       total: typeof total === "number" ? total : undefined,
       message: typeof message === "string" ? message : undefined,
     });
-  }
-
-  /** Works on a request of the far side. One that was cancelled is not answered (the specification says so). */
-  async #answer(id: RequestId, { method = "", params }: RpcMessage, answering: RequestId | undefined): Promise<void> {
-    const answer = await this.#work(id, method, isRecord(params) ? params : noParams, answering);
-    if (answer === undefined || !this.#open) return;
-    this.#send({ jsonrpc: "2.0", id, ...answer }, (error) =>
-      this.#handlers.warning(`Its request ${method} could not be answered: ${String(error)}`),
-    );
-  }
-
-  async #work(
-    id: RequestId,
-    method: string,
-    params: Fields,
-    answering: RequestId | undefined,
-  ): Promise<{ readonly result: Fields } | { readonly error: RpcErrorObject } | undefined> {
-    if (method === "ping") return { result: {} };
-    if (this.#far.size >= maxFarRequests) {
-      return failed(rpcCodes.internalError, `Too many requests at once: ${maxFarRequests} are being worked on.`);
-    }
-    const controller = new AbortController();
-    const { signal } = controller;
-    const context = answering === undefined ? undefined : this.#pending.get(answering)?.context;
-    this.#far.set(id, controller);
-    try {
-      const result = await this.#handlers.request(method, params, { signal, context });
-      if (signal.aborted) return undefined;
-      return result === undefined ? failed(rpcCodes.methodNotFound, `Method not found: ${method}`) : { result };
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      if (error instanceof RpcError) return failed(error.code, error.message);
-      this.#handlers.warning(`Its request ${method} failed here: ${textOf(error)}`);
-      return failed(rpcCodes.internalError, `The client failed to work on ${method}.`);
-    } finally {
-      this.#far.delete(id);
-    }
   }
 
   #cancel(id: RequestId, reason: unknown, sent: boolean): void {
@@ -285,7 +242,7 @@ export class Peer {
     this.#open = false;
     this.#endError = error;
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(this.#lostError(true));
-    for (const request of this.#far.values()) request.abort(this.#lostError(true));
+    this.#far.end(this.#lostError(true));
     this.#ended.resolve(error);
   }
 
@@ -294,6 +251,10 @@ export class Peer {
     const why = error === undefined ? "the connection was closed" : error.message;
     return new ConnectionLostError(why, { sent, cause: error });
   }
+}
+
+function fieldsOf(params: unknown): Fields {
+  return isRecord(params) ? params : noParams;
 }
 
 function withToken(params: object | undefined, id: RequestId): object {
@@ -307,12 +268,4 @@ function settle(pending: Pending, message: RpcMessage): void {
   } else if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
   else if (message.result !== undefined) pending.resolve(message.result);
   else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));
-}
-
-function failed(code: number, message: string): { readonly error: RpcErrorObject } {
-  return { error: { code, message } };
-}
-
-function textOf(reason: unknown): string {
-  return reason instanceof Error ? reason.message || reason.name : String(reason);
 }

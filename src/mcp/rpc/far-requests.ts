@@ -1,0 +1,115 @@
+import type { CallContext } from "../../core/item.ts";
+import { RpcError, rpcCodes } from "./error.ts";
+import type { RequestId, RpcErrorObject, RpcMessage } from "./message.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A request of the far side. */
+export interface FarRequest {
+  /** Aborts when the far side cancels it, or the connection ends. */
+  readonly signal: AbortSignal;
+  /** The call in answer to which it came, where the transport tells. */
+  readonly context: CallContext | undefined;
+}
+
+/** Who works on what the far side asks, and takes the answers. */
+export interface FarRequestsHost {
+  /** Answers a request; undefined where there is no such method. What it throws is an error for the far side. */
+  request(method: string, params: Fields, request: FarRequest): Promise<Fields> | Fields | undefined;
+  /** Sends an answer. Undefined means it was handed over at once. */
+  send(message: RpcMessage, failed: (error: unknown) => void): Promise<void> | undefined;
+  warning(text: string): void;
+}
+
+type Answer = { readonly result: Fields } | { readonly error: RpcErrorObject };
+
+/** So many are worked on at once. */
+const maxAtOnce = 100;
+/** So many answers wait until the far side takes them. */
+const maxUnsent = 1_000;
+
+/** What the far side of a connection asks, each with its answer. One that asks without end takes no more than its share. */
+export class FarRequests {
+  readonly #host: FarRequestsHost;
+  readonly #working = new Map<RequestId, AbortController>();
+  #unsent = 0;
+  #ended = false;
+
+  constructor(host: FarRequestsHost) {
+    this.#host = host;
+  }
+
+  /** Works on a request, and answers it unless it was cancelled meanwhile (the specification says so). */
+  async answer(id: RequestId, method: string, params: Fields, context: CallContext | undefined): Promise<void> {
+    if (this.#unsent >= maxUnsent) {
+      this.#host.warning(`It asks faster than it takes answers: its request ${method} is left out.`);
+      return;
+    }
+    const answer = await this.#work(id, method, params, context);
+    if (answer !== undefined && !this.#ended) this.#send(id, method, answer);
+  }
+
+  /** Answers a request that nobody works on. */
+  refuse(id: RequestId, method: string, why: string): void {
+    if (this.#unsent < maxUnsent) this.#send(id, method, failed(rpcCodes.invalidParams, why));
+  }
+
+  /** The far side wants no answer any more. */
+  cancel(id: unknown, reason: unknown): void {
+    this.#working.get(id as RequestId)?.abort(reason);
+  }
+
+  /** The connection has ended. */
+  end(reason: Error): void {
+    this.#ended = true;
+    for (const request of this.#working.values()) request.abort(reason);
+  }
+
+  async #work(
+    id: RequestId,
+    method: string,
+    params: Fields,
+    context: CallContext | undefined,
+  ): Promise<Answer | undefined> {
+    if (method === "ping") return { result: {} };
+    if (this.#working.size >= maxAtOnce) {
+      return failed(rpcCodes.internalError, `Too many requests at once: ${maxAtOnce} are being worked on.`);
+    }
+    const controller = new AbortController();
+    const { signal } = controller;
+    this.#working.set(id, controller);
+    try {
+      const result = await this.#host.request(method, params, { signal, context });
+      if (signal.aborted) return undefined;
+      return result === undefined ? failed(rpcCodes.methodNotFound, `Method not found: ${method}`) : { result };
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof RpcError) return failed(error.code, error.message);
+      this.#host.warning(`Its request ${method} failed here: ${textOf(error)}`);
+      return failed(rpcCodes.internalError, `The client failed to work on ${method}.`);
+    } finally {
+      this.#working.delete(id);
+    }
+  }
+
+  #send(id: RequestId, method: string, answer: Answer): void {
+    this.#unsent += 1;
+    const sent = () => {
+      this.#unsent -= 1;
+    };
+    const sending = this.#host.send({ jsonrpc: "2.0", id, ...answer }, (error) =>
+      this.#host.warning(`Its request ${method} could not be answered: ${String(error)}`),
+    );
+    if (sending === undefined) sent();
+    else sending.then(sent, sent);
+  }
+}
+
+function failed(code: number, message: string): { readonly error: RpcErrorObject } {
+  return { error: { code, message } };
+}
+
+/** What was thrown, or why something was cancelled, in words. */
+export function textOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message || reason.name : String(reason);
+}
