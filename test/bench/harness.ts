@@ -6,7 +6,7 @@ import { performance } from "node:perf_hooks";
 /** One of the things compared: an operation, done again and again. */
 export type Operation = () => unknown;
 
-/** How long an operation takes, in microseconds. */
+/** How long an operation takes, in microseconds; or, where a comparison says so, how much memory something takes, in bytes. */
 export interface Timing {
   readonly p50: number;
   readonly p99: number;
@@ -14,17 +14,22 @@ export interface Timing {
   readonly samples: number;
 }
 
-/** What to reach: a ratio to the peer, or microseconds. Lower is better in both. */
+/** What to reach: a ratio to the peer, or so much of what is measured. Lower is better in all. */
 export interface Target {
-  readonly of: "ratio" | "microseconds";
+  readonly of: "ratio" | Unit;
   readonly must?: number;
   readonly reach?: number;
 }
+
+/** What is measured. */
+export type Unit = "microseconds" | "bytes";
 
 /** One row of a bench: ours beside the peer, and beside a target of the bench by its name. */
 export interface Comparison {
   readonly name: string;
   readonly target?: string;
+  /** Default: microseconds. */
+  readonly unit?: Unit;
   readonly ours: Timing;
   /** What ours is measured against. */
   readonly peer?: { readonly name: string; readonly timing: Timing };
@@ -96,8 +101,8 @@ export async function measureOnce<Side extends string>(
   return Object.fromEntries([...samples].map(([name, all]) => [name, timingOf(all)])) as Record<Side, Timing>;
 }
 
-/** The percentiles of some samples in microseconds. */
-function timingOf(samples: readonly number[]): Timing {
+/** The percentiles of some samples. */
+export function timingOf(samples: readonly number[]): Timing {
   const sorted = samples.toSorted((a, b) => a - b);
   const at = (share: number): number =>
     sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -127,9 +132,9 @@ function judged(bench: Bench, comparison: Comparison): Row {
     throw new Error(`The bench ${bench.name} has no target "${comparison.target}".`);
   }
   const ratio = comparison.peer === undefined ? undefined : comparison.ours.p50 / comparison.peer.timing.p50;
-  const value = target?.of === "microseconds" ? comparison.ours.p50 : ratio;
+  const value = target?.of === "ratio" ? ratio : comparison.ours.p50;
   const shown = (limit: number | undefined): string =>
-    limit === undefined ? "" : target?.of === "ratio" ? `${limit} x` : time(limit);
+    limit === undefined ? "" : target?.of === "ratio" ? `${limit} x` : amount(limit, target?.of);
   const verdict = target === undefined || value === undefined ? "" : verdictOf(value, target);
   return {
     ...comparison,
@@ -150,11 +155,11 @@ function tableOf(name: string, rows: readonly Row[]): string {
   const columns = [name, "p50", "p99", "peer", "p50", "p99", "ratio", "must", "reach for", ""];
   const cells = rows.map((row) => [
     row.name,
-    time(row.ours.p50),
-    time(row.ours.p99),
+    amount(row.ours.p50, row.unit),
+    amount(row.ours.p99, row.unit),
     row.peer?.name ?? "",
-    row.peer === undefined ? "" : time(row.peer.timing.p50),
-    row.peer === undefined ? "" : time(row.peer.timing.p99),
+    row.peer === undefined ? "" : amount(row.peer.timing.p50, row.unit),
+    row.peer === undefined ? "" : amount(row.peer.timing.p99, row.unit),
     row.ratio === undefined ? "" : `${row.ratio.toFixed(row.ratio < 0.1 ? 3 : 2)} x`,
     row.must ?? "",
     row.reach ?? "",
@@ -168,6 +173,14 @@ function tableOf(name: string, rows: readonly Row[]): string {
       .join("  ")
       .trimEnd();
   return [line(columns), line(widths.map((width) => "-".repeat(width))), ...cells.map(line)].join("\n");
+}
+
+function amount(value: number, unit: Unit = "microseconds"): string {
+  return unit === "bytes" ? size(value) : time(value);
+}
+
+function size(bytes: number): string {
+  return Math.abs(bytes) < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 function time(microseconds: number): string {

@@ -9,6 +9,9 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   call: () => import("./call.ts"),
   lookup: () => import("./lookup.ts"),
   list: () => import("./list.ts"),
+  load: () => import("./load.ts"),
+  memory: () => import("./memory.ts"),
+  schema: () => import("./schema.ts"),
 };
 
 const named = process.argv.slice(2);

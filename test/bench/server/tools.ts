@@ -21,10 +21,12 @@ export interface Offer {
    * schema at each list, which would make everybody else look fast.
    */
   readonly output?: boolean;
+  /** Called at each list, where the server is in this process. */
+  readonly onList?: () => void;
 }
 
 /** A server whose tools give back their input. */
-export function createServer(name: string, { tools = 1, output = true }: Offer = {}): Server {
+export function createServer(name: string, { tools = 1, output = true, onList }: Offer = {}): Server {
   const server = new Server({ name, version: "1.0.0" }, { capabilities: { tools: { listChanged: true } } });
   const definitions = Array.from({ length: tools }, (_, at) => ({
     name: at === 0 ? "echo" : `tool_${at}`,
@@ -32,7 +34,10 @@ export function createServer(name: string, { tools = 1, output = true }: Offer =
     inputSchema: messageSchema,
     ...(output ? { outputSchema: messageSchema } : {}),
   }));
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }));
+  server.setRequestHandler(ListToolsRequestSchema, () => {
+    onList?.();
+    return { tools: definitions };
+  });
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
     content: [{ type: "text", text: JSON.stringify(params.arguments) }],
     structuredContent: params.arguments,
