@@ -60,14 +60,33 @@ function sharedValidator(schema: JsonSchema): Validator {
 }
 
 function jsonValidator(schema: JsonSchema): Validator {
-  let check: ((value: unknown) => unknown) | undefined;
-  let loading: Promise<(value: unknown) => unknown> | undefined;
+  let check: Validator | undefined;
+  const ready = (loaded: Compiler): Validator => {
+    check ??= compiled(schema, loaded);
+    return check;
+  };
   return (value) => {
     if (check !== undefined) return check(value);
-    loading ??= import("./ajv.ts").then((ajv) => {
-      check = ajv.compile(schema);
-      return check;
-    });
-    return loading.then((compiled) => compiled(value));
+    return compiler === undefined ? loadCompiler().then((loaded) => ready(loaded)(value)) : ready(compiler)(value);
   };
+}
+
+type Compiler = typeof import("./ajv.ts");
+let compiler: Compiler | undefined;
+
+/** Once: to ask for a module that is there costs a third of a compilation. */
+async function loadCompiler(): Promise<Compiler> {
+  compiler ??= await import("./ajv.ts");
+  return compiler;
+}
+
+/** What cannot be compiled says so at each value. */
+function compiled(schema: JsonSchema, { compile }: Compiler): Validator {
+  try {
+    return compile(schema);
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }
