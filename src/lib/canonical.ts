@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** JSON with the keys of every object sorted, so that equal values give equal text (RFC 8785 for what JSON.stringify writes). */
 export function canonicalJson(value: unknown): string {
@@ -18,5 +18,5 @@ function sortKeys(_key: string, value: unknown): unknown {
 
 /** SHA-256 of a value's canonical JSON, in base64url (43 characters). */
 export function digest(value: unknown): string {
-  return createHash("sha256").update(canonicalJson(value)).digest("base64url");
+  return hash("sha256", canonicalJson(value), "base64url");
 }
