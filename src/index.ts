@@ -57,6 +57,7 @@ export type {
   Toolbox,
 } from "./core/item.ts";
 export type { Call, Handler, Middleware } from "./core/middleware.ts";
+export type { Policy, PolicyRequest, Verdict } from "./core/policy.ts";
 export {
   type Content,
   type ContentJson,
@@ -76,7 +77,7 @@ export type {
   StandardResult,
   TypedSchema,
 } from "./core/schema/types.ts";
-export type { CallOptions, LogEntry, Logger, LogLevel, Progress, Session } from "./core/session.ts";
+export type { CallOptions, CallReport, LogEntry, Logger, LogLevel, Progress, Session } from "./core/session.ts";
 export type { Lister, Source, SourceChange, Unsubscribe } from "./core/source.ts";
 export type {
   ConnectorConfig,
@@ -110,3 +111,14 @@ export type { ReadSource, ReadSourceOptions } from "./resource/read.ts";
 export { type Bytes, type ResourceOptions, resource, type SameKind } from "./resource/resource.ts";
 export type { AddConnectorOptions } from "./source/connect-options.ts";
 export { Toolkit } from "./toolkit.ts";
+export type { BeginOptions, ToolRun, Turn } from "./toolset/run.ts";
+export type { Selection } from "./toolset/selection.ts";
+export type { Toolset, ToolsetOptions, ToolsetRequest } from "./toolset/toolset.ts";
+export type {
+  RunPolicy,
+  ToolAnswer,
+  ToolCall,
+  ToolChoice,
+  ToolDefinitionForModel,
+  ToolEntry,
+} from "./toolset/types.ts";

@@ -49,6 +49,7 @@ import { Connectors } from "./source/connectors.ts";
 import { Delegates } from "./source/delegates.ts";
 import { LocalSource, type LocalSourceHost } from "./source/local.ts";
 import { connectionOf, connectorOf } from "./source/target.ts";
+import { Toolset, type ToolsetRequest } from "./toolset/toolset.ts";
 
 /** How long `close` waits for everything to end, in milliseconds. */
 const closeMs = 5_000;
@@ -266,6 +267,16 @@ export class Toolkit implements Host, AsyncDisposable {
 
   subscribe(target: string | Entry<"resource">, options?: CallOptions): Promise<Unsubscribe> {
     return this.#toolbox.subscribe(target, options);
+  }
+
+  /**
+   * Takes down what one model run may use: a frozen view with names models accept.
+   *
+   * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref nothing has, `INVALID_INPUT` for a selection that contradicts itself,
+   *   `INVALID_CONFIG` for a policy that is none
+   */
+  toolset(options?: ToolsetRequest): Promise<Toolset> {
+    return Toolset.of(this, options);
   }
 
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */

@@ -37,6 +37,10 @@ export const requirements: readonly Requirement[] = [
     text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due.",
   },
   {
+    id: "N8",
+    text: "A toolset gives each entry an alias that models accept, at most 63 characters: a builtin its name, others namespace__name, odd characters as _; what is too long or clashes is cut and hashed by kind and ref. It does not depend on order, and the way back is a table.",
+  },
+  {
     id: "N9",
     text: "remove() takes the builtin tool of that key, else the prompt, else the resource or template by URI, else throws NOT_FOUND, and emits the change. removeConnector() is NOT_FOUND for a target it does not know and CONFLICT for a URL two connectors share.",
   },
@@ -255,5 +259,27 @@ export const requirements: readonly Requirement[] = [
   {
     id: "P6",
     text: "Variables are validated against `input`. A prompt's MCP arguments are its top-level properties, or one argument `input` where it is no object; MCP's string arguments are coerced by the schema.",
+  },
+
+  // T: what one model run may use
+  {
+    id: "T1",
+    text: "A toolset is a frozen snapshot with stable order, aliases and definitions. begin() opens the state of one run: turn, counters, history, evaluations.",
+  },
+  {
+    id: "T2",
+    text: "One forced tool is the tool choice of the first turn; of several only they and capability tools are offered in it, and one is required. An exclusive tool is offered only when it is forced, and then alone. An unknown forced or excluded ref is NOT_FOUND.",
+  },
+  {
+    id: "T3",
+    text: "execute() answers every call of a turn, in order, run side by side: unknown, denied, failed, pending and succeeded, each with id, timing, references and debug info. Identical calls run once; then the policy, then the guard of tools that take control.",
+  },
+  {
+    id: "T4",
+    text: "A tool that takes control is called alone, identical ones counting as one: in a batch nothing runs and each call is told why. Alone, its result is the final answer.",
+  },
+  {
+    id: "T5",
+    text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists of globs on refs, maxTotalToolCalls over the conversation, a function. DENIED names the rule.",
   },
 ];

@@ -44,6 +44,14 @@ export interface Progress {
   readonly message?: string | undefined;
 }
 
+/** What became of a call beside its result; filled in as it goes. */
+export interface CallReport {
+  /** How often the tool was run. */
+  attempts?: number;
+  /** It was answered from the cache. */
+  cached?: boolean;
+}
+
 /** How a call is made. */
 export interface CallOptions {
   /** Aborts the call: it rejects with the signal's own reason, even where the tool does not listen. */
@@ -55,6 +63,10 @@ export interface CallOptions {
   readonly session?: Session | undefined;
   /** Sent along to an MCP server as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  /** Mend the usual slips of models in the input before it is validated. Default: what the settings of the tool say, else false. */
+  readonly coerce?: boolean | undefined;
+  /** Is told what became of the call, such as whether the answer came from the cache. */
+  readonly report?: CallReport | undefined;
   onProgress?(progress: Progress): void;
   /** Hears each part of a result that comes in parts. */
   onPartial?(part: Content): void;

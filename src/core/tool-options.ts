@@ -21,4 +21,16 @@ export interface ToolAnnotations {
 export interface ToolOptions extends CallSettings {
   /** Part of the fingerprint: change it when the tool's behaviour changes and its description does not. */
   readonly version?: string | undefined;
+  /** For a model's system prompt: how to use it. */
+  readonly guidance?: string | undefined;
+  /** For a model that has used it: how to read its result. */
+  readonly formatGuidance?: string | undefined;
+  /** Called alone, its result is the final answer of a model run; in a batch with others nothing runs. */
+  readonly takesControl?: boolean | undefined;
+  /** Offered to a model only where it is forced, and then alone. */
+  readonly exclusive?: boolean | undefined;
+  /** It only adds an ability, such as search, and stays where others are forced. */
+  readonly capability?: boolean | undefined;
+  /** Names of evaluations a run that used it is to be put to. */
+  readonly evaluations?: readonly string[] | undefined;
 }

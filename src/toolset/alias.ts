@@ -1,0 +1,55 @@
+import { builtinNamespace } from "../core/identifier.ts";
+import type { Entry } from "../core/item.ts";
+import { digest } from "../lib/canonical.ts";
+
+/** What every provider accepts: OpenAI and Bedrock take 64 characters, Gemini wants a letter or `_` first. */
+const maxLength = 63;
+const startHash = 8;
+
+/**
+ * The name of each entry that models accept: `^[A-Za-z_][A-Za-z0-9_-]{0,62}$`, each its own. A builtin keeps its name, another becomes
+ * `namespace__name`. What is too long, or the same as another, is cut and gets a hash of its kind and ref. It depends on which entries
+ * there are, and not on their order.
+ */
+export function aliasesOf<E extends Entry>(entries: readonly E[]): ReadonlyMap<string, E> {
+  const wanted = entries.map((entry) => [entry, plainAlias(entry)] as const);
+  const seen = new Set<string>();
+  const clashing = new Set(wanted.map(([, alias]) => alias).filter((alias) => seen.size === seen.add(alias).size));
+  const aliases = new Map<string, E>();
+  const hashed: E[] = [];
+  for (const [entry, alias] of wanted) {
+    if (isShort(alias) && (!clashing.has(alias) || keepsName(entry, alias))) aliases.set(alias, entry);
+    else hashed.push(entry);
+  }
+  for (const entry of hashed.sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1)))
+    aliases.set(hashedAlias(entry, aliases), entry);
+  return aliases;
+}
+
+function plainAlias({ namespace, name }: Entry): string {
+  const text = namespace === builtinNamespace ? name : `${namespace}__${name}`;
+  const safe = text.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return /^[A-Za-z_]/.test(safe) ? safe : `_${safe}`;
+}
+
+function isShort(alias: string): boolean {
+  return alias.length <= maxLength;
+}
+
+/** Of one name a namespace has one tool and one prompt at most: the tool of the builtins keeps it. */
+function keepsName({ namespace, kind, name }: Entry, alias: string): boolean {
+  return namespace === builtinNamespace && kind === "tool" && alias === name;
+}
+
+function hashedAlias(entry: Entry, taken: ReadonlyMap<string, unknown>): string {
+  const plain = plainAlias(entry);
+  const hash = digest(idOf(entry)).replaceAll(/[^A-Za-z0-9]/g, "0");
+  for (let length = startHash; ; length += 4) {
+    const alias = `${plain.slice(0, maxLength - 1 - length)}_${hash.slice(0, length)}`;
+    if (!taken.has(alias)) return alias;
+  }
+}
+
+function idOf({ kind, ref }: Entry): string {
+  return `${kind} ${ref}`;
+}

@@ -1,0 +1,146 @@
+import { describe, expect, test } from "vitest";
+import type { Tool } from "../../src/core/item.ts";
+import { defineTool } from "../../src/core/tool.ts";
+import type { ToolOptions } from "../../src/core/tool-options.ts";
+import { parsePrompt } from "../../src/prompt/parse.ts";
+import { Toolkit } from "../../src/toolkit.ts";
+import type { ToolsetOptions } from "../../src/toolset/toolset.ts";
+import { failure } from "../support/failure.ts";
+import { FakeConnector, tools } from "../support/fake-connector.ts";
+import { verifies } from "../support/verifies.ts";
+
+const tool = (name: string, options: ToolOptions = {}): Tool =>
+  defineTool({ name, description: `Does ${name}.`, options, run: () => name });
+
+async function setup(...items: Tool[]): Promise<Toolkit> {
+  const toolkit = new Toolkit({
+    items: [parsePrompt("---\nname: brief\n---\nHi.", { filename: "brief.md" }), ...items],
+  });
+  toolkit.addConnector(new FakeConnector({ lists: { tool: tools("forecast", "alerts") } }), { namespace: "weather" });
+  await toolkit.start();
+  return toolkit;
+}
+
+const names = async (toolkit: Toolkit, options?: ToolsetOptions) =>
+  (await toolkit.toolset(options)).tools.map(({ alias }) => alias);
+
+describe("a toolset", () => {
+  verifies(
+    "T1",
+    "is what there was when it was made, in the order of lists, with the same definitions at each call",
+    async () => {
+      const toolkit = await setup(tool("b"), tool("a"));
+      const toolset = await toolkit.toolset();
+      toolkit.add(tool("c"));
+      toolkit.remove("a");
+      expect(toolset.tools.map(({ alias, entry }) => [alias, entry.ref])).toEqual([
+        ["a", "builtin.a"],
+        ["b", "builtin.b"],
+        ["weather__alerts", "weather.alerts"],
+        ["weather__forecast", "weather.forecast"],
+      ]);
+      expect(toolset.definitions()).toBe(toolset.definitions());
+      expect(toolset.definitions()[0]).toEqual({ name: "a", description: "Does a.", inputSchema: { type: "object" } });
+      expect(toolset.get("weather__alerts")?.ref).toBe("weather.alerts");
+      expect(toolset.get("alerts")).toBeUndefined();
+      expect(Object.isFrozen(toolset.tools)).toBe(true);
+      await toolkit.close();
+    },
+  );
+
+  test("takes what is included and not excluded, and prompts where they are named", async () => {
+    const toolkit = await setup(tool("a"), tool("b"));
+    expect(await names(toolkit, { include: ["weather.*"] })).toEqual(["weather__alerts", "weather__forecast"]);
+    expect(await names(toolkit, { include: ["a", "*.fore*"] })).toEqual(["a", "weather__forecast"]);
+    expect(await names(toolkit, { exclude: ["weather.*", "builtin.a"] })).toEqual(["b"]);
+    expect(await names(toolkit, { include: ["brief"] })).toEqual(["brief"]);
+    expect(await names(toolkit, { include: [] })).toEqual([]);
+    const toolset = await toolkit.toolset({ include: ["weather.*"] });
+    expect(toolset.exclude("weather.alerts").tools.map(({ alias }) => alias)).toEqual(["weather__forecast"]);
+    await toolkit.close();
+  });
+
+  verifies("T2", "one that is forced is the tool choice of the first turn, and the others stay", async () => {
+    const toolkit = await setup(tool("a"), tool("b"));
+    const toolset = await toolkit.toolset({ forced: ["b"] });
+    expect(toolset.toolChoice).toEqual({ tool: "b" });
+    const run = toolset.begin();
+    expect(run.definitions()).toHaveLength(4);
+    await run.execute([{ id: "1", name: "b", input: {} }]);
+    expect(run.toolChoice).toBe("auto");
+    await toolkit.close();
+  });
+
+  verifies(
+    "T2",
+    "of several that are forced only they are offered in the first turn, with what only adds an ability",
+    async () => {
+      const toolkit = await setup(tool("a"), tool("b"), tool("search", { capability: true }));
+      const run = (await toolkit.toolset({ forced: ["a", "weather.alerts"] })).begin();
+      expect(run.toolChoice).toBe("required");
+      expect(run.definitions().map(({ name }) => name)).toEqual(["a", "search", "weather__alerts"]);
+      await run.execute([]);
+      expect([run.toolChoice, run.definitions().length]).toEqual(["auto", 5]);
+      await toolkit.close();
+    },
+  );
+
+  verifies("T2", "an exclusive one is there only when it is forced, and then alone", async () => {
+    const toolkit = await setup(tool("a"), tool("only", { exclusive: true }), tool("search", { capability: true }));
+    expect(await names(toolkit)).not.toContain("only");
+    expect(await names(toolkit, { include: ["*"] })).not.toContain("only");
+    expect(await names(toolkit, { forced: ["only"] })).toEqual(["only"]);
+    await toolkit.close();
+  });
+
+  const wrong: readonly [ToolsetOptions, string, string][] = [
+    [{ forced: ["weather.forcast"] }, "NOT_FOUND", "Did you mean `weather.forecast`?"],
+    [{ exclude: ["nothing"] }, "NOT_FOUND", "nothing"],
+    [{ forced: ["a"], exclude: ["builtin.*"] }, "INVALID_INPUT", "forced and excluded"],
+    [{ forced: ["only", "a"] }, "INVALID_INPUT", "exclusive"],
+    [{ policy: { block: "x" as never } }, "INVALID_CONFIG", "policy.block"],
+    [{ policy: { decide: true as never } }, "INVALID_CONFIG", "policy.decide"],
+  ];
+  for (const [options, code, says] of wrong) {
+    verifies("T2", `refuses ${JSON.stringify(options)}`, async () => {
+      const toolkit = await setup(tool("a"), tool("only", { exclusive: true }));
+      const error = await failure(toolkit.toolset(options));
+      expect([error.code, error.message]).toEqual([code, expect.stringContaining(says)]);
+      await toolkit.close();
+    });
+  }
+
+  test("a glob that excludes nothing is no mistake", async () => {
+    const toolkit = await setup(tool("a"));
+    expect(await names(toolkit, { exclude: ["far.*"] })).toHaveLength(3);
+    await toolkit.close();
+  });
+
+  test("takes tools of the service's own beside, and calls them", async () => {
+    const toolkit = await setup(tool("a"));
+    const toolset = (await toolkit.toolset({ include: ["a"] })).add(tool("extra"));
+    expect(toolset.tools.map(({ alias }) => alias)).toEqual(["a", "inline__extra"]);
+    const [answer] = await toolset.begin().execute([{ id: "1", name: "inline__extra", input: {} }]);
+    expect(await answer?.content?.text()).toBe("extra");
+    expect(() => toolset.add(tool("no name"))).toThrow(/no name/);
+    await toolkit.close();
+  });
+
+  verifies(
+    "T1",
+    "says how its tools are used, each text once, and how to read the results of those that were",
+    async () => {
+      const shared = { guidance: "Prefer small steps." };
+      const toolkit = await setup(
+        tool("a", { ...shared, formatGuidance: "a gives miles." }),
+        tool("b", { ...shared, formatGuidance: "b gives minutes." }),
+        tool("c"),
+      );
+      const toolset = await toolkit.toolset();
+      expect(toolset.guidance()).toBe("## a, b\n\nPrefer small steps.");
+      expect(toolset.guidance({ used: ["b", "c"] })).toBe("## b\n\nb gives minutes.");
+      expect(toolset.guidance({ used: [] })).toBe("");
+      await toolkit.close();
+    },
+  );
+});
