@@ -157,11 +157,13 @@ export class Supervisor<G extends Generation> {
     const { signal } = attempt;
     const setLimit = () => clock.setTimer(() => attempt.abort(timedOut()), connectTimeoutMs);
     let limit = setLimit();
+    const before = this.#lastError;
     const waits = (reason: Error | undefined) => {
       if (this.#attempt !== attempt) return;
       limit.cancel();
-      if (reason === undefined) limit = setLimit();
-      else if (reason.message !== this.#lastError?.message) this.#waitsFor(reason);
+      if (reason !== undefined) return this.#waitsFor(reason);
+      limit = setLimit();
+      this.#lastError = before;
     };
     const opening = Promise.resolve().then(() => open(signal, waits));
     try {
@@ -184,6 +186,7 @@ export class Supervisor<G extends Generation> {
 
   /** It is still the same attempt, which no longer is a matter of time. */
   #waitsFor(reason: Error): void {
+    if (reason.message === this.#lastError?.message) return;
     this.#lastError = reason;
     this.#tell({ from: "connecting", to: "connecting", generation: undefined, error: reason, retryInMs: undefined });
   }

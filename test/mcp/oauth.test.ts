@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
+import { defaultFetch } from "../../src/mcp/fetch/default-fetch.ts";
 import {
   clientCredentials,
   fileTokenStore,
@@ -83,7 +84,7 @@ class Service {
     const body = init?.body instanceof URLSearchParams ? init.body : new URLSearchParams();
     for (const name of ["code", "code_verifier", "refresh_token", "client_secret"]) this.#secret(body.get(name));
     this.#secret(new Headers(init?.headers).get("authorization"));
-    const response = await fetch(input, init);
+    const response = await defaultFetch(input, init);
     if (/\/(?:token|reg)$/.test(String(input))) {
       const given = (await response.clone().json()) as Record<string, unknown>;
       for (const name of ["access_token", "refresh_token", "client_secret"]) this.#secret(given[name]);

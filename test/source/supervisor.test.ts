@@ -176,6 +176,39 @@ describe("a supervisor", () => {
     expect(supervisor.lastError?.message).toBe("no answer");
   });
 
+  verifies(
+    ["M5", "M11"],
+    "the time of an attempt stands still while it waits for a person, and it says why",
+    async () => {
+      let waits: (reason: Error | undefined) => void = () => {};
+      supervisor = make({
+        open: (signal, given) => {
+          waits = given;
+          return opener.open(signal);
+        },
+      });
+      supervisor.start();
+      await settle();
+      await clock.advance(connectTimeoutMs - 1);
+      const reason = new Error("open the page");
+      waits(reason);
+      // Several requests may need the same.
+      waits(new Error("open the page"));
+      await clock.advance(10 * connectTimeoutMs);
+      expect(supervisor).toMatchObject({ state: "connecting", attempts: 1, lastError: reason });
+      expect(path()).toEqual(["idle>connecting", "connecting>connecting"]);
+      waits(undefined);
+      expect(supervisor.lastError).toBeUndefined();
+      await clock.advance(connectTimeoutMs - 1);
+      expect(supervisor.state).toBe("connecting");
+      await clock.advance(1);
+      expect(supervisor).toMatchObject({ state: "waiting", lastError: new Error("no answer") });
+      // An attempt that is over holds up nothing.
+      waits(reason);
+      expect(supervisor.lastError?.message).toBe("no answer");
+    },
+  );
+
   verifies("M5", "gives up after maxAttempts failures in a row, not counting what was reset", async () => {
     supervisor = make({ maxAttempts: 3 });
     supervisor.start();
