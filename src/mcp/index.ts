@@ -1,8 +1,7 @@
-export type { OpenPage } from "./auth/authorization-code.ts";
-export type { OAuthClient } from "./auth/client.ts";
 export { fileTokenStore } from "./auth/file-store.ts";
 export { memoryTokenStore } from "./auth/memory-store.ts";
-export { type ClientCredentialsOptions, clientCredentials, type OAuthOptions, oauth } from "./auth/oauth.ts";
+export { clientCredentials, oauth } from "./auth/oauth.ts";
+export type { ClientCredentialsOptions, OAuthClient, OAuthOptions, OpenPage, TokenOptions } from "./auth/options.ts";
 export type { StoredAuthorization, StoredClient, StoredTokens, TokenStore } from "./auth/store.ts";
 export type { ConnectorOptions, Root } from "./connect.ts";
 export { inMemoryConnector, type McpConnectorOptions, mcpConnector } from "./connector.ts";

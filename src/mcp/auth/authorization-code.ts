@@ -1,21 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { present } from "../../lib/value.ts";
 import { type Authority, authorityFetch } from "./authority.ts";
-import { type KnownClient, knownClient, type OAuthClient, registerClient, storedClient } from "./client.ts";
+import { type KnownClient, knownClient, registerClient, storedClient } from "./client.ts";
 import { type Flow, includesScope, joinScopes, PersonError, type TokenRequest, tokensOf } from "./flow.ts";
 import { type Callback, type Loopback, listenOnLoopback } from "./loopback.ts";
+import type { OAuthClient, OpenPage } from "./options.ts";
 import type { StoredAuthorization, StoredClient } from "./store.ts";
-
-/** Shows a person a page to authorize a server at. */
-export type OpenPage = (
-  url: URL,
-  options: {
-    /** What is authorized, without secrets. */
-    readonly label: string;
-    /** Aborts when it is too late, or over. */
-    readonly signal: AbortSignal;
-  },
-) => void | PromiseLike<void>;
 
 /** How a person authorizes. */
 export interface AuthorizationCodeParts {

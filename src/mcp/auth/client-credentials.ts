@@ -1,7 +1,8 @@
 import { present } from "../../lib/value.ts";
 import { authorityFetch } from "./authority.ts";
-import { knownClient, type OAuthClient } from "./client.ts";
+import { knownClient } from "./client.ts";
 import { type Flow, tokensOf } from "./flow.ts";
+import type { OAuthClient } from "./options.ts";
 
 /** The service is a client of its own: nobody has to be asked. @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4 */
 export function clientCredentialsFlow(client: OAuthClient, scope: string | undefined): Flow {

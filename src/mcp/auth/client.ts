@@ -3,18 +3,8 @@ import type { OAuthClientInformationMixed, OAuthClientMetadata } from "@modelcon
 import type { ProtectedServer } from "../../core/http-auth.ts";
 import { present } from "../../lib/value.ts";
 import type { Authority } from "./authority.ts";
+import type { OAuthClient } from "./options.ts";
 import type { StoredClient } from "./store.ts";
-
-/** A client that was registered with the authorization server beforehand. */
-export interface OAuthClient {
-  readonly id: string;
-  /** Undefined for a public client, or for one with a private key. */
-  readonly secret?: string | undefined;
-  /** A private key to sign with instead of a secret (`private_key_jwt`): PKCS#8 in PEM form, or a JWK. */
-  readonly privateKey?: string | Readonly<Record<string, unknown>> | undefined;
-  /** Of the private key. Default: `RS256`. */
-  readonly algorithm?: string | undefined;
-}
 
 /** A client as the token endpoint is told of it. */
 export interface KnownClient {

@@ -1,43 +1,11 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { HttpAuth } from "../../core/http-auth.ts";
-import { authorizationCodeFlow, type OpenPage } from "./authorization-code.ts";
-import type { OAuthClient } from "./client.ts";
+import { authorizationCodeFlow } from "./authorization-code.ts";
 import { clientCredentialsFlow } from "./client-credentials.ts";
 import { OAuthCredentials } from "./credentials.ts";
 import type { Flow } from "./flow.ts";
 import { memoryTokenStore } from "./memory-store.ts";
-import type { TokenStore } from "./store.ts";
-
-interface CommonOptions {
-  /** What to ask for, separated by blanks. Default: what the server says it needs. */
-  readonly scope?: string | undefined;
-  /** Where tokens are kept. Default: in memory, so that they end with the process. */
-  readonly store?: TokenStore | undefined;
-}
-
-/** How a person authorizes a service. */
-export interface OAuthOptions extends CommonOptions {
-  /**
-   * Shows a person the page to authorize at: opens a browser, prints the URL, sends it to somebody. The browser has to be on this
-   * machine, for it is sent back to 127.0.0.1. Missing, what is in the store is used and renewed, and nobody is asked.
-   */
-  readonly open?: OpenPage | undefined;
-  /** A client registered beforehand. Default: the service registers itself where the authorization server lets it. */
-  readonly client?: OAuthClient | undefined;
-  /** Where the service describes itself as a client, an https URL: used where the authorization server reads such documents. */
-  readonly clientMetadataUrl?: string | undefined;
-  /** What the person is told the service is called, where it registers itself. Default: `Toolweave`. */
-  readonly clientName?: string | undefined;
-  /** Where the browser is sent back to: `http://127.0.0.1:<port>/callback`. Default: 0, any that is free. */
-  readonly redirectPort?: number | undefined;
-  /** How long a person has, in milliseconds; then the attempt fails, and the next one asks again. Default: 300,000. */
-  readonly authorizationTimeoutMs?: number | undefined;
-}
-
-/** How a service authorizes itself. */
-export interface ClientCredentialsOptions extends CommonOptions {
-  readonly client: OAuthClient;
-}
+import type { ClientCredentialsOptions, OAuthClient, OAuthOptions, TokenOptions } from "./options.ts";
 
 /**
  * Credentials that a person gives in a browser (authorization code with PKCE), as the MCP specification has it: where to authorize is
@@ -94,7 +62,7 @@ export function clientCredentials(options: ClientCredentialsOptions): HttpAuth {
   return authOf(clientCredentialsFlow(options.client, options.scope), options);
 }
 
-function authOf(flow: Flow, { store = memoryTokenStore(), scope }: CommonOptions): HttpAuth {
+function authOf(flow: Flow, { store = memoryTokenStore(), scope }: TokenOptions): HttpAuth {
   check("scope", scope === undefined || typeof scope === "string", "text", scope);
   check("store", typeof store.exclusively === "function", "a TokenStore", store);
   return { open: (server) => new OAuthCredentials(server, flow, store) };
