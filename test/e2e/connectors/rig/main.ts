@@ -1,8 +1,8 @@
 // Puts every fault of the table to a Toolkit, over one transport, and prints a line for each. It must then end by itself. It is a process
 // of its own because only there handles, rejections and the heap belong to nobody else.
-import { setTimeout as delay } from "node:timers/promises";
 import { type Case, casesOf, type Way } from "./cases.ts";
 import type { Report } from "./report.ts";
+import { handlesNow, heapGrown, heapNow, newHandles } from "./residue.ts";
 import { play } from "./scenario.ts";
 
 const [, , chosen, only] = process.argv as unknown as [string, string, Way, string | undefined];
@@ -39,39 +39,4 @@ function caseOf(fault: string): Case {
   const found = casesOf(chosen).find((one) => one.fault === fault);
   if (found === undefined) throw new Error(`There is no case of ${fault}.`);
   return found;
-}
-
-async function heapNow(): Promise<number> {
-  for (let round = 0; round < 4; round++) {
-    await delay(10);
-    globalThis.gc?.();
-  }
-  return process.memoryUsage().heapUsed;
-}
-
-/** How much the heap has grown in MiB, when what is about to be let go had time for it. */
-async function heapGrown(before: number): Promise<number> {
-  for (let round = 0; ; round++) {
-    const grown = ((await heapNow()) - before) / 1024 / 1024;
-    if (grown < 1 || round === 30) return grown;
-  }
-}
-
-async function handlesNow(): Promise<readonly string[]> {
-  await delay(1);
-  return process.getActiveResourcesInfo().sort();
-}
-
-/** What is open now and was not before; what is about to close is given time. */
-async function newHandles(before: readonly string[]): Promise<readonly string[]> {
-  for (let round = 0; ; round++) {
-    const rest = [...before];
-    const more = (await handlesNow()).filter((handle) => {
-      const at = rest.indexOf(handle);
-      if (at !== -1) rest.splice(at, 1);
-      return at === -1;
-    });
-    if (more.length === 0 || round === 200) return more;
-    await delay(20);
-  }
 }
