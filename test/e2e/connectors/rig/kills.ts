@@ -4,7 +4,7 @@ import { Toolkit, ToolkitError } from "../../../../src/index.ts";
 import { everything, isAlive, until } from "../../support.ts";
 import { handlesNow, heapGrown, heapNow, newHandles } from "./residue.ts";
 
-const kills = 3;
+const kills = 2;
 const atOnce = 100;
 const unhandled: string[] = [];
 process.on("unhandledRejection", (reason) => unhandled.push(String((reason as Error)?.stack ?? reason)));
