@@ -65,12 +65,14 @@ export class OAuthCredentials implements HttpCredentials {
   async #current(signal: AbortSignal): Promise<string | undefined> {
     await abortable(this.#load(), signal);
     if (Date.now() < this.#renewAt || !this.#renewable) return this.#bearer;
-    try {
-      await abortable(this.#renew({}, false), signal);
-    } catch (error) {
-      // What is still good is used. Else the answer to a request without any tells what to do.
-      if (signal.aborted || Date.now() >= this.#expiresAt) throw error;
+    const renewal = this.#renew({}, false);
+    if (Date.now() < this.#expiresAt) {
+      // It is still good. Should the next one not come, there is time to say so when this one has expired.
+      renewal.catch(() => {});
+      return this.#bearer;
     }
+    // Where nothing can be renewed, the answer to a request without credentials tells what to do.
+    await abortable(renewal, signal);
     return this.#bearer;
   }
 
