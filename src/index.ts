@@ -122,3 +122,4 @@ export type {
   ToolDefinitionForModel,
   ToolEntry,
 } from "./toolset/types.ts";
+export type { ViewSelection } from "./toolset/view.ts";

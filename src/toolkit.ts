@@ -50,6 +50,7 @@ import { Delegates } from "./source/delegates.ts";
 import { LocalSource, type LocalSourceHost } from "./source/local.ts";
 import { connectionOf, connectorOf } from "./source/target.ts";
 import { Toolset, type ToolsetRequest } from "./toolset/toolset.ts";
+import { View, type ViewSelection, ViewSight } from "./toolset/view.ts";
 
 /** How long `close` waits for everything to end, in milliseconds. */
 const closeMs = 5_000;
@@ -114,7 +115,6 @@ export class Toolkit implements Host, AsyncDisposable {
       subscribe: ({ namespace, item }, options) =>
         this.#catalog.namespace(namespace)?.subscribe?.(item.uri, options) ?? nothingToEnd,
       onBadSchema: (entry, message) => this.#badSchema(entry.namespace, message),
-      toolboxFor: (parent) => this.#toolbox.within(parent),
     });
     this.#toolbox = new Dispatch(directory, this.#executor);
     if (options.items !== undefined) this.add(...options.items);
@@ -267,6 +267,16 @@ export class Toolkit implements Host, AsyncDisposable {
 
   subscribe(target: string | Entry<"resource">, options?: CallOptions): Promise<Unsubscribe> {
     return this.#toolbox.subscribe(target, options);
+  }
+
+  /**
+   * What one principal may see, live: a Host in which the rest is not there, neither in lookups, lists and events nor in the calls its
+   * tools make themselves.
+   */
+  view(selection: ViewSelection): Host {
+    const sight = new ViewSight(selection);
+    const directory = new Directory(this.#catalog, () => this.#assertOpen(), sight);
+    return new View(new Dispatch(directory, this.#executor), this.on.bind(this), sight);
   }
 
   /**

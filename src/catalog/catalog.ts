@@ -14,6 +14,7 @@ import {
   type Registration,
 } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
+import { everything, type Sight } from "./sight.ts";
 
 /** What a catalogue is made with. */
 export interface CatalogOptions {
@@ -125,7 +126,9 @@ export class Catalog {
     const { key } = definitionOf(entry as Entry);
     const known = namespace?.get(entry.kind, key);
     if (known !== undefined) return known as Entry<K>;
-    return entry.kind === "resource" ? (this.#fromTemplate(namespace, key) as Entry<K> | undefined) : undefined;
+    return entry.kind === "resource"
+      ? (this.#fromTemplate(namespace, key, everything) as Entry<K> | undefined)
+      : undefined;
   }
 
   /**
@@ -133,13 +136,23 @@ export class Catalog {
    *
    * @throws ToolkitError `NOT_FOUND` or `AMBIGUOUS_NAME`
    */
-  resolve<K extends Kind>(key: string, kinds: readonly K[]): Entry<K> | Unsettled {
+  resolve<K extends Kind>(key: string, kinds: readonly K[], sight?: Sight): Entry<K> | Unsettled {
+    return sight === undefined ? this.#resolveAll(key, kinds) : this.#resolveVisible(key, kinds, sight);
+  }
+
+  #resolveVisible<K extends Kind>(key: string, kinds: readonly K[], sight: Sight): Entry<K> | Unsettled {
+    const found = this.#search(key, kinds, sight);
+    if (found !== undefined) return found as Entry<K> | Unsettled;
+    throw notFound(key, kinds, [...this.#byName.values()], sight);
+  }
+
+  #resolveAll<K extends Kind>(key: string, kinds: readonly K[]): Entry<K> | Unsettled {
     let set = 0;
     for (const kind of kinds) set |= bits[kind];
     const known = this.#resolved[set]?.get(key);
     if (known !== undefined) return known as Entry<K>;
-    const found = this.#search(key, kinds);
-    if (found === undefined) throw notFound(key, kinds, [...this.#byName.values()]);
+    const found = this.#search(key, kinds, everything);
+    if (found === undefined) throw notFound(key, kinds, [...this.#byName.values()], everything);
     if ("unsettled" in found) return found;
     // What a template makes is not kept: there is no end of its URIs.
     if (this.#byName.get(found.namespace)?.get(found.kind, definitionOf(found).key) === found) {
@@ -172,39 +185,41 @@ export class Catalog {
     return failures;
   }
 
-  #search(key: string, kinds: readonly Kind[]): Entry | Unsettled | undefined {
+  #search(key: string, kinds: readonly Kind[], sight: Sight): Entry | Unsettled | undefined {
     const parsed = parseKey(key, (name) => this.#byName.has(name));
     const named = kinds.filter((kind) => kind === "tool" || kind === "prompt");
     const addressed = kinds.filter((kind) => kind === "resource" || kind === "template");
     if (parsed.scopedName !== undefined && named.length > 0) {
-      const found = this.#inNamespace(parsed.scopedName.namespace, parsed.scopedName.name, named);
+      const found = this.#inNamespace(parsed.scopedName.namespace, parsed.scopedName.name, named, sight);
       if (found !== undefined) return found;
     }
     if (parsed.scopedUri !== undefined && addressed.length > 0) {
-      const found = this.#inNamespace(parsed.scopedUri.namespace, parsed.scopedUri.uri, addressed);
+      const found = this.#inNamespace(parsed.scopedUri.namespace, parsed.scopedUri.uri, addressed, sight);
       if (found !== undefined) return found;
     }
     if (parsed.name !== undefined && named.length > 0) {
-      const found = this.#everywhere(parsed.name, named);
+      const found = this.#everywhere(parsed.name, named, sight);
       if (found !== undefined) return found;
     }
-    return parsed.uri === undefined || addressed.length === 0 ? undefined : this.#everywhere(parsed.uri, addressed);
+    return parsed.uri === undefined || addressed.length === 0
+      ? undefined
+      : this.#everywhere(parsed.uri, addressed, sight);
   }
 
-  #inNamespace(name: string, key: string, kinds: readonly Kind[]): Entry | Unsettled | undefined {
+  #inNamespace(name: string, key: string, kinds: readonly Kind[], sight: Sight): Entry | Unsettled | undefined {
     const namespace = this.#byName.get(name);
     if (namespace === undefined) return undefined;
-    const found = firstOf(namespace, key, kinds);
+    const found = firstOf(namespace, key, kinds, sight);
     if (found !== undefined) return found;
     if (namespace.settling(false) !== undefined) return { unsettled: namespace };
-    return kinds.includes("resource") ? this.#fromTemplate(namespace, key) : undefined;
+    return kinds.includes("resource") ? this.#fromTemplate(namespace, key, sight) : undefined;
   }
 
-  #everywhere(key: string, kinds: readonly Kind[]): Entry | Unsettled | undefined {
+  #everywhere(key: string, kinds: readonly Kind[], sight: Sight): Entry | Unsettled | undefined {
     const found: Entry[] = [];
     const strict = this.#options.strictNames && !kinds.includes("resource");
     for (const namespace of this.#byName.values()) {
-      const entry = firstOf(namespace, key, kinds);
+      const entry = firstOf(namespace, key, kinds, sight);
       if (entry !== undefined) found.push(entry);
       // The answer must not depend on who was faster: an earlier namespace that may still come to have it goes first, and a later one
       // may make it ambiguous.
@@ -212,7 +227,7 @@ export class Catalog {
         return { unsettled: namespace };
     }
     const [chosen] = found;
-    if (chosen === undefined) return kinds.includes("resource") ? this.#fromAnyTemplate(key) : undefined;
+    if (chosen === undefined) return kinds.includes("resource") ? this.#fromAnyTemplate(key, sight) : undefined;
     if (found.length > 1 && (chosen.kind === "tool" || chosen.kind === "prompt")) this.#ambiguous(key, chosen, found);
     return chosen;
   }
@@ -228,17 +243,19 @@ export class Catalog {
     this.#options.emit({ type: "ambiguousName", name, chosen: chosen.ref, candidates });
   }
 
-  #fromAnyTemplate(uri: string): Entry | undefined {
+  #fromAnyTemplate(uri: string, sight: Sight): Entry | undefined {
     for (const namespace of this.#byName.values()) {
-      const entry = this.#fromTemplate(namespace, uri);
+      const entry = this.#fromTemplate(namespace, uri, sight);
       if (entry !== undefined) return entry;
     }
     return undefined;
   }
 
-  #fromTemplate(namespace: Namespace | undefined, uri: string): Entry<"resource"> | undefined {
+  #fromTemplate(namespace: Namespace | undefined, uri: string, sight: Sight): Entry<"resource"> | undefined {
     const template = namespace?.template(uri);
-    return template === undefined ? undefined : entryFromTemplate(template, uri);
+    if (template === undefined) return undefined;
+    const entry = entryFromTemplate(template, uri);
+    return sight.entry(entry) ? entry : undefined;
   }
 
   #assertFree(name: string): void {
@@ -290,10 +307,10 @@ const announcements: readonly (readonly [ListEventType, readonly Kind[]])[] = [
   ["resourceListChanged", ["resource", "template"]],
 ];
 
-function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[]): Entry | undefined {
+function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], sight: Sight): Entry | undefined {
   for (const kind of kinds) {
-    const entry = namespace.get(kind, key);
-    if (entry !== undefined) return entry;
+    const entry: Entry | undefined = namespace.get(kind, key);
+    if (entry !== undefined && sight.entry(entry)) return entry;
   }
   return undefined;
 }

@@ -12,16 +12,22 @@ import {
 import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
+import type { Sight } from "./sight.ts";
 
 /** Answers lookups and lists from the catalogue, and waits where a namespace is only just coming. */
 export class Directory {
   readonly #catalog: Catalog;
   readonly #assertOpen: () => void;
+  readonly #sight: Sight | undefined;
 
-  /** @param assertOpen - throws when nothing may be asked any more */
-  constructor(catalog: Catalog, assertOpen: () => void) {
+  /**
+   * @param assertOpen - throws when nothing may be asked any more
+   * @param sight - what may be seen. Default: everything
+   */
+  constructor(catalog: Catalog, assertOpen: () => void, sight?: Sight) {
     this.#catalog = catalog;
     this.#assertOpen = assertOpen;
+    this.#sight = sight;
   }
 
   /**
@@ -34,7 +40,7 @@ export class Directory {
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
     throwIfAborted(signal);
-    const found = this.#catalog.resolve(key, kinds);
+    const found = this.#catalog.resolve(key, kinds, this.#sight);
     return "unsettled" in found ? this.#findLater(key, kinds, signal) : found;
   }
 
@@ -44,7 +50,7 @@ export class Directory {
     signal: AbortSignal | undefined,
   ): Promise<Entry<K>> {
     for (;;) {
-      const found = this.#catalog.resolve(key, kinds);
+      const found = this.#catalog.resolve(key, kinds, this.#sight);
       if (!("unsettled" in found)) return found;
       await abortable(found.unsettled.settling(true) ?? Promise.resolve(), signal);
       this.#assertOpen();
@@ -52,11 +58,17 @@ export class Directory {
   }
 
   current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined {
-    return this.#catalog.current(entry);
+    const current = this.#catalog.current(entry);
+    return current === undefined || this.#sees(current as Entry) ? current : undefined;
   }
 
   entryOf(item: Item): Entry | undefined {
-    return this.#catalog.entryOf(item);
+    const entry = this.#catalog.entryOf(item);
+    return entry === undefined || this.#sees(entry) ? entry : undefined;
+  }
+
+  #sees(entry: Entry): boolean {
+    return this.#sight === undefined || this.#sight.entry(entry);
   }
 
   /**
@@ -80,7 +92,9 @@ export class Directory {
       count: matching.length,
       offset,
       limit,
-      failures: Object.freeze(this.#catalog.failures(namespaces)),
+      failures: Object.freeze(
+        this.#catalog.failures(namespaces).filter(({ namespace }) => this.#sight?.namespace(namespace) ?? true),
+      ),
     }) as ListPage<K>;
   }
 
@@ -101,7 +115,8 @@ export class Directory {
     namespaces: ReadonlySet<string> | undefined,
     name: ListQuery["name"],
   ): readonly Entry[] {
-    const entries = this.#catalog.entries(kinds, namespaces);
+    const all = this.#catalog.entries(kinds, namespaces);
+    const entries = this.#sight === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
     if (name === undefined) return entries;
     const names = new Set([name].flat());
     return Object.freeze(

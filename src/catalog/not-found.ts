@@ -3,6 +3,7 @@ import type { Kind } from "../core/item.ts";
 import { nearest } from "../lib/similar.ts";
 import { parseKey } from "./key.ts";
 import type { Namespace } from "./namespace.ts";
+import type { Sight } from "./sight.ts";
 
 /** Above so many names none are compared: an error must not be dear. */
 const maxCompared = 20_000;
@@ -12,11 +13,13 @@ export function notFound(
   key: string,
   kinds: readonly Kind[],
   namespaces: readonly Namespace[],
+  sight: Sight,
 ): ToolkitError<"NOT_FOUND"> {
   const parsed = parseKey(key, (name) => namespaces.some((namespace) => namespace.name === name));
   const scope = parsed.scopedName?.namespace ?? parsed.scopedUri?.namespace;
-  const searched = scope === undefined ? namespaces : namespaces.filter(({ name }) => name === scope);
-  const suggestions = nearest(key, refs(searched, kinds), 3);
+  const seen = namespaces.filter(({ name }) => sight.namespace(name));
+  const searched = scope === undefined ? seen : seen.filter(({ name }) => name === scope);
+  const suggestions = nearest(key, refs(searched, kinds, sight), 3);
   const reasons = searched.flatMap(({ failures }) => failures).map(({ error }) => error.message);
   const message = [
     `There is no ${kinds.length < 3 ? kinds.join(" or ") : "item"} "${key}".`,
@@ -27,13 +30,13 @@ export function notFound(
   return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
 }
 
-function* refs(namespaces: readonly Namespace[], kinds: readonly Kind[]): Generator<string> {
+function* refs(namespaces: readonly Namespace[], kinds: readonly Kind[], sight: Sight): Generator<string> {
   let left = maxCompared;
   for (const namespace of namespaces) {
     for (const kind of kinds) {
-      for (const { ref } of namespace.entries(kind)) {
+      for (const entry of namespace.entries(kind)) {
         if (left-- === 0) return;
-        yield ref;
+        if (sight.entry(entry)) yield entry.ref;
       }
     }
   }

@@ -22,7 +22,7 @@ import type { Unsubscribe } from "../core/source.ts";
 import { type MaybePromise, rescue } from "../lib/promise.ts";
 import { asAnswer } from "./call-error.ts";
 import type { Executor } from "./executor.ts";
-import type { CallState } from "./state.ts";
+import type { CallOrigin, CallState } from "./state.ts";
 
 /** What exists, as far as calls need to know. */
 export interface Directory {
@@ -43,16 +43,17 @@ const noOptions: CallOptions = Object.freeze({});
 type CallTarget = string | Tool | Prompt | Entry<"tool" | "prompt">;
 
 /** The toolbox: resolves what is to be called and hands it to the executor. One made for a call in progress passes on what that call has. */
-export class Dispatch implements Toolbox {
+export class Dispatch implements Toolbox, CallOrigin {
   readonly #directory: Directory;
   readonly #executor: Executor;
-  readonly #parent: CallState | undefined;
+  /** The call in progress it was made for. */
+  readonly parent: CallState | undefined;
   readonly #inline: WeakMap<object, Entry>;
 
   constructor(directory: Directory, executor: Executor, parent?: CallState, inline = new WeakMap<object, Entry>()) {
     this.#directory = directory;
     this.#executor = executor;
-    this.#parent = parent;
+    this.parent = parent;
     this.#inline = inline;
   }
 
@@ -62,29 +63,29 @@ export class Dispatch implements Toolbox {
   }
 
   async lookup<K extends Kind = DefaultKind>(key: string, options: LookupOptions<K> = {}): Promise<Entry<K>> {
-    const { kind, signal = this.#parent?.signal } = options;
+    const { kind, signal = this.parent?.signal } = options;
     const wanted = kind === undefined ? (defaultKinds as readonly Kind[] as readonly K[]) : [kind];
     return this.#answer(() => this.#directory.find(key, wanted, signal));
   }
 
   async list<K extends Kind = DefaultKind>(query: ListQuery<K> = {}): Promise<ListPage<K>> {
-    const { signal = this.#parent?.signal } = query;
+    const { signal = this.parent?.signal } = query;
     return this.#answer(() => this.#directory.list(signal === query.signal ? query : { ...query, signal }));
   }
 
   // Not async, and without a closure: what is synchronous inside costs one promise, and a promise from inside is handed on as it is.
   call(target: CallTarget, input?: unknown, given?: CallOptions): Promise<never> {
     const options = given ?? noOptions;
-    const parent = this.#parent;
+    const { parent } = this;
     let answer: MaybePromise<Content>;
     try {
       const entry = this.#callable(target, options);
       answer =
         entry instanceof Promise
-          ? this.#executor.whenFound(entry, { key: String(target), options, parent }, (found, spentMs) =>
-              this.#executor.call(found, input, options, parent, spentMs),
+          ? this.#executor.whenFound(entry, { key: String(target), options, origin: this }, (found, spentMs) =>
+              this.#executor.call(found, input, options, this, spentMs),
             )
-          : this.#executor.call(entry, input, options, parent);
+          : this.#executor.call(entry, input, options, this);
     } catch (error) {
       return Promise.reject(parent === undefined ? error : asAnswer(error));
     }
@@ -94,16 +95,14 @@ export class Dispatch implements Toolbox {
 
   async read(target: string | Entry<"resource">, given?: CallOptions): Promise<Content> {
     const options = given ?? noOptions;
-    const run = (entry: Entry<"resource">, spentMs?: number) =>
-      this.#executor.read(entry, options, this.#parent, spentMs);
+    const run = (entry: Entry<"resource">, spentMs?: number) => this.#executor.read(entry, options, this, spentMs);
     return this.#answer(() => this.#withEntry(this.#readable(target, options), target, options, run));
   }
 
   /** Has the source of a resource say when its content changes, until the returned function is called. */
   async subscribe(target: string | Entry<"resource">, given?: CallOptions): Promise<Unsubscribe> {
     const options = given ?? noOptions;
-    const run = (entry: Entry<"resource">, spentMs?: number) =>
-      this.#executor.subscribe(entry, options, this.#parent, spentMs);
+    const run = (entry: Entry<"resource">, spentMs?: number) => this.#executor.subscribe(entry, options, this, spentMs);
     return this.#answer(() => this.#withEntry(this.#readable(target, options), target, options, run));
   }
 
@@ -114,13 +113,13 @@ export class Dispatch implements Toolbox {
   ): Promise<RenderedPrompt> {
     const options = given ?? noOptions;
     const run = (entry: Entry<"prompt">, spentMs?: number) =>
-      this.#executor.render(entry, input, options, this.#parent, spentMs);
+      this.#executor.render(entry, input, options, this, spentMs);
     return this.#answer(() => this.#withEntry(this.#renderable(target, options), target, options, run));
   }
 
   /** What a call in progress is answered; an error is marked, so that it is not taken for its own. */
   #answer<T>(run: () => MaybePromise<T>): MaybePromise<T> {
-    return this.#parent === undefined ? run() : rescue(run, asAnswer);
+    return this.parent === undefined ? run() : rescue(run, asAnswer);
   }
 
   #withEntry<E extends Entry, R>(
@@ -130,7 +129,7 @@ export class Dispatch implements Toolbox {
     run: (entry: E, spentMs?: number) => MaybePromise<R>,
   ): MaybePromise<R> {
     if (!(found instanceof Promise)) return run(found);
-    return this.#executor.whenFound(found, { key: String(target), options, parent: this.#parent }, run);
+    return this.#executor.whenFound(found, { key: String(target), options, origin: this }, run);
   }
 
   #callable(target: CallTarget, { signal }: CallOptions): MaybePromise<Entry<"tool" | "prompt">> {
@@ -160,7 +159,7 @@ export class Dispatch implements Toolbox {
     signal: AbortSignal | undefined,
     use: keyof typeof insteadOf,
   ): MaybePromise<Entry<K>> {
-    const parentSignal = this.#parent?.signal;
+    const parentSignal = this.parent?.signal;
     try {
       const found = this.#directory.find(key, kinds, signal ?? parentSignal);
       return found instanceof Promise ? found.then(undefined, (error) => this.#otherKind(error, key, use)) : found;

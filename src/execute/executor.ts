@@ -1,7 +1,7 @@
 import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
-import type { Entry, RenderedPrompt, Toolbox } from "../core/item.ts";
+import type { Entry, RenderedPrompt } from "../core/item.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
@@ -15,7 +15,7 @@ import { toCallError } from "./call-error.ts";
 import { needsReading, readInput } from "./input.ts";
 import { compileCall, compileRender, type PipelineOptions } from "./pipeline.ts";
 import { repeated } from "./retry.ts";
-import { CallState, type StateHost } from "./state.ts";
+import { type CallOrigin, CallState, type StateHost } from "./state.ts";
 import { type Next, StepCall } from "./step.ts";
 import { attemptLimits } from "./timeout.ts";
 import type { CallLimits } from "./timeout-error.ts";
@@ -28,14 +28,13 @@ export interface ExecutorOptions extends PipelineOptions {
   readonly asker: Asker;
   /** Has the source of a resource say when it changes. */
   subscribe(entry: Entry<"resource">, options: ReadOptions): Promise<Unsubscribe> | Unsubscribe;
-  toolboxFor(parent: CallState): Toolbox;
 }
 
 /** What is being looked for, and for whom. */
 export interface Search {
   readonly key: string;
   readonly options: CallOptions;
-  readonly parent: CallState | undefined;
+  readonly origin: CallOrigin;
 }
 
 type Callable = Entry<"tool" | "prompt">;
@@ -57,10 +56,6 @@ export class Executor implements StateHost {
     this.asker = options.asker;
   }
 
-  toolboxFor(parent: CallState): Toolbox {
-    return this.#options.toolboxFor(parent);
-  }
-
   /** Ends every call in flight, and answers each further one, with `CLOSED`. */
   close(): void {
     this.#closed = true;
@@ -73,12 +68,12 @@ export class Executor implements StateHost {
    */
   async whenFound<E, R>(
     found: Promise<E>,
-    { key, options, parent }: Search,
+    { key, options, origin }: Search,
     next: (entry: E, spentMs: number) => MaybePromise<R>,
   ): Promise<R> {
     const { room } = this.#options;
     const startedAt = room.clock.now();
-    const search = new CallState(this, key, options, parent);
+    const search = new CallState(this, key, options, origin);
     const entry = await this.#bound(search, () => found, undefined);
     return next(entry, room.clock.now() - startedAt);
   }
@@ -87,22 +82,22 @@ export class Executor implements StateHost {
     entry: Callable,
     input: unknown,
     options: CallOptions,
-    parent: CallState | undefined,
+    origin: CallOrigin,
     spentMs?: number,
   ): MaybePromise<Content> {
     const next = this.#way(this.#calls, entry, compileCall);
-    return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, parent)), next, spentMs);
+    return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, spentMs);
   }
 
   render(
     entry: Entry<"prompt">,
     input: unknown,
     options: CallOptions,
-    parent: CallState | undefined,
+    origin: CallOrigin,
     spentMs?: number,
   ): MaybePromise<RenderedPrompt> {
     const next = this.#way(this.#renders, entry, compileRender);
-    return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, parent)), next, spentMs);
+    return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, spentMs);
   }
 
   /** The way of an entry, compiled at its first use. */
@@ -120,13 +115,8 @@ export class Executor implements StateHost {
   }
 
   /** Reads a resource whole, within the limits of a call. */
-  read(
-    entry: Entry<"resource">,
-    options: CallOptions,
-    parent: CallState | undefined,
-    spentMs?: number,
-  ): MaybePromise<Content> {
-    const state = new CallState(this, entry.ref, options, parent);
+  read(entry: Entry<"resource">, options: CallOptions, origin: CallOrigin, spentMs?: number): MaybePromise<Content> {
+    const state = new CallState(this, entry.ref, options, origin);
     return this.#announced(state, this.#load, entry, spentMs);
   }
 
@@ -134,10 +124,10 @@ export class Executor implements StateHost {
   subscribe(
     entry: Entry<"resource">,
     options: CallOptions,
-    parent: CallState | undefined,
+    origin: CallOrigin,
     spentMs?: number,
   ): MaybePromise<Unsubscribe> {
-    return this.#bound(new CallState(this, entry.ref, options, parent), this.#follow, entry, spentMs);
+    return this.#bound(new CallState(this, entry.ref, options, origin), this.#follow, entry, spentMs);
   }
 
   readonly #load = (entry: Entry<"resource">, state: CallState): MaybePromise<Content> =>

@@ -17,7 +17,14 @@ import { isCallLimit, timeoutError } from "./timeout-error.ts";
 export interface StateHost {
   readonly logger: Logger;
   readonly asker: Asker;
-  toolboxFor(parent: CallState): Toolbox;
+}
+
+/** The toolbox through which a call was made. */
+export interface CallOrigin {
+  /** The call in progress it was made for. */
+  readonly parent: CallState | undefined;
+  /** What the call may use itself: as much as the one it was made through. */
+  within(parent: CallState): Toolbox;
 }
 
 const noAttachments: readonly Resource[] = Object.freeze([]);
@@ -33,6 +40,7 @@ export class CallState implements CallContext, Waiter {
   /** Where it waits for somebody else, such as a connection: the error to give when the wait is too long. */
   waitingFor: (() => Error) | undefined = undefined;
   readonly #host: StateHost;
+  readonly #origin: CallOrigin;
   #session: Session | undefined;
   #toolbox: Toolbox | undefined;
   #controller: AbortController | undefined;
@@ -42,7 +50,9 @@ export class CallState implements CallContext, Waiter {
   #cut: { readonly reason: unknown } | undefined;
   #cutListeners: ((reason: unknown) => void)[] | undefined;
 
-  constructor(host: StateHost, ref: string, options: CallOptions, parent: CallState | undefined) {
+  constructor(host: StateHost, ref: string, options: CallOptions, origin: CallOrigin) {
+    const { parent } = origin;
+    this.#origin = origin;
     this.#host = host;
     this.ref = ref;
     this.options = options;
@@ -91,7 +101,7 @@ export class CallState implements CallContext, Waiter {
   }
 
   get toolbox(): Toolbox {
-    this.#toolbox ??= this.#host.toolboxFor(this);
+    this.#toolbox ??= this.#origin.within(this);
     return this.#toolbox;
   }
 

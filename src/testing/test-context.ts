@@ -94,7 +94,6 @@ function emptyToolbox(logger: Logger): Toolbox {
     events: new Emitter(ignore),
     runPrompt: (entry) => Promise.reject(new Error(`A test context executes no prompts, such as ${entry.ref}.`)),
     onBadSchema: (_entry, message) => logger.warn(message),
-    toolboxFor: (parent) => toolbox.within(parent),
   });
   const toolbox = new Dispatch(directory, executor);
   return toolbox;

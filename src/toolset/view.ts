@@ -1,0 +1,106 @@
+import type { EventListener, ToolkitEvent, ToolkitEventType } from "../core/event.ts";
+import type { Host } from "../core/host.ts";
+import type { Entry } from "../core/item.ts";
+import { glob } from "../lib/glob.ts";
+import type { Selection } from "./selection.ts";
+
+/** What may be seen through a view. */
+export type ViewSelection = Pick<Selection, "include" | "exclude">;
+
+/** Says what a view shows, from globs on refs. */
+export class ViewSight {
+  readonly #shows: (ref: string) => boolean;
+  readonly #namespaces: ((name: string) => boolean) | undefined;
+
+  constructor({ include, exclude = [] }: ViewSelection) {
+    const included = include?.map(glob);
+    const excluded = exclude.map(glob);
+    this.#shows = (ref) =>
+      (included === undefined || included.some((fits) => fits(ref))) && !excluded.some((fits) => fits(ref));
+    const namespaces = include?.map(namespacePattern);
+    this.#namespaces = namespaces === undefined ? undefined : (name) => namespaces.some((fits) => fits(name));
+  }
+
+  entry({ ref }: Entry): boolean {
+    return this.#shows(ref);
+  }
+
+  ref(ref: string): boolean {
+    return this.#shows(ref);
+  }
+
+  namespace(name: string): boolean {
+    return this.#namespaces?.(name) ?? true;
+  }
+}
+
+/** The namespaces a glob on refs may mean: what stands before its first dot, or behind the `#` of a resource. */
+function namespacePattern(pattern: string): (name: string) => boolean {
+  const hash = pattern.lastIndexOf("#");
+  if (hash >= 0) return glob(pattern.slice(hash + 1));
+  const dot = pattern.indexOf(".");
+  // A `*` before the dot may stand for a dot as well.
+  return glob(dot < 0 ? pattern : pattern.slice(0, dot));
+}
+
+type Toolbox = Omit<Host, "on">;
+
+/** A live view: a Host that shows only a part, changes included. */
+export class View implements Host {
+  readonly lookup: Host["lookup"];
+  readonly list: Host["list"];
+  readonly call: Host["call"];
+  readonly read: Host["read"];
+  readonly render: Host["render"];
+  readonly subscribe: Host["subscribe"];
+  readonly #on: Host["on"];
+  readonly #sight: ViewSight;
+
+  /**
+   * @param toolbox - finds only what may be seen
+   * @param on - hears of everything
+   */
+  constructor(toolbox: Toolbox, on: Host["on"], sight: ViewSight) {
+    this.lookup = toolbox.lookup.bind(toolbox);
+    this.list = toolbox.list.bind(toolbox);
+    this.call = toolbox.call.bind(toolbox);
+    this.read = toolbox.read.bind(toolbox);
+    this.render = toolbox.render.bind(toolbox);
+    this.subscribe = toolbox.subscribe.bind(toolbox);
+    this.#on = on;
+    this.#sight = sight;
+  }
+
+  on<T extends ToolkitEventType | "*">(type: T, listener: EventListener<T>): () => void {
+    return this.#on(type, ((event: ToolkitEvent) => {
+      const shown = this.#shown(event);
+      if (shown !== undefined) (listener as (event: ToolkitEvent) => void)(shown);
+    }) as EventListener<T>);
+  }
+
+  /** What of an event may be told; undefined where nothing may. */
+  #shown(event: ToolkitEvent): ToolkitEvent | undefined {
+    const sight = this.#sight;
+    const seen = (refs: readonly string[]) => refs.filter((ref) => sight.ref(ref));
+    switch (event.type) {
+      case "toolListChanged":
+      case "promptListChanged":
+      case "resourceListChanged": {
+        const { added, removed, changed } = event;
+        const shown = { ...event, added: seen(added), removed: seen(removed), changed: seen(changed) };
+        return shown.added.length + shown.removed.length + shown.changed.length > 0 ? shown : undefined;
+      }
+      case "ambiguousName": {
+        const candidates = seen(event.candidates);
+        return candidates.length > 1 && sight.ref(event.chosen) ? { ...event, candidates } : undefined;
+      }
+      case "resourceUpdated":
+        return sight.ref(`${event.uri}#${event.namespace}`) ? event : undefined;
+      case "callStarted":
+      case "callFinished":
+        return sight.ref(event.ref) ? event : undefined;
+      default:
+        return "namespace" in event && !sight.namespace(event.namespace) ? undefined : event;
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ToolkitEvent } from "../../src/core/event.ts";
+import type { Host } from "../../src/core/host.ts";
+import { defineTool } from "../../src/core/tool.ts";
+import { resource } from "../../src/resource/resource.ts";
+import { settle } from "../../src/testing/virtual-clock.ts";
+import { Toolkit } from "../../src/toolkit.ts";
+import { Bench } from "../source/support.ts";
+import { failure } from "../support/failure.ts";
+import { FakeConnector, tools } from "../support/fake-connector.ts";
+import { verifies } from "../support/verifies.ts";
+
+const tool = (name: string) => defineTool({ name, run: () => name });
+
+describe("a view", () => {
+  let bench: Bench;
+  let weather: FakeConnector;
+  let secrets: FakeConnector;
+  let view: Host;
+  let events: ToolkitEvent[];
+
+  beforeEach(async () => {
+    bench = new Bench();
+    weather = new FakeConnector({
+      lists: {
+        tool: tools("forecast", "admin"),
+        resource: [{ name: "map", uri: "memo://map" }],
+        template: [{ name: "city", uriTemplate: "memo://city/{name}" }],
+      },
+    });
+    secrets = new FakeConnector({
+      lists: { tool: tools("forecast", "leak"), resource: [{ name: "key", uri: "memo://key" }] },
+    });
+    bench.toolkit.add(
+      tool("open"),
+      tool("shut"),
+      defineTool({ name: "nested", run: (_input, { toolbox }) => toolbox.call("secrets.leak") }),
+    );
+    await bench.start({ secrets, weather });
+    view = bench.toolkit.view({
+      include: ["builtin.*", "weather.*", "*#weather"],
+      exclude: ["builtin.shut", "weather.admin"],
+    });
+    events = [];
+    view.on("*", (event) => void events.push(event));
+  });
+  afterEach(() => bench.toolkit.close());
+
+  verifies("T1", "lists and counts only what it shows, page by page", async () => {
+    const { entries, count } = await view.list();
+    expect(entries.map(({ ref }) => ref)).toEqual([
+      "builtin.nested",
+      "builtin.open",
+      "weather.forecast",
+      "memo://map#weather",
+    ]);
+    expect(count).toBe(4);
+    const page = await view.list({ offset: 2, limit: 1 });
+    expect([page.entries.map(({ ref }) => ref), page.count]).toEqual([["weather.forecast"], 4]);
+  });
+
+  verifies("T1", "finds what it shows behind what it hides, and names nothing that it hides", async () => {
+    expect((await bench.toolkit.lookup("forecast")).ref).toBe("secrets.forecast");
+    expect((await view.lookup("forecast")).ref).toBe("weather.forecast");
+    for (const key of ["secrets.leak", "leak", "weather.admin", "shut", "memo://key"]) {
+      const error = await failure(view.lookup(key));
+      expect(error.code).toBe("NOT_FOUND");
+      // Nothing but what was asked for.
+      expect(JSON.stringify([error.message, error.details]).replaceAll(key, "")).not.toMatch(
+        /leak|secrets|admin|shut|key:/,
+      );
+    }
+    expect((await view.lookup("memo://city/Bern")).ref).toBe("memo://city/Bern#weather");
+    expect(await (await view.call("open")).text()).toBe("open");
+    expect((await failure(view.call("builtin.shut"))).code).toBe("NOT_FOUND");
+    expect(await (await view.read("memo://map")).text()).toContain("memo://map");
+    expect((await failure(view.read("memo://key"))).code).toBe("NOT_FOUND");
+  });
+
+  verifies("T1", "holds for an entry that was found elsewhere, and for what its tools call themselves", async () => {
+    const hidden = await bench.toolkit.lookup("secrets.leak", { kind: "tool" });
+    expect((await failure(view.call(hidden))).code).toBe("NOT_FOUND");
+    expect((await failure(view.call("nested"))).code).toBe("TOOL_FAILED");
+    expect(await (await bench.toolkit.call("nested")).json()).toMatchObject({ name: "leak" });
+  });
+
+  verifies(["T1", "E2"], "tells what changes of what it shows, and nothing else", async () => {
+    bench.toolkit.add(tool("later"));
+    bench.toolkit.remove("shut");
+    weather.lists = { ...weather.lists, tool: tools("forecast", "admin2", "alerts") };
+    secrets.lists = { tool: tools("more") };
+    weather.session.host.changed({ kind: "tool" });
+    secrets.session.host.changed({ kind: "tool" });
+    await bench.clock.advance(100);
+    secrets.session.lose();
+    weather.session.host.changed({ kind: "resource", uri: "memo://map" });
+    secrets.session.host.changed({ kind: "resource", uri: "memo://key" });
+    await settle();
+    await bench.toolkit.call("shut2").catch(() => undefined);
+    await bench.toolkit.call("open");
+    const told = events.map((event) =>
+      event.type === "toolListChanged" ? [event.namespace, event.added, event.removed] : event.type,
+    );
+    expect(told).toEqual([
+      ["builtin", ["builtin.later"], []],
+      ["weather", ["weather.admin2", "weather.alerts"], []],
+      "resourceUpdated",
+      "callStarted",
+      "callFinished",
+    ]);
+    expect((await view.lookup("later")).ref).toBe("builtin.later");
+  });
+
+  verifies("L3", "tells of the failures of the namespaces it shows alone", async () => {
+    for (const far of [weather, secrets]) {
+      far.outcomes = [new Error("down")];
+      far.session.lose();
+    }
+    await settle();
+    expect((await bench.toolkit.list()).failures.map(({ namespace }) => namespace)).toEqual(["secrets", "weather"]);
+    expect((await view.list()).failures.map(({ namespace }) => namespace)).toEqual(["weather"]);
+  });
+
+  test("without include it shows everything but what is excluded", async () => {
+    const most = bench.toolkit.view({ exclude: ["secrets.*", "*#secrets"] });
+    expect((await most.list()).count).toBe(6);
+    await using other = new Toolkit({ items: [resource.text("note", "hi")] });
+    expect((await other.view({}).list()).count).toBe(1);
+  });
+});
