@@ -391,6 +391,103 @@ describe("Streamable HTTP", () => {
     },
   );
 
+  verifies("M6", "a stream that is closed politely each time is asked for more and more slowly", async () => {
+    const askedAt: number[] = [];
+    const thrice = Promise.withResolvers<void>();
+    const { origin } = await serve(
+      byHand(() => {}, {
+        get(_request, response) {
+          stream(response).end("retry: 10\n\n");
+          if (askedAt.push(performance.now()) === 3) thrice.resolve();
+        },
+      }),
+    );
+    await connect(origin);
+    await thrice.promise;
+    const [first = 0, second = 0, third = 0] = askedAt;
+    // A second, then two: the SDK by itself asks each time after what the server says.
+    expect([second - first > 900, third - second > 1_800]).toEqual([true, true]);
+  });
+
+  verifies("M6", "a session begins when its stream is open, or a second later; then the opening is a gap", async () => {
+    for (const opensAfterMs of [200, 1_200]) {
+      const host = new RecordingHost();
+      let opened = false;
+      const { origin } = await serve(
+        byHand(() => {}, {
+          get(_request, response) {
+            const openStream = () => {
+              opened = true;
+              stream(response).write(": open\n\n");
+            };
+            setTimeout(openStream, opensAfterMs);
+          },
+        }),
+      );
+      const session = await connect(origin, { host });
+      expect(opened).toBe(opensAfterMs < 1_000);
+      if (!opened) await host.until(() => host.changes.length >= 4);
+      expect(host.changes.map(({ gap }) => gap)).toEqual(opensAfterMs < 1_000 ? [] : [true, true, true, true]);
+      await session[Symbol.asyncDispose]();
+    }
+  });
+
+  verifies(
+    "M7",
+    "a stream that was there and is refused ends the connection, which hears nothing any more",
+    async () => {
+      let asked = 0;
+      const { origin } = await serve(
+        byHand(() => {}, {
+          get(_request, response) {
+            if (++asked > 1) response.writeHead(500).end("out of streams");
+            else stream(response).write("retry: 10\n\n", () => response.destroy());
+          },
+        }),
+      );
+      const session = await connect(origin);
+      expect((await session.closed)?.message).toContain("no longer offers its event stream");
+    },
+  );
+
+  verifies("M9", "closed while requests and its stream are open, it says nothing of it", async () => {
+    const host = new RecordingHost();
+    const arrived = Promise.withResolvers<void>();
+    const { origin } = await serve(
+      byHand(() => arrived.resolve(), {
+        session: "s1",
+        get: (_request, response) => void stream(response).write(": open\n\n"),
+      }),
+    );
+    const session = await connect(origin, { host });
+    const call = failure(session.call("any", {}, contextOf()));
+    await arrived.promise;
+    await session[Symbol.asyncDispose]();
+    expect((await call).code).toBe("OUTCOME_UNKNOWN");
+    expect([await session.closed, host.entries, host.changes]).toEqual([undefined, [], []]);
+  });
+
+  test("what answers with an error without end is read no further than a message may be long", async () => {
+    let ended: (() => void) | undefined;
+    const closed = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    const { origin } = await serve(
+      byHand((_message, response) => {
+        response.on("close", () => ended?.());
+        const chunk = "x".repeat(10_000);
+        const more = (): void => {
+          if (!response.destroyed) response.write(chunk, () => setImmediate(more));
+        };
+        response.writeHead(500);
+        more();
+      }),
+    );
+    const session = await connect(origin, { maxMessageBytes: 50_000 });
+    expect((await failure(session.call("any", {}, contextOf()))).message).toContain("answered 500");
+    await closed;
+  });
+
   verifies("M6", "a server without a stream announces nothing, whatever it declares", async () => {
     const { origin } = await serve(byHand(() => {}));
     expect([...(await connect(origin)).announces]).toEqual([]);

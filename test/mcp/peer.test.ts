@@ -1,9 +1,13 @@
+import { getEventListeners } from "node:events";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { protocolVersions } from "../../src/mcp/handshake.ts";
 import { type ConnectorOptions, inMemoryConnector, type ServerTransport } from "../../src/mcp/index.ts";
+import { Peer } from "../../src/mcp/rpc/peer.ts";
+import { InMemoryTransport } from "../../src/mcp/transport/in-memory.ts";
+import type { Transport, TransportEvents } from "../../src/mcp/transport/transport.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
@@ -70,6 +74,23 @@ describe("a peer", () => {
     await session[Symbol.asyncDispose]();
   });
 
+  verifies("C6", "sends nothing for a signal that has aborted, and no cancel for what is over", async () => {
+    const { session, seen } = await connect(() => undefined, { capabilities: { tools: {}, resources: {} } });
+    const controller = new AbortController();
+    const { signal } = controller;
+    for (let call = 0; call < 100; call++) await session.call("any", {}, contextOf({ signal }));
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+    const before = seen.length;
+    const reason = new Error("enough");
+    controller.abort(reason);
+    for (const request of [session.call("any", {}, contextOf({ signal })), session.read?.("memo://a", { signal })])
+      await expect(request).rejects.toBe(reason);
+    // Whatever was sent before it has arrived when this is answered.
+    await session.call("last", {}, contextOf());
+    expect(seen.slice(before).map(({ params }) => params?.name)).toEqual(["last"]);
+    await session[Symbol.asyncDispose]();
+  });
+
   verifies("M10", "takes progress that comes after its answer, or for nobody, or is none", async () => {
     const { session, far, host } = await connect(() => undefined);
     const context = contextOf();
@@ -126,6 +147,79 @@ describe("a peer", () => {
     const without = await connect(() => undefined);
     expect(without.seen[0]?.params).toMatchObject({ capabilities: {}, clientInfo: { name: "toolweave" } });
     await without.session[Symbol.asyncDispose]();
+  });
+
+  verifies("M12", "works on a hundred requests of the far side at once, however they are numbered", async () => {
+    const asked: AbortSignal[] = [];
+    const host = Object.assign(new RecordingHost(), {
+      elicit: (_request: unknown, { signal }: { readonly signal: AbortSignal }) => {
+        asked.push(signal);
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const { session, seen, far } = await connect(() => undefined, { host });
+    const params = { message: "Age?", requestedSchema: { type: "object" } };
+    const ask = (id: number) => far.send({ jsonrpc: "2.0", id, method: "elicitation/create", params });
+    for (let count = 0; count < 3; count++) await ask(1_000);
+    for (let id = 1_001; id < 1_150; id++) await ask(id);
+    const refusals = () => seen.filter(({ error }) => error !== undefined);
+    while (refusals().length < 52) await new Promise((resolve) => setImmediate(resolve));
+    expect(refusals().map(({ id }) => id)).toEqual([
+      1_000,
+      1_000,
+      ...Array.from({ length: 50 }, (_, at) => 1_100 + at),
+    ]);
+    expect(asked).toHaveLength(100);
+    await session[Symbol.asyncDispose]();
+    expect(asked.every(({ aborted }) => aborted)).toBe(true);
+  });
+
+  verifies("M12", "answers no more than it can send: who asks and takes no answers gets few", async () => {
+    const warnings: string[] = [];
+    let events: TransportEvents | undefined;
+    let answers = 0;
+    const jammed: Transport = {
+      name: "jammed",
+      silenceMs: 5_000,
+      async start(given) {
+        events = given;
+      },
+      send() {
+        answers += 1;
+        return new Promise(() => undefined);
+      },
+      close: async () => undefined,
+    };
+    const ignore = () => undefined;
+    const handlers = {
+      notification: ignore,
+      request: ignore,
+      gap: ignore,
+      warning: (text: string) => warnings.push(text),
+    };
+    const peer = new Peer(jammed, handlers, { maxNestingDepth: 256 });
+    await peer.start({ signal: never });
+    for (let id = 0; id < 5_000; id++) events?.message({ jsonrpc: "2.0", id, method: "ping" });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([answers, warnings.length]).toEqual([1_000, 4_000]);
+    expect(warnings[0]).toContain("faster than it takes answers");
+    await peer.close();
+  });
+
+  test("the end of a pair in memory, which is told twice, is one end", async () => {
+    let far: ServerTransport | undefined;
+    const transport = new InMemoryTransport((given) => {
+      far = given;
+      return given.start();
+    });
+    const ends: unknown[] = [];
+    const ignore = () => undefined;
+    const events = { message: ignore, unreadable: ignore, gap: ignore, warning: ignore };
+    await transport.start({ ...events, closed: (error) => ends.push(error) }, { signal: never });
+    await far?.close();
+    await far?.close();
+    await transport.close();
+    expect(ends).toEqual([expect.any(Error)]);
   });
 
   test("asks for a log level only where it is wanted and the server logs", async () => {

@@ -2,6 +2,7 @@ import type { RpcErrorObject } from "./message.ts";
 
 /** The JSON-RPC and MCP error codes we look at. */
 export const rpcCodes = {
+  invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,

@@ -41,17 +41,14 @@ export class FarRequests {
 
   /** Works on a request, and answers it unless it was cancelled meanwhile (the specification says so). */
   async answer(id: RequestId, method: string, params: Fields, context: CallContext | undefined): Promise<void> {
-    if (this.#unsent >= maxUnsent) {
-      this.#host.warning(`It asks faster than it takes answers: its request ${method} is left out.`);
-      return;
-    }
+    if (this.#unsent >= maxUnsent) return this.#leaveOut(method);
     const answer = await this.#work(id, method, params, context);
     if (answer !== undefined && !this.#ended) this.#send(id, method, answer);
   }
 
   /** Answers a request that nobody works on. */
   refuse(id: RequestId, method: string, why: string): void {
-    if (this.#unsent < maxUnsent) this.#send(id, method, failed(rpcCodes.invalidParams, why));
+    this.#send(id, method, failed(rpcCodes.invalidParams, why));
   }
 
   /** The far side wants no answer any more. */
@@ -72,6 +69,8 @@ export class FarRequests {
     context: CallContext | undefined,
   ): Promise<Answer | undefined> {
     if (method === "ping") return { result: {} };
+    // It would take the place of the other, which then nobody could cancel nor end.
+    if (this.#working.has(id)) return failed(rpcCodes.invalidRequest, "A request with this id is being worked on.");
     if (this.#working.size >= maxAtOnce) {
       return failed(rpcCodes.internalError, `Too many requests at once: ${maxAtOnce} are being worked on.`);
     }
@@ -93,6 +92,8 @@ export class FarRequests {
   }
 
   #send(id: RequestId, method: string, answer: Answer): void {
+    // Of those that came at once more may have got so far.
+    if (this.#unsent >= maxUnsent) return this.#leaveOut(method);
     this.#unsent += 1;
     const sent = () => {
       this.#unsent -= 1;
@@ -102,6 +103,10 @@ export class FarRequests {
     );
     if (sending === undefined) sent();
     else sending.then(sent, sent);
+  }
+
+  #leaveOut(method: string): void {
+    this.#host.warning(`It asks faster than it takes answers: its request ${method} is left out.`);
   }
 }
 

@@ -43,6 +43,24 @@ export async function discard(response: Response): Promise<void> {
   await response.body?.cancel().catch(() => {});
 }
 
+/** The text of an answer that is no success, as far as it comes and no further than so many bytes. */
+export async function errorText({ body }: Response, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  try {
+    // Leaving the loop cancels the body.
+    for await (const chunk of body ?? []) {
+      text += decoder.decode(chunk.subarray(0, maxBytes - size), { stream: true });
+      size += chunk.length;
+      if (size >= maxBytes) break;
+    }
+  } catch {
+    // What came says enough.
+  }
+  return text;
+}
+
 const downCodes: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",

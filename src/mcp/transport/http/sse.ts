@@ -4,7 +4,7 @@ import { messageOf, ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import type { RequestId, RpcMessage } from "../../rpc/message.ts";
 import type { Caller, Transport, TransportEvents } from "../transport.ts";
-import { discard, fetchOnce, type HttpParameters } from "./network.ts";
+import { discard, errorText, fetchOnce, type HttpParameters } from "./network.ts";
 import { subjectOf } from "./post.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError, notMcp, statusError } from "./status.ts";
 import { watchedBody } from "./watched-body.ts";
@@ -106,7 +106,12 @@ export class SseTransport implements Transport {
       const response = await fetchOnce(this.#parameters, url, { ...init, signal: this.#abort.signal });
       if (response.status >= 300 && response.status <= 399) return response;
       this.#started = true;
-      if (!response.ok) throw statusError(response, await response.text().catch(() => ""), this.#parameters.redactor);
+      if (!response.ok)
+        throw statusError(
+          response,
+          await errorText(response, this.#parameters.maxMessageBytes),
+          this.#parameters.redactor,
+        );
       const type = mediaTypeOf(response);
       if (type === "text/event-stream") return this.#watched(response);
       await discard(response);
@@ -143,7 +148,11 @@ export class SseTransport implements Transport {
     const caller = subject === undefined ? undefined : this.#callers.get(subject);
     const response = await fetchOnce(this.#parameters, url, { ...init, signal: this.#abort.signal }, caller);
     if (response.ok || (response.status >= 300 && response.status <= 399)) return response;
-    const error = statusError(response, await response.text().catch(() => ""), this.#parameters.redactor);
+    const error = statusError(
+      response,
+      await errorText(response, this.#parameters.maxMessageBytes),
+      this.#parameters.redactor,
+    );
     if (error.status !== 404) throw error;
     const lost = new ConnectionLostError("the server no longer knows the session (404)", { sent: false, cause: error });
     setImmediate(() => this.#end(lost));

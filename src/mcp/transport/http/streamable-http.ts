@@ -8,7 +8,7 @@ import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import type { Caller, Transport, TransportEvents } from "../transport.ts";
 import { eventStreamType, jsonType, readAnswer } from "./answer.ts";
-import { discard, fetchOnce, type HttpParameters } from "./network.ts";
+import { discard, errorText, fetchOnce, type HttpParameters } from "./network.ts";
 import { Post, requestIdOf, subjectOf } from "./post.ts";
 import { QuietEnd } from "./quiet-end.ts";
 import { isRedirect, reopenMs, ServerStream } from "./server-stream.ts";
@@ -233,7 +233,7 @@ export class StreamableHttpTransport implements Transport {
   }
 
   async #statusError(response: Response): Promise<{ readonly error: HttpStatusError; readonly text: string }> {
-    const text = await response.text().catch(() => "");
+    const text = await errorText(response, this.#parameters.maxMessageBytes);
     return { error: statusError(response, text, this.#parameters.redactor), text };
   }
 
