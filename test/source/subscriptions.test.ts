@@ -115,6 +115,55 @@ describe("a subscription", () => {
     expect((await late).code).toBe("TIMEOUT");
   });
 
+  verifies(["M10", "C6"], "of a caller who gave up takes no other with it, and nothing of it is left", async () => {
+    far.outcomes = [new Error("down")];
+    far.session.lose();
+    await settle();
+    const controller = new AbortController();
+    const first = rejection(bench.toolkit.subscribe("memo://map", { signal: controller.signal }));
+    const second = bench.toolkit.subscribe("memo://map");
+    controller.abort("enough");
+    expect(await first).toBe("enough");
+    await bench.clock.advance(10_000);
+    await (await second)();
+    expect(far.session.log).toEqual(["subscribe memo://map", "unsubscribe memo://map"]);
+  });
+
+  verifies(["M10", "C6"], "given up while the server is told, it is told that nobody wants it", async () => {
+    const answered = Promise.withResolvers<void>();
+    let asked: AbortSignal | undefined;
+    far.subscribed = (_uri, { signal }) => {
+      asked = signal;
+      return answered.promise;
+    };
+    const controller = new AbortController();
+    const given = rejection(bench.toolkit.subscribe("memo://map", { signal: controller.signal }));
+    await settle();
+    controller.abort("enough");
+    expect(await given).toBe("enough");
+    await settle();
+    answered.resolve();
+    await settle();
+    expect([asked?.aborted, far.session.log]).toEqual([true, ["subscribe memo://map", "unsubscribe memo://map"]]);
+    far.session.lose();
+    await settle();
+    expect([far.sessions.length, far.session.log]).toEqual([2, []]);
+    expect(bench.toolkit.connections[0]?.callsInFlight).toBe(0);
+  });
+
+  verifies("M10", "wanted again while its end is told, the server is told after that", async () => {
+    const ended = Promise.withResolvers<void>();
+    far.unsubscribed = () => ended.promise;
+    const end = await bench.toolkit.subscribe("memo://map");
+    const ending = end();
+    const again = bench.toolkit.subscribe("memo://map");
+    await settle();
+    expect(far.session.log).toEqual(["subscribe memo://map", "unsubscribe memo://map"]);
+    ended.resolve();
+    await Promise.all([ending, again]);
+    expect(told()).toEqual([["memo://map"]]);
+  });
+
   verifies("M10", "one that fails in a later session is a warning", async () => {
     await bench.toolkit.subscribe("memo://map");
     far.subscribed = async () => {

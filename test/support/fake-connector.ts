@@ -50,7 +50,9 @@ export class FakeConnector implements Connector {
   pinged: (options: ReadOptions) => Promise<void> = async () => undefined;
   pings = 0;
   /** Answers a subscription. Default: it has none. */
-  subscribed: ((uri: string) => Promise<void>) | undefined;
+  subscribed: ((uri: string, options: ReadOptions) => Promise<void>) | undefined;
+  /** Answers the end of a subscription. Default: at once. */
+  unsubscribed: () => Promise<void> = async () => undefined;
   /** Attempts that neither connected nor ended. */
   hanging = 0;
   /** Lets an attempt that ignores its signal connect after all. */
@@ -117,7 +119,7 @@ export class FakeSession implements ConnectorSession {
   /** What it was asked of subscriptions, in order. */
   readonly log: string[] = [];
   readonly subscriptions = new Set<string>();
-  readonly subscribe?: (uri: string) => Promise<void>;
+  readonly subscribe?: (uri: string, options: ReadOptions) => Promise<void>;
   readonly unsubscribe?: (uri: string) => Promise<void>;
   /** How many messages it sent. */
   said = 0;
@@ -134,13 +136,14 @@ export class FakeSession implements ConnectorSession {
     this.closed = promise;
     this.#close = resolve;
     if (connector.subscribed === undefined) return;
-    this.subscribe = async (uri) => {
+    this.subscribe = async (uri, options) => {
       this.log.push(`subscribe ${uri}`);
-      await connector.subscribed?.(uri);
+      await connector.subscribed?.(uri, options);
       this.subscriptions.add(uri);
     };
     this.unsubscribe = async (uri) => {
       this.log.push(`unsubscribe ${uri}`);
+      await connector.unsubscribed();
       this.subscriptions.delete(uri);
     };
   }
