@@ -49,12 +49,17 @@ function elicitRequest({ mode = "form", message, requestedSchema, url, _meta }: 
   if (typeof message !== "string") throw invalid("message must be a text");
   const meta = isRecord(_meta) ? _meta : undefined;
   if (mode === "url") {
-    if (typeof url !== "string" || !URL.canParse(url)) throw invalid("url must be a URL");
+    if (typeof url !== "string" || !isPage(url)) throw invalid("url must be an http or https URL");
     return { message, url, meta };
   }
   if (mode !== "form") throw invalid(`there is no mode ${JSON.stringify(mode)}`);
   if (!isRecord(requestedSchema)) throw invalid("requestedSchema must be a schema");
   return { message, schema: requestedSchema, meta };
+}
+
+/** What a person can be sent to. Others, such as `javascript:` and `file:`, run or open something of this machine. */
+function isPage(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? "");
 }
 
 async function sample(host: ConnectorHost, params: Fields, options: AskOptions): Promise<Fields> {
@@ -77,7 +82,11 @@ function sampleRequest({ _meta, ...params }: Fields): SampleRequest {
 }
 
 function isMessage(value: unknown): value is SampleMessage {
-  return isRecord(value) && (value.role === "user" || value.role === "assistant") && typeof value.content === "object";
+  return (
+    isRecord(value) &&
+    (value.role === "user" || value.role === "assistant") &&
+    (isRecord(value.content) || Array.isArray(value.content))
+  );
 }
 
 function invalid(what: string): RpcError {

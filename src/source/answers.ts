@@ -40,7 +40,11 @@ export class Answers implements Asker {
       const message = `${asker} asks a model, and there is none. Give the Toolkit a delegate with sample, or the call a session that has it.`;
       throw new ToolkitError("NO_DELEGATE", message, { operation: "sample" });
     }
-    if (isRecord(result) && typeof result.model === "string" && typeof result.content === "object")
+    if (
+      isRecord(result) &&
+      typeof result.model === "string" &&
+      (isRecord(result.content) || Array.isArray(result.content))
+    )
       return result as unknown as SampleResult;
     throw unfit("What a model was asked", [{ pointer: "", message: "the answer needs role, content and model" }]);
   }

@@ -1,6 +1,7 @@
 import type { AskOptions } from "../core/connector.ts";
 import type { AskContext } from "../core/delegate.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
+import type { Session } from "../core/session.ts";
 import type { Asker } from "../execute/asking.ts";
 import { CallState } from "../execute/state.ts";
 import type { Requests } from "./requests.ts";
@@ -14,7 +15,8 @@ export interface QuestionsHost {
 
 /**
  * What a server asks while it works: of a person, or of a model. It is asked on behalf of the call it belongs to. A server does not
- * always say which that is; then it is asked on behalf of the one session that is calling, and of none where there are several.
+ * always say which that is; then it is asked on behalf of the one session that is calling, and of none where there are several. Any of
+ * the calls may be the one that waits for the answer.
  */
 export class Questions {
   readonly #host: QuestionsHost;
@@ -33,14 +35,47 @@ export class Questions {
 
   async #ask<T>({ signal, context }: AskOptions, ask: (context: AskContext) => Promise<T>): Promise<T> {
     const { requests, namespace } = this.#host;
-    const call = context instanceof CallState ? context : requests.caller;
-    if (call === undefined) return ask({ signal, asker: namespace() });
+    const calls = context instanceof CallState ? [context] : requests.calls;
+    const asker = namespace();
+    if (calls.length === 0) return ask({ signal, asker });
     // A person takes longer to answer than a server may be silent.
-    const release = call.hold();
+    const releases = calls.map((call) => call.hold());
+    const waiting = leftAlone(calls, requests);
     try {
-      return await ask({ signal: AbortSignal.any([signal, call.signal]), asker: namespace(), session: call.session });
+      return await ask({ signal: AbortSignal.any([signal, waiting.signal]), asker, session: sessionOf(calls) });
     } finally {
-      release();
+      waiting.end();
+      for (const release of releases) release();
     }
   }
+}
+
+/** A signal that aborts when none of the calls is left that may wait for an answer, and what ends its listening. */
+function leftAlone(
+  calls: readonly CallState[],
+  requests: Requests,
+): { readonly signal: AbortSignal; readonly end: () => void } {
+  const alone = new AbortController();
+  const left = new Set(calls);
+  const ends = calls.map((call) => {
+    const onCut = (reason: unknown) => {
+      left.delete(call);
+      // Those that were answered wait no more either.
+      if (!requests.calls.some((each) => left.has(each))) alone.abort(reason);
+    };
+    call.onCut(onCut);
+    return () => call.offCut(onCut);
+  });
+  return {
+    signal: alone.signal,
+    end: () => {
+      for (const end of ends) end();
+    },
+  };
+}
+
+/** The session that all the calls belong to, if it is one; or that of the last, where none was given to any. */
+function sessionOf(calls: readonly CallState[]): Session | undefined {
+  const given = new Set(calls.map(({ givenSession }) => givenSession));
+  return given.size === 1 ? calls.at(-1)?.session : undefined;
 }

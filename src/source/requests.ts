@@ -44,18 +44,11 @@ export class Requests {
     this.#latencyMs = latencyMs;
   }
 
-  /**
-   * A call in flight, where all that are belong to one session, or none was given to any: a server does not always say to which of them
-   * something belongs.
-   */
-  get caller(): CallState | undefined {
-    let caller: CallState | undefined;
-    for (const { options } of this.#inFlight) {
-      if (!(options instanceof CallState)) continue;
-      if (caller !== undefined && options.givenSession !== caller.givenSession) return undefined;
-      caller = options;
-    }
-    return caller;
+  /** The calls in flight, the oldest first: a server does not always say to which of them something belongs. */
+  get calls(): readonly CallState[] {
+    const calls: CallState[] = [];
+    for (const { options } of this.#inFlight) if (options instanceof CallState) calls.push(options);
+    return calls;
   }
 
   /** Whoever is calling now and wants to hear logs: a server does not say whose call a message belongs to. */

@@ -149,6 +149,43 @@ describe("a peer", () => {
     await without.session[Symbol.asyncDispose]();
   });
 
+  verifies(
+    "M10",
+    "refuses what is no question: a page that is none, a form that is none, a message without content",
+    async () => {
+      const asked: unknown[] = [];
+      const answer = async (request: unknown) => {
+        asked.push(request);
+        return { action: "cancel", role: "assistant", content: { type: "text", text: "" }, model: "m" } as const;
+      };
+      const host = Object.assign(new RecordingHost(), { elicit: answer, sample: answer });
+      const { session, seen, far } = await connect(() => undefined, { host });
+      const url = { message: "Go", mode: "url" };
+      const text = { role: "user", content: { type: "text", text: "Hi" } };
+      const requests: readonly [string, object][] = [
+        ["elicitation/create", { ...url, url: "javascript:alert(1)" }],
+        ["elicitation/create", { ...url, url: "file:///etc/passwd" }],
+        ["elicitation/create", { ...url, url: "nowhere" }],
+        ["elicitation/create", { ...url, mode: "other" }],
+        ["elicitation/create", { message: "Age?" }],
+        ["elicitation/create", { requestedSchema: {} }],
+        ["sampling/createMessage", { messages: [{ role: "user", content: null }], maxTokens: 1 }],
+        ["sampling/createMessage", { messages: [text] }],
+        ["sampling/createMessage", { messages: [text], maxTokens: 1, tools: [] }],
+        ["elicitation/create", { ...url, url: "https://example.com/a" }],
+        ["sampling/createMessage", { messages: [text], maxTokens: 1 }],
+      ];
+      for (const [at, [method, params]] of requests.entries())
+        await far.send({ jsonrpc: "2.0", id: 100 + at, method, params });
+      const answers = () => seen.filter(({ id = 0, method }) => id >= 100 && method === undefined);
+      while (answers().length < requests.length) await new Promise((resolve) => setImmediate(resolve));
+      const codes = new Map(answers().map(({ id, error }) => [id, error?.code]));
+      expect(requests.map((_, at) => codes.get(100 + at))).toEqual([...Array(9).fill(-32602), undefined, undefined]);
+      expect(asked).toHaveLength(2);
+      await session[Symbol.asyncDispose]();
+    },
+  );
+
   verifies("M12", "works on a hundred requests of the far side at once, however they are numbered", async () => {
     const asked: AbortSignal[] = [];
     const host = Object.assign(new RecordingHost(), {

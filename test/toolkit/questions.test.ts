@@ -147,6 +147,34 @@ describe.each(ways)("what a server asks over %s", (way) => {
     expect(JSON.parse(await (await kit.call("far.ask", {}, { session })).text())).toEqual({ action: "cancel" });
   });
 
+  verifies(
+    ["M10", "C6", "C7"],
+    "holds every call that may wait for the answer, until the last of them is over",
+    async () => {
+      const kit = await start(undefined, { timeoutMs: 300 });
+      const asked: AbortSignal[] = [];
+      const session: Session = {
+        id: "slow",
+        elicit: async (_request, { signal }) => {
+          asked.push(signal);
+          // Longer than a tool may be silent, and for the one who has given up without end.
+          await new Promise((resolve) =>
+            asked.length === 1 ? signal.addEventListener("abort", resolve) : setTimeout(resolve, 700),
+          );
+          return { action: "cancel" };
+        },
+      };
+      const one = new AbortController();
+      const first = rejection(kit.call("far.ask", {}, { session, signal: one.signal }));
+      while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      const second = kit.call("far.ask", {}, { session });
+      expect(JSON.parse(await (await second).text())).toEqual({ action: "cancel" });
+      one.abort("enough");
+      expect(await first).toBe("enough");
+      expect(asked.map(({ aborted }) => aborted)).toEqual([true, false]);
+    },
+  );
+
   verifies("M10", "belongs to the session whose call it answers, and to none where that is not known", async () => {
     const kit = await start(person.delegate);
     const sessions = [new Person(), new Person()] as const;
@@ -223,9 +251,11 @@ describe("what a tool asks", () => {
   }
 
   verifies("M10", "an answer of a model that is none is INVALID_OUTPUT", async () => {
-    const delegate = { ...accept(), sample: async () => ({ text: "hi" }) as never };
-    await using toolkit = new Toolkit({ items: [greet], delegate });
-    expect((await failure(toolkit.call("greet"))).code).toBe("INVALID_OUTPUT");
+    for (const answer of [{ text: "hi" }, { model: "m", content: null }, { model: "m", content: "hi" }]) {
+      const delegate = { ...accept(), sample: async () => answer as never };
+      await using toolkit = new Toolkit({ items: [greet], delegate });
+      expect((await failure(toolkit.call("greet"))).code).toBe("INVALID_OUTPUT");
+    }
   });
 
   verifies(["M10", "I1"], "a schema that is none is refused where it is asked", async () => {
