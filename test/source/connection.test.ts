@@ -307,6 +307,24 @@ describe("a connection", () => {
       expect(bench.warnings()).toHaveLength(4);
     });
 
+    verifies("I3", "a tool that cannot be called is listed, and calling it says why and sends nothing", async () => {
+      far.lists.tool = [{ name: "report", uncallable: "it can only run as a task" }, ...tools("fine")];
+      let sent = 0;
+      const { answer } = far;
+      far.answer = (name, input, context) => {
+        sent += 1;
+        return answer(name, input, context);
+      };
+      await bench.start({ weather: far });
+      expect(connection().counts.tool).toBe(2);
+      expect(await failure(bench.toolkit.call("weather.report"))).toMatchObject({
+        code: "TOOL_FAILED",
+        message: expect.stringContaining("it can only run as a task"),
+      });
+      await bench.toolkit.call("weather.fine");
+      expect(sent).toBe(1);
+    });
+
     verifies("N1", "odd names are kept, callable, and logged once", async () => {
       const long = "x".repeat(5_000);
       far.lists.tool = tools("get weather!", "a:b", long, "fine.name-1");
@@ -580,6 +598,30 @@ describe("a connection", () => {
         .list("tool")
         .map(({ name }) => name);
       expect([names, bench.take()]).toEqual([["new"], []]);
+    });
+
+    verifies("L3", "neither one that never came nor one that is gone delays a list, a lookup or a call", async () => {
+      const never = new FakeConnector({ label: "never" });
+      never.outcomes = ["ignore"];
+      const warm = new FakeConnector({ lists: { tool: tools("other") } });
+      bench.toolkit.addConnector(never, { namespace: "never" });
+      bench.toolkit.addConnector(far, { namespace: "weather" });
+      bench.toolkit.addConnector(warm, { namespace: "warm" });
+      const starting = bench.toolkit.start();
+      await bench.clock.advance(10_000);
+      await starting;
+      far.outcomes = ["hang"];
+      far.session.lose();
+      await settle();
+      // Time stands still from here on: whoever waited would wait for ever.
+      const page = await bench.toolkit.list({ kind: "tool" });
+      expect(page.entries.map(({ ref, stale }) => [ref, stale])).toEqual([
+        ["warm.other", false],
+        ["weather.forecast", true],
+      ]);
+      expect(page.failures.map(({ namespace }) => namespace)).toEqual(["never", "weather"]);
+      expect((await bench.toolkit.lookup("other")).ref).toBe("warm.other");
+      expect(await (await bench.toolkit.call("other")).json()).toMatchObject({ name: "other" });
     });
 
     verifies("K1", "a stale entry is found and its call waits for the connection", async () => {
