@@ -67,7 +67,7 @@ export class Health {
     const { session, silenceMs, failed } = this.#options;
     const heard = session.heard?.() ?? 0;
     // Where this process itself stood still, such as a laptop that slept, what was sent has not been read yet.
-    const fair = lateMs < this.#everyMs / 2;
+    const fair = lateMs < this.#everyMs;
     this.#quiet++;
     if (heard !== this.#heard) this.#alive();
     else if (this.#ping === undefined) {
