@@ -49,9 +49,7 @@ export class FaultySoakServer implements SoakServer {
     return this.#server.offers;
   }
 
-  running(): readonly string[] {
-    return this.#server.running();
-  }
+  readonly running = (): readonly string[] => this.#server.running();
 
   async begin({ trouble, options, forMs }: PlannedTrouble, connection: Connection): Promise<RunningTrouble> {
     if (trouble === "kill" || trouble === "freeze") {

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
 const looks = 40;
@@ -12,6 +13,24 @@ export async function heapMegabytes(): Promise<number> {
     await setImmediate();
   }
   return process.memoryUsage().heapUsed / 2 ** 20;
+}
+
+/** What runs still, given a moment to end; of a process what the system says of it. */
+export async function leftOf(running: () => readonly string[]): Promise<readonly string[]> {
+  const first = running().map(described);
+  for (let look = 0; look < looks && running().length > 0; look++) await sleep(lookMs);
+  return running().map((left) => `${described(left)} (at once: ${first.join("; ")})`);
+}
+
+function described(left: string): string {
+  const [pid] = /\d+$/.exec(left) ?? [];
+  const status = `/proc/${pid}/status`;
+  if (pid === undefined || !existsSync(status)) return left;
+  const lines = readFileSync(status, "utf8").split("\n");
+  return `${left}: ${lines
+    .filter((line) => /^(State|PPid):/.test(line))
+    .join(", ")
+    .replaceAll("\t", " ")}`;
 }
 
 /** The handles there are beside those there were, given a moment to close. */

@@ -25,9 +25,7 @@ export class ChildSoakServer implements SoakServer {
     return undefined;
   }
 
-  running(): readonly string[] {
-    return [];
-  }
+  readonly running = (): readonly string[] => [];
 
   async begin({ trouble }: PlannedTrouble, { processId }: Connection): Promise<RunningTrouble> {
     signalProcess(processId, trouble === "freeze" ? "SIGSTOP" : "SIGKILL");
@@ -62,9 +60,7 @@ export class ServiceSoakServer implements SoakServer {
     return undefined;
   }
 
-  running(): readonly string[] {
-    return [];
-  }
+  readonly running = (): readonly string[] => [];
 
   async begin({ trouble }: PlannedTrouble): Promise<RunningTrouble> {
     if (trouble === "freeze") {

@@ -30,7 +30,7 @@ export interface SoakServer extends AsyncDisposable {
   /** Says to those who subscribed that its memo changed, and how many they are; undefined where it cannot. */
   readonly touch?: () => number;
   /** What it has running, each in a few words. */
-  running(): readonly string[];
+  readonly running: () => readonly string[];
 }
 
 /** What is sent to a process, if it is still there. */

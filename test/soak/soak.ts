@@ -9,7 +9,7 @@ import { Catalogues } from "./catalogue.ts";
 import { chance } from "./chance.ts";
 import { openFleet } from "./fleet.ts";
 import { Ledger } from "./ledger.ts";
-import { handlesBeside, heapMegabytes } from "./left.ts";
+import { handlesBeside, heapMegabytes, leftOf } from "./left.ts";
 import { digestOf, type PlannedTrouble, planTroubles } from "./plan.ts";
 import { Recoveries } from "./recovery.ts";
 import type { SoakServer } from "./server.ts";
@@ -150,8 +150,8 @@ export async function soak({ seed, durationMs, only, breaches }: SoakOptions): P
   } catch (error) {
     breaches.add(undefined, `close failed: ${String(error)}`);
   }
-  for (const server of fleet.servers) {
-    for (const left of server.running()) breaches.add(server.name, `after close there is ${left}`);
+  for (const { name, running } of fleet.servers) {
+    for (const left of await leftOf(running)) breaches.add(name, `after close there is ${left}`);
   }
   await fleet[Symbol.asyncDispose]();
   for (const pid of pids) if (isAlive(pid)) breaches.add(undefined, `process ${pid} is left`);

@@ -47,7 +47,8 @@ export const troubles = {
   "die-before": { places: faulty, loses: true, options: once },
   "die-after": { places: faulty, loses: true, options: once },
   down: { places: faulty, loses: true, forMs: [200, 3_000], weight: 2 },
-  "half-open": { places: faulty, loses: true, options: once, weight: 2 },
+  // Everybody who is connected: a session its client has given up may be among them.
+  "half-open": { places: faulty, loses: true, weight: 2 },
   hang: { places: faulty, loses: false, forMs: short, codes: ["TIMEOUT"] },
   slow: { places: faulty, loses: false, forMs: short, options: (chance) => ({ ms: chance.between(100, 1_500) }) },
   "end-stream": { places: http, options: aFew },
@@ -82,8 +83,9 @@ export const troubles = {
   "list-storm": { places: faulty, loses: false, forMs: short, options: perSecond },
   "request-flood": { places: faulty, loses: false, forMs: short, options: perSecond },
   "schema-drift": { places: faulty, loses: false, forMs: short, atLists: true, options: () => ({ tool: "record" }) },
-  "odd-schema": { places: faulty, loses: false, forMs: short, atLists: true },
-  "duplicate-names": { places: faulty, loses: false, forMs: short, atLists: true },
+  // Lists come in pages: what changes between two of them may be on neither, until the list is read again.
+  "odd-schema": { places: faulty, loses: false, forMs: short, atLists: true, codes: ["NOT_FOUND"] },
+  "duplicate-names": { places: faulty, loses: false, forMs: short, atLists: true, codes: ["NOT_FOUND"] },
   "cursor-loop": { places: faulty, loses: false, forMs: short, atLists: true },
   // Where it ends amid a list, the rest of the pages is empty: the server then says that it has nothing.
   "endless-pages": {
@@ -100,7 +102,7 @@ export const troubles = {
   "stderr-flood": { places: stdio, loses: false, forMs: short, options: perSecond },
   kill: { places: processes, loses: true, forMs: [100, 2_000], weight: 3 },
   freeze: { places: processes, loses: true, forMs: [7_000, 8_000] },
-  change: { places: faulty, loses: false, forMs: short, weight: 2 },
+  change: { places: faulty, loses: false, forMs: short, weight: 2, codes: ["NOT_FOUND"] },
 } as const satisfies Readonly<Record<TroubleName, Trouble>>;
 
 /** What `troubles` says of one, whichever it is. */
