@@ -1,4 +1,4 @@
-export type { CallSettings } from "./core/call-settings.ts";
+export type { CacheSetting, CallSettings, RateLimitSetting, RetrySetting } from "./core/call-settings.ts";
 export type { Connection, ConnectionState, ServerInfo } from "./core/connection.ts";
 export type {
   AskOptions,

@@ -114,7 +114,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "C5",
-    text: "Input that does not fit its schema is INVALID_INPUT with every issue and its JSON pointer, and nothing has run. Input that fits is passed on as it is.",
+    text: 'Input that does not fit its schema is INVALID_INPUT with every issue and its JSON pointer, and nothing has run. Input that fits is passed on as it is. With `coerce` (off by default) the usual slips of models are mended first: null or "" for an optional field, numbers, booleans, objects and lists as text, 1 and 0 for a boolean, a bare value for a list, case and blanks of a choice. Each mend is recorded; nothing that loses anything or may mean two things is guessed; what is mended fits afterwards, else it is refused as it was given.',
   },
   {
     id: "C6",

@@ -8,11 +8,87 @@ export interface CallSettings {
    * Default: the toolkit's `timeoutMs` (60,000). `Number.POSITIVE_INFINITY` for none.
    */
   readonly timeoutMs?: number | undefined;
+  /** Mend the usual slips of models in the input before it is refused. Default false; the call's own option goes before. */
+  readonly coerce?: boolean | undefined;
+  /** Keep answers, and run calls that are equal at the same time once. Default: none. */
+  readonly cache?: CacheSetting | false | undefined;
+  /**
+   * Whether and how what failed is made again, where that is safe. Default: a connector's tool is tried 4 times in all; a builtin once.
+   * A builtin's own setting, or one for its very ref, says that it is safe; else its annotations must.
+   */
+  readonly retry?: RetrySetting | false | undefined;
+  /**
+   * At most so many attempts in any such time; beyond it `RATE_LIMITED`. Every limit that fits holds: a tool's own is for that tool, one
+   * by glob is shared by all that fit it. `false` lifts those before it.
+   */
+  readonly rateLimit?: RateLimitSetting | false | undefined;
+  /** At most so many attempts at once; who comes then waits for a turn. Shared and lifted as `rateLimit`. */
+  readonly maxConcurrent?: number | false | undefined;
+}
+
+/** How the answers of a tool are kept. */
+export interface CacheSetting {
+  /** How long an answer is good for, in milliseconds. */
+  readonly ttlMs: number;
+  /** What of the input makes two calls equal. Default: all of it, as canonical JSON. */
+  key?(input: unknown): string;
+}
+
+/** How a call is made again. */
+export interface RetrySetting {
+  /** How often it is tried in all, the first time included: from 1. Default 4. */
+  readonly attempts?: number | undefined;
+  /** The bound of the first wait, which doubles, in milliseconds. Default 100. */
+  readonly baseMs?: number | undefined;
+  /** The bound no wait goes beyond, unless a server asks for a longer one, in milliseconds. Default 2,000. */
+  readonly maxMs?: number | undefined;
+}
+
+/** How much in how long. */
+export interface RateLimitSetting {
+  /** So many attempts, from 1. */
+  readonly calls: number;
+  /** In any so many milliseconds. */
+  readonly perMs: number;
+}
+
+type Check = (value: unknown) => boolean;
+
+const isAbove0: Check = (value) => typeof value === "number" && value > 0 && value < Number.POSITIVE_INFINITY;
+const isCount: Check = (value) => Number.isInteger(value) && (value as number) > 0;
+const isUndefined: Check = (value) => value === undefined;
+
+/** An object whose fields are so, and that has no others. */
+function hasFields(fields: Readonly<Record<string, readonly Check[]>>): Check {
+  return (value) =>
+    isRecord(value) &&
+    Object.keys(value).every((name) => Object.hasOwn(fields, name)) &&
+    Object.entries(fields).every(([name, allowed]) => allowed.some((is) => is(value[name])));
+}
+
+function orFalse(is: Check): Check {
+  return (value) => value === false || is(value);
 }
 
 /** Each setting: what it must be, and whether a value is that. */
-const checks: { readonly [S in keyof CallSettings]-?: readonly [wanted: string, is: (value: unknown) => boolean] } = {
+const checks: { readonly [S in keyof CallSettings]-?: readonly [wanted: string, is: Check] } = {
   timeoutMs: ["a number of milliseconds above 0", (value) => typeof value === "number" && value > 0],
+  coerce: ["true or false", (value) => typeof value === "boolean"],
+  cache: [
+    "false, or { ttlMs, key? } with ttlMs above 0 and key a function",
+    orFalse(hasFields({ ttlMs: [isAbove0], key: [isUndefined, (value) => typeof value === "function"] })),
+  ],
+  retry: [
+    "false, or { attempts?, baseMs?, maxMs? } with attempts a whole number from 1 and milliseconds above 0",
+    orFalse(
+      hasFields({ attempts: [isUndefined, isCount], baseMs: [isUndefined, isAbove0], maxMs: [isUndefined, isAbove0] }),
+    ),
+  ],
+  rateLimit: [
+    "false, or { calls, perMs } with calls a whole number from 1 and perMs above 0",
+    orFalse(hasFields({ calls: [isCount], perMs: [isAbove0] })),
+  ],
+  maxConcurrent: ["false, or a whole number from 1", orFalse(isCount)],
 };
 
 /**

@@ -3,6 +3,7 @@ import type { Entry, RenderedPrompt } from "../core/item.ts";
 import type { Middleware } from "../core/middleware.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
 import type { SchemaReport } from "./checked.ts";
+import { coerce } from "./coerce.ts";
 import { depth } from "./depth.ts";
 import { normalise } from "./normalise.ts";
 import { type RetryOptions, retry } from "./retry.ts";
@@ -28,7 +29,7 @@ export interface PipelineOptions extends TimeoutOptions, RetryOptions {
  * Compiles the way of a call for one entry, once:
  *
  * ```
- * depth > validate input > use > retry > timeout > run > normalise > validate output
+ * depth > coerce > validate input > use > retry > timeout > run > normalise > validate output
  * ```
  */
 export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Next {
@@ -38,7 +39,7 @@ export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOp
     receive: validateOutput(target, normalise(target), options.onBadSchema),
     wait: timeout(target, options.room, options),
   });
-  const steps = [depth(options.maxDepth), validate, use(options.use, validate)];
+  const steps = [depth(options.maxDepth), coerce(options.onBadSchema), validate, use(options.use, validate)];
   // Of a prompt that is called a delegate decides what to repeat: it may have done much already.
   return compose(target, innermost, entry.kind === "prompt" ? steps : [...steps, retry(options)]);
 }

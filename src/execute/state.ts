@@ -6,6 +6,7 @@ import type { CallContext, Toolbox } from "../core/item.ts";
 import { logToSession } from "../core/logger.ts";
 import type { Content, Resource } from "../core/resource.ts";
 import { toObjectSchema } from "../core/schema/json-schema.ts";
+import type { Mend } from "../core/schema/mend.ts";
 import type { SchemaLike } from "../core/schema/types.ts";
 import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
 import { runDetached } from "../lib/promise.ts";
@@ -28,6 +29,7 @@ export interface CallOrigin {
 }
 
 const noAttachments: readonly Resource[] = Object.freeze([]);
+const noMends: readonly Mend[] = Object.freeze([]);
 
 /**
  * The context of one call, and what its steps share. Everything a call may not need is made when it is asked for.
@@ -39,6 +41,8 @@ export class CallState implements CallContext, Waiter {
   readonly depth: number;
   /** Where it waits for somebody else, such as a connection: the error to give when the wait is too long. */
   waitingFor: (() => Error) | undefined = undefined;
+  /** What of the input was mended. They quote the input: what is recorded of them is content. */
+  mends: readonly Mend[] = noMends;
   readonly #host: StateHost;
   readonly #origin: CallOrigin;
   #session: Session | undefined;
@@ -47,6 +51,8 @@ export class CallState implements CallContext, Waiter {
   #wait: Wait | undefined;
   #outerWait: Wait | undefined;
   #holds = 0;
+  #attempts = 1;
+  #cached = false;
   #cut: { readonly reason: unknown } | undefined;
   #cutListeners: ((reason: unknown) => void)[] | undefined;
 
@@ -71,6 +77,26 @@ export class CallState implements CallContext, Waiter {
       if (this.#cut !== undefined) this.#controller.abort(this.#cut.reason);
     }
     return this.#controller.signal;
+  }
+
+  /** How often it was run so far, or was about to. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  set attempts(attempts: number) {
+    this.#attempts = attempts;
+    if (this.options.report !== undefined) this.options.report.attempts = attempts;
+  }
+
+  /** The answer came without a run of its own: it was kept, or is that of an equal call made at the same time. */
+  get cached(): boolean {
+    return this.#cached;
+  }
+
+  set cached(cached: boolean) {
+    this.#cached = cached;
+    if (this.options.report !== undefined) this.options.report.cached = cached;
   }
 
   get logger(): Logger {

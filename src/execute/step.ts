@@ -30,6 +30,12 @@ export class StepCall implements Call {
   with({ input }: { readonly input: unknown }): StepCall {
     return new StepCall(this.entry, input, this.state);
   }
+
+  /** This call, with what its input is to `run`. */
+  as(parsed: unknown): this {
+    this.parsed = parsed;
+    return this;
+  }
 }
 
 /** What goes on with a call. It answers at once where it can, so that what is synchronous costs no promise. */

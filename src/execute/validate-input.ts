@@ -1,11 +1,10 @@
 import { ToolkitError } from "../core/error.ts";
-import { validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
-import { isRecord } from "../lib/value.ts";
-import { checked, type SchemaReport } from "./checked.ts";
-import type { Step, StepCall, Target } from "./step.ts";
+import type { SchemaReport } from "./checked.ts";
+import { inputParser } from "./input-parser.ts";
+import { type Step, type StepCall, type Target, unparsed } from "./step.ts";
 
-/** Validates the input before anything runs, and keeps what `run` is to get. */
+/** Validates the input before anything runs, unless that was done on the way, and keeps what `run` is to get. */
 export function validateInput(report: SchemaReport): Step {
   return (target, next) => {
     const parse = inputParser(target, report);
@@ -21,21 +20,11 @@ export function validateInput(report: SchemaReport): Step {
       return next(call);
     };
     return (call) => {
+      if (call.parsed !== unparsed) return next(call);
       const parsed = parse(call.input);
       return parsed instanceof Promise ? parsed.then((value) => accept(call, value)) : accept(call, parsed);
     };
   };
-}
-
-function inputParser(target: Target, report: SchemaReport) {
-  const { inputSchema, input } = target.definition;
-  if (inputSchema === undefined) return undefined;
-  // The schema of a tool that has none is worth no validator. What validates by itself may want more than it writes down.
-  if (inputSchema === input && Object.keys(inputSchema).length === 1 && inputSchema.type === "object") {
-    return (value: unknown) =>
-      isRecord(value) ? value : new Violation([{ pointer: "", message: "must be an object" }]);
-  }
-  return checked(validatorOf(inputSchema), target, report);
 }
 
 function invalidInput({ entry }: Target, { issues }: Violation): ToolkitError<"INVALID_INPUT"> {
