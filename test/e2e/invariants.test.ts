@@ -70,13 +70,13 @@ describe.each(["in-memory", "http"] as const)("a toolkit with a server over %s",
         await (await toolkit.subscribe("memo://one", { signal }))();
       }
       expect(server.runs("before")).toBe(100);
-    const record = await toolkit.lookup("far.record", { kind: "tool" });
+      const record = await toolkit.lookup("far.record", { kind: "tool" });
       expect(getEventListeners(signal, "abort")).toHaveLength(1);
       const reason = { any: "value" };
       controller.abort(reason);
       for (const run of [
         () => toolkit.call("far.record", { id: "after" }, { signal }),
-      () => toolkit.call(record, { id: "after" }, { signal }),
+        () => toolkit.call(record, { id: "after" }, { signal }),
         () => toolkit.read("memo://one", { signal }),
         () => toolkit.render("far.greet", { name: "Ada" }, { signal }),
         () => toolkit.subscribe("memo://one", { signal }),

@@ -147,33 +147,45 @@ describe.each(ways)("what a server asks over %s", (way) => {
     expect(JSON.parse(await (await kit.call("far.ask", {}, { session })).text())).toEqual({ action: "cancel" });
   });
 
-  verifies(
-    ["M10", "C6", "C7"],
-    "holds every call that may wait for the answer, until the last of them is over",
-    async () => {
-      const kit = await start(undefined, { timeoutMs: 300 });
-      const asked: AbortSignal[] = [];
-      const session: Session = {
-        id: "slow",
-        elicit: async (_request, { signal }) => {
-          asked.push(signal);
-          // Longer than a tool may be silent, and for the one who has given up without end.
-          await new Promise((resolve) =>
-            asked.length === 1 ? signal.addEventListener("abort", resolve) : setTimeout(resolve, 700),
-          );
-          return { action: "cancel" };
+  verifies(["M10", "C7"], "holds every call that may wait for the answer, and no other", async () => {
+    const [asks, arrived, other] = [0, 1, 2].map(() => Promise.withResolvers<void>());
+    server.change({
+      tools: {
+        late: {
+          async run(_input, { request }) {
+            await asks?.promise;
+            return JSON.stringify(await request("elicitation/create", { message: "Age?", requestedSchema: form }));
+          },
         },
-      };
-      const one = new AbortController();
-      const first = rejection(kit.call("far.ask", {}, { session, signal: one.signal }));
-      while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
-      const second = kit.call("far.ask", {}, { session });
-      expect(JSON.parse(await (await second).text())).toEqual({ action: "cancel" });
-      one.abort("enough");
-      expect(await first).toBe("enough");
-      expect(asked.map(({ aborted }) => aborted)).toEqual([true, false]);
-    },
-  );
+        other: {
+          async run() {
+            arrived?.resolve();
+            await other?.promise;
+            return "done";
+          },
+        },
+      },
+    });
+    const kit = await start(undefined, { timeoutMs: 1_000 });
+    const session: Session = {
+      id: "slow",
+      elicit: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        return { action: "cancel" };
+      },
+    };
+    const late = kit.call("far.late", {}, { session });
+    const silent = kit.call("far.other", {}, { session }).then(
+      (content) => content.text(),
+      (error) => error.code,
+    );
+    await arrived?.promise;
+    asks?.resolve();
+    expect(JSON.parse(await (await late).text())).toEqual({ action: "cancel" });
+    other?.resolve();
+    // Over HTTP it is known which of the two asks.
+    expect(await silent).toBe(way === "http" ? "TIMEOUT" : "done");
+  });
 
   verifies("M10", "belongs to the session whose call it answers, and to none where that is not known", async () => {
     const kit = await start(person.delegate);

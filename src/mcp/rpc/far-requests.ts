@@ -93,7 +93,10 @@ export class FarRequests {
 
   #send(id: RequestId, method: string, answer: Answer): void {
     // Of those that came at once more may have got so far.
-    if (this.#unsent >= maxUnsent) return this.#leaveOut(method);
+    if (this.#unsent >= maxUnsent) {
+      this.#leaveOut(method);
+      return;
+    }
     this.#unsent += 1;
     const sent = () => {
       this.#unsent -= 1;
