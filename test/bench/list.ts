@@ -64,7 +64,8 @@ async function overHttp(count: number): Promise<readonly Comparison[]> {
 async function coldWithOutputSchemas(): Promise<Comparison> {
   await using servers = await startHttpServers({ count: 50, tools });
   const cold = await connectAndList(50, httpSides(servers.urls));
-  return { name: "cold, 50 HTTP, output schemas", ours: cold.ours, peer: { name: "SDK", timing: cold.raw } };
+  const peer = { name: "SDK", timing: cold.raw };
+  return { name: "cold, 50 HTTP, output schemas", target: "cold, 50 HTTP", ours: cold.ours, peer };
 }
 
 function httpSides(urls: readonly string[]): Sides {

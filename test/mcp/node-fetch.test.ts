@@ -514,6 +514,14 @@ describe("nodeFetch alone", () => {
     await once(socket, "close");
   });
 
+  test("does not end a stream that is silent for longer", async () => {
+    const { origin } = await serve((_request, response) => {
+      response.writeHead(200).write("first, ");
+      setTimeout(() => response.end("last"), 100);
+    });
+    expect(await (await nodeFetch({ idleMs: 10 })(origin)).text()).toBe("first, last");
+  });
+
   test("gives up a connection that does not come about", async () => {
     const socket = new Socket();
     // It is looked up for ever.
