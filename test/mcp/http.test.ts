@@ -141,6 +141,48 @@ describe("Streamable HTTP", () => {
     expect(resumed).toEqual(["e1"]);
   });
 
+  test("an answer that is closed again and again is resumed as long as there is something new", async () => {
+    for (const news of [true, false]) {
+      let resumes = 0;
+      let asked: Message = {};
+      const { origin } = await serve(
+        byHand(
+          (message, response) => {
+            asked = message;
+            stream(response).end("id: e0\nretry: 1\ndata:\n\n");
+          },
+          {
+            get(request, response) {
+              if (request.headers["last-event-id"] === undefined) return void response.writeHead(405).end();
+              const done = ++resumes === 12;
+              const data = done ? JSON.stringify(ok(asked, "resumed")) : "";
+              stream(response).end(`id: e${news ? resumes : 0}\ndata:${data}\n\n`);
+            },
+          },
+        ),
+      );
+      const session = await connect(origin);
+      const call = session.call("any", {}, contextOf());
+      if (news) expect(await (await call).text()).toBe("resumed");
+      else expect((await failure(call)).code).toBe("OUTCOME_UNKNOWN");
+      expect(resumes).toBe(news ? 12 : 5);
+    }
+  });
+
+  test("an answer that is left open after its result holds no connection", async () => {
+    const closed = Promise.withResolvers<void>();
+    const { origin } = await serve(
+      byHand((message, response) => {
+        response.on("close", () => closed.resolve());
+        stream(response).write(`data: ${JSON.stringify(ok(message, "fine"))}\n\n`);
+      }),
+    );
+    const session = await connect(origin);
+    expect(await (await session.call("any", {}, contextOf())).text()).toBe("fine");
+    await closed.promise;
+    expect(await (await session.call("any", {}, contextOf())).text()).toBe("fine");
+  });
+
   test("an answer that breaks off within an event is resumed after the last whole one, and nothing comes twice", async () => {
     const resumed: unknown[] = [];
     let asked: Message = {};

@@ -21,6 +21,8 @@ export interface AnswerParts {
   warning(text: string): void;
   /** Asks for what came after an event. Rejects where that cannot be had. */
   resume(lastId: string): Promise<Response>;
+  /** The result has come, and what may follow it has had its time: ends the reading. */
+  enough(): void;
 }
 
 export const jsonType = "application/json";
@@ -28,7 +30,12 @@ export const eventStreamType = "text/event-stream";
 
 const retryMs = 1_000;
 const maxRetryMs = 60_000;
-const maxResumes = 5;
+// Whatever the server says, one that closes each time is not asked in a loop.
+const laterRetryMs = 100;
+/** So often in a row it is resumed with nothing new. */
+const maxIdleResumes = 5;
+/** So long an answer may go on after its result, such as with late progress. */
+const lingerMs = 1_000;
 const quotedLength = 200;
 
 /**
@@ -47,12 +54,22 @@ class Answer {
   #answered = false;
   #lastId: string | undefined;
   #waitMs = retryMs;
+  #linger: NodeJS.Timeout | undefined;
 
   constructor(parts: AnswerParts) {
     this.#parts = parts;
   }
 
   async read(response: Response): Promise<boolean> {
+    try {
+      await this.#read(response);
+    } finally {
+      clearTimeout(this.#linger);
+    }
+    return this.#answered;
+  }
+
+  async #read(response: Response): Promise<void> {
     const type = mediaTypeOf(response);
     if (type === jsonType) this.#deliver(await readText(response, this.#parts.maxMessageBytes));
     else if (type === eventStreamType) await this.#follow(response);
@@ -60,15 +77,19 @@ class Answer {
       await discard(response);
       throw notMcp(type, this.#parts.redactor);
     }
-    return this.#answered;
   }
 
   async #follow(first: Response): Promise<void> {
     const { resume, signal } = this.#parts;
     await this.#events(first);
-    for (let resumes = 0; !this.#answered && this.#lastId !== undefined && resumes < maxResumes; resumes++) {
-      await delay(Math.min(this.#waitMs, maxRetryMs), undefined, { signal });
-      await this.#events(await resume(this.#lastId));
+    // Some servers close what takes long, again and again, and say each time where they are.
+    let idle = 0;
+    for (let resumes = 0; !this.#answered && this.#lastId !== undefined && idle < maxIdleResumes; resumes++) {
+      const before = this.#lastId;
+      const leastMs = resumes < maxIdleResumes ? 0 : laterRetryMs;
+      await delay(Math.min(Math.max(leastMs, this.#waitMs), maxRetryMs), undefined, { signal });
+      await this.#events(await resume(before));
+      idle = this.#lastId === before ? idle + 1 : 0;
     }
   }
 
@@ -102,9 +123,15 @@ class Answer {
     }
     for (const message of messages) {
       // Some servers give the id back as text.
-      if (message.method === undefined && String(message.id) === String(this.#parts.id)) this.#answered = true;
+      if (message.method === undefined && String(message.id) === String(this.#parts.id)) this.#finish();
       this.#parts.message(message);
     }
+  }
+
+  #finish(): void {
+    this.#answered = true;
+    // Of a server that leaves each answer open there would be one connection a call.
+    this.#linger ??= setTimeout(() => this.#parts.enough(), lingerMs);
   }
 }
 

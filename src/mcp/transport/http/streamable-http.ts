@@ -133,6 +133,7 @@ export class StreamableHttpTransport implements Transport {
         message: (answer) => this.#events?.message(answer, id),
         warning: (text) => this.#events?.warning(text),
         resume: (lastId) => this.#resume(post, lastId),
+        enough: () => post.abort.abort(),
       });
     } catch (error) {
       if (signal.aborted) throw error;
