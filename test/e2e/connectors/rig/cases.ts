@@ -25,6 +25,8 @@ export interface Case {
   readonly timeoutMs?: number;
   /** Whether the server says that its lists changed when it comes on and when it is off. Default false. */
   readonly relists?: boolean;
+  /** How often it has to be told that the tools changed. Default: never. */
+  readonly changes?: number;
   /** Whether it is of a process, and so shows only in one that is started with it, and when that ends. Default false. */
   readonly ofProcess?: boolean;
 }
@@ -58,12 +60,12 @@ const cases: readonly Case[] = [
   { fault: "flood", options: { perSecond: 20_000 }, forMs: 400, kind: "excess" },
   { fault: "list-storm", options: { perSecond: 5_000 }, forMs: 400, kind: "excess" },
   { fault: "request-flood", options: { perSecond: 5_000 }, forMs: 400, kind: "excess" },
-  { fault: "schema-drift", ...list },
-  { fault: "odd-schema", ...list },
+  { fault: "schema-drift", ...list, changes: 2 },
+  { fault: "odd-schema", ...list, changes: 2 },
   { fault: "duplicate-names", ...list },
   { fault: "cursor-loop", ...list },
   // What a server says of its tools is believed: none of them is left.
-  { fault: "endless-pages", ...list, codes: ["NOT_FOUND"] },
+  { fault: "endless-pages", ...list, changes: 2, codes: ["NOT_FOUND"] },
   { fault: "unknown-version", options: once, ...loss },
   { fault: "ignore-term", ofProcess: true, ...loss, kind: "process" },
   { fault: "grandchild", ofProcess: true, ...loss, kind: "process" },

@@ -14,6 +14,10 @@ export interface Report {
   readonly invented: readonly string[];
   /** Ids of calls that failed as surely not sent, and ran. */
   readonly denied: readonly string[];
+  /** How often the fault happened. */
+  readonly happened: number;
+  /** How often it was told that the tools changed. */
+  readonly changes: number;
   /** From the fault until the connection was given up; undefined where it never was. */
   readonly noticedMs: number | undefined;
   /** From the fault until a call was answered again. */

@@ -61,12 +61,19 @@ interface Stage {
 }
 
 /** From the fault until all is well. */
-async function endure(one: Case, stage: Stage): Promise<Pick<Report, "noticedMs" | "healedMs">> {
+async function endure(
+  one: Case,
+  stage: Stage,
+): Promise<Pick<Report, "noticedMs" | "healedMs" | "happened" | "changes">> {
   const { server, connection, toolkit } = stage;
   const begin = performance.now();
   let noticedMs: number | undefined;
   const stopListening = toolkit.on("connectorDisconnected", () => {
     noticedMs ??= performance.now() - begin;
+  });
+  let changes = 0;
+  const stopCounting = toolkit.on("toolListChanged", () => {
+    changes++;
   });
   const fault = await server.fault(one.fault, one.options);
   if (one.relists === true)
@@ -75,6 +82,8 @@ async function endure(one: Case, stage: Stage): Promise<Pick<Report, "noticedMs"
   if (one.ofProcess === true || one.fault === "unknown-version") connection.reconnect();
   if (one.forMs === undefined) await fault.happens(one.options?.times ?? 1);
   else await delay(one.forMs);
+  if (one.relists === true) await fault.happens(1, { signal: AbortSignal.timeout(patienceMs) });
+  await until(() => changes >= (one.changes ?? 0) / 2, patienceMs, "the change is told");
   if (one.ofProcess === true) {
     // The child that has the fault is dropped in its turn.
     await connection.ready();
@@ -87,8 +96,10 @@ async function endure(one: Case, stage: Stage): Promise<Pick<Report, "noticedMs"
   await until(() => connection.counts.tool > 0, patienceMs, "it is listed");
   await toolkit.call("f.count", { of: "nothing" }, { timeoutMs: patienceMs });
   const healedMs = performance.now() - begin;
+  await until(() => changes >= (one.changes ?? 0), patienceMs, "that it is as before is told");
   stopListening();
-  return { noticedMs, healedMs };
+  stopCounting();
+  return { noticedMs, healedMs, happened: fault.happened, changes };
 }
 
 function tellOfLists(server: FaultyServer): void {
