@@ -471,6 +471,19 @@ describe("a faulty server over HTTP", () => {
     await client.open();
   });
 
+  test("half-open: of several connections the newest first, for an older one may have been given up", async () => {
+    const { url } = await server.listen();
+    const [older, newer] = [new HttpRawClient(url), new HttpRawClient(url)];
+    client = newer;
+    await older.open();
+    await newer.open();
+    await server.fault("half-open", { times: 1 });
+    await older.request("ping");
+    const ping = newer.request("ping");
+    ping.catch(() => undefined);
+    expect(await isPending(ping)).toBe(true);
+  });
+
   test("answers with JSON where it is to, and says the rest by the stream", async () => {
     await start("json");
     await new Promise<void>((resolve) => void client.listen(resolve));

@@ -146,7 +146,8 @@ export class FaultyServer implements AsyncDisposable {
   }
 
   #freeze(): void {
-    for (const conversation of this.#conversations()) {
+    // The newest first: over HTTP nobody may be left in an older one.
+    for (const conversation of [...this.#conversations()].reverse()) {
       if (!conversation.frozen && this.#script.faults.take("half-open") !== undefined) conversation.freeze();
     }
   }
