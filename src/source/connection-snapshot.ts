@@ -21,8 +21,11 @@ export interface ConnectionSnapshot {
   readonly warnings: readonly string[];
 }
 
+/** What it is taken down from: a connection, without what can be done with it. */
+type Seen = Omit<Connection, "list" | "ready" | "reconnect" | "close">;
+
 /** Takes down what there is to see now. */
-export function snapshotOf(connection: Connection): ConnectionSnapshot {
+export function snapshotOf(connection: Seen): ConnectionSnapshot {
   const { server, since, lastError, nextAttemptAt, latencyMs } = connection;
   const { namespace, label, transport, state, protocolVersion, counts, attempts, callsInFlight, processId, warnings } =
     connection;

@@ -1,17 +1,17 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace } from "../catalog/namespace.ts";
-import type { Connection, ConnectionState, ServerInfo } from "../core/connection.ts";
+import type { Connection, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import type { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
-import type { Entry, Kind, ListFailure } from "../core/item.ts";
+import type { ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
 import type { Asker } from "../execute/asking.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
 import { relabelled, stopped, unavailable } from "./connection-error.ts";
-import { type ConnectionSnapshot, snapshotOf } from "./connection-snapshot.ts";
+import { type ConnectionParts, ConnectionView } from "./connection-view.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
 import { Presence } from "./presence.ts";
 import { Questions } from "./questions.ts";
@@ -38,8 +38,7 @@ export interface ConnectionHost {
 }
 
 /** A connector under supervision: its namespace holds what the server has, and its items work whichever generation there is. */
-export class SupervisedConnection implements Connection, RemoteLink {
-  readonly connector: Connector;
+export class SupervisedConnection extends ConnectionView implements Connection, RemoteLink {
   /** Whether the namespace was given, rather than learnt from the server. */
   readonly nameGiven: boolean;
   readonly #host: ConnectionHost;
@@ -49,14 +48,12 @@ export class SupervisedConnection implements Connection, RemoteLink {
   readonly #namespace: Namespace;
   readonly #reports: Reports;
   #nameFixed: boolean;
-  #server: ServerInfo | undefined;
-  #transport: string | undefined;
   #downSince: number;
   readonly #presence: Presence<RemoteGeneration>;
   readonly #requests: Requests;
   readonly #questions: Questions;
   readonly #subscriptions: Subscriptions;
-  #lastStderr: (() => string) | undefined;
+  readonly #parts: ConnectionParts;
 
   constructor(
     connector: Connector,
@@ -64,7 +61,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
     options: SupervisionOptions,
     host: ConnectionHost,
   ) {
-    this.connector = connector;
+    super(connector);
     this.#host = host;
     this.#options = options;
     this.nameGiven = name.fixed;
@@ -119,88 +116,21 @@ export class SupervisedConnection implements Connection, RemoteLink {
       onChange: (change) => this.#changed(change),
       onError: (error) => this.#reports.background(error),
     });
+    this.#parts = {
+      supervisor: this.#supervisor,
+      namespace: this.#namespace,
+      catalog: this.#catalog,
+      reports: this.#reports,
+      requests: this.#requests,
+    };
   }
 
-  get namespace(): string {
-    return this.#namespace.name;
-  }
-
-  get label(): string {
-    return this.connector.label;
+  protected get parts(): ConnectionParts {
+    return this.#parts;
   }
 
   get timeoutMs(): number | undefined {
     return this.#options.timeoutMs;
-  }
-
-  get transport(): string | undefined {
-    return this.#transport;
-  }
-
-  get state(): ConnectionState {
-    return this.#supervisor.state;
-  }
-
-  get since(): number {
-    return this.#supervisor.since;
-  }
-
-  get server(): ServerInfo | undefined {
-    return this.#server;
-  }
-
-  get protocolVersion(): string | undefined {
-    return this.#server?.protocolVersion;
-  }
-
-  get counts(): Readonly<Record<Kind, number>> {
-    const count = (kind: Kind) => this.#namespace.count(kind);
-    return { tool: count("tool"), prompt: count("prompt"), resource: count("resource"), template: count("template") };
-  }
-
-  get lastError(): Error | undefined {
-    return this.#supervisor.lastError;
-  }
-
-  get attempts(): number {
-    return this.#supervisor.attempts;
-  }
-
-  get nextAttemptAt(): number | undefined {
-    return this.#supervisor.nextAttemptAt;
-  }
-
-  get latencyMs(): number | undefined {
-    return this.#requests.latencyMs;
-  }
-
-  get callsInFlight(): number {
-    return this.#requests.size;
-  }
-
-  get processId(): number | undefined {
-    return this.#supervisor.generation?.session.processId;
-  }
-
-  /** What an operator sees, for logs and the console. */
-  toJSON(): ConnectionSnapshot {
-    return snapshotOf(this);
-  }
-
-  [Symbol.for("nodejs.util.inspect.custom")](): ConnectionSnapshot {
-    return snapshotOf(this);
-  }
-
-  get stderr(): string | undefined {
-    return this.#lastStderr?.();
-  }
-
-  get warnings(): readonly string[] {
-    return [...this.#reports.warnings, ...this.#catalog.warnings];
-  }
-
-  list<K extends Kind>(kind: K): readonly Entry<K>[] {
-    return this.#namespace.entries(kind);
   }
 
   start(): void {
@@ -293,9 +223,7 @@ export class SupervisedConnection implements Connection, RemoteLink {
   #connected(generation: RemoteGeneration): void {
     const { session, lists } = generation;
     const { server } = session;
-    this.#server = server;
-    this.#transport = session.transport;
-    this.#lastStderr = session.stderr;
+    this.met(session);
     if (!this.#nameFixed) {
       this.#nameFixed = true;
       this.#host.catalog.rename(this.#namespace, this.#host.nameFor(this, server));
