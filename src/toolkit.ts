@@ -34,6 +34,7 @@ import { readToolkitOptions, type ToolkitOptions } from "./core/toolkit-options.
 import { Dispatch } from "./execute/dispatch.ts";
 import { Executor } from "./execute/executor.ts";
 import { Settings } from "./execute/settings.ts";
+import { Telemetry } from "./execute/trace/telemetry.ts";
 import { type Clock, keepProcessAlive } from "./lib/clock.ts";
 import { Emitter } from "./lib/emitter.ts";
 import { type EventStreamOptions, eventStream } from "./lib/event-stream.ts";
@@ -80,6 +81,7 @@ export class Toolkit implements Host, AsyncDisposable {
   readonly #connectors: Connectors;
   readonly #delegates: Delegates;
   readonly #executor: Executor;
+  readonly #telemetry: Telemetry | undefined;
   readonly #toolbox: Dispatch;
   readonly #sourceHost: LocalSourceHost;
   readonly #sources = new Set<LocalSource>();
@@ -98,7 +100,13 @@ export class Toolkit implements Host, AsyncDisposable {
       this.#logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
     );
     for (const delegate of this.#delegates.listeners) this.#events.on("*", (event) => delegate.onEvent?.(event));
-    const emit = (event: ToolkitEvent) => this.#events.emit(event);
+    const gauges = () => ({ connections: this.connections, queued: 0 });
+    const isLookedAt = options.tracer !== false || options.meter !== false;
+    this.#telemetry = isLookedAt ? new Telemetry({ options, clock, gauges }) : undefined;
+    const emit = (event: ToolkitEvent) => {
+      this.#telemetry?.heard(event);
+      this.#events.emit(event);
+    };
     this.#catalog = new Catalog({ strictNames, emit });
     this.#builtins = new Builtins(this.#catalog, emit);
     this.#sourceHost = { catalog: this.#catalog, clock, logger, startTimeoutMs, emit };
@@ -109,6 +117,7 @@ export class Toolkit implements Host, AsyncDisposable {
       ...read,
       settings: new Settings(read.settings),
       room: new WaitingRoom(clock),
+      telemetry: this.#telemetry,
       asker,
       events: this.#events,
       runPrompt: (entry, input, context) => this.#delegates.runPrompt(entry, input, context),
@@ -207,6 +216,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   async start(): Promise<void> {
     this.#assertOpen();
+    this.#telemetry?.look();
     await Promise.all([this.#connectors.start(), ...[...this.#sources].map((source) => source.settled())]);
   }
 
@@ -316,6 +326,7 @@ export class Toolkit implements Host, AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#executor.close();
+    this.#telemetry?.close();
     for (const source of this.#sources) source.close();
     this.#sources.clear();
     const all = this.#connectors.close();

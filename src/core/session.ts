@@ -69,6 +69,8 @@ export interface CallOptions {
   readonly bypassCache?: boolean | undefined;
   /** Is told what became of the call, such as whether the answer came from the cache. */
   readonly report?: CallReport | undefined;
+  /** The id that a model gave its tool call, for whoever follows it in a trace. */
+  readonly toolCallId?: string | undefined;
   onProgress?(progress: Progress): void;
   /** Hears each part of a result that comes in parts. */
   onPartial?(part: Content): void;

@@ -7,9 +7,10 @@ import type { Item } from "./item.ts";
 import { silentLogger, steadyLogger } from "./logger.ts";
 import type { Middleware } from "./middleware.ts";
 import type { Logger } from "./session.ts";
+import type { TelemetryOptions } from "./telemetry-options.ts";
 
 /** How a toolkit is made. Everything has a default. */
-export interface ToolkitOptions {
+export interface ToolkitOptions extends TelemetryOptions {
   /** Builtins to begin with, as for `add`. */
   readonly items?: readonly Item[] | undefined;
   /** Hears events, executes prompts, makes connectors. Of several, the first that can answer does. */
@@ -41,7 +42,9 @@ export interface ToolkitOptions {
 
 /** Options with every default in place. */
 export type ReadToolkitOptions = {
-  readonly [K in Exclude<keyof ToolkitOptions, "items" | "delegate">]-?: NonNullable<ToolkitOptions[K]>;
+  readonly [K in Exclude<keyof ToolkitOptions, "items" | "delegate" | keyof TelemetryOptions>]-?: NonNullable<
+    ToolkitOptions[K]
+  >;
 };
 
 /**
@@ -64,6 +67,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     throw invalidOption("delegate", "a delegate or a list of them", delegate);
   if (logger !== undefined && !logMethods.every((method) => isFunction(logger[method])))
     throw invalidOption("logger", `an object with the functions ${logMethods.join(", ")}`, logger);
+  assertTelemetry(options);
   return {
     timeoutMs,
     maxTimeoutMs,
@@ -76,6 +80,16 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
   };
+}
+
+function assertTelemetry({ tracer, meter, recordContent, redact }: TelemetryOptions): void {
+  if (tracer && !isFunction(tracer.startSpan)) throw invalidOption("tracer", "a tracer of OpenTelemetry", tracer);
+  if (meter && !isFunction(meter.createCounter)) throw invalidOption("meter", "a meter of OpenTelemetry", meter);
+  if (recordContent !== undefined && typeof recordContent !== "boolean")
+    throw invalidOption("recordContent", "true or false", recordContent);
+  const isGlob = (glob: unknown) => typeof glob === "string" && glob !== "";
+  if (redact !== undefined && !(Array.isArray(redact) && redact.every(isGlob)))
+    throw invalidOption("redact", "a list of globs on keys", redact);
 }
 
 const logMethods = ["debug", "info", "warn", "error"] as const satisfies readonly (keyof Logger)[];

@@ -21,8 +21,10 @@ import type { CallOptions } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import { type MaybePromise, rescue } from "../lib/promise.ts";
 import { asAnswer } from "./call-error.ts";
-import type { Executor } from "./executor.ts";
-import type { CallOrigin, CallState } from "./state.ts";
+import type { Arrival, Executor } from "./executor.ts";
+import { type CallOrigin, type CallState, metaOf } from "./state.ts";
+import type { Verb } from "./trace/attributes.ts";
+import type { Trace } from "./trace/trace.ts";
 
 /** What exists, as far as calls need to know. */
 export interface Directory {
@@ -77,32 +79,35 @@ export class Dispatch implements Toolbox, CallOrigin {
   call(target: CallTarget, input?: unknown, given?: CallOptions): Promise<never> {
     const options = given ?? noOptions;
     const { parent } = this;
+    const trace = this.#trace("call", target, options);
     let answer: MaybePromise<Content>;
     try {
       const entry = this.#callable(target, options);
       answer =
         entry instanceof Promise
           ? this.#executor.whenFound(entry, { key: String(target), options, origin: this }, (found, spentMs) =>
-              this.#executor.call(found, input, options, this, spentMs),
+              this.#executor.call(found, input, options, this, { spentMs, trace }),
             )
-          : this.#executor.call(entry, input, options, this);
+          : this.#executor.call(entry, input, options, this, trace && { trace });
     } catch (error) {
+      trace?.fail(error);
       return Promise.reject(parent === undefined ? error : asAnswer(error));
     }
+    trace?.follow(answer);
     if (!(answer instanceof Promise)) return Promise.resolve(answer) as Promise<never>;
     return (parent === undefined ? answer : answer.catch(rejectAsAnswer)) as Promise<never>;
   }
 
   async read(target: string | Entry<"resource">, given?: CallOptions): Promise<Content> {
     const options = given ?? noOptions;
-    const run = (entry: Entry<"resource">, spentMs?: number) => this.#executor.read(entry, options, this, spentMs);
-    return this.#answer(() => this.#withEntry(this.#readable(target, options), target, options, run));
+    const run = (entry: Entry<"resource">, arrival: Arrival) => this.#executor.read(entry, options, this, arrival);
+    return this.#traced("read", target, options, () => this.#readable(target, options), run);
   }
 
   /** Has the source of a resource say when its content changes, until the returned function is called. */
   async subscribe(target: string | Entry<"resource">, given?: CallOptions): Promise<Unsubscribe> {
     const options = given ?? noOptions;
-    const run = (entry: Entry<"resource">, spentMs?: number) => this.#executor.subscribe(entry, options, this, spentMs);
+    const run = (entry: Entry<"resource">, arrival: Arrival) => this.#executor.subscribe(entry, options, this, arrival);
     return this.#answer(() => this.#withEntry(this.#readable(target, options), target, options, run));
   }
 
@@ -112,9 +117,9 @@ export class Dispatch implements Toolbox, CallOrigin {
     given?: CallOptions,
   ): Promise<RenderedPrompt> {
     const options = given ?? noOptions;
-    const run = (entry: Entry<"prompt">, spentMs?: number) =>
-      this.#executor.render(entry, input, options, this, spentMs);
-    return this.#answer(() => this.#withEntry(this.#renderable(target, options), target, options, run));
+    const run = (entry: Entry<"prompt">, arrival: Arrival) =>
+      this.#executor.render(entry, input, options, this, arrival);
+    return this.#traced("render", target, options, () => this.#renderable(target, options), run);
   }
 
   /** What a call in progress is answered; an error is marked, so that it is not taken for its own. */
@@ -126,10 +131,39 @@ export class Dispatch implements Toolbox, CallOrigin {
     found: MaybePromise<E>,
     target: unknown,
     options: CallOptions,
-    run: (entry: E, spentMs?: number) => MaybePromise<R>,
+    run: (entry: E, arrival: Arrival) => MaybePromise<R>,
+    trace?: Trace | undefined,
   ): MaybePromise<R> {
-    if (!(found instanceof Promise)) return run(found);
-    return this.#executor.whenFound(found, { key: String(target), options, origin: this }, run);
+    if (!(found instanceof Promise)) return run(found, { trace });
+    const search = { key: String(target), options, origin: this };
+    return this.#executor.whenFound(found, search, (entry, spentMs) => run(entry, { spentMs, trace }));
+  }
+
+  /** Looks at the whole of it, its lookup too, where somebody wants that. */
+  #traced<E extends Entry, R>(
+    verb: Verb,
+    target: CallTarget | Entry<"resource">,
+    options: CallOptions,
+    find: () => MaybePromise<E>,
+    run: (entry: E, arrival: Arrival) => MaybePromise<R>,
+  ): MaybePromise<R> {
+    const trace = this.#trace(verb, target, options);
+    try {
+      const answer = this.#answer(() => this.#withEntry(find(), target, options, run, trace));
+      trace?.follow(answer);
+      return answer;
+    } catch (error) {
+      trace?.fail(error);
+      throw error;
+    }
+  }
+
+  #trace(verb: Verb, target: CallTarget | Entry<"resource">, options: CallOptions): Trace | undefined {
+    const { telemetry } = this.#executor;
+    if (telemetry === undefined || !telemetry.isOn) return undefined;
+    const { parent } = this;
+    const key = typeof target === "string" ? target : isEntry(target) ? target.ref : String(target?.name);
+    return telemetry.begin({ verb, key, options, parent, meta: metaOf(options, parent) });
   }
 
   #callable(target: CallTarget, { signal }: CallOptions): MaybePromise<Entry<"tool" | "prompt">> {

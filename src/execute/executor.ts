@@ -19,6 +19,8 @@ import { type CallOrigin, CallState, type StateHost } from "./state.ts";
 import { type Next, StepCall } from "./step.ts";
 import { attemptLimits } from "./timeout.ts";
 import type { CallLimits } from "./timeout-error.ts";
+import type { Telemetry } from "./trace/telemetry.ts";
+import type { Trace } from "./trace/trace.ts";
 
 /** What an executor is made with. */
 export interface ExecutorOptions extends PipelineOptions {
@@ -26,6 +28,8 @@ export interface ExecutorOptions extends PipelineOptions {
   readonly events: Emitter<ToolkitEvent>;
   readonly room: WaitingRoom;
   readonly asker: Asker;
+  /** Undefined where nobody may look. */
+  readonly telemetry?: Telemetry | undefined;
   /** Has the source of a resource say when it changes. */
   subscribe(entry: Entry<"resource">, options: ReadOptions): Promise<Unsubscribe> | Unsubscribe;
 }
@@ -37,6 +41,14 @@ export interface Search {
   readonly origin: CallOrigin;
 }
 
+/** What came before the call itself. */
+export interface Arrival {
+  /** How long the entry was looked for, in milliseconds. */
+  readonly spentMs?: number | undefined;
+  /** Of whoever looks. */
+  readonly trace?: Trace | undefined;
+}
+
 type Callable = Entry<"tool" | "prompt">;
 type Run<T, R> = (given: T, state: CallState) => MaybePromise<R>;
 
@@ -44,6 +56,7 @@ type Run<T, R> = (given: T, state: CallState) => MaybePromise<R>;
 export class Executor implements StateHost {
   readonly logger: Logger;
   readonly asker: Asker;
+  readonly telemetry: Telemetry | undefined;
   readonly #options: ExecutorOptions;
   readonly #calls = new WeakMap<Callable, Next>();
   readonly #renders = new WeakMap<Entry<"prompt">, Next<RenderedPrompt>>();
@@ -54,6 +67,7 @@ export class Executor implements StateHost {
     this.#options = options;
     this.logger = options.logger;
     this.asker = options.asker;
+    this.telemetry = options.telemetry;
   }
 
   /** Ends every call in flight, and answers each further one, with `CLOSED`. */
@@ -83,10 +97,10 @@ export class Executor implements StateHost {
     input: unknown,
     options: CallOptions,
     origin: CallOrigin,
-    spentMs?: number,
+    arrival?: Arrival,
   ): MaybePromise<Content> {
     const next = this.#way(this.#calls, entry, compileCall);
-    return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, spentMs);
+    return this.#arrived(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, arrival);
   }
 
   render(
@@ -94,10 +108,10 @@ export class Executor implements StateHost {
     input: unknown,
     options: CallOptions,
     origin: CallOrigin,
-    spentMs?: number,
+    arrival?: Arrival,
   ): MaybePromise<RenderedPrompt> {
     const next = this.#way(this.#renders, entry, compileRender);
-    return this.#start(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, spentMs);
+    return this.#arrived(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, arrival);
   }
 
   /** The way of an entry, compiled at its first use. */
@@ -115,9 +129,17 @@ export class Executor implements StateHost {
   }
 
   /** Reads a resource whole, within the limits of a call. */
-  read(entry: Entry<"resource">, options: CallOptions, origin: CallOrigin, spentMs?: number): MaybePromise<Content> {
+  read(
+    entry: Entry<"resource">,
+    options: CallOptions,
+    origin: CallOrigin,
+    { spentMs, trace }: Arrival = {},
+  ): MaybePromise<Content> {
     const state = new CallState(this, entry.ref, options, origin);
-    return this.#announced(state, this.#load, entry, spentMs);
+    const load = () => this.#announced(state, this.#load, entry, spentMs);
+    if (trace === undefined) return load();
+    state.trace = trace;
+    return trace.within(entry, state, undefined, load);
   }
 
   /** Subscribes to a resource, within the limits of a call. */
@@ -125,7 +147,7 @@ export class Executor implements StateHost {
     entry: Entry<"resource">,
     options: CallOptions,
     origin: CallOrigin,
-    spentMs?: number,
+    { spentMs }: Arrival = {},
   ): MaybePromise<Unsubscribe> {
     return this.#bound(new CallState(this, entry.ref, options, origin), this.#follow, entry, spentMs);
   }
@@ -146,6 +168,14 @@ export class Executor implements StateHost {
     };
     const definition = definitionOf(entry);
     return definition.origin === "remote" ? repeated(definition, state, attempt, this.#options) : attempt();
+  }
+
+  #arrived<R>(call: StepCall, next: Next<R>, arrival: Arrival | undefined): MaybePromise<R> {
+    const trace = arrival?.trace;
+    if (trace === undefined) return this.#start(call, next, arrival?.spentMs);
+    const { entry, state, input } = call;
+    state.trace = trace;
+    return trace.within(entry, state, input, () => this.#start(call, next, arrival?.spentMs));
   }
 
   #start<R>(call: StepCall, next: Next<R>, spentMs: number | undefined): MaybePromise<R> {
@@ -193,9 +223,10 @@ export class Executor implements StateHost {
   }
 
   /** Tells that a call began; gives what tells that it ended. */
-  #announce({ ref }: CallState): (error: unknown) => void {
+  #announce({ ref, trace }: CallState): (error: unknown) => void {
     const { events, room } = this.#options;
-    const callId = String(++this.#sequence);
+    // A span that is recorded is the better name: it is known elsewhere too.
+    const callId = trace?.id ?? String(++this.#sequence);
     const startedAt = room.clock.now();
     events.emit({ type: "callStarted", callId, ref });
     return (error) => {

@@ -13,6 +13,7 @@ import { runDetached } from "../lib/promise.ts";
 import type { Wait, Waiter, WaitLimits } from "../lib/waiting-room.ts";
 import type { Asker } from "./asking.ts";
 import { isCallLimit, timeoutError } from "./timeout-error.ts";
+import type { Trace } from "./trace/trace.ts";
 
 /** What a call state needs of whoever runs it. */
 export interface StateHost {
@@ -43,6 +44,8 @@ export class CallState implements CallContext, Waiter {
   waitingFor: (() => Error) | undefined = undefined;
   /** What of the input was mended. They quote the input: what is recorded of them is content. */
   mends: readonly Mend[] = noMends;
+  /** Where somebody looks. */
+  trace: Trace | undefined = undefined;
   readonly #host: StateHost;
   readonly #origin: CallOrigin;
   #session: Session | undefined;
@@ -120,10 +123,7 @@ export class CallState implements CallContext, Waiter {
   }
 
   get meta(): Readonly<Record<string, unknown>> | undefined {
-    const own = this.options.meta;
-    // A session that was given takes the place of the outer one whole: what is meant for one caller is not sent along for another.
-    const inherited = (this.options.session ?? this.parent?.session)?.meta;
-    return inherited === undefined ? own : { ...inherited, ...own };
+    return metaOf(this.options, this.parent);
   }
 
   get toolbox(): Toolbox {
@@ -271,6 +271,14 @@ export class CallState implements CallContext, Waiter {
   #listenerFailed(what: "progress" | "partial", error: unknown): void {
     this.#host.logger.error(`A ${what} listener of ${this.ref} failed: ${messageOf(error)}`, { error });
   }
+}
+
+/** What is sent along as `_meta`: of the session, and of the call itself. */
+export function metaOf(options: CallOptions, parent: CallState | undefined): CallOptions["meta"] {
+  const own = options.meta;
+  // A session that was given takes the place of the outer one whole: what is meant for one caller is not sent along for another.
+  const inherited = (options.session ?? parent?.givenSession)?.meta;
+  return inherited === undefined ? own : { ...inherited, ...own };
 }
 
 const levels = { debug: "debug", info: "info", warn: "warning", error: "error" } as const satisfies Record<

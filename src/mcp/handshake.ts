@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
+import { packageVersion } from "../lib/package-version.ts";
 import type { Redactor } from "./redact.ts";
 import { isRecord } from "./rpc/message.ts";
 import type { Peer } from "./rpc/peer.ts";
@@ -74,11 +74,6 @@ let ownInfo: ClientInfo | undefined;
 export function ownClientInfo(): ClientInfo {
   ownInfo ??= { name: "toolweave", version: packageVersion() };
   return ownInfo;
-}
-
-function packageVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { readonly version: string }).version;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -14,6 +14,7 @@ import type { Redactor } from "./redact.ts";
 import { Cancelled, cancellationOf } from "./rpc/cancellation.ts";
 import { isRecord } from "./rpc/message.ts";
 import type { Peer, RequestOptions } from "./rpc/peer.ts";
+import { traced } from "./tracing.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** What a session is made of. */
@@ -99,17 +100,18 @@ export class McpSession implements ConnectorSession {
 
   call(name: string, input: unknown, context: CallContext): Promise<Content> {
     if (context.attachments.length > 0) return Promise.reject(attachmentsRefused(name));
-    const { meta } = context;
-    const params =
-      meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
     const server = this.server.name;
     const { redactor } = this.#parts;
     const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
-    return this.#parts.peer.request("tools/call", params, options).then(
-      (result) =>
-        toolContent(isRecord(result) && result.isError === true ? redactor.value(result) : result, { name, server }),
-      (error) => this.#fail(error, { what: `tools/call ${name}`, repeatable: false }),
-    );
+    return traced({ ...this.#parts, method: "tools/call", target: name, context }, (meta) => {
+      const params =
+        meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
+      return this.#parts.peer.request("tools/call", params, options).then(
+        (result) =>
+          toolContent(isRecord(result) && result.isError === true ? redactor.value(result) : result, { name, server }),
+        (error) => this.#fail(error, { what: `tools/call ${name}`, repeatable: false }),
+      );
+    });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -119,27 +121,22 @@ export class McpSession implements ConnectorSession {
 
   async #render(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt> {
     if (context.attachments.length > 0) throw attachmentsRefused(name);
-    const { meta } = context;
-    const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };
-    const result = await this.#request(
-      "prompts/get",
-      params,
-      { cancellation: cancellationOf(context), onProgress: reporter(context), context },
-      { what: `prompts/get ${name}` },
-    );
-    return renderedPrompt(result, name);
+    const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
+    return traced({ ...this.#parts, method: "prompts/get", target: name, context }, async (meta) => {
+      const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };
+      return renderedPrompt(await this.#request("prompts/get", params, options, { what: `prompts/get ${name}` }), name);
+    });
   }
 
   async #read(uri: string, context: CallContext | ReadOptions): Promise<Content> {
     const call = "progress" in context ? context : undefined;
-    const meta = call?.meta;
-    const params = meta === undefined ? { uri } : { uri, _meta: meta };
     const onProgress = call === undefined ? undefined : reporter(call);
     const options = { cancellation: cancellationOf(context), onProgress, context: call };
-    return readContent(
-      await this.#request("resources/read", params, options, { what: `resources/read ${uri}`, uri }),
-      uri,
-    );
+    return traced({ ...this.#parts, method: "resources/read", target: uri, context: call }, async (meta) => {
+      const params = meta === undefined ? { uri } : { uri, _meta: meta };
+      const attempt = { what: `resources/read ${uri}`, uri };
+      return readContent(await this.#request("resources/read", params, options, attempt), uri);
+    });
   }
 
   async #follow(method: string, uri: string, options: ReadOptions): Promise<void> {

@@ -150,7 +150,8 @@ export class ToolRun {
       debug: { ...this.#debug(call, entry), cached: report.cached === true, attempts: report.attempts ?? 1 },
     });
     try {
-      const content = await this.#toolbox.call(entry, call.input, { coerce: true, ...this.#options, report });
+      const options = { coerce: true, ...this.#options, report, toolCallId: call.id };
+      const content = await this.#toolbox.call(entry, call.input, options);
       for (const evaluation of definitionOf(entry).options?.evaluations ?? []) this.#evaluations.add(evaluation);
       return Object.freeze({ ...about(), status: "ok", content, references: referencesOf(content) });
     } catch (error) {

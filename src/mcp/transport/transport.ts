@@ -1,9 +1,12 @@
 import type { Session } from "../../core/session.ts";
+import type { Trace } from "../../execute/trace/trace.ts";
 import type { RequestId, RpcMessage } from "../rpc/message.ts";
 
 /** Who made the call a message belongs to. Some make their session when it is asked for. */
 export interface Caller {
   readonly session: Session;
+  /** Where somebody looks at the call. */
+  readonly trace?: Trace | undefined;
 }
 
 /** What a transport tells the one who uses it. None of these throws. */
@@ -24,6 +27,8 @@ export interface TransportEvents {
 export interface Transport {
   /** `stdio`, `streamable-http`, `sse`, `in-memory`. */
   readonly name: string;
+  /** How a span names the network it goes over, and the session. Missing, there is none. */
+  readonly network?: Readonly<Record<string, string | number>>;
   /** Opens it. Rejects when it cannot be opened, or with the signal's reason; then nothing it started is left. */
   start(events: TransportEvents, options: { readonly signal: AbortSignal }): Promise<void>;
   /**

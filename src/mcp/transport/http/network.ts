@@ -28,7 +28,7 @@ export async function fetchOnce(
   caller?: Caller,
 ): Promise<Response> {
   try {
-    return await fetch(url, init, caller);
+    return await fetch(url, withTrace(init, caller), caller);
   } catch (cause) {
     if (init.signal?.aborted) throw init.signal.reason;
     // It says itself what it is: nothing is wrong with the connection.
@@ -36,6 +36,25 @@ export async function fetchOnce(
     const why = redactor.text(whyOf(cause));
     throw new ConnectionLostError(`cannot be reached: ${why}`, { sent: !isDown(cause), cause: redactor.error(cause) });
   }
+}
+
+/** Where somebody looks at the call, whatever is between us and the server is told whose part this is, as the server is by `_meta`. */
+function withTrace(init: RequestInit, caller: Caller | undefined): RequestInit {
+  if (caller?.trace === undefined || init.method !== "POST") return init;
+  const headers = new Headers(init.headers);
+  for (const [name, value] of Object.entries(caller.trace.inject({}))) headers.set(name, String(value));
+  return { ...init, headers };
+}
+
+/** How a span names a server over HTTP. */
+export function networkOf({ hostname, port, protocol }: URL): Readonly<Record<string, string | number>> {
+  const defaultPort = protocol === "https:" ? 443 : 80;
+  return {
+    "network.transport": "tcp",
+    "network.protocol.name": "http",
+    "server.address": hostname.replace(/^\[(.*)\]$/, "$1"),
+    "server.port": port === "" ? defaultPort : Number(port),
+  };
 }
 
 /** Ends an answer nobody reads. */

@@ -4,7 +4,7 @@ import { messageOf, ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import type { RequestId, RpcMessage } from "../../rpc/message.ts";
 import type { Caller, Transport, TransportEvents } from "../transport.ts";
-import { discard, errorText, fetchOnce, type HttpParameters } from "./network.ts";
+import { discard, errorText, fetchOnce, type HttpParameters, networkOf } from "./network.ts";
 import { subjectOf } from "./post.ts";
 import { HttpStatusError, mediaTypeOf, NotMcpError, notMcp, statusError } from "./status.ts";
 import { watchedBody } from "./watched-body.ts";
@@ -37,6 +37,10 @@ export class SseTransport implements Transport {
       requestInit: { headers: { ...parameters.headers } },
       fetch: (url, init = {}) => (init.method === "POST" ? this.#post(url, init) : this.#openStream(url, init)),
     });
+  }
+
+  get network(): Readonly<Record<string, string | number>> {
+    return networkOf(this.#parameters.url);
   }
 
   async start(events: TransportEvents, { signal }: { readonly signal: AbortSignal }): Promise<void> {

@@ -8,7 +8,7 @@ import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
 import type { Caller, Transport, TransportEvents } from "../transport.ts";
 import { eventStreamType, jsonType, readAnswer } from "./answer.ts";
-import { discard, errorText, fetchOnce, type HttpParameters } from "./network.ts";
+import { discard, errorText, fetchOnce, type HttpParameters, networkOf } from "./network.ts";
 import { Post, requestIdOf, subjectOf } from "./post.ts";
 import { QuietEnd } from "./quiet-end.ts";
 import { isRedirect, reopenMs, ServerStream } from "./server-stream.ts";
@@ -72,6 +72,12 @@ export class StreamableHttpTransport implements Transport {
 
   get hears(): boolean {
     return this.#stream.isOpen;
+  }
+
+  get network(): Readonly<Record<string, string | number>> {
+    const { sessionId } = this.#sdk;
+    const network = networkOf(this.#parameters.url);
+    return sessionId === undefined ? network : { ...network, "mcp.session.id": sessionId };
   }
 
   async start(events: TransportEvents): Promise<void> {

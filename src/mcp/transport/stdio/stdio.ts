@@ -42,6 +42,7 @@ const reportEvery = 100;
  */
 export class StdioTransport implements Transport {
   readonly name = "stdio";
+  readonly network = { "network.transport": "pipe" };
   // The system tells when a process ends. One that is silent computes.
   readonly silenceMs = 60_000;
   readonly #parameters: StdioParameters;

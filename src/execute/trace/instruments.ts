@@ -1,0 +1,86 @@
+import type { Attributes, Counter, Histogram, Meter, ObservableResult, UpDownCounter } from "@opentelemetry/api";
+import type { Connection, ConnectionState } from "../../core/connection.ts";
+
+/** What is looked at whenever metrics are collected. */
+export interface Gauges {
+  readonly connections: readonly Connection[];
+  /** Calls that wait for their turn. */
+  readonly queued: number;
+}
+
+/** In seconds: what the conventions advise for MCP, and a little below for tools in this process. */
+const boundaries = [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+
+const states: readonly ConnectionState[] = ["idle", "connecting", "connected", "waiting"];
+
+/** Every instrument, of one meter. */
+export class Instruments {
+  readonly calls: Counter;
+  readonly active: UpDownCounter;
+  readonly cacheHits: Counter;
+  readonly retries: Counter;
+  readonly reconnects: Counter;
+  readonly executeTool: Histogram;
+  readonly invokeAgent: Histogram;
+  readonly mcpRequest: Histogram;
+  readonly #forget: () => void;
+
+  constructor(meter: Meter, gauges: () => Gauges) {
+    const duration = (name: string, description: string) =>
+      meter.createHistogram(name, { unit: "s", description, advice: { explicitBucketBoundaries: boundaries } });
+    const counter = (name: string, unit: string, description: string) =>
+      meter.createCounter(name, { unit, description });
+    this.calls = counter("toolweave.calls", "{call}", "Calls, reads and renders that ended, by outcome.");
+    this.active = meter.createUpDownCounter("toolweave.calls.active", {
+      unit: "{call}",
+      description: "Calls, reads and renders that have begun and not ended.",
+    });
+    this.cacheHits = counter("toolweave.cache.hits", "{call}", "Calls that were answered from the cache.");
+    this.retries = counter("toolweave.retries", "{attempt}", "Attempts of calls beyond the first.");
+    this.reconnects = counter("toolweave.connector.reconnects", "{connection}", "Connections after the first.");
+    this.executeTool = duration("gen_ai.execute_tool.duration", "The duration of a single tool execution.");
+    this.invokeAgent = duration("gen_ai.invoke_agent.duration", "The duration of a prompt that was executed.");
+    this.mcpRequest = duration("mcp.client.operation.duration", "The duration of a request to an MCP server.");
+    this.#forget = watch(meter, gauges);
+  }
+
+  /** Nothing is looked at any more. */
+  close(): void {
+    this.#forget();
+  }
+}
+
+function watch(meter: Meter, gauges: () => Gauges): () => void {
+  const state = meter.createObservableGauge("toolweave.connector.state", {
+    description: "1 for the state a connector is in, 0 for the others.",
+  });
+  const requests = meter.createObservableGauge("toolweave.connector.requests.active", {
+    unit: "{request}",
+    description: "Requests that wait for the answer of a connector.",
+  });
+  const queued = meter.createObservableGauge("toolweave.calls.queued", {
+    unit: "{call}",
+    description: "Calls that wait for their turn under a limit of calls at once.",
+  });
+  const each = (observe: (result: ObservableResult, connection: Connection, namespace: Attributes) => void) => {
+    return (result: ObservableResult) => {
+      for (const connection of gauges().connections)
+        observe(result, connection, { "toolweave.namespace": connection.namespace });
+    };
+  };
+  const observers = [
+    [
+      state,
+      each((result, connection, namespace) => {
+        for (const name of states)
+          result.observe(connection.state === name ? 1 : 0, { ...namespace, "toolweave.connector.state": name });
+      }),
+    ],
+    [requests, each((result, { callsInFlight }, namespace) => result.observe(callsInFlight, namespace))],
+    [queued, (result: ObservableResult) => result.observe(gauges().queued)],
+  ] as const;
+  for (const [gauge, observe] of observers) gauge.addCallback(observe);
+  return () => {
+    for (const [gauge, observe] of observers) gauge.removeCallback(observe);
+  };
+}

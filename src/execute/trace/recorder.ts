@@ -1,0 +1,73 @@
+import { type Content, isContent, isResource } from "../../core/resource.ts";
+import { excerpt } from "../../lib/excerpt.ts";
+import { glob } from "../../lib/glob.ts";
+import { isRecord } from "../../lib/value.ts";
+import { textOf } from "../../resource/content.ts";
+import { isJsonType } from "../../resource/media-type.ts";
+
+/** About so many characters of arguments, and so many of a result, are kept: backends cut or drop longer attributes. */
+const maxLength = 8_192;
+
+/** Keys whose values are never recorded, compared without regard to case, `_` and `-`. */
+export const secretKeys: readonly string[] = [
+  "*password*",
+  "*passwd*",
+  "*passphrase*",
+  "*secret*",
+  "*token",
+  "*apikey*",
+  "*privatekey*",
+  "*credential*",
+  "*authorization*",
+  "*cookie*",
+];
+
+/** Writes down what was passed and what was given, as much of it as may be seen. */
+export class Recorder {
+  readonly #isSecret: (key: string) => boolean;
+
+  /** @param redact - globs on keys, beside those that are always secret */
+  constructor(redact: readonly string[]) {
+    const globs = [...secretKeys, ...redact].map((pattern) => glob(plain(pattern)));
+    this.#isSecret = (key) => globs.some((fits) => fits(plain(key)));
+  }
+
+  /** As JSON text. It never throws. */
+  record(value: unknown): string {
+    return excerpt(visibleOf(value), { isSecret: this.#isSecret, maxLength });
+  }
+}
+
+function plain(key: string): string {
+  return key.toLowerCase().replaceAll(/[_-]/g, "");
+}
+
+/** What there is to see of a Content, or of what holds some, without waiting: of bytes their type and size. */
+function visibleOf(value: unknown): unknown {
+  if (isContent(value)) return contentOf(value);
+  if (isResource(value)) return { uri: value.uri, mediaType: value.mediaType };
+  if (Array.isArray(value)) return value.some(isRecord) ? value.map(visibleOf) : value;
+  // What a prompt renders to: its messages hold Contents.
+  if (isRecord(value) && Array.isArray(value.messages)) return { ...value, messages: value.messages.map(messageOf) };
+  return value;
+}
+
+function messageOf(message: unknown): unknown {
+  return isRecord(message) ? { ...message, content: visibleOf(message.content) } : message;
+}
+
+function contentOf(content: Content): unknown {
+  if (content.parts !== undefined) return content.parts.map(contentOf);
+  return structureOf(content) ?? { mediaType: content.mediaType, size: content.size };
+}
+
+/** JSON as what it says, for its keys are looked at; any other text as it is. Undefined for bytes. */
+function structureOf(content: Content): unknown {
+  const text = textOf(content);
+  if (text === undefined || !isJsonType(content.mediaType)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

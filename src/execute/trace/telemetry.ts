@@ -1,0 +1,105 @@
+import {
+  createNoopMeter,
+  type MeterProvider,
+  metrics,
+  ProxyTracerProvider,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from "@opentelemetry/api";
+import type { Connection } from "../../core/connection.ts";
+import type { ToolkitEvent } from "../../core/event.ts";
+import type { TelemetryOptions } from "../../core/telemetry-options.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { packageVersion } from "../../lib/package-version.ts";
+import { type Gauges, Instruments } from "./instruments.ts";
+import { Recorder } from "./recorder.ts";
+import { Trace, type Wish } from "./trace.ts";
+
+/** What telemetry is made with. */
+export interface TelemetryParts {
+  readonly options: TelemetryOptions;
+  readonly clock: Clock;
+  readonly gauges: () => Gauges;
+}
+
+const scope = "toolweave";
+const noTracers: TracerProvider = new ProxyTracerProvider().getDelegate();
+
+/**
+ * Begins traces where somebody looks: a tracer or a meter was given, or an OpenTelemetry SDK is registered. It is asked at each call, so
+ * that an SDK may be registered at any time; where there is none that costs some nanoseconds.
+ */
+export class Telemetry {
+  readonly #parts: TelemetryParts;
+  readonly #recorder: Recorder | undefined;
+  readonly #connected = new WeakSet<Connection>();
+  /** What an SDK is registered behind. Undefined while one is: then it is looked up each time. */
+  #idle: ProxyTracerProvider | undefined;
+  #tracers: TracerProvider | undefined;
+  #tracer: Tracer | undefined;
+  #meters: MeterProvider | undefined;
+  #instruments: Instruments | undefined;
+
+  constructor(parts: TelemetryParts) {
+    const { tracer, meter, recordContent = false, redact = [] } = parts.options;
+    this.#parts = parts;
+    this.#recorder = recordContent ? new Recorder(redact) : undefined;
+    // Behind one of our own nothing will be registered.
+    if (tracer !== undefined) this.#idle = new ProxyTracerProvider();
+    if (tracer) this.#tracer = tracer;
+    if (meter) this.#instruments = new Instruments(meter, parts.gauges);
+    this.look();
+  }
+
+  /** True where somebody looks. */
+  get isOn(): boolean {
+    if (this.#idle?.getDelegate() !== noTracers) this.#findTracer();
+    if (this.#parts.options.meter === undefined) this.#findMeter();
+    return this.#tracer !== undefined || this.#instruments !== undefined;
+  }
+
+  begin(wish: Wish): Trace {
+    const { clock } = this.#parts;
+    return new Trace({ tracer: this.#tracer, instruments: this.#instruments, recorder: this.#recorder, clock }, wish);
+  }
+
+  /** Looks at what is registered now: also by another copy of the API, which does not tell ours. */
+  look(): void {
+    if (this.#parts.options.tracer === undefined) this.#findTracer();
+    if (this.#parts.options.meter === undefined) this.#findMeter();
+  }
+
+  /** Counts what becomes of connections. */
+  heard(event: ToolkitEvent): void {
+    if (event.type !== "connectorConnected") return;
+    this.look();
+    const { connection, namespace } = event;
+    if (this.#connected.has(connection)) this.#instruments?.reconnects.add(1, { "toolweave.namespace": namespace });
+    else this.#connected.add(connection);
+  }
+
+  /** Nothing is collected from here any more. */
+  close(): void {
+    this.#instruments?.close();
+  }
+
+  #findTracer(): void {
+    const provider = trace.getTracerProvider();
+    const isProxy = provider instanceof ProxyTracerProvider;
+    const tracers = isProxy ? provider.getDelegate() : provider;
+    this.#idle = isProxy && tracers === noTracers ? provider : undefined;
+    if (tracers === this.#tracers) return;
+    this.#tracers = tracers;
+    this.#tracer = tracers === noTracers ? undefined : tracers.getTracer(scope, packageVersion());
+  }
+
+  #findMeter(): void {
+    const meters = metrics.getMeterProvider();
+    if (meters === this.#meters) return;
+    this.#meters = meters;
+    this.#instruments?.close();
+    const meter = meters.getMeter(scope, packageVersion());
+    this.#instruments = meter === createNoopMeter() ? undefined : new Instruments(meter, this.#parts.gauges);
+  }
+}
