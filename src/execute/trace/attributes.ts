@@ -78,20 +78,25 @@ export function withoutUserInfo(text: string): string {
   return text.replace(/(:\/\/)[^/?#@\s]*@/, "$1");
 }
 
-/** Codes whose messages may quote what was passed to a tool, or what it said. */
-const quoting: ReadonlySet<ErrorCode> = new Set([
-  "INVALID_INPUT",
-  "INVALID_OUTPUT",
-  "TOOL_FAILED",
-  "REMOTE_ERROR",
-  "MODEL_FAILED",
-  "STEP_FAILED",
-  "PENDING",
+/** Codes whose messages are ours alone. Others may quote what was passed to a tool, or what it said. */
+const plain: ReadonlySet<ErrorCode> = new Set([
+  "NOT_FOUND",
+  "AMBIGUOUS_NAME",
+  "DENIED",
+  "RATE_LIMITED",
+  "TIMEOUT",
+  "UNAVAILABLE",
+  "UNAUTHORIZED",
+  "OUTCOME_UNKNOWN",
+  "LIMIT_EXCEEDED",
+  "DEPTH_EXCEEDED",
+  "NO_DELEGATE",
+  "CLOSED",
 ]);
 
 /** What a span says of an error. What quotes content is said only where content is recorded. */
 export function errorText(error: unknown, recordContent: boolean): string {
   if (!ToolkitError.is(error)) return recordContent ? messageOf(error) : "It failed.";
   const { code, message } = error;
-  return recordContent || !quoting.has(code) ? withoutUserInfo(message) : errorCatalog[code].summary;
+  return recordContent || plain.has(code) ? withoutUserInfo(message) : errorCatalog[code].summary;
 }

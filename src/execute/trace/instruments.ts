@@ -1,4 +1,4 @@
-import type { Attributes, Counter, Histogram, Meter, ObservableResult, UpDownCounter } from "@opentelemetry/api";
+import type { BatchObservableResult, Counter, Histogram, Meter, UpDownCounter } from "@opentelemetry/api";
 import type { Connection, ConnectionState } from "../../core/connection.ts";
 
 /** What is looked at whenever metrics are collected. */
@@ -44,11 +44,13 @@ export class Instruments {
     this.#forget = watch(meter, gauges);
   }
 
-  /** Nothing is looked at any more. */
+  /** Nothing is there to look at any more. */
   close(): void {
     this.#forget();
   }
 }
+
+const nothing: Gauges = { connections: [], queued: 0 };
 
 function watch(meter: Meter, gauges: () => Gauges): () => void {
   const state = meter.createObservableGauge("toolweave.connector.state", {
@@ -62,25 +64,26 @@ function watch(meter: Meter, gauges: () => Gauges): () => void {
     unit: "{call}",
     description: "Calls that wait for their turn under a limit of calls at once.",
   });
-  const each = (observe: (result: ObservableResult, connection: Connection, namespace: Attributes) => void) => {
-    return (result: ObservableResult) => {
-      for (const connection of gauges().connections)
-        observe(result, connection, { "toolweave.namespace": connection.namespace });
-    };
+  const observed = [state, requests, queued];
+  const known = new Set<string>();
+  let look: (() => Gauges) | undefined = gauges;
+  const collect = (result: BatchObservableResult) => {
+    const now = look?.() ?? nothing;
+    const current = new Map(now.connections.map((connection) => [connection.namespace, connection]));
+    for (const namespace of current.keys()) known.add(namespace);
+    // An SDK goes on showing what was observed last: of what is gone that has to be zero.
+    for (const name of known) {
+      const connection = current.get(name);
+      const namespace = { "toolweave.namespace": name };
+      for (const each of states)
+        result.observe(state, connection?.state === each ? 1 : 0, { ...namespace, "toolweave.connector.state": each });
+      result.observe(requests, connection?.callsInFlight ?? 0, namespace);
+    }
+    result.observe(queued, now.queued);
+    if (look === undefined) queueMicrotask(() => meter.removeBatchObservableCallback(collect, observed));
   };
-  const observers = [
-    [
-      state,
-      each((result, connection, namespace) => {
-        for (const name of states)
-          result.observe(connection.state === name ? 1 : 0, { ...namespace, "toolweave.connector.state": name });
-      }),
-    ],
-    [requests, each((result, { callsInFlight }, namespace) => result.observe(callsInFlight, namespace))],
-    [queued, (result: ObservableResult) => result.observe(gauges().queued)],
-  ] as const;
-  for (const [gauge, observe] of observers) gauge.addCallback(observe);
+  meter.addBatchObservableCallback(collect, observed);
   return () => {
-    for (const [gauge, observe] of observers) gauge.removeCallback(observe);
+    look = undefined;
   };
 }

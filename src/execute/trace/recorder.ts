@@ -9,7 +9,7 @@ import { isJsonType } from "../../resource/media-type.ts";
 const maxLength = 8_192;
 
 /** Keys whose values are never recorded, compared without regard to case, `_` and `-`. */
-export const secretKeys: readonly string[] = [
+const secretKeys: readonly string[] = [
   "*password*",
   "*passwd*",
   "*passphrase*",

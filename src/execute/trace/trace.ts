@@ -195,10 +195,10 @@ export class Trace {
 
   #end(outcome: Outcome): void {
     const failure = outcome === "ok" ? {} : { "error.type": outcome };
-    const { attempts, cached, mends } = this.#call ?? {};
+    const { attempts = 1, cached, mends } = this.#call ?? {};
     this.describe({
       ...failure,
-      ...(attempts === undefined ? {} : { "toolweave.attempts": attempts }),
+      ...(attempts === 1 ? {} : { "toolweave.attempts": attempts }),
       ...(cached === true ? { "toolweave.cached": true } : {}),
       ...(mends === undefined || mends.length === 0 ? {} : { "toolweave.mends": mends.length }),
     });
