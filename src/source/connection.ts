@@ -89,6 +89,7 @@ export class SupervisedConnection extends ConnectionView implements Connection, 
       asker: host.asker,
       requests: this.#requests,
       namespace: () => this.namespace,
+      warn: (message) => this.warn(message),
     });
     this.#presence = new Presence<RemoteGeneration>({
       ...options,

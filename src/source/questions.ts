@@ -1,5 +1,6 @@
 import type { AskOptions } from "../core/connector.ts";
 import type { AskContext } from "../core/delegate.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { Session } from "../core/session.ts";
 import type { Asker } from "../execute/asking.ts";
@@ -11,6 +12,8 @@ export interface QuestionsHost {
   readonly asker: Asker;
   readonly requests: Requests;
   readonly namespace: () => string;
+  /** Tells the operator, and nobody else, what is not as it should be. */
+  warn(message: string): void;
 }
 
 /**
@@ -33,7 +36,17 @@ export class Questions {
     return this.#ask(options, (context) => this.#host.asker.sample(request, context));
   }
 
-  async #ask<T>({ signal, context }: AskOptions, ask: (context: AskContext) => Promise<T>): Promise<T> {
+  async #ask<T>(options: AskOptions, ask: (context: AskContext) => Promise<T>): Promise<T> {
+    try {
+      return await this.#askFor(options, ask);
+    } catch (error) {
+      const expected = options.signal.aborted || ToolkitError.is(error, "NO_DELEGATE");
+      if (!expected) this.#host.warn(`What it asks could not be answered: ${messageOf(error)}`);
+      throw error;
+    }
+  }
+
+  async #askFor<T>({ signal, context }: AskOptions, ask: (context: AskContext) => Promise<T>): Promise<T> {
     const { requests, namespace } = this.#host;
     const calls = context instanceof CallState ? [context] : requests.calls;
     const asker = namespace();

@@ -117,6 +117,22 @@ describe.each(ways)("what a server asks over %s", (way) => {
     expect((await failure(kit.call("far.ask"))).code).toBe("TOOL_FAILED");
   });
 
+  verifies(
+    ["M10", "O3"],
+    "why an answer failed is for the operator, and for no other caller nor the server",
+    async () => {
+      const kit = await start();
+      const heard: unknown[] = [];
+      const log = (entry: unknown) => void heard.push(entry);
+      const elicit = async () => Promise.reject(new Error("the vault said hunter2"));
+      const error = await failure(kit.call("far.ask", {}, { session: { id: "one", elicit, log } }));
+      // What was said before it has been heard when this is answered.
+      await kit.call("far.echo", { message: "later" });
+      expect(kit.connections[0]?.warnings).toEqual([expect.stringContaining("hunter2")]);
+      expect(`${error.message} ${JSON.stringify(heard)}`).not.toContain("hunter2");
+    },
+  );
+
   verifies(["M10", "C6"], "is over for the person when the caller gives up", async () => {
     const kit = await start();
     const asked = Promise.withResolvers<AbortSignal>();

@@ -84,7 +84,8 @@ export class FarRequests {
     } catch (error) {
       if (signal.aborted) return undefined;
       if (error instanceof RpcError) return failed(error.code, error.message);
-      this.#host.warning(`Its request ${method} failed here: ${textOf(error)}`);
+      // Why is for the operator alone, and told by whoever failed: all who are calling hear a warning.
+      this.#host.warning(`Its request ${method} failed here.`);
       return failed(rpcCodes.internalError, `The client failed to work on ${method}.`);
     } finally {
       this.#working.delete(id);
