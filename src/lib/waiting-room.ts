@@ -263,12 +263,20 @@ export class WaitingRoom {
     }
     if (this.#heard.has(signal)) return;
     this.#heard.add(signal);
-    const heard = () =>
-      this.#cutWhere(
-        () => signal.reason,
-        ({ waiter }) => waiter.callerSignal === signal || waiter.outerSignal === signal,
-      );
+    // Weakly: a signal that lives as long as the process must not keep every room alive that ever heard it.
+    const room = new WeakRef(this);
+    const heard = () => {
+      const there = room.deref();
+      if (there !== undefined) there.#aborted(signal);
+    };
     signal.addEventListener("abort", heard, { once: true });
+  }
+
+  #aborted(signal: AbortSignal): void {
+    this.#cutWhere(
+      () => signal.reason,
+      ({ waiter }) => waiter.callerSignal === signal || waiter.outerSignal === signal,
+    );
   }
 
   /** Sets the one timer for the time, unless it is set for an earlier one. */

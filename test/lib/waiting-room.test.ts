@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { type Wait, type Waiter, WaitingRoom, type WaitLimits } from "../../src/lib/waiting-room.ts";
@@ -162,4 +164,19 @@ test("a wait may be ended by whoever was told of it, once", async () => {
   wait?.end("again");
   await expect(result).rejects.toBe("why");
   expect([told, room.size]).toEqual([["why"], 0]);
+});
+
+test("a signal that lives on keeps no room that heard it", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { signal } = new AbortController();
+  const useRoom = async () => {
+    const room = new WaitingRoom(virtualClock());
+    await room.wait(Promise.resolve("done"), waiter({ callerSignal: signal }).waiter, unlimited);
+    return new WeakRef(room);
+  };
+  const room = await useRoom();
+  await settle();
+  collect();
+  expect(room.deref()).toBeUndefined();
 });
