@@ -26,7 +26,7 @@ const maxIdlePages = 100;
  * Reads a list to its last page, at most `maxListSize` entries. An entry that cannot be read, is nested too deep, or has the name of
  * another, is left out; its siblings stay.
  *
- * @throws ToolkitError `REMOTE_ERROR` where the pages go round in a circle; whatever a request throws
+ * @throws ToolkitError `REMOTE_ERROR` where the pages go round in a circle or on without bringing anything new; whatever a request throws
  */
 export async function readList<K extends Kind>(kind: K, options: ListOptions): Promise<DescriptorList<K>> {
   const { method, field } = lists[kind];
@@ -48,12 +48,8 @@ export async function readList<K extends Kind>(kind: K, options: ListOptions): P
       isRecord(page) && typeof page.nextCursor === "string" && page.nextCursor !== "" ? page.nextCursor : undefined;
     if (collector.items.length > maxListSize) return cut(collector, maxListSize);
     if (cursor === undefined) return collector;
-    if (idlePages >= maxIdlePages) {
-      collector.warn(
-        `${server} answered ${method} with ${idlePages} pages in a row that bring nothing new: the rest is left out`,
-      );
-      return cut(collector, maxListSize);
-    }
+    if (idlePages >= maxIdlePages)
+      throw badList(server, method, `with ${idlePages} pages in a row that bring nothing new, and names another one`);
     if (cursors.has(cursor))
       throw badList(server, method, "with a cursor it gave before: its pages go round in a circle");
     cursors.add(cursor);

@@ -4,6 +4,7 @@ import type { Kind } from "../../src/core/item.ts";
 import { readList } from "../../src/mcp/list.ts";
 import { noRedactor } from "../../src/mcp/redact.ts";
 import { RpcError } from "../../src/mcp/rpc/error.ts";
+import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 
 /** Reads a list whose pages are given by cursor; the first has none. */
@@ -60,9 +61,9 @@ describe("a list", () => {
 
   verifies("L4", "of endless empty pages ends", async () => {
     let page = 0;
-    const list = await read("tool", () => ({ tools: [], nextCursor: String(page++) }), 50);
-    expect(list.items).toEqual([]);
-    expect(list.cutAt).toBe(50);
+    const error = await failure(read("tool", () => ({ tools: [], nextCursor: String(page++) }), 50));
+    expect([error.code, error.message]).toEqual(["REMOTE_ERROR", expect.stringContaining("bring nothing new")]);
+    expect(page).toBe(100);
   });
 
   verifies("N1", "keeps odd names and odd schemas, and leaves out what has no name", async () => {

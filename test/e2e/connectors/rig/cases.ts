@@ -64,8 +64,7 @@ const cases: readonly Case[] = [
   { fault: "odd-schema", ...list, changes: 2 },
   { fault: "duplicate-names", ...list },
   { fault: "cursor-loop", ...list },
-  // What a server says of its tools is believed: none of them is left.
-  { fault: "endless-pages", ...list, changes: 2, codes: ["NOT_FOUND"] },
+  { fault: "endless-pages", ...list },
   { fault: "unknown-version", options: once, ...loss },
   { fault: "ignore-term", ofProcess: true, ...loss, kind: "process" },
   { fault: "grandchild", ofProcess: true, ...loss, kind: "process" },
