@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { inspect } from "node:util";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { EventStreamParser } from "../../src/mcp/transport/http/event-stream.ts";
@@ -15,6 +15,7 @@ import { type Listening, listen, sseFixture, streamableFixture } from "./fixture
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const close of open.splice(0).reverse()) await close();
 });
 
@@ -357,6 +358,8 @@ describe("Streamable HTTP", () => {
     gone = true;
     stuck.reject(new TypeError("fetch failed", { cause: Object.assign(new Error("reset"), { code: "ECONNRESET" }) }));
     expect((await long).code).toBe("OUTCOME_UNKNOWN");
+    // However long the machine takes for it, they are waited for.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const calls = Array.from({ length: 20 }, () => failure(session.call("any", {}, contextOf())));
     expect(new Set((await Promise.all(calls)).map(({ code }) => code))).toEqual(new Set(["UNAVAILABLE"]));
     expect((await session.closed)?.message).toContain("refused");
