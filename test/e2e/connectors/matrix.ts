@@ -65,7 +65,7 @@ export function matrix(way: Way): void {
   });
 }
 
-function judge({ codes = [], loses = false, changes = 0 }: Case, report: Report | undefined): void {
+function judge({ codes = [], loses = false, changes = 0, shifts = false }: Case, report: Report | undefined): void {
   if (report === undefined) throw new Error("Nobody waits for its report.");
   const seen = JSON.stringify(report);
   const { ok = 0, ...failed } = report.codes;
@@ -74,7 +74,8 @@ function judge({ codes = [], loses = false, changes = 0 }: Case, report: Report 
     Object.keys(failed).filter((code) => !codes.includes(code)),
     seen,
   ).toEqual([]);
-  expect([report.changes, report.happened > 0 || report.fault === "down"], seen).toEqual([changes, true]);
+  expect(report.happened > 0 || report.fault === "down", seen).toBe(true);
+  if (!shifts) expect(report.changes, seen).toBe(changes);
   expect(report).toMatchObject({ unanswered: 0, twice: [], invented: [], denied: [] });
   expect(report).toMatchObject({ catalogue: [], left: [], handles: [], unhandled: [] });
   // One for the toolkit, however many calls there were.

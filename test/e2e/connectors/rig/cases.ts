@@ -27,6 +27,8 @@ export interface Case {
   readonly relists?: boolean;
   /** How often it has to be told that the tools changed. Default: never. */
   readonly changes?: number;
+  /** Whether tools may be missing while their pages are read, and that is told or not. Default false. */
+  readonly shifts?: boolean;
   /** Whether it is of a process, and so shows only in one that is started with it, and when that ends. Default false. */
   readonly ofProcess?: boolean;
 }
@@ -64,7 +66,8 @@ const cases: readonly Case[] = [
   { fault: "odd-schema", ...list, changes: 2 },
   { fault: "duplicate-names", ...list },
   { fault: "cursor-loop", ...list },
-  { fault: "endless-pages", ...list },
+  // Switched off in the middle of its pages, it ends them without the rest: until they are read again, something is missing.
+  { fault: "endless-pages", ...list, shifts: true, codes: ["NOT_FOUND"] },
   { fault: "unknown-version", options: once, ...loss },
   { fault: "ignore-term", ofProcess: true, ...loss, kind: "process" },
   { fault: "grandchild", ofProcess: true, ...loss, kind: "process" },
