@@ -59,14 +59,17 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
   await transport.ready?.();
   const info = isRecord(result.serverInfo) ? result.serverInfo : {};
   return {
-    name: textOf(info.name) ?? label,
-    version: textOf(info.version),
-    title: textOf(info.title),
+    name: textOf(info.name)?.slice(0, maxNameLength) ?? label,
+    version: textOf(info.version)?.slice(0, maxNameLength),
+    title: textOf(info.title)?.slice(0, maxNameLength),
     instructions: textOf(result.instructions),
     protocolVersion,
     capabilities: isRecord(result.capabilities) ? result.capabilities : {},
   };
 }
+
+/** Names go into messages and logs. */
+const maxNameLength = 256;
 
 let ownInfo: ClientInfo | undefined;
 

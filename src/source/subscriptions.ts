@@ -16,6 +16,9 @@ export interface SubscriptionsHost {
   warn(message: string): void;
 }
 
+/** How long a server has to answer that it tells no longer. */
+const unsubscribeMs = 5_000;
+
 interface Subscription {
   /** How many want it. */
   wanted: number;
@@ -136,9 +139,11 @@ export class Subscriptions {
   async #unsubscribe(uri: string): Promise<void> {
     // Where there is no session there is nothing to end.
     try {
-      await this.#host.session()?.unsubscribe?.(uri, {});
+      await this.#host.session()?.unsubscribe?.(uri, { signal: AbortSignal.timeout(unsubscribeMs) });
     } catch (error) {
-      if (!ToolkitError.is(error, "UNAVAILABLE")) throw error;
+      // A server that does not answer must hold up nobody who subscribes again: what it goes on to tell is told.
+      const unanswered = error instanceof DOMException && error.name === "TimeoutError";
+      if (!unanswered && !ToolkitError.is(error, "UNAVAILABLE")) throw error;
     }
   }
 }

@@ -164,6 +164,22 @@ describe("a subscription", () => {
     expect(told()).toEqual([["memo://map"]]);
   });
 
+  verifies("M10", "a server that never answers the end of it holds up nobody", async () => {
+    const end = await bench.toolkit.subscribe("memo://map");
+    const signals: (AbortSignal | undefined)[] = [];
+    Object.assign(far.session, {
+      unsubscribe: (_uri: string, { signal }: { signal?: AbortSignal }) => {
+        signals.push(signal);
+        return new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+      },
+    });
+    // The limit is of the machine's clock: it is there, and what it throws is no failure.
+    const ended = end();
+    expect(signals[0]).toBeInstanceOf(AbortSignal);
+    await ended;
+    await bench.toolkit.subscribe("memo://map");
+  });
+
   verifies("M10", "one that fails in a later session is a warning", async () => {
     await bench.toolkit.subscribe("memo://map");
     far.subscribed = async () => {
