@@ -87,6 +87,7 @@ export type {
   McpServersConfig,
   StdioTarget,
 } from "./core/target.ts";
+export type { TelemetryOptions } from "./core/telemetry-options.ts";
 export {
   defineTool,
   type ToolDefinition,

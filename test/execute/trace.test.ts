@@ -275,6 +275,22 @@ describe("who looks", () => {
     expect(off.spans).toEqual([]);
   });
 
+  verifies("O1", "harms no call, whatever it throws", async () => {
+    const broken = () => {
+      throw new Error("broken");
+    };
+    const span = Object.assign(recorded.provider.getTracer("test").startSpan("half"), {
+      setAttributes: broken,
+      end: broken,
+    });
+    const half = { startSpan: () => span, startActiveSpan: broken };
+    for (const tracer of [{ startSpan: broken, startActiveSpan: broken }, half]) {
+      const toolkit = toolkitOf([tool("one", async () => 1)], { tracer, recordContent: true });
+      expect(await (await toolkit.call("one")).json()).toBe(1);
+      expect((await failure(toolkit.call("none"))).code).toBe("NOT_FOUND");
+    }
+  });
+
   for (const [option, value] of [
     ["tracer", {}],
     ["meter", { createCounter: 1 }],

@@ -1,11 +1,24 @@
-import type { BatchObservableResult, Counter, Histogram, Meter, UpDownCounter } from "@opentelemetry/api";
+import type { Attributes, BatchObservableResult, Counter, Histogram, Meter, UpDownCounter } from "@opentelemetry/api";
 import type { Connection, ConnectionState } from "../../core/connection.ts";
+import type { Entry } from "../../core/item.ts";
+import { itemAttributes, metricAttributes, type Operation, type Outcome, type Verb } from "./attributes.ts";
 
 /** What is looked at whenever metrics are collected. */
 export interface Gauges {
   readonly connections: readonly Connection[];
   /** Calls that wait for their turn. */
   readonly queued: number;
+}
+
+/** What ended, and how it went. */
+export interface Ended {
+  readonly verb: Verb;
+  readonly operation: Operation;
+  /** Undefined where nothing was found. */
+  readonly entry: Entry | undefined;
+  readonly seconds: number;
+  readonly attempts: number;
+  readonly cached: boolean;
 }
 
 /** In seconds: what the conventions advise for MCP, and a little below for tools in this process. */
@@ -15,14 +28,13 @@ const states: readonly ConnectionState[] = ["idle", "connecting", "connected", "
 
 /** Every instrument, of one meter. */
 export class Instruments {
-  readonly calls: Counter;
-  readonly active: UpDownCounter;
-  readonly cacheHits: Counter;
-  readonly retries: Counter;
-  readonly reconnects: Counter;
-  readonly executeTool: Histogram;
-  readonly invokeAgent: Histogram;
-  readonly mcpRequest: Histogram;
+  readonly #calls: Counter;
+  readonly #active: UpDownCounter;
+  readonly #cacheHits: Counter;
+  readonly #retries: Counter;
+  readonly #reconnects: Counter;
+  readonly #durations: Readonly<Partial<Record<Operation, Histogram>>>;
+  readonly #mcpRequest: Histogram;
   readonly #forget: () => void;
 
   constructor(meter: Meter, gauges: () => Gauges) {
@@ -30,18 +42,51 @@ export class Instruments {
       meter.createHistogram(name, { unit: "s", description, advice: { explicitBucketBoundaries: boundaries } });
     const counter = (name: string, unit: string, description: string) =>
       meter.createCounter(name, { unit, description });
-    this.calls = counter("toolweave.calls", "{call}", "Calls, reads and renders that ended, by outcome.");
-    this.active = meter.createUpDownCounter("toolweave.calls.active", {
+    this.#calls = counter("toolweave.calls", "{call}", "Calls, reads and renders that ended, by outcome.");
+    this.#active = meter.createUpDownCounter("toolweave.calls.active", {
       unit: "{call}",
       description: "Calls, reads and renders that have begun and not ended.",
     });
-    this.cacheHits = counter("toolweave.cache.hits", "{call}", "Calls that were answered from the cache.");
-    this.retries = counter("toolweave.retries", "{attempt}", "Attempts of calls beyond the first.");
-    this.reconnects = counter("toolweave.connector.reconnects", "{connection}", "Connections after the first.");
-    this.executeTool = duration("gen_ai.execute_tool.duration", "The duration of a single tool execution.");
-    this.invokeAgent = duration("gen_ai.invoke_agent.duration", "The duration of a prompt that was executed.");
-    this.mcpRequest = duration("mcp.client.operation.duration", "The duration of a request to an MCP server.");
+    this.#cacheHits = counter("toolweave.cache.hits", "{call}", "Calls that were answered from the cache.");
+    this.#retries = counter("toolweave.retries", "{attempt}", "Attempts of calls beyond the first.");
+    this.#reconnects = counter("toolweave.connector.reconnects", "{connection}", "Connections after the first.");
+    this.#durations = {
+      execute_tool: duration("gen_ai.execute_tool.duration", "The duration of a single tool execution."),
+      invoke_agent: duration("gen_ai.invoke_agent.duration", "The duration of a prompt that was executed."),
+    };
+    this.#mcpRequest = duration("mcp.client.operation.duration", "The duration of a request to an MCP server.");
     this.#forget = watch(meter, gauges);
+  }
+
+  /** A call, read or rendering has begun. */
+  began(verb: Verb): void {
+    this.#active.add(1, { "toolweave.verb": verb });
+  }
+
+  /** It has ended. */
+  ended(outcome: Outcome, { verb, operation, entry, seconds, attempts, cached }: Ended): void {
+    const item = metricAttributes(operation, entry);
+    this.#active.add(-1, { "toolweave.verb": verb });
+    this.#calls.add(1, { ...item, "toolweave.outcome": outcome });
+    if (cached) this.#cacheHits.add(1, item);
+    if (attempts > 1) this.#retries.add(attempts - 1, item);
+    if (entry === undefined) return;
+    this.#durations[operation]?.record(seconds, {
+      "gen_ai.operation.name": operation,
+      ...itemAttributes(operation, entry),
+      "toolweave.namespace": entry.namespace,
+      ...(outcome === "ok" ? {} : { "error.type": outcome }),
+    });
+  }
+
+  /** A request to an MCP server has ended. */
+  requested(seconds: number, attributes: Attributes): void {
+    this.#mcpRequest.record(seconds, attributes);
+  }
+
+  /** A connector is connected once more. */
+  reconnected(namespace: string): void {
+    this.#reconnects.add(1, { "toolweave.namespace": namespace });
   }
 
   /** Nothing is there to look at any more. */

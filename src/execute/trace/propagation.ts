@@ -16,9 +16,8 @@ const texts: TextMapGetter<Readonly<Carrier>> = {
  * Writes a context into a carrier, by the propagators that are registered: `traceparent` and `tracestate`, and `baggage` where that is
  * propagated. What the carrier has under other keys stays.
  */
-export function carry<C extends Carrier>(context: Context, carrier: C): C {
+export function carry(context: Context, carrier: Carrier): void {
   propagation.inject(context, carrier);
-  return carrier;
 }
 
 /** The context that was written into a carrier by a far caller, on top of the one that is there. */

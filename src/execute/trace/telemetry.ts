@@ -75,7 +75,7 @@ export class Telemetry {
     if (event.type !== "connectorConnected") return;
     this.look();
     const { connection, namespace } = event;
-    if (this.#connected.has(connection)) this.#instruments?.reconnects.add(1, { "toolweave.namespace": namespace });
+    if (this.#connected.has(connection)) this.#instruments?.reconnected(namespace);
     else this.#connected.add(connection);
   }
 

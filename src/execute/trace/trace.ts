@@ -2,6 +2,7 @@ import {
   type Attributes,
   type Context,
   context,
+  diag,
   type Span,
   SpanKind,
   SpanStatusCode,
@@ -16,8 +17,6 @@ import type { MaybePromise } from "../../lib/promise.ts";
 import {
   errorText,
   isRemote,
-  itemAttributes,
-  metricAttributes,
   type Operation,
   type Outcome,
   operationOf,
@@ -78,7 +77,7 @@ export class Trace {
     this.#wish = wish;
     this.#beganAt = parts.clock.now();
     this.#operation = operationOf(wish.verb, undefined);
-    parts.instruments?.active.add(1, { "toolweave.verb": wish.verb });
+    unharmed(() => parts.instruments?.began(wish.verb));
   }
 
   /** The id of its span, where that is recorded. */
@@ -95,10 +94,8 @@ export class Trace {
   within<R>(entry: Entry, call: TracedCall, input: unknown, run: () => MaybePromise<R>): MaybePromise<R> {
     this.#entry = entry;
     this.#call = call;
-    this.#begin();
-    const { recorder } = this.#parts;
-    if (recorder !== undefined && this.id !== undefined && input !== undefined)
-      this.describe({ [this.#contentKey("arguments")]: recorder.record(input) });
+    unharmed(() => this.#begin());
+    if (input !== undefined) this.#record("arguments", input);
     return this.#context === undefined ? run() : context.with(this.#context, run);
   }
 
@@ -114,30 +111,32 @@ export class Trace {
 
   /** It has ended well. */
   succeed(result: unknown): void {
-    const { recorder } = this.#parts;
-    if (recorder !== undefined && this.id !== undefined)
-      this.describe({ [this.#contentKey("result")]: recorder.record(result) });
-    this.#end("ok");
+    this.#record("result", result);
+    unharmed(() => this.#end("ok"));
   }
 
   /** It has ended with an error, or was aborted. */
   fail(error: unknown): void {
-    if (this.#entry === undefined) this.#begin();
     const outcome = this.#outcomeOf(error);
     const aborted = outcome === "aborted";
     const message = aborted ? "Whoever called it ended it." : errorText(error, this.#parts.recorder !== undefined);
-    this.#span?.setStatus({ code: SpanStatusCode.ERROR, message });
-    this.#end(outcome);
+    unharmed(() => {
+      if (this.#entry === undefined) this.#begin();
+      this.#span?.setStatus({ code: SpanStatusCode.ERROR, message });
+      this.#end(outcome);
+    });
   }
 
   /** Says more of it. */
   describe(attributes: Attributes): void {
-    this.#span?.setAttributes(attributes);
+    unharmed(() => this.#span?.setAttributes(attributes));
   }
 
   /** Puts into a carrier, such as headers, by which the far side knows whose part it is. */
   inject<C extends Carrier>(carrier: C): C {
-    return this.#context === undefined ? carrier : carry(this.#context, carrier);
+    const { context: own } = this;
+    if (own !== undefined) unharmed(() => carry(own, carrier));
+    return carrier;
   }
 
   /** A request to an MCP server began. Gives what tells that it ended. */
@@ -145,7 +144,10 @@ export class Trace {
     const { instruments, clock } = this.#parts;
     if (instruments === undefined) return ignore;
     const beganAt = clock.now();
-    return (more) => instruments.mcpRequest.record((clock.now() - beganAt) / 1_000, { ...attributes, ...more });
+    return (more) => {
+      const seconds = (clock.now() - beganAt) / 1_000;
+      unharmed(() => instruments.requested(seconds, { ...attributes, ...more }));
+    };
   }
 
   #begin(): void {
@@ -195,42 +197,35 @@ export class Trace {
 
   #end(outcome: Outcome): void {
     const failure = outcome === "ok" ? {} : { "error.type": outcome };
-    const { attempts = 1, cached, mends } = this.#call ?? {};
+    const { attempts = 1, cached = false, mends } = this.#call ?? {};
     this.describe({
       ...failure,
       ...(attempts === 1 ? {} : { "toolweave.attempts": attempts }),
-      ...(cached === true ? { "toolweave.cached": true } : {}),
+      ...(cached ? { "toolweave.cached": true } : {}),
       ...(mends === undefined || mends.length === 0 ? {} : { "toolweave.mends": mends.length }),
     });
     this.#span?.end();
-    this.#measure(outcome, failure);
-  }
-
-  #measure(outcome: Outcome, failure: Attributes): void {
     const { instruments, clock } = this.#parts;
-    if (instruments === undefined) return;
-    const entry = this.#entry;
-    const operation = this.#operation;
-    const item = metricAttributes(operation, entry);
-    const { attempts = 1, cached = false } = this.#call ?? {};
-    instruments.active.add(-1, { "toolweave.verb": this.#wish.verb });
-    instruments.calls.add(1, { ...item, "toolweave.outcome": outcome });
-    if (cached) instruments.cacheHits.add(1, item);
-    if (attempts > 1) instruments.retries.add(attempts - 1, item);
-    if (entry === undefined) return;
-    const duration = operation === "execute_tool" ? instruments.executeTool : instruments.invokeAgent;
-    if (operation !== "execute_tool" && operation !== "invoke_agent") return;
-    duration.record((clock.now() - this.#beganAt) / 1_000, {
-      "gen_ai.operation.name": operation,
-      ...itemAttributes(operation, entry),
-      "toolweave.namespace": entry.namespace,
-      ...failure,
-    });
+    const seconds = (clock.now() - this.#beganAt) / 1_000;
+    const ended = { verb: this.#wish.verb, operation: this.#operation, entry: this.#entry, seconds, attempts, cached };
+    instruments?.ended(outcome, ended);
   }
 
-  /** The conventions have a name for the arguments and results of tools alone. */
-  #contentKey(what: "arguments" | "result"): string {
-    return this.#operation === "execute_tool" ? `gen_ai.tool.call.${what}` : `toolweave.${what}`;
+  #record(what: "arguments" | "result", value: unknown): void {
+    const { recorder } = this.#parts;
+    if (recorder === undefined || this.id === undefined) return;
+    // The conventions have a name for those of tools alone.
+    const prefix = this.#operation === "execute_tool" ? "gen_ai.tool.call" : "toolweave";
+    this.describe({ [`${prefix}.${what}`]: recorder.record(value) });
+  }
+}
+
+/** Whoever looks must not harm what is looked at: what an SDK throws goes where OpenTelemetry has its own errors. */
+function unharmed(run: () => void): void {
+  try {
+    run();
+  } catch (error) {
+    diag.error("toolweave: the SDK failed", error);
   }
 }
 
