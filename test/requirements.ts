@@ -290,4 +290,8 @@ export const requirements: readonly Requirement[] = [
     id: "T5",
     text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists of globs on refs, maxTotalToolCalls over the conversation, a function. DENIED names the rule.",
   },
+  {
+    id: "T6",
+    text: "toOpenAI (chat and responses), toAnthropic, toGoogle and toAiSdk give tools and tool choice in the provider's form, and lead back from its calls and to its results. Schemas are projected so that none is refused, with a report of what is lost.",
+  },
 ];

@@ -1,5 +1,6 @@
 import { pointerTo, resolveReference } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
+import { schemaLists, schemaMaps, schemaSingles } from "./children.ts";
 
 /** What is wrong with a schema, and where in it. */
 export interface SchemaProblem {
@@ -79,10 +80,6 @@ const otherKeywords = new Set(
 );
 const isKeyword = (key: string) => Object.hasOwn(forms, key) || otherKeywords.has(key) || key.startsWith("x-");
 
-const schemaMaps = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
-const schemaLists = ["allOf", "anyOf", "oneOf", "prefixItems"];
-const schemas =
-  "additionalProperties unevaluatedProperties unevaluatedItems propertyNames contains not if then else".split(" ");
 const maxDepth = 100;
 
 /**
@@ -166,7 +163,7 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
         if (problem !== undefined) return problem;
       }
     }
-    const single = Array.isArray(schema.items) ? schemas : [...schemas, "items"];
+    const single = Array.isArray(schema.items) ? schemaSingles : [...schemaSingles, "items"];
     for (const keyword of single) {
       if (schema[keyword] === undefined) continue;
       const problem = walk(schema[keyword], pointerTo(pointer, keyword), depth);

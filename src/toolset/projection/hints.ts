@@ -1,0 +1,61 @@
+import type { JsonSchema } from "../../core/schema/types.ts";
+import { pointerTo } from "../../lib/pointer.ts";
+import type { Losses } from "./projection.ts";
+
+/** What helps a model although its provider does not enforce it: in the words in which it is added to a description. */
+const words: { readonly [keyword in string]?: (value: unknown) => string } = {
+  default: (value) => `Default: ${JSON.stringify(value)}.`,
+  examples: (value) => `Examples: ${JSON.stringify(value)}.`,
+  format: (value) => `Format: ${value}.`,
+  pattern: (value) => `Matches the pattern ${value}`,
+  minLength: (value) => `At least ${value} characters.`,
+  maxLength: (value) => `At most ${value} characters.`,
+  minimum: (value) => `At least ${value}.`,
+  maximum: (value) => `At most ${value}.`,
+  exclusiveMinimum: (value) => `More than ${value}.`,
+  exclusiveMaximum: (value) => `Less than ${value}.`,
+  multipleOf: (value) => `A multiple of ${value}.`,
+  minItems: (value) => `At least ${value} items.`,
+  maxItems: (value) => `At most ${value} items.`,
+  uniqueItems: (value) => (value === true ? "No item twice." : ""),
+  minProperties: (value) => `At least ${value} members.`,
+  maxProperties: (value) => `At most ${value} members.`,
+  enum: (value) => `One of: ${(value as readonly unknown[]).map((choice) => JSON.stringify(choice)).join(", ")}.`,
+};
+
+/** Keywords that say nothing of a value, or that are read elsewhere. */
+const silent = new Set(
+  [
+    "type title description properties required items additionalProperties anyOf oneOf allOf const enum nullable",
+    "$ref $defs definitions $schema $id id $anchor $comment readOnly writeOnly deprecated examples default",
+  ].flatMap((line) => line.split(" ")),
+);
+
+/**
+ * The description of a schema, with what a provider does not take of it said in words.
+ *
+ * @param unsupported - says which keywords the provider does not take
+ */
+export function describe(
+  schema: JsonSchema,
+  {
+    pointer,
+    losses,
+    unsupported,
+  }: {
+    readonly pointer: string;
+    readonly losses: Losses;
+    readonly unsupported: (keyword: string) => boolean;
+  },
+): string | undefined {
+  const texts = [schema.description ?? schema.title];
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (value === undefined || !unsupported(keyword)) continue;
+    const said = words[keyword]?.(value);
+    if (said !== undefined) texts.push(said);
+    if (silent.has(keyword) && keyword !== "enum") continue;
+    losses.add(pointerTo(pointer, keyword), said ? "is told in the description" : "is left out");
+  }
+  const description = texts.filter((text) => typeof text === "string" && text !== "").join(" ");
+  return description === "" ? undefined : description;
+}

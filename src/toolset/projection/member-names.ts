@@ -1,0 +1,60 @@
+import type { JsonSchema } from "../../core/schema/types.ts";
+import { digest } from "../../lib/canonical.ts";
+import { isRecord } from "../../lib/value.ts";
+
+const maxLength = 64;
+
+/** Gives members another name where a provider takes only some names, and leads back. */
+export class MemberNames {
+  readonly #allowed: RegExp;
+  readonly #taken = new Set<string>();
+  readonly #given = new Map<string, string>();
+  readonly #original = new Map<string, string>();
+
+  /**
+   * @param allowed - the names a provider takes, of 64 characters at most
+   */
+  constructor(document: JsonSchema, allowed: RegExp) {
+    this.#allowed = allowed;
+    this.#collect(document);
+  }
+
+  /** The name of a member there. */
+  nameOf(name: string): string {
+    if (this.#allowed.test(name)) return name;
+    const known = this.#given.get(name);
+    if (known !== undefined) return known;
+    const safe = name.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^(?![A-Za-z_])/, "_");
+    const hash = digest(name).replaceAll(/[^A-Za-z0-9]/g, "0");
+    let length = 6;
+    let given: string;
+    do {
+      given = `${safe.slice(0, maxLength - 1 - length)}_${hash.slice(0, length)}`;
+      length += 2;
+    } while (this.#taken.has(given));
+    this.#taken.add(given);
+    this.#given.set(name, given);
+    this.#original.set(given, name);
+    return given;
+  }
+
+  /** An input with the names of the schema itself. */
+  restore(input: unknown): unknown {
+    if (this.#original.size === 0) return input;
+    if (Array.isArray(input)) return input.map((each) => this.restore(each));
+    if (!isRecord(input)) return input;
+    return Object.fromEntries(
+      Object.entries(input).map(([name, value]) => [this.#original.get(name) ?? name, this.restore(value)]),
+    );
+  }
+
+  /** Every key there is, members among them: none of these is given to another. */
+  #collect(value: unknown): void {
+    if (Array.isArray(value)) for (const each of value) this.#collect(each);
+    if (!isRecord(value)) return;
+    for (const [key, each] of Object.entries(value)) {
+      this.#taken.add(key);
+      this.#collect(each);
+    }
+  }
+}
