@@ -112,8 +112,53 @@ export type { ReadSource, ReadSourceOptions } from "./resource/read.ts";
 export { type Bytes, type ResourceOptions, resource, type SameKind } from "./resource/resource.ts";
 export type { AddConnectorOptions } from "./source/connect-options.ts";
 export { Toolkit } from "./toolkit.ts";
+export type {
+  AiSdkAdapter,
+  AiSdkContentPart,
+  AiSdkOutput,
+  AiSdkRun,
+  AiSdkTool,
+  AiSdkToolChoice,
+  AiSdkToolMessage,
+} from "./toolset/adapter/ai-sdk.ts";
+export type {
+  AnthropicAdapter,
+  AnthropicImageType,
+  AnthropicResultBlock,
+  AnthropicResultMessage,
+  AnthropicTool,
+  AnthropicToolChoice,
+  AnthropicToolResult,
+} from "./toolset/adapter/anthropic.ts";
+export type {
+  GoogleAdapter,
+  GoogleFunctionDeclaration,
+  GoogleResultContent,
+  GoogleResultPart,
+  GoogleTool,
+  GoogleToolConfig,
+} from "./toolset/adapter/google.ts";
+export type { AdapterOptions, Offered, ToolLoss } from "./toolset/adapter/offered.ts";
+export type {
+  OpenAIAdapter,
+  OpenAIAdapters,
+  OpenAIApi,
+  OpenAICallOutput,
+  OpenAIChatAdapter,
+  OpenAIChatTool,
+  OpenAIChatToolChoice,
+  OpenAIFunction,
+  OpenAIOptions,
+  OpenAIOutputPart,
+  OpenAIResponsesAdapter,
+  OpenAIResponsesTool,
+  OpenAIResponsesToolChoice,
+  OpenAIToolMessage,
+} from "./toolset/adapter/openai-form.ts";
+export type { SchemaLoss } from "./toolset/projection/projection.ts";
 export type { BeginOptions, ToolRun, Turn } from "./toolset/run.ts";
 export type { Selection } from "./toolset/selection.ts";
+export type { TokenReport } from "./toolset/tokens.ts";
 export type { Toolset, ToolsetOptions, ToolsetRequest } from "./toolset/toolset.ts";
 export type {
   RunPolicy,

@@ -10,15 +10,21 @@ const startHash = 8;
  * The name of each entry that models accept: `^[A-Za-z_][A-Za-z0-9_-]{0,62}$`, each its own. A builtin keeps its name, another becomes
  * `namespace__name`. What is too long, or the same as another, is cut and gets a hash of its kind and ref. It depends on which entries
  * there are, and not on their order.
+ *
+ * @param reserved - given to none
  */
-export function aliasesOf<E extends Entry>(entries: readonly E[]): ReadonlyMap<string, E> {
+export function aliasesOf<E extends Entry>(
+  entries: readonly E[],
+  reserved: ReadonlySet<string> = new Set(),
+): ReadonlyMap<string, E> {
   const wanted = entries.map((entry) => [entry, plainAlias(entry)] as const);
   const seen = new Set<string>();
   const clashing = new Set(wanted.map(([, alias]) => alias).filter((alias) => seen.size === seen.add(alias).size));
   const aliases = new Map<string, E>();
   const hashed: E[] = [];
   for (const [entry, alias] of wanted) {
-    if (isShort(alias) && (!clashing.has(alias) || keepsName(entry, alias))) aliases.set(alias, entry);
+    if (isShort(alias) && !reserved.has(alias) && (!clashing.has(alias) || keepsName(entry, alias)))
+      aliases.set(alias, entry);
     else hashed.push(entry);
   }
   for (const entry of hashed.sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1)))

@@ -1,6 +1,6 @@
 import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
-import type { Entry, Toolbox } from "../core/item.ts";
+import type { Entry } from "../core/item.ts";
 import { denied, type PolicyLists } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions, CallReport } from "../core/session.ts";
@@ -9,7 +9,7 @@ import { systemClock } from "../lib/clock.ts";
 import { nearest } from "../lib/similar.ts";
 import { Judge } from "./judge.ts";
 import { referencesOf } from "./references.ts";
-import type { Offer, ToolAnswer, ToolCall, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./types.ts";
+import type { Caller, Offer, ToolAnswer, ToolCall, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./types.ts";
 
 /** How a run begins. Its calls are made with these options. */
 export interface BeginOptions extends CallOptions {
@@ -32,7 +32,7 @@ interface Job {
 /** The state of one model run: which turn it is, what was called, and what is left to be called. */
 export class ToolRun {
   readonly #offer: Offer;
-  readonly #toolbox: Toolbox;
+  readonly #caller: Caller;
   readonly #options: CallOptions;
   readonly #judge: Judge;
   readonly #history: Turn[] = [];
@@ -41,12 +41,12 @@ export class ToolRun {
   #final: Content | undefined;
 
   /** See `Toolset.begin`. */
-  constructor(offer: Offer, lists: PolicyLists, toolbox: Toolbox, { toolCalls = 0, ...options }: BeginOptions) {
+  constructor(offer: Offer, lists: PolicyLists, caller: Caller, { toolCalls = 0, ...options }: BeginOptions) {
     this.#offer = offer;
-    this.#toolbox = toolbox;
+    this.#caller = caller;
     this.#options = options;
     this.#toolCalls = toolCalls;
-    this.#judge = new Judge(offer.policy, lists, options);
+    this.#judge = new Judge(offer, lists, options);
   }
 
   /** From 0. */
@@ -151,7 +151,7 @@ export class ToolRun {
     });
     try {
       const options = { coerce: true, ...this.#options, report, toolCallId: call.id };
-      const content = await this.#toolbox.call(entry, call.input, options);
+      const content = await this.#caller.call(entry, call.input, options);
       for (const evaluation of definitionOf(entry).options?.evaluations ?? []) this.#evaluations.add(evaluation);
       return Object.freeze({ ...about(), status: "ok", content, references: referencesOf(content) });
     } catch (error) {
@@ -168,8 +168,7 @@ export class ToolRun {
   #unknown(call: ToolCall): ToolAnswer {
     const aliases = this.#offer.tools.map(({ alias }) => alias);
     const suggestions = nearest(call.name, aliases, 3);
-    const hint =
-      suggestions.length > 0 ? `Did you mean ${suggestions.join(", ")}?` : `There are ${aliases.join(", ")}.`;
+    const hint = suggestions.length > 0 ? `Did you mean ${suggestions.join(", ")}?` : `There are ${few(aliases)}.`;
     const message = `There is no tool "${call.name}". ${aliases.length === 0 ? "There are no tools." : hint}`;
     const error = new ToolkitError("NOT_FOUND", message, { key: call.name, suggestions }, { phase: "resolve" });
     const debug = { forced: false, exclusive: false, cached: false, attempts: 0 };
@@ -215,6 +214,13 @@ export class ToolRun {
 
 function keyOf({ name, input }: ToolCall): string {
   return `${name} ${canonicalJson(input)}`;
+}
+
+/** Names for a message that a model reads. */
+function few(names: readonly string[]): string {
+  const most = 30;
+  const rest = names.length - most;
+  return rest > 0 ? `${names.slice(0, most).join(", ")} and ${rest} more` : names.join(", ");
 }
 
 /** The answer for one of identical calls: its own where it was the first, else that of the first under its own id. */

@@ -4,16 +4,33 @@ import { inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Tool, Toolbox } from "../core/item.ts";
 import { PolicyLists } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
+import { type AiSdkAdapter, aiSdkAdapter } from "./adapter/ai-sdk.ts";
+import { type AnthropicAdapter, anthropicAdapter } from "./adapter/anthropic.ts";
+import { type GoogleAdapter, googleAdapter } from "./adapter/google.ts";
+import type { AdapterOptions } from "./adapter/offered.ts";
+import { openAIAdapter } from "./adapter/openai.ts";
+import type { OpenAIAdapters, OpenAIApi, OpenAIOptions } from "./adapter/openai-form.ts";
 import { aliasesOf } from "./alias.ts";
+import { assertBudget, type Telling, tell } from "./budget.ts";
+import { definitionFor } from "./definition.ts";
+import { Disclosure } from "./disclosure.ts";
+import { reservedAliases } from "./disclosure-tools.ts";
 import { formatGuidanceOf, guidanceOf } from "./guidance.ts";
 import { type BeginOptions, ToolRun } from "./run.ts";
 import { type Selection, select } from "./selection.ts";
+import { type TokenReport, tokenReport } from "./tokens.ts";
 import type { Offer, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./types.ts";
 
 /** How a toolset is made. */
 export interface ToolsetOptions extends Selection {
   /** Which calls may be made in its runs, beside what the toolkit's own policy says. */
   readonly policy?: RunPolicy | undefined;
+  /**
+   * What the definitions may cost a model, in tokens as `tokens()` estimates them. What does not fit is shortened: of each description
+   * the first sentence is told. What does not fit then is told on demand: the model gets `search_tools` and `describe_tool`, beside
+   * what is forced and what only adds an ability, and a tool is offered from the turn after it was asked for. Default: no limit.
+   */
+  readonly maxTokens?: number | undefined;
 }
 
 /** Which tools are asked for, and for whom. */
@@ -30,16 +47,18 @@ export class Toolset implements Offer {
   readonly #byAlias: ReadonlyMap<string, ToolEntry>;
   readonly #forced: ReadonlySet<string>;
   readonly #lists: PolicyLists;
-  #definitions: readonly ToolDefinitionForModel[] | undefined;
+  #telling: Telling | undefined;
 
-  private constructor(toolbox: Toolbox, entries: readonly ToolEntry[], { policy = {}, ...selection }: ToolsetOptions) {
+  private constructor(toolbox: Toolbox, entries: readonly ToolEntry[], options: ToolsetOptions) {
+    const { policy = {}, maxTokens, ...selection } = options;
+    assertBudget(maxTokens);
     const { offered, forced } = select(entries, selection);
     this.#toolbox = toolbox;
     this.#entries = entries;
-    this.#options = { policy, ...selection };
+    this.#options = options;
     this.policy = policy;
     this.#lists = new PolicyLists(policy);
-    this.#byAlias = aliasesOf(offered);
+    this.#byAlias = aliasesOf(offered, maxTokens === undefined ? undefined : reservedAliases);
     const aliasOf = new Map([...this.#byAlias].map(([alias, entry]) => [entry, alias]));
     this.tools = Object.freeze(offered.map((entry) => Object.freeze({ alias: aliasOf.get(entry) ?? "", entry })));
     this.#forced = new Set([...forced].map((entry) => aliasOf.get(entry) ?? ""));
@@ -49,7 +68,7 @@ export class Toolset implements Offer {
    * Takes down what there is now.
    *
    * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref nothing has, `INVALID_INPUT` for a selection that contradicts itself,
-   *   `INVALID_CONFIG` for a policy that is none
+   *   `INVALID_CONFIG` for a policy that is none; `INVALID_INPUT` too for a budget that is no whole number from 1
    */
   static async of(toolbox: Toolbox, options: ToolsetRequest = {}): Promise<Toolset> {
     const { signal, session, ...selection } = options;
@@ -57,16 +76,26 @@ export class Toolset implements Offer {
     return new Toolset(toolbox, entries, selection);
   }
 
-  /** What a model is told of the tools. The same objects at each call. */
+  /** What a model is told of the tools in its first turn, within the budget. The same objects at each call. */
   definitions(): readonly ToolDefinitionForModel[] {
-    this.#definitions ??= Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
-    return this.#definitions;
+    return this.definitionsOf(0);
   }
 
   /** What a model is told of the tools it may use in a turn, from 0: in the first one, of several that are forced only these. */
   definitionsOf(turn: number): readonly ToolDefinitionForModel[] {
-    if (turn > 0 || this.#forced.size < 2) return this.definitions();
-    return this.definitions().filter(({ name }) => this.#forced.has(name) || this.#isCapability(name));
+    const { first } = this.#told();
+    if (turn > 0 || this.#forced.size < 2) return first;
+    return first.filter(({ name }) => !this.#byAlias.has(name) || this.#isKept(name));
+  }
+
+  /** Every tool there is, as a model is told of it: in each turn, or when it asks. */
+  get all(): readonly ToolDefinitionForModel[] {
+    return this.#told().all;
+  }
+
+  /** What the definitions cost a model: in all, and each tool and namespace. */
+  tokens(): TokenReport {
+    return tokenReport(this.tools, this.#told());
   }
 
   /** What a model must do in its first turn. */
@@ -110,7 +139,49 @@ export class Toolset implements Offer {
 
   /** Opens the state of one run: its turn, counters, history and evaluations. */
   begin(options: BeginOptions = {}): ToolRun {
-    return new ToolRun(this, this.#lists, this.#toolbox, options);
+    const telling = this.#told();
+    if (telling.told !== "search") return new ToolRun(this, this.#lists, this.#toolbox, options);
+    const disclosure = new Disclosure(this, telling, this.#toolbox);
+    return new ToolRun(disclosure, this.#lists, disclosure, options);
+  }
+
+  /**
+   * The tools for OpenAI, and the way back from its calls and to its results.
+   *
+   * @example
+   * ```ts
+   * const run = toolset.begin();
+   * const openai = toolset.toOpenAI({ api: "chat", run });
+   * const { choices } = await client.chat.completions.create({ model, messages, tools: openai.tools, tool_choice: openai.toolChoice });
+   * const answers = await run.execute(openai.calls(choices[0].message));
+   * messages.push(choices[0].message, ...(await openai.results(answers)));
+   * ```
+   */
+  toOpenAI<A extends OpenAIApi>(options: OpenAIOptions<A>): OpenAIAdapters[A] {
+    return openAIAdapter(this, options);
+  }
+
+  /** The tools for Anthropic's Messages API, and the way back from its calls and to its results. */
+  toAnthropic(options?: AdapterOptions): AnthropicAdapter {
+    return anthropicAdapter(this, options);
+  }
+
+  /** The tools for Gemini, and the way back from its calls and to its results. */
+  toGoogle(options?: AdapterOptions): GoogleAdapter {
+    return googleAdapter(this, options);
+  }
+
+  /**
+   * The tools for the AI SDK (version 7), which executes them in a run: that of the argument, else a new one.
+   *
+   * @example
+   * ```ts
+   * const { tools, prepareStep } = toolset.toAiSdk();
+   * const { text } = await generateText({ model, prompt, tools, prepareStep, stopWhen: isStepCount(5) });
+   * ```
+   */
+  toAiSdk(run?: ToolRun): AiSdkAdapter {
+    return aiSdkAdapter(this, run);
   }
 
   /**
@@ -136,18 +207,22 @@ export class Toolset implements Offer {
     return new Toolset(this.#toolbox, this.#entries, { ...this.#options, exclude: [...exclude, ref] });
   }
 
-  #isCapability(alias: string): boolean {
-    return this.#optionsOf(alias)?.capability === true;
+  #told(): Telling {
+    if (this.#telling === undefined) {
+      const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
+      const { maxTokens } = this.#options;
+      this.#telling = tell(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
+    }
+    return this.#telling;
+  }
+
+  /** What is forced, and what only adds an ability, is told in any case. */
+  #isKept(alias: string): boolean {
+    return this.#forced.has(alias) || this.#optionsOf(alias)?.capability === true;
   }
 
   #optionsOf(alias: string) {
     const entry = this.#byAlias.get(alias);
     return entry === undefined ? undefined : definitionOf(entry as Entry).options;
   }
-}
-
-function definitionFor(name: string, entry: ToolEntry): ToolDefinitionForModel {
-  const { description, title, input = { type: "object" } } = definitionOf(entry as Entry);
-  const inputSchema = input.type === "object" ? input : { ...input, type: "object" };
-  return Object.freeze({ name, description: description ?? title, inputSchema });
 }

@@ -3,6 +3,7 @@ import type { Entry } from "../core/item.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
+import type { CallOptions } from "../core/session.ts";
 
 /** What a model may call: a tool, or a prompt as one. */
 export type ToolEntry = Entry<"tool" | "prompt">;
@@ -37,6 +38,13 @@ export interface Offer {
   takesControl(calls: readonly { readonly name: string }[]): boolean;
   definitionsOf(turn: number): readonly ToolDefinitionForModel[];
   toolChoiceOf(turn: number): ToolChoice;
+  /** True for a tool that does nothing but tell of others: no list is asked whether it may be called. */
+  tells?(entry: ToolEntry): boolean;
+}
+
+/** Calls the tools of a run. */
+export interface Caller {
+  call(entry: ToolEntry, input: unknown, options: CallOptions): Promise<Content>;
 }
 
 /** A call as a model makes it. */
