@@ -14,7 +14,7 @@ import type { Redactor } from "./redact.ts";
 import { Cancelled, cancellationOf } from "./rpc/cancellation.ts";
 import { isRecord } from "./rpc/message.ts";
 import type { Peer, RequestOptions } from "./rpc/peer.ts";
-import { traced } from "./tracing.ts";
+import { type TracedRequest, traced, traceOf } from "./tracing.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** What a session is made of. */
@@ -103,7 +103,7 @@ export class McpSession implements ConnectorSession {
     const server = this.server.name;
     const { redactor } = this.#parts;
     const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
-    return traced({ ...this.#parts, method: "tools/call", target: name, context }, (meta) => {
+    return this.#traced("tools/call", name, context, (meta) => {
       const params =
         meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
       return this.#parts.peer.request("tools/call", params, options).then(
@@ -122,7 +122,7 @@ export class McpSession implements ConnectorSession {
   async #render(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt> {
     if (context.attachments.length > 0) throw attachmentsRefused(name);
     const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
-    return traced({ ...this.#parts, method: "prompts/get", target: name, context }, async (meta) => {
+    return this.#traced("prompts/get", name, context, async (meta) => {
       const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };
       return renderedPrompt(await this.#request("prompts/get", params, options, { what: `prompts/get ${name}` }), name);
     });
@@ -132,11 +132,21 @@ export class McpSession implements ConnectorSession {
     const call = "progress" in context ? context : undefined;
     const onProgress = call === undefined ? undefined : reporter(call);
     const options = { cancellation: cancellationOf(context), onProgress, context: call };
-    return traced({ ...this.#parts, method: "resources/read", target: uri, context: call }, async (meta) => {
+    return this.#traced("resources/read", uri, call, async (meta) => {
       const params = meta === undefined ? { uri } : { uri, _meta: meta };
       const attempt = { what: `resources/read ${uri}`, uri };
       return readContent(await this.#request("resources/read", params, options, attempt), uri);
     });
+  }
+
+  #traced<T>(
+    method: TracedRequest["method"],
+    target: string,
+    context: CallContext | undefined,
+    send: (meta: CallContext["meta"]) => Promise<T>,
+  ): Promise<T> {
+    const trace = traceOf(context);
+    return trace === undefined ? send(context?.meta) : traced(trace, { ...this.#parts, method, target, context }, send);
   }
 
   async #follow(method: string, uri: string, options: ReadOptions): Promise<void> {

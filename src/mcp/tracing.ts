@@ -3,6 +3,7 @@ import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext } from "../core/item.ts";
 import { withoutUserInfo } from "../execute/trace/attributes.ts";
+import type { Trace } from "../execute/trace/trace.ts";
 import type { Caller, Transport } from "./transport/transport.ts";
 
 /** A request that is made for a call. */
@@ -24,16 +25,19 @@ const targetOf = {
   "resources/read": (): Attributes => ({}),
 };
 
+/** The trace of the call that a request is made for, where somebody looks at it. */
+export function traceOf(context: CallContext | undefined): Trace | undefined {
+  return (context as Caller | undefined)?.trace;
+}
+
 /**
- * Makes a request, with the `_meta` it is to carry. Where somebody looks at the call, the far side is told whose part this is, and the
- * span of the call says what was asked over what.
+ * Makes a request of a call that somebody looks at, with the `_meta` it is to carry: the far side is told whose part this is, and the span
+ * of the call says what was asked over what.
  *
  * @see https://github.com/open-telemetry/semantic-conventions-genai, Model Context Protocol
  */
-export function traced<T>(request: TracedRequest, send: (meta: Meta) => Promise<T>): Promise<T> {
+export function traced<T>(trace: Trace, request: TracedRequest, send: (meta: Meta) => Promise<T>): Promise<T> {
   const { method, target, context, server, transport } = request;
-  const trace = (context as Caller | undefined)?.trace;
-  if (trace === undefined) return send(context?.meta);
   const { "mcp.session.id": session, ...network } = transport.network ?? {};
   const common: Attributes = {
     "mcp.method.name": method,

@@ -192,6 +192,27 @@ describe("the parent of a span", () => {
     );
   });
 
+  verifies("O1", "of each call of a batch is what was active when the batch began", async () => {
+    const toolkit = toolkitOf([tool("a", () => settle()), tool("b")]);
+    const toolset = await toolkit.toolset();
+    const tracer = recorded.provider.getTracer("test");
+    await tracer.startActiveSpan("turn", async (span) => {
+      await toolset.begin().execute([
+        { id: "call-1", name: "a", input: {} },
+        { id: "call-2", name: "b", input: {} },
+      ]);
+      span.end();
+    });
+    const turn = recorded.span("turn").spanContext().spanId;
+    for (const [name, id] of [
+      ["a", "call-1"],
+      ["b", "call-2"],
+    ]) {
+      const span = recorded.span(`execute_tool ${name}`);
+      expect([span.parentSpanContext?.spanId, span.attributes["gen_ai.tool.call.id"]]).toEqual([turn, id]);
+    }
+  });
+
   verifies("O1", "is the call around it also where nothing keeps a context active", async () => {
     context.disable();
     const toolkit = toolkitOf([tool("outer", async (_input, { toolbox }) => toolbox.call("inner")), tool("inner")]);

@@ -21,8 +21,9 @@ export interface Ended {
   readonly cached: boolean;
 }
 
-/** In seconds: what the conventions advise for MCP, and a little below for tools in this process. */
-const boundaries = [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+/** In seconds: what the conventions advise for MCP. A tool in this process may take less. */
+const remoteBoundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+const boundaries = [0.0001, 0.001, ...remoteBoundaries];
 
 const states: readonly ConnectionState[] = ["idle", "connecting", "connected", "waiting"];
 
@@ -38,8 +39,8 @@ export class Instruments {
   readonly #forget: () => void;
 
   constructor(meter: Meter, gauges: () => Gauges) {
-    const duration = (name: string, description: string) =>
-      meter.createHistogram(name, { unit: "s", description, advice: { explicitBucketBoundaries: boundaries } });
+    const duration = (name: string, description: string, explicitBucketBoundaries = boundaries) =>
+      meter.createHistogram(name, { unit: "s", description, advice: { explicitBucketBoundaries } });
     const counter = (name: string, unit: string, description: string) =>
       meter.createCounter(name, { unit, description });
     this.#calls = counter("toolweave.calls", "{call}", "Calls, reads and renders that ended, by outcome.");
@@ -54,7 +55,11 @@ export class Instruments {
       execute_tool: duration("gen_ai.execute_tool.duration", "The duration of a single tool execution."),
       invoke_agent: duration("gen_ai.invoke_agent.duration", "The duration of a prompt that was executed."),
     };
-    this.#mcpRequest = duration("mcp.client.operation.duration", "The duration of a request to an MCP server.");
+    this.#mcpRequest = duration(
+      "mcp.client.operation.duration",
+      "The duration of a request to an MCP server.",
+      remoteBoundaries,
+    );
     this.#forget = watch(meter, gauges);
   }
 
