@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../lib/clock.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, present } from "../lib/value.ts";
 import { assertSettingsByGlob, type CallSettings } from "./call-settings.ts";
 import type { Delegate } from "./delegate.ts";
 import { messageOf, ToolkitError } from "./error.ts";
@@ -30,6 +30,10 @@ export interface ToolkitOptions extends TelemetryOptions {
    * fit, the later has the last word, setting by setting.
    */
   readonly settings?: Readonly<Record<string, CallSettings>> | undefined;
+  /** How much of the answers is kept of tools that are cached. */
+  readonly cache?: Partial<CacheLimits> | undefined;
+  /** How many calls may wait for a place in each queue of `maxConcurrent`. Default 10,000. */
+  readonly maxQueuedCalls?: number | undefined;
   /** How many calls a call may be inside of; 0 allows calls from outside alone. Default 8. */
   readonly maxDepth?: number | undefined;
   /** How long `start` and first lookups wait for a connector or source, in milliseconds. Default 10,000. */
@@ -40,12 +44,20 @@ export interface ToolkitOptions extends TelemetryOptions {
   readonly random?: (() => number) | undefined;
 }
 
+/** What is kept of answers; beyond it the longest unused are forgotten. */
+export interface CacheLimits {
+  /** So many answers. Default 1,000. */
+  readonly maxEntries: number;
+  /** So many bytes, about. Default 64 MiB. */
+  readonly maxBytes: number;
+}
+
 /** Options with every default in place. */
 export type ReadToolkitOptions = {
-  readonly [K in Exclude<keyof ToolkitOptions, "items" | "delegate" | keyof TelemetryOptions>]-?: NonNullable<
+  readonly [K in Exclude<keyof ToolkitOptions, "items" | "delegate" | "cache" | keyof TelemetryOptions>]-?: NonNullable<
     ToolkitOptions[K]
   >;
-};
+} & { readonly cache: CacheLimits };
 
 /**
  * Reads the options of a toolkit and puts the defaults in.
@@ -59,8 +71,10 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
   }
   if (!(Number.isInteger(maxDepth) && maxDepth >= 0))
     throw invalidOption("maxDepth", "a whole number from 0", maxDepth);
-  const { items, use = [], delegate, logger, settings = {} } = options;
+  const { items, use = [], delegate, logger, settings = {}, maxQueuedCalls = 10_000 } = options;
   assertSettingsByGlob(settings);
+  const cache = readCacheLimits(options.cache);
+  if (!isCount(maxQueuedCalls)) throw invalidOption("maxQueuedCalls", "a whole number from 1", maxQueuedCalls);
   if (items !== undefined && !Array.isArray(items)) throw invalidOption("items", "a list of items", items);
   if (!Array.isArray(use) || !use.every(isFunction)) throw invalidOption("use", "a list of functions", use);
   if (delegate !== undefined && ![delegate].flat().every(isRecord))
@@ -76,6 +90,8 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     strictNames: options.strictNames ?? false,
     use,
     settings,
+    cache,
+    maxQueuedCalls,
     logger: logger === undefined ? silentLogger : steadyLogger(logger),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
@@ -91,6 +107,17 @@ function assertTelemetry({ tracer, meter, recordContent, redact }: TelemetryOpti
   if (redact !== undefined && !(Array.isArray(redact) && redact.every(isGlob)))
     throw invalidOption("redact", "a list of globs on keys", redact);
 }
+
+function readCacheLimits(cache: unknown = {}): CacheLimits {
+  if (!isRecord(cache)) throw invalidOption("cache", "an object", cache);
+  const limits = { maxEntries: 1_000, maxBytes: 64 * 2 ** 20, ...present(cache) };
+  for (const [name, value] of Object.entries(limits)) {
+    if (!isCount(value)) throw invalidOption(`cache.${name}`, "a whole number from 1", value);
+  }
+  return limits;
+}
+
+const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) > 0;
 
 const logMethods = ["debug", "info", "warn", "error"] as const satisfies readonly (keyof Logger)[];
 

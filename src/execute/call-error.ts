@@ -9,6 +9,13 @@ export function asAnswer(thrown: unknown): unknown {
   return thrown;
 }
 
+/** One more error that says the same, for another call that it is the answer of. */
+export function copyOf(error: unknown): unknown {
+  if (!ToolkitError.is(error)) return error;
+  const { code, message, details, ref, phase, cause, stack } = error;
+  return Object.assign(new ToolkitError(code, message, details, { ref, phase, cause }), { stack });
+}
+
 /**
  * Makes the error of a call from whatever was thrown inside it. An error that says itself what it is keeps its code; one that belongs
  * to another call, which this one made, is the cause of a `TOOL_FAILED`. Too deep is too deep for the whole chain.

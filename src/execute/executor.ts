@@ -6,16 +6,20 @@ import type { Content, ReadOptions } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import type { Unsubscribe } from "../core/source.ts";
+import type { CacheLimits } from "../core/toolkit-options.ts";
 import type { Emitter } from "../lib/emitter.ts";
 import { andThen, type MaybePromise, rescue } from "../lib/promise.ts";
+import { RetryBudget } from "../lib/retry-budget.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
 import { loadResource } from "../resource/handle.ts";
+import { AnswerCache } from "./answer-cache.ts";
 import type { Asker } from "./asking.ts";
 import { toCallError } from "./call-error.ts";
 import { needsReading, readInput } from "./input.ts";
+import { Limits } from "./limits.ts";
 import { compileCall, compileRender, type PipelineOptions } from "./pipeline.ts";
-import { repeated } from "./retry.ts";
-import { type CallOrigin, CallState, type StateHost } from "./state.ts";
+import { repeated, retryPlan } from "./retry.ts";
+import { type CallOrigin, CallState, callUnlimited, type StateHost } from "./state.ts";
 import { type Next, StepCall } from "./step.ts";
 import { attemptLimits } from "./timeout.ts";
 import type { CallLimits } from "./timeout-error.ts";
@@ -23,16 +27,23 @@ import type { Telemetry } from "./trace/telemetry.ts";
 import type { Trace } from "./trace/trace.ts";
 
 /** What an executor is made with. */
-export interface ExecutorOptions extends PipelineOptions {
+export interface ExecutorOptions extends Omit<PipelineOptions, keyof Shared> {
   readonly logger: Logger;
   readonly events: Emitter<ToolkitEvent>;
   readonly room: WaitingRoom;
   readonly asker: Asker;
   /** Undefined where nobody may look. */
   readonly telemetry?: Telemetry | undefined;
+  /** How much of answers is kept. */
+  readonly cache: CacheLimits;
+  /** How many calls may wait for a place, in each queue. */
+  readonly maxQueuedCalls: number;
   /** Has the source of a resource say when it changes. */
   subscribe(entry: Entry<"resource">, options: ReadOptions): Promise<Unsubscribe> | Unsubscribe;
 }
+
+/** What all calls share, made here. */
+type Shared = Pick<PipelineOptions, "budget" | "limits" | "answers">;
 
 /** What is being looked for, and for whom. */
 export interface Search {
@@ -57,14 +68,19 @@ export class Executor implements StateHost {
   readonly logger: Logger;
   readonly asker: Asker;
   readonly telemetry: Telemetry | undefined;
-  readonly #options: ExecutorOptions;
+  readonly #options: ExecutorOptions & Shared;
   readonly #calls = new WeakMap<Callable, Next>();
   readonly #renders = new WeakMap<Entry<"prompt">, Next<RenderedPrompt>>();
   #sequence = 0;
   #closed = false;
 
   constructor(options: ExecutorOptions) {
-    this.#options = options;
+    this.#options = {
+      ...options,
+      budget: new RetryBudget(options.room.clock),
+      limits: new Limits(options.settings, options.maxQueuedCalls),
+      answers: new AnswerCache(options.cache),
+    };
     this.logger = options.logger;
     this.asker = options.asker;
     this.telemetry = options.telemetry;
@@ -153,21 +169,22 @@ export class Executor implements StateHost {
   }
 
   readonly #load = (entry: Entry<"resource">, state: CallState): MaybePromise<Content> =>
-    this.#attempt(entry, state, () => loadResource(entry.item, state));
+    this.#attempt(entry, state, (own) => loadResource(entry.item, own));
 
   readonly #follow = (entry: Entry<"resource">, state: CallState): MaybePromise<Unsubscribe> =>
-    this.#attempt(entry, state, async () => this.#options.subscribe(entry, state));
+    this.#attempt(entry, state, async (own) => this.#options.subscribe(entry, own));
 
-  #attempt<R>(entry: Entry<"resource">, state: CallState, run: () => MaybePromise<R>): MaybePromise<R> {
+  #attempt<R>(entry: Entry<"resource">, state: CallState, run: (own: CallState) => MaybePromise<R>): MaybePromise<R> {
     const { room, timeoutMs } = this.#options;
     const limits = attemptLimits(timeoutMs, this.#options);
     const failed = toCallError(entry.ref, "execute");
-    const attempt = () => {
-      const running = rescue(run, failed);
-      return running instanceof Promise ? room.wait(running, state, limits) : running;
+    const attempt = (own: CallState) => {
+      const running = rescue(() => run(own), failed);
+      return running instanceof Promise ? room.wait(running, own, limits) : running;
     };
     const definition = definitionOf(entry);
-    return definition.origin === "remote" ? repeated(definition, state, attempt, this.#options) : attempt();
+    const plan = definition.origin === "remote" ? retryPlan(definition, {}, this.#options) : undefined;
+    return plan === undefined ? attempt(state) : repeated(plan, state, attempt, this.#options);
   }
 
   #arrived<R>(call: StepCall, next: Next<R>, arrival: Arrival | undefined): MaybePromise<R> {
@@ -242,10 +259,8 @@ export class Executor implements StateHost {
   }
 }
 
-const unlimited: CallLimits = { of: "call", inactivityMs: Number.POSITIVE_INFINITY, totalMs: Number.POSITIVE_INFINITY };
-
 function callLimits(timeoutMs: number | undefined, spentMs: number): CallLimits {
-  return timeoutMs === undefined ? unlimited : { ...unlimited, totalMs: timeoutMs - spentMs, spentMs };
+  return timeoutMs === undefined ? callUnlimited : { ...callUnlimited, totalMs: timeoutMs - spentMs, spentMs };
 }
 
 function isLimit(timeoutMs: unknown): boolean {

@@ -2,21 +2,23 @@ import { definitionOf } from "../core/entry.ts";
 import type { Entry, RenderedPrompt } from "../core/item.ts";
 import type { Middleware } from "../core/middleware.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
+import { type CacheOptions, cache } from "./cache.ts";
 import type { SchemaReport } from "./checked.ts";
 import { coerce } from "./coerce.ts";
 import { depth } from "./depth.ts";
 import { normalise } from "./normalise.ts";
+import { type RateLimitOptions, rateLimit } from "./rate-limit.ts";
 import { type RetryOptions, retry } from "./retry.ts";
 import { calling, type PromptRunner, rendering, run } from "./run.ts";
 import type { Settings } from "./settings.ts";
-import type { Next, Step, Target } from "./step.ts";
+import type { Next, StepOf, Target } from "./step.ts";
 import { type TimeoutOptions, timeout } from "./timeout.ts";
 import { use } from "./use.ts";
 import { validateInput } from "./validate-input.ts";
 import { validateOutput } from "./validate-output.ts";
 
 /** What the steps are configured with. */
-export interface PipelineOptions extends TimeoutOptions, RetryOptions {
+export interface PipelineOptions extends TimeoutOptions, CacheOptions, RetryOptions, RateLimitOptions {
   readonly maxDepth: number;
   readonly settings: Settings;
   readonly use: readonly Middleware[];
@@ -29,7 +31,7 @@ export interface PipelineOptions extends TimeoutOptions, RetryOptions {
  * Compiles the way of a call for one entry, once:
  *
  * ```
- * depth > coerce > validate input > use > retry > timeout > run > normalise > validate output
+ * depth > coerce > validate input > use > cache > retry > rate limit > timeout > run > normalise > validate output
  * ```
  */
 export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Next {
@@ -40,8 +42,9 @@ export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOp
     wait: timeout(target, options.room, options),
   });
   const steps = [depth(options.maxDepth), coerce(options.onBadSchema), validate, use(options.use, validate)];
-  // Of a prompt that is called a delegate decides what to repeat: it may have done much already.
-  return compose(target, innermost, entry.kind === "prompt" ? steps : [...steps, retry(options)]);
+  // Of a prompt that is called a delegate decides what to repeat: it may have done much already. What it calls has limits of its own.
+  const ofTools = [cache(options), retry(options), rateLimit(options)];
+  return compose(target, innermost, entry.kind === "prompt" ? steps : [...steps, ...ofTools]);
 }
 
 /** Compiles the way of a `render`: as a call, without the steps that make no sense for it. */
@@ -52,7 +55,7 @@ export function compileRender(entry: Entry<"prompt">, options: PipelineOptions):
     wait: timeout(target, options.room, options),
   });
   const steps = [depth(options.maxDepth), validateInput(options.onBadSchema), retry(options)];
-  return compose(target, innermost, steps);
+  return compose<RenderedPrompt>(target, innermost, steps);
 }
 
 function targetOf(entry: Entry<"tool" | "prompt">, { settings }: PipelineOptions): Target {
@@ -61,6 +64,6 @@ function targetOf(entry: Entry<"tool" | "prompt">, { settings }: PipelineOptions
 }
 
 /** Puts the steps around the innermost, the first outermost. */
-function compose<R>(target: Target, innermost: Next<R>, steps: readonly Step[]): Next<R> {
+function compose<R>(target: Target, innermost: Next<R>, steps: readonly StepOf<R>[]): Next<R> {
   return steps.reduceRight((next, step) => step(target, next), innermost);
 }

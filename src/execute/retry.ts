@@ -1,10 +1,14 @@
+import type { CallSettings, RetrySetting } from "../core/call-settings.ts";
 import type { Definition } from "../core/definition.ts";
 import { ToolkitError } from "../core/error.ts";
 import { backoffDelay } from "../lib/backoff.ts";
 import type { MaybePromise } from "../lib/promise.ts";
-import type { WaitingRoom, WaitLimits } from "../lib/waiting-room.ts";
+import type { RetryBudget } from "../lib/retry-budget.ts";
+import { unlimited, type WaitingRoom } from "../lib/waiting-room.ts";
+import { AttemptState } from "./attempt.ts";
+import type { Settings } from "./settings.ts";
 import type { CallState } from "./state.ts";
-import type { Step } from "./step.ts";
+import type { Step, Target } from "./step.ts";
 
 /** What repeating goes by. */
 export interface RetryOptions {
@@ -13,66 +17,118 @@ export interface RetryOptions {
   readonly random: () => number;
   /** How long a tool may show no sign of life: nobody waits longer for a server that says when it will be back. */
   readonly timeoutMs: number;
+  /** What all calls share. */
+  readonly budget: RetryBudget;
+  readonly settings: Settings;
 }
 
-/** So often an attempt is made again. */
-const maxRetries = 3;
+/** How one target is repeated. */
+export interface RetryPlan extends Required<{ readonly [F in keyof RetrySetting]: number }> {
+  /** To run it twice does no more than to run it once. */
+  readonly isSafe: boolean;
+  readonly patienceMs: number;
+}
+
+const defaults = { attempts: 4, baseMs: 100, maxMs: 2_000 };
 // A session that is lost takes up to 100 ms to be known as such: sooner, the same one would refuse again.
 const settleMs = 100;
-const backoff = { baseMs: 100, maxMs: 2_000 };
-const unlimited: WaitLimits = { inactivityMs: Number.POSITIVE_INFINITY, totalMs: Number.POSITIVE_INFINITY };
 
 /**
- * Repeats an attempt that came to nothing because the connection failed, where that is safe: it was surely not sent, or the tool is
- * marked read-only or idempotent. What waits for the connection is the next attempt itself.
+ * Repeats an attempt that came to nothing, where that is safe and the budget of all calls allows it: what surely was not run, whatever
+ * the tool; what may have been run, where the tool is marked read-only or idempotent, or its own setting says so. What waits for a
+ * connection is the next attempt itself.
  */
 export function retry(options: RetryOptions): Step {
-  return ({ definition, settings }, next) => {
-    if (definition.origin !== "remote") return next;
-    const patient = { ...options, timeoutMs: settings.timeoutMs ?? options.timeoutMs };
-    return (call) => repeated(definition, call.state, () => next(call), patient);
+  return (target, next) => {
+    const plan = planFor(target, options);
+    if (plan === undefined) return next;
+    return (call) => repeated(plan, call.state, (state) => next(call.on(state)), options);
   };
 }
 
-/** The same for what is no step. */
-export function repeated<R>(
+function planFor({ entry, definition, settings }: Target, options: RetryOptions): RetryPlan | undefined {
+  const { retry: given } = settings;
+  if (definition.origin === "local" && given === undefined) return undefined;
+  const named = options.settings.rulesFor(entry.ref).some((rule) => rule.pattern === entry.ref && rule.settings.retry);
+  const saysSo = definition.origin === "local" && (definition.options?.retry !== undefined || named);
+  return retryPlan(definition, settings, options, saysSo);
+}
+
+/** How something is repeated; undefined where it is not. */
+export function retryPlan(
   definition: Definition,
+  settings: CallSettings,
+  { timeoutMs }: RetryOptions,
+  saysSo = false,
+): RetryPlan | undefined {
+  const { retry: given = {} } = settings;
+  if (given === false || given.attempts === 1) return undefined;
+  const { kind, annotations } = definition;
+  // To read and to render changes nothing.
+  const isMarked = kind !== "tool" || annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+  return {
+    attempts: given.attempts ?? defaults.attempts,
+    baseMs: given.baseMs ?? defaults.baseMs,
+    maxMs: given.maxMs ?? defaults.maxMs,
+    isSafe: saysSo || isMarked,
+    patienceMs: settings.timeoutMs ?? timeoutMs,
+  };
+}
+
+/** The same for what is no step. An attempt that may be followed by another has a state of its own. */
+export function repeated<R>(
+  plan: RetryPlan,
   state: CallState,
-  attempt: () => MaybePromise<R>,
+  attempt: (state: CallState) => MaybePromise<R>,
   options: RetryOptions,
 ): MaybePromise<R> {
-  const answer = attempt();
-  if (!(answer instanceof Promise)) return answer;
-  return answer.catch((error) => again(error, error, 1));
+  const { budget, random, room } = options;
+  // What is not safe is not repeated after a limit of time: it ends the call as well.
+  const once = () => attempt(plan.isSafe ? new AttemptState(state) : state);
+  budget.deposit();
+  let answer: MaybePromise<R>;
+  try {
+    answer = once();
+  } catch (error) {
+    return again(error, error, 1);
+  }
+  return answer instanceof Promise ? answer.catch((error) => again(error, error, 1)) : answer;
 
   // An attempt that may have run stays the news, whatever becomes of those after it that surely did not.
   async function again(error: unknown, news: unknown, retries: number): Promise<R> {
-    const delayMs = retries > maxRetries ? undefined : delayBefore(error, retries);
-    if (delayMs === undefined) throw news;
-    await pause(delayMs, state, options.room);
+    const delayMs = retries < plan.attempts ? delayBefore(error, retries) : undefined;
+    if (delayMs === undefined || !budget.withdraw()) throw news;
+    await pause(delayMs, state, room);
+    state.attempts = retries + 1;
     try {
-      return await attempt();
+      return await once();
     } catch (failed) {
-      const surelyNot = ToolkitError.is(failed, "UNAVAILABLE") && ToolkitError.is(news, "OUTCOME_UNKNOWN");
-      return again(failed, surelyNot ? news : failed, retries + 1);
+      return again(failed, surelyDidNotRun(failed) && !surelyDidNotRun(news) ? news : failed, retries + 1);
     }
   }
 
   /** Undefined where it is not safe to repeat, or would be in vain. */
   function delayBefore(error: unknown, retries: number): number | undefined {
-    if (!isRepeatable(error, definition)) return undefined;
-    const wantedMs = (ToolkitError.is(error, "UNAVAILABLE") ? error.details.retryInMs : undefined) ?? 0;
-    const delayMs = Math.max(wantedMs, settleMs + backoffDelay(retries, { ...backoff, random: options.random }));
-    const patienceMs = state.options.timeoutMs ?? options.timeoutMs;
-    return delayMs < patienceMs ? delayMs : undefined;
+    if (!surelyDidNotRun(error) && !(plan.isSafe && mayHaveRun(error))) return undefined;
+    const delayMs = Math.max(wantedMs(error), settleMs + backoffDelay(retries, { ...plan, random }));
+    return delayMs < (state.options.timeoutMs ?? plan.patienceMs) ? delayMs : undefined;
   }
 }
 
-function isRepeatable(error: unknown, { annotations }: Definition): boolean {
-  // What says "connect" has waited for a connection in vain, as long as the caller would.
-  if (ToolkitError.is(error, "UNAVAILABLE")) return error.phase === "execute";
-  if (!ToolkitError.is(error, "OUTCOME_UNKNOWN")) return false;
-  return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+/** It was refused before anything ran. What waited for its connection, or was refused by a limit of ours, would be so again. */
+function surelyDidNotRun(error: unknown): boolean {
+  return (ToolkitError.is(error, "UNAVAILABLE") || ToolkitError.is(error, "RATE_LIMITED")) && error.phase === "execute";
+}
+
+function mayHaveRun(error: unknown): boolean {
+  if (ToolkitError.is(error, "TIMEOUT")) return error.details.limit !== "call";
+  return ToolkitError.is(error, "OUTCOME_UNKNOWN");
+}
+
+/** How long whoever refused it wants to be left alone. */
+function wantedMs(error: unknown): number {
+  if (ToolkitError.is(error, "RATE_LIMITED")) return error.details.retryAfterMs;
+  return (ToolkitError.is(error, "UNAVAILABLE") ? error.details.retryInMs : undefined) ?? 0;
 }
 
 /** Lets time pass, unless the call is ended. */

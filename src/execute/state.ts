@@ -9,10 +9,11 @@ import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { Mend } from "../core/schema/mend.ts";
 import type { SchemaLike } from "../core/schema/types.ts";
 import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
+import type { Bound } from "../lib/lane.ts";
 import { runDetached } from "../lib/promise.ts";
-import type { Wait, Waiter, WaitLimits } from "../lib/waiting-room.ts";
+import { unlimited, type Wait, type Waiter, type WaitLimits } from "../lib/waiting-room.ts";
 import type { Asker } from "./asking.ts";
-import { isCallLimit, timeoutError } from "./timeout-error.ts";
+import { type CallLimits, isCallLimit, timeoutError } from "./timeout-error.ts";
 import type { Trace } from "./trace/trace.ts";
 
 /** What a call state needs of whoever runs it. */
@@ -30,7 +31,11 @@ export interface CallOrigin {
 }
 
 const noAttachments: readonly Resource[] = Object.freeze([]);
+const noPlaces: readonly Bound[] = Object.freeze([]);
 const noMends: readonly Mend[] = Object.freeze([]);
+
+/** No limits, and they are those of a call. */
+export const callUnlimited: CallLimits = { of: "call", ...unlimited };
 
 /**
  * The context of one call, and what its steps share. Everything a call may not need is made when it is asked for.
@@ -42,12 +47,18 @@ export class CallState implements CallContext, Waiter {
   readonly depth: number;
   /** Where it waits for somebody else, such as a connection: the error to give when the wait is too long. */
   waitingFor: (() => Error) | undefined = undefined;
+  /** The bounds of which it has a place now. */
+  places: readonly Bound[] = noPlaces;
   /** What of the input was mended. They quote the input: what is recorded of them is content. */
   mends: readonly Mend[] = noMends;
   /** Where somebody looks. */
   trace: Trace | undefined = undefined;
-  readonly #host: StateHost;
-  readonly #origin: CallOrigin;
+  /** The state that goes on in its place, such as that of its attempt. */
+  inner: CallState | undefined = undefined;
+  /** @internal */
+  readonly host: StateHost;
+  /** @internal */
+  readonly origin: CallOrigin;
   #session: Session | undefined;
   #toolbox: Toolbox | undefined;
   #controller: AbortController | undefined;
@@ -61,8 +72,8 @@ export class CallState implements CallContext, Waiter {
 
   constructor(host: StateHost, ref: string, options: CallOptions, origin: CallOrigin) {
     const { parent } = origin;
-    this.#origin = origin;
-    this.#host = host;
+    this.origin = origin;
+    this.host = host;
     this.ref = ref;
     this.options = options;
     this.parent = parent;
@@ -104,7 +115,7 @@ export class CallState implements CallContext, Waiter {
 
   get logger(): Logger {
     const session = this.listeningSession;
-    return session === undefined ? this.#host.logger : sessionLogger(this.#host.logger, session, this.ref);
+    return session === undefined ? this.host.logger : sessionLogger(this.host.logger, session, this.ref);
   }
 
   /** The caller's session, where it wants to hear what is logged. */
@@ -127,7 +138,7 @@ export class CallState implements CallContext, Waiter {
   }
 
   get toolbox(): Toolbox {
-    this.#toolbox ??= this.#origin.within(this);
+    this.#toolbox ??= this.origin.within(this);
     return this.#toolbox;
   }
 
@@ -144,6 +155,16 @@ export class CallState implements CallContext, Waiter {
   /** The signal of the call around it. */
   get outerSignal(): AbortSignal | undefined {
     return this.parent?.signal;
+  }
+
+  /** Its run is that of several calls. */
+  get isShared(): boolean {
+    return false;
+  }
+
+  /** It was ended early. */
+  get isCut(): boolean {
+    return this.#cut !== undefined;
   }
 
   /** Something waits for it that hears its signals. */
@@ -171,11 +192,11 @@ export class CallState implements CallContext, Waiter {
 
   async elicit(message: string, schema: SchemaLike): Promise<ElicitResult> {
     const form = toObjectSchema(schema, { what: `schema of what ${this.ref} asks`, direction: "input" });
-    return this.#ask((context) => this.#host.asker.elicit({ message, schema: form }, context));
+    return this.#ask((context) => this.host.asker.elicit({ message, schema: form }, context));
   }
 
   sample(request: SampleRequest): Promise<SampleResult> {
-    return this.#ask((context) => this.#host.asker.sample(request, context));
+    return this.#ask((context) => this.host.asker.sample(request, context));
   }
 
   async #ask<T>(ask: (context: AskContext) => Promise<T>): Promise<T> {
@@ -230,7 +251,8 @@ export class CallState implements CallContext, Waiter {
 
   /** The error for a limit of time: what it was waiting for where it says so, else `TIMEOUT`. */
   limitError(limits: WaitLimits, limit: "inactivity" | "total", elapsedMs: number): unknown {
-    return this.waitingFor?.() ?? timeoutError(this.ref, limits, limit, elapsedMs);
+    const waitingFor = this.waitingFor ?? this.inner?.waitingFor;
+    return waitingFor?.() ?? timeoutError(this.ref, limits, limit, elapsedMs);
   }
 
   /** Ends it: whoever listens to its signal hears the reason. */
@@ -269,7 +291,7 @@ export class CallState implements CallContext, Waiter {
   }
 
   #listenerFailed(what: "progress" | "partial", error: unknown): void {
-    this.#host.logger.error(`A ${what} listener of ${this.ref} failed: ${messageOf(error)}`, { error });
+    this.host.logger.error(`A ${what} listener of ${this.ref} failed: ${messageOf(error)}`, { error });
   }
 }
 

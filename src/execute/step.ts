@@ -31,6 +31,11 @@ export class StepCall implements Call {
     return new StepCall(this.entry, input, this.state);
   }
 
+  /** The same call in another state, such as that of one attempt. */
+  on(state: CallState): StepCall {
+    return state === this.state ? this : new StepCall(this.entry, this.input, state).as(this.parsed);
+  }
+
   /** This call, with what its input is to `run`. */
   as(parsed: unknown): this {
     this.parsed = parsed;
@@ -55,3 +60,6 @@ export interface Target {
  * Makes one step of the chain for one target, once. A step that has nothing to do there returns `next` itself, and costs nothing.
  */
 export type Step = <R>(target: Target, next: Next<R>) => Next<R>;
+
+/** A step for what gives a certain answer. */
+export type StepOf<R> = (target: Target, next: Next<R>) => Next<R>;

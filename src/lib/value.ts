@@ -3,6 +3,18 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** True for a value that JSON holds as it is: what it is made of is plain, no number is beyond numbers, and it is no deeper than that. */
+export function isJson(value: unknown, maxDepth = 100): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object") return value === undefined || typeof value === "string" || typeof value === "boolean";
+  if (value === null) return true;
+  if (maxDepth === 0) return false;
+  const isInside = (each: unknown) => isJson(each, maxDepth - 1);
+  if (Array.isArray(value)) return !value.includes(undefined) && value.every(isInside);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (prototype === null || prototype === Object.prototype) && Object.values(value).every(isInside);
+}
+
 /** The type of a value for messages: as `typeof`, with `null` told from objects. */
 export function typeName(value: unknown): string {
   return value === null ? "null" : typeof value;

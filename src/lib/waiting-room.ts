@@ -28,7 +28,8 @@ export interface Settle<T, W, R> {
   errorFor(thrown: unknown): unknown;
 }
 
-const unlimited = Number.POSITIVE_INFINITY;
+/** No limits: the wait ends with what is waited for, or by a signal. */
+export const unlimited: WaitLimits = { inactivityMs: Number.POSITIVE_INFINITY, totalMs: Number.POSITIVE_INFINITY };
 
 /** One wait, while it lasts. */
 export interface Wait {
@@ -197,7 +198,7 @@ export class WaitingRoom {
     if (first !== undefined) first.previous = waiting;
     this.#first = waiting;
     this.#size += 1;
-    if (this.#newcomers === undefined && (limits.totalMs < unlimited || limits.inactivityMs < unlimited)) {
+    if (this.#newcomers === undefined && isLimited(limits)) {
       this.#newcomers = this.clock.setTimer(this.#begin, 0);
       this.#newcomers.keepAlive(true);
     }
@@ -305,6 +306,10 @@ export class WaitingRoom {
     );
     this.#wakeUpAt(next);
   }
+}
+
+function isLimited({ totalMs, inactivityMs }: WaitLimits): boolean {
+  return totalMs < Number.POSITIVE_INFINITY || inactivityMs < Number.POSITIVE_INFINITY;
 }
 
 function limitError({ waiter, limits, startedAt }: Waiting, now: number): unknown {

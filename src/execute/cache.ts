@@ -1,0 +1,87 @@
+import type { CacheSetting } from "../core/call-settings.ts";
+import type { Content } from "../core/resource.ts";
+import { canonicalJson } from "../lib/canonical.ts";
+import { andThen, type MaybePromise } from "../lib/promise.ts";
+import { isJson } from "../lib/value.ts";
+import type { WaitingRoom } from "../lib/waiting-room.ts";
+import type { AnswerCache } from "./answer-cache.ts";
+import { toCallError } from "./call-error.ts";
+import { Flight } from "./flight.ts";
+import type { CallState } from "./state.ts";
+import type { Next, StepCall, StepOf, Target } from "./step.ts";
+
+/** What keeps answers. */
+export interface CacheOptions {
+  readonly answers: AnswerCache;
+  readonly room: WaitingRoom;
+}
+
+/**
+ * Answers a call that is equal to one before it without a run, and runs those that are equal and come at the same time once. Failures
+ * are nobody's answer but that of those who waited for them.
+ */
+export function cache({ answers, room }: CacheOptions): StepOf<Content> {
+  return (target, next) => {
+    const { settings, entry } = target;
+    const setting = settings.cache;
+    if (setting === undefined || setting === false || entry.kind !== "tool") return next;
+    const keep = (key: string) => (content: Content) => {
+      answers.keep(key, content, room.clock.now() + setting.ttlMs);
+      return content;
+    };
+    return (call) => {
+      const key = keyOf(call, target, setting);
+      if (key === undefined) return next(call);
+      const { state } = call;
+      if (state.options.bypassCache === true) return andThen(next(call), keep(key));
+      const content = answers.get(key, room.clock.now());
+      if (content !== undefined) {
+        state.cached = true;
+        state.attempts = 0;
+        return content;
+      }
+      const flight = answers.flights.get(key);
+      if (flight === undefined) return depart(call, key, (own) => andThen(next(own), keep(key)));
+      return isAwaited(state) ? andThen(next(call), keep(key)) : flight.join(state);
+    };
+  };
+
+  function depart(call: StepCall, key: string, run: Next): MaybePromise<Content> {
+    const flight = new Flight(call.state, room, () => {
+      if (answers.flights.get(key) === flight) answers.flights.delete(key);
+    });
+    answers.flights.set(key, flight);
+    let result: MaybePromise<Content>;
+    try {
+      result = run(call.on(flight.state));
+    } catch (error) {
+      flight.end();
+      throw error;
+    }
+    if (result instanceof Promise) return flight.lead(result, call.state);
+    flight.end();
+    return result;
+  }
+}
+
+/** What makes calls equal; undefined for one that is like no other: with attachments, or with what JSON does not hold. */
+function keyOf({ input, state }: StepCall, { entry, definition }: Target, setting: CacheSetting): string | undefined {
+  if (state.attachments.length > 0) return undefined;
+  const owner = [entry.ref, definition.fingerprint, state.givenSession?.principal ?? null];
+  if (setting.key === undefined) return isJson(input) ? canonicalJson([...owner, { input }]) : undefined;
+  try {
+    return canonicalJson([...owner, { key: String(setting.key(input)) }]);
+  } catch (error) {
+    throw toCallError(entry.ref, "execute")(error);
+  }
+}
+
+/**
+ * Whether somebody may be waiting for what this call is inside of, who would wait for it in turn: such a call joins no other, but runs by
+ * itself.
+ */
+function isAwaited({ parent }: CallState): boolean {
+  for (let outer = parent; outer !== undefined; outer = outer.parent)
+    if (outer.isShared || outer.places.length > 0) return true;
+  return false;
+}

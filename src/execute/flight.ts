@@ -1,0 +1,111 @@
+import type { Content } from "../core/resource.ts";
+import type { Session } from "../core/session.ts";
+import { unlimited, type WaitingRoom } from "../lib/waiting-room.ts";
+import { copyOf } from "./call-error.ts";
+import { CallState, callUnlimited } from "./state.ts";
+
+/** One run that equal calls share: it goes on as long as one of them waits for it. */
+export class Flight {
+  readonly state: FlightState;
+  readonly #room: WaitingRoom;
+  readonly #over: () => void;
+  #isOver = false;
+
+  /** @param over - told when it ends, or nobody waits any more */
+  constructor(leader: CallState, room: WaitingRoom, over: () => void) {
+    this.state = new FlightState(leader);
+    this.#room = room;
+    this.#over = over;
+  }
+
+  /** The first waits for its own run. */
+  lead(run: Promise<Content>, leader: CallState): Promise<Content> {
+    this.#run = run;
+    run.then(this.end, this.end);
+    return this.#share(leader, (error) => error);
+  }
+
+  /** Another waits for it too. */
+  async join(caller: CallState): Promise<Content> {
+    caller.cached = true;
+    caller.attempts = 0;
+    return this.#share(caller, copyOf);
+  }
+
+  /** It needs nobody to wait for it any more. */
+  readonly end = (): void => {
+    this.#isOver = true;
+    this.#over();
+  };
+
+  #run: Promise<Content> | undefined;
+
+  async #share(caller: CallState, errorFor: (error: unknown) => unknown): Promise<Content> {
+    const { sharers } = this.state;
+    sharers.add(caller);
+    caller.inner = this.state;
+    try {
+      return await this.#room.wait(this.#run as Promise<Content>, caller, unlimited, { receive: asItIs, errorFor });
+    } catch (error) {
+      sharers.delete(caller);
+      if (!this.#isOver && sharers.size === 0) {
+        this.end();
+        this.state.cut(error, callUnlimited);
+      }
+      throw error;
+    } finally {
+      sharers.delete(caller);
+    }
+  }
+}
+
+const asItIs = (content: Content): Content => content;
+
+/** The context of a run that several calls share: none of them ends it alone, and all hear of it. */
+export class FlightState extends CallState {
+  /** Whoever waits for it. */
+  readonly sharers = new Set<CallState>();
+  readonly #leader: CallState;
+
+  constructor(leader: CallState) {
+    const { session, meta } = leader.options;
+    super(leader.host, leader.ref, { session, meta }, leader.origin);
+    this.trace = leader.trace;
+    this.#leader = leader;
+  }
+
+  override get isShared(): boolean {
+    return true;
+  }
+
+  override get session(): Session {
+    return this.#leader.session;
+  }
+
+  override get outerSignal(): undefined {
+    return undefined;
+  }
+
+  override async progress(progress: number, total?: number, message?: string): Promise<boolean> {
+    super.touch();
+    const heard = await Promise.all([...this.sharers].map((each) => each.progress(progress, total, message)));
+    return heard.includes(true);
+  }
+
+  override tellPart(part: Content): void {
+    super.touch();
+    for (const each of this.sharers) each.tellPart(part);
+  }
+
+  override touch(): void {
+    super.touch();
+    for (const each of this.sharers) each.touch();
+  }
+
+  override hold(): () => void {
+    const releases = [super.hold(), ...[...this.sharers].map((each) => each.hold())];
+    return () => {
+      for (const release of releases) release();
+    };
+  }
+}

@@ -1,0 +1,135 @@
+import { ToolkitError } from "../core/error.ts";
+import type { Bound, Lane } from "../lib/lane.ts";
+import type { MaybePromise } from "../lib/promise.ts";
+import type { SlidingWindow } from "../lib/sliding-window.ts";
+import { unlimited, type WaitingRoom } from "../lib/waiting-room.ts";
+import type { Limits } from "./limits.ts";
+import type { CallState } from "./state.ts";
+import type { Next, Step, StepCall } from "./step.ts";
+
+/** What limits attempts. */
+export interface RateLimitOptions {
+  readonly limits: Limits;
+  readonly room: WaitingRoom;
+}
+
+/**
+ * Refuses an attempt where there were too many of late, and lets it wait where too many are at work. The caller's abort and deadline
+ * end the wait.
+ */
+export function rateLimit({ limits, room }: RateLimitOptions): Step {
+  return <R>(target: Parameters<Step>[0], next: Next<R>): Next<R> => {
+    const { windows, bounds } = limits.of(target);
+    const start = windows.length === 0 ? next : (call: StepCall) => next(spent(call, windows, room));
+    const lane = limits.lane(bounds);
+    if (lane === undefined) return start;
+    const { ref } = target.entry;
+    return (call) => {
+      // Refused at once rather than after a wait; what it takes it takes when it begins.
+      for (const window of windows) assertFree(window, ref, room.clock.now());
+      return admit(call, inside(call.state, lane, limits), start);
+    };
+  };
+
+  async function queued<R>(call: StepCall, lane: Lane, start: Next<R>): Promise<R> {
+    await place(call.state, lane, room);
+    return occupied(call, lane, start);
+  }
+
+  function admit<R>(call: StepCall, { lane, waits }: Admission, start: Next<R>): MaybePromise<R> {
+    if (lane === undefined) return start(call);
+    if (lane.take()) return occupied(call, lane, start);
+    if (waits) return queued(call, lane, start);
+    lane.takeAnyway();
+    return occupied(call, lane, start);
+  }
+}
+
+/** Counts an attempt that begins now. @throws ToolkitError `RATE_LIMITED` */
+function spent(call: StepCall, windows: readonly SlidingWindow[], { clock }: WaitingRoom): StepCall {
+  const now = clock.now();
+  for (const window of windows) assertFree(window, call.entry.ref, now);
+  for (const window of windows) window.spend(now);
+  return call;
+}
+
+function assertFree(window: SlidingWindow, ref: string, now: number): void {
+  const retryAfterMs = Math.ceil(window.waitMs(now));
+  if (retryAfterMs === 0) return;
+  const { max, windowMs } = window;
+  const message = `${ref} was not called: its limit is ${max} in ${windowMs} ms. Call again in ${retryAfterMs} ms.`;
+  throw new ToolkitError("RATE_LIMITED", message, { retryAfterMs }, { ref, phase: "policy" });
+}
+
+interface Admission {
+  /** Undefined where it needs no place. */
+  readonly lane: Lane | undefined;
+  readonly waits: boolean;
+}
+
+/**
+ * How a call gets its places that may be inside another. What that one has it shares. It waits only for bounds that come after all it
+ * is inside of: so no two can wait for each other, and none for itself.
+ */
+function inside({ parent }: CallState, lane: Lane, limits: Limits): Admission {
+  const held = new Set<Bound>();
+  for (let outer = parent; outer !== undefined; outer = outer.parent) for (const bound of outer.places) held.add(bound);
+  if (held.size === 0) return { lane, waits: true };
+  const wanted = lane.bounds.filter((bound) => !held.has(bound));
+  const last = Math.max(...[...held].map(({ rank }) => rank));
+  return { lane: limits.lane(wanted), waits: wanted.every(({ rank }) => rank > last) };
+}
+
+/** Runs it in its places, and gives them back. */
+function occupied<R>(call: StepCall, lane: Lane, start: Next<R>): MaybePromise<R> {
+  const { state } = call;
+  state.places = lane.bounds;
+  const leave = () => {
+    state.places = [];
+    lane.give();
+  };
+  let result: MaybePromise<R>;
+  try {
+    result = start(call);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  if (result instanceof Promise) result.then(leave, leave);
+  else leave();
+  return result;
+}
+
+/** Waits until its places are taken for it. */
+async function place(state: CallState, lane: Lane, room: WaitingRoom): Promise<void> {
+  const turn = Promise.withResolvers<void>();
+  let granted = false;
+  const ticket = {
+    owner: ownerOf(state),
+    granted: () => {
+      granted = true;
+      turn.resolve();
+    },
+    refused: () => turn.reject(full(state, lane)),
+  };
+  if (!lane.enter(ticket)) throw full(state, lane);
+  try {
+    await room.wait(turn.promise, state, unlimited);
+  } catch (error) {
+    if (granted) lane.give();
+    else lane.leave(ticket);
+    throw error;
+  }
+}
+
+/** Who has turns of their own: a principal, else a session, else all who say nothing of themselves together. */
+function ownerOf({ givenSession }: CallState): string {
+  if (givenSession === undefined) return "";
+  return givenSession.principal === undefined ? `session ${givenSession.id}` : `principal ${givenSession.principal}`;
+}
+
+function full({ ref }: CallState, { maxWaiting: max }: Lane): ToolkitError<"LIMIT_EXCEEDED"> {
+  const message = `${ref} was not called: ${max} calls wait for a place already, as many as maxQueuedCalls allows. Call less at once.`;
+  const details = { limit: "maxQueuedCalls", max };
+  return new ToolkitError("LIMIT_EXCEEDED", message, details, { ref, phase: "policy" });
+}
