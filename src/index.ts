@@ -95,7 +95,7 @@ export {
   type TypedToolDefinition,
 } from "./core/tool.ts";
 export type { ToolAnnotations, ToolOptions } from "./core/tool-options.ts";
-export type { ToolkitOptions } from "./core/toolkit-options.ts";
+export type { CacheLimits, ToolkitOptions } from "./core/toolkit-options.ts";
 export type { Clock, Timer } from "./lib/clock.ts";
 export type { EventStreamOptions } from "./lib/event-stream.ts";
 export { type ParsePromptOptions, parsePrompt } from "./prompt/parse.ts";

@@ -126,7 +126,15 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "C8",
-    text: "What comes to nothing because its connection failed is tried again after reconnecting, within the caller's time, where that is safe: surely not sent, or a read, a render, or a tool marked read-only or idempotent; with exponential backoff and full jitter, Retry-After respected. Sent and not safe to repeat is OUTCOME_UNKNOWN, never a silent second run.",
+    text: "What comes to nothing is tried again within the caller's time where that is safe: surely not run (not sent, refused as unavailable or with 429), or, of a read, a render, or a tool marked read-only or idempotent (or whose own retry setting says so), cut off or too late. `retry` says how often; exponential backoff with full jitter, Retry-After respected; builtins only where a setting asks for it. All calls share one budget, so that a storm of failures adds a tenth to the load. Sent and not safe to repeat is OUTCOME_UNKNOWN, never a silent second run.",
+  },
+  {
+    id: "C9",
+    text: "Answers are kept only where the tool or a setting says `cache`: by ref, fingerprint, canonical input (or the setting's key) and principal, bounded in entries and bytes, the longest unused forgotten first. Failures are not kept; bypassCache runs it all the same. Equal calls at one time share one run, which ends with the last of those who wait; its progress goes to all.",
+  },
+  {
+    id: "C10",
+    text: "rateLimit allows so many attempts in any such time, of a tool or of all whose refs fit a glob; beyond it RATE_LIMITED names the wait. maxConcurrent bounds attempts at once likewise: who comes then waits in a queue that is bounded, fair between callers, first come first served within, and left on abort, deadline and close. Kept answers spend nothing, a retry does, a backoff holds no place, and a call inside another never waits for the place it is in.",
   },
   {
     id: "C12",

@@ -51,16 +51,7 @@ export function cache({ answers, room }: CacheOptions): StepOf<Content> {
       if (answers.flights.get(key) === flight) answers.flights.delete(key);
     });
     answers.flights.set(key, flight);
-    let result: MaybePromise<Content>;
-    try {
-      result = run(call.on(flight.state));
-    } catch (error) {
-      flight.end();
-      throw error;
-    }
-    if (result instanceof Promise) return flight.lead(result, call.state);
-    flight.end();
-    return result;
+    return flight.run(() => run(call.on(flight.state)), call.state);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Content } from "../core/resource.ts";
 import type { Session } from "../core/session.ts";
+import type { MaybePromise } from "../lib/promise.ts";
 import { unlimited, type WaitingRoom } from "../lib/waiting-room.ts";
 import { copyOf } from "./call-error.ts";
 import { CallState, callUnlimited } from "./state.ts";
@@ -9,6 +10,7 @@ export class Flight {
   readonly state: FlightState;
   readonly #room: WaitingRoom;
   readonly #over: () => void;
+  readonly #answer = Promise.withResolvers<Content>();
   #isOver = false;
 
   /** @param over - told when it ends, or nobody waits any more */
@@ -16,50 +18,69 @@ export class Flight {
     this.state = new FlightState(leader);
     this.#room = room;
     this.#over = over;
+    // Who waits for it hears of it; there may be nobody.
+    this.#answer.promise.catch(() => undefined);
   }
 
-  /** The first waits for its own run. */
-  lead(run: Promise<Content>, leader: CallState): Promise<Content> {
-    this.#run = run;
-    run.then(this.end, this.end);
-    return this.#share(leader, (error) => error);
+  /** Runs it, for whoever came first. */
+  run(start: () => MaybePromise<Content>, leader: CallState): MaybePromise<Content> {
+    let result: MaybePromise<Content>;
+    try {
+      result = start();
+    } catch (error) {
+      this.#fail(error);
+      throw error;
+    }
+    if (result instanceof Promise) {
+      result.then(this.#succeed, this.#fail);
+      return this.#share(leader, asItIs);
+    }
+    this.#succeed(result);
+    return result;
   }
 
-  /** Another waits for it too. */
-  async join(caller: CallState): Promise<Content> {
+  /** Waits for it too. */
+  join(caller: CallState): Promise<Content> {
     caller.cached = true;
     caller.attempts = 0;
     return this.#share(caller, copyOf);
   }
 
-  /** It needs nobody to wait for it any more. */
-  readonly end = (): void => {
-    this.#isOver = true;
-    this.#over();
+  readonly #succeed = (content: Content): void => {
+    this.#end();
+    this.#answer.resolve(content);
   };
 
-  #run: Promise<Content> | undefined;
+  readonly #fail = (error: unknown): void => {
+    this.#end();
+    this.#answer.reject(error);
+  };
+
+  #end(): void {
+    this.#isOver = true;
+    this.#over();
+  }
 
   async #share(caller: CallState, errorFor: (error: unknown) => unknown): Promise<Content> {
     const { sharers } = this.state;
     sharers.add(caller);
     caller.inner = this.state;
     try {
-      return await this.#room.wait(this.#run as Promise<Content>, caller, unlimited, { receive: asItIs, errorFor });
+      return await this.#room.wait(this.#answer.promise, caller, unlimited, { receive: asItIs, errorFor });
     } catch (error) {
-      sharers.delete(caller);
-      if (!this.#isOver && sharers.size === 0) {
-        this.end();
+      if (!this.#isOver && sharers.size === 1) {
+        this.#end();
         this.state.cut(error, callUnlimited);
       }
       throw error;
     } finally {
       sharers.delete(caller);
+      if (!caller.cached) caller.attempts = this.state.attempts;
     }
   }
 }
 
-const asItIs = (content: Content): Content => content;
+const asItIs = <T>(value: T): T => value;
 
 /** The context of a run that several calls share: none of them ends it alone, and all hear of it. */
 export class FlightState extends CallState {

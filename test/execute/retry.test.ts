@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect } from "vitest";
+import type { CallSettings } from "../../src/core/call-settings.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { ErrorCode } from "../../src/core/error-catalog.ts";
+import type { CallContext, Tool } from "../../src/core/item.ts";
+import type { CallOptions, CallReport } from "../../src/core/session.ts";
+import { defineTool } from "../../src/core/tool.ts";
 import { resource } from "../../src/resource/resource.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Bench } from "../source/support.ts";
@@ -179,5 +183,193 @@ describe("an attempt that failed with its connection", () => {
     await settle();
     await bench.toolkit.close();
     expect((await call).code).toBe("CLOSED");
+  });
+});
+
+describe("a retry that is asked for", () => {
+  const refused = (retryAfterMs: number) => new ToolkitError("RATE_LIMITED", "429", { retryAfterMs });
+  const invalid = new ToolkitError("INVALID_OUTPUT", "odd", { issues: [] });
+  const timedOut = "hang";
+  const marked = { annotations: { idempotentHint: true } };
+  const asks = { options: { retry: { attempts: 3 } } };
+  /** What each attempt comes to; then it succeeds. */
+  const tool = (fields: Partial<Tool>, outcomes: unknown[]) => {
+    let runs = 0;
+    const signals: AbortSignal[] = [];
+    const flaky = defineTool({
+      name: "flaky",
+      ...fields,
+      input: undefined,
+      output: undefined,
+      run: async (_input, context) => {
+        signals.push(context.signal);
+        const outcome = outcomes[runs++];
+        if (outcome === timedOut) return new Promise(() => undefined);
+        if (outcome !== undefined) throw outcome;
+        return "done";
+      },
+    });
+    return { flaky, signals, runs: () => runs };
+  };
+
+  const table: readonly (readonly [
+    what: string,
+    fields: Partial<Tool>,
+    rules: Readonly<Record<string, CallSettings>>,
+    outcomes: readonly unknown[],
+    runs: number,
+    code: string | undefined,
+  ])[] = [
+    ["a builtin that asks for nothing, once", marked, {}, [lost("UNAVAILABLE")], 1, "UNAVAILABLE"],
+    [
+      "what surely was not run, whatever the tool",
+      { options: {} },
+      { "*": { retry: {} } },
+      [lost("UNAVAILABLE")],
+      2,
+      undefined,
+    ],
+    ["what was refused with 429, whatever the tool", {}, { "*": { retry: {} } }, [refused(300)], 2, undefined],
+    [
+      "not what may have run, of a tool that says nothing",
+      {},
+      { "*": { retry: {} } },
+      [lost("OUTCOME_UNKNOWN")],
+      1,
+      "OUTCOME_UNKNOWN",
+    ],
+    ["not what was too late, of a tool that says nothing", {}, { "*": { retry: {} } }, [timedOut], 1, "TIMEOUT"],
+    [
+      "what may have run, of a tool that is marked",
+      marked,
+      { "*": { retry: {} } },
+      [lost("OUTCOME_UNKNOWN")],
+      2,
+      undefined,
+    ],
+    ["what was too late, of a tool that is marked", marked, { "*": { retry: {} } }, [timedOut, timedOut], 3, undefined],
+    ["what may have run, of a tool that asks for it", asks, {}, [lost("OUTCOME_UNKNOWN"), timedOut], 3, undefined],
+    [
+      "what may have run, where a setting names the tool",
+      {},
+      { "builtin.flaky": { retry: {} } },
+      [timedOut],
+      2,
+      undefined,
+    ],
+    ["so often as it says", asks, {}, [timedOut, timedOut, timedOut], 3, "TIMEOUT"],
+    ["not where the toolkit says no", asks, { "*": { retry: false } }, [timedOut], 1, "TIMEOUT"],
+    ["not with one attempt", asks, { "*": { retry: { attempts: 1 } } }, [timedOut], 1, "TIMEOUT"],
+    ["never what the tool got wrong", { ...marked, ...asks }, {}, [new Error("boom")], 1, "TOOL_FAILED"],
+    ["never an odd result", { ...marked, ...asks }, {}, [invalid], 1, "INVALID_OUTPUT"],
+  ];
+  for (const [what, fields, settings, outcomes, runs, code] of table) {
+    verifies(["C8", "C2"], `repeats ${what}`, async () => {
+      const made = tool(fields, [...outcomes]);
+      const bench = new Bench({ items: [made.flaky], settings, timeoutMs: 500 });
+      const report: CallReport = {};
+      const call = bench.toolkit.call("flaky", {}, { report }).then(
+        () => undefined,
+        (error) => error.code,
+      );
+      await bench.clock.advance(10_000);
+      expect([await call, made.runs(), report.attempts ?? 1]).toEqual([code, runs, runs]);
+      await bench.toolkit.close();
+      expect(bench.clock.keptAlive).toBe(0);
+    });
+  }
+
+  verifies("C8", "waits as its setting says, each time up to twice as long", async () => {
+    const made = tool({ ...marked, options: { retry: { attempts: 5, baseMs: 1_000, maxMs: 3_000 } } }, [
+      ...Array.from({ length: 4 }, () => lost("UNAVAILABLE")),
+    ]);
+    const bench = new Bench({ items: [made.flaky] });
+    const call = bench.toolkit.call("flaky");
+    const waits: number[] = [];
+    while (made.runs() < 5) {
+      const before = made.runs();
+      let waited = 0;
+      for (; made.runs() === before; waited += 100) await bench.clock.advance(100);
+      waits.push(waited);
+    }
+    // Each with the 100 ms a lost session needs to be known.
+    expect(waits.slice(1)).toEqual([2_100, 3_100, 3_100]);
+    await call;
+    await bench.toolkit.close();
+  });
+
+  verifies(
+    ["C7", "C8"],
+    "each attempt has a signal of its own; what the one before still does is no sign of life of it",
+    async () => {
+      const signals: AbortSignal[] = [];
+      const contexts: CallContext[] = [];
+      const slow = defineTool({
+        name: "slow",
+        options: { retry: { attempts: 2 }, timeoutMs: 1_000 },
+        run: (_input, context) => {
+          contexts.push(context);
+          signals.push(context.signal);
+          return new Promise(() => undefined);
+        },
+      });
+      const bench = new Bench({ items: [slow, defineTool({ name: "other", run: () => "ran" })] });
+      const heard: unknown[] = [];
+      const call = failure(bench.toolkit.call("slow", {}, { onProgress: (progress) => void heard.push(progress) }));
+      await bench.clock.advance(1_500);
+      expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+      const [first, second] = contexts;
+      expect(await first?.progress(1)).toBe(false);
+      await expect(first?.toolbox.call("other")).rejects.toMatchObject({ code: "TIMEOUT" });
+      expect(await second?.progress(2)).toBe(true);
+      expect(heard).toEqual([{ progress: 2 }]);
+      expect(first?.session).toBe(second?.session);
+      await bench.clock.advance(2_000);
+      expect(await call).toMatchObject({ code: "TIMEOUT", details: { limit: "inactivity" } });
+      expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+      await bench.toolkit.close();
+    },
+  );
+
+  verifies(["C6", "C7", "C8"], "an abort and the caller's limit reach the attempt that is there", async () => {
+    const ends: readonly [options: (signal: AbortSignal) => CallOptions, reason: unknown][] = [
+      [(signal) => ({ signal }), "enough"],
+      [() => ({ timeoutMs: 1_500 }), { code: "TIMEOUT", details: { limit: "call" } }],
+    ];
+    for (const [options, reason] of ends) {
+      const made = tool({ options: { retry: { attempts: 3 }, timeoutMs: 1_000 } }, [timedOut, timedOut, timedOut]);
+      const bench = new Bench({ items: [made.flaky], use: [(call, next) => next(call)] });
+      const controller = new AbortController();
+      const call = rejection(bench.toolkit.call("flaky", {}, options(controller.signal)));
+      await bench.clock.advance(1_400);
+      expect(made.runs()).toBe(2);
+      controller.abort("enough");
+      await bench.clock.advance(200);
+      if (typeof reason === "string") expect(await call).toBe(reason);
+      else expect(await call).toMatchObject(reason as object);
+      expect(made.signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+      await bench.clock.advance(60_000);
+      expect(made.runs()).toBe(2);
+      await bench.toolkit.close();
+    }
+  });
+
+  verifies("C8", "a storm of failures adds a tenth to the load, and not more", async () => {
+    let runs = 0;
+    const far = new FakeConnector({ lists: { tool: [{ name: "look", input: { type: "object" } }] } });
+    far.answer = async () => {
+      runs += 1;
+      throw lost("UNAVAILABLE");
+    };
+    const bench = new Bench();
+    await bench.start({ far });
+    const codes = Array.from({ length: 1_000 }, () => failure(bench.toolkit.call("far.look")));
+    await bench.clock.advance(30_000);
+    expect(new Set((await Promise.all(codes)).map(({ code }) => code))).toEqual(new Set(["UNAVAILABLE"]));
+    const retries = runs - 1_000;
+    // A tenth, the reserve of 10, and what came back of it in the seconds the waits took.
+    expect(retries).toBeGreaterThanOrEqual(100);
+    expect(retries).toBeLessThanOrEqual(120);
+    await bench.toolkit.close();
   });
 });
