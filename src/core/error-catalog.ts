@@ -39,9 +39,18 @@ export interface ErrorDetails {
     readonly limitMs: number;
     readonly elapsedMs: number;
   };
-  UNAVAILABLE: { readonly namespace: string; readonly retryInMs?: number | undefined };
+  UNAVAILABLE: {
+    readonly namespace: string;
+    readonly retryInMs?: number | undefined;
+    /** The connection ended, or there was none: the server did not refuse. */
+    readonly connectionLost?: true;
+  };
   UNAUTHORIZED: { readonly target: string };
-  OUTCOME_UNKNOWN: { readonly namespace: string };
+  OUTCOME_UNKNOWN: {
+    readonly namespace: string;
+    /** The connection ended: whoever was asked had no time to answer. */
+    readonly connectionLost?: true;
+  };
   LIMIT_EXCEEDED: { readonly limit: string; readonly max: number; readonly actual?: number | undefined };
   TOOL_FAILED: {
     /** What the tool gave, where a server reported an error as its result. */

@@ -97,7 +97,7 @@ export function repeated<R>(
   // An attempt that may have run stays the news, whatever becomes of those after it that surely did not.
   async function again(error: unknown, news: unknown, retries: number): Promise<R> {
     const delayMs = retries < plan.attempts ? delayBefore(error, retries) : undefined;
-    if (delayMs === undefined || !budget.withdraw()) throw news;
+    if (delayMs === undefined || !(isPaced(error) || budget.withdraw())) throw news;
     await pause(delayMs, state, room);
     state.attempts = retries + 1;
     try {
@@ -123,6 +123,15 @@ function surelyDidNotRun(error: unknown): boolean {
 function mayHaveRun(error: unknown): boolean {
   if (ToolkitError.is(error, "TIMEOUT")) return error.details.limit !== "call";
   return ToolkitError.is(error, "OUTCOME_UNKNOWN");
+}
+
+/**
+ * A connection that ended takes all its calls with it, and the next one is as far off as its own backoff says: that holds back what comes
+ * with it, and what was never sent is no load.
+ */
+function isPaced(error: unknown): boolean {
+  const lost = ToolkitError.is(error, "UNAVAILABLE") || ToolkitError.is(error, "OUTCOME_UNKNOWN");
+  return lost && error.details.connectionLost === true;
 }
 
 /** How long whoever refused it wants to be left alone. */

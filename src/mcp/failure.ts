@@ -88,7 +88,7 @@ function neededBy({ challenge = "" }: HttpStatusError): string {
 
 function unavailable(error: Error, { what, label }: Attempt): ToolkitError {
   const retryInMs = error instanceof HttpStatusError ? error.retryAfterMs : undefined;
-  const details = { namespace: label, ...(retryInMs === undefined ? {} : { retryInMs }) };
+  const details = { namespace: label, ...(retryInMs === undefined ? {} : { retryInMs }), ...lossOf(error) };
   return new ToolkitError("UNAVAILABLE", `${label} gave no answer to ${what}: ${sentence(error.message)}`, details, {
     cause: error,
   });
@@ -98,9 +98,13 @@ function unknownOutcome(error: Error, { what, label }: Attempt): ToolkitError {
   return new ToolkitError(
     "OUTCOME_UNKNOWN",
     `${what} was sent to ${label} and its answer was lost: ${sentence(error.message)} It may have run: find out before you call again.`,
-    { namespace: label },
+    { namespace: label, ...lossOf(error) },
     { cause: error },
   );
+}
+
+function lossOf(error: Error): { readonly connectionLost?: true } {
+  return error instanceof ConnectionLostError ? { connectionLost: true } : {};
 }
 
 function sentence(text: string): string {

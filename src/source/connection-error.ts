@@ -42,7 +42,7 @@ export function unanswered(
 ): ToolkitError<"UNAVAILABLE" | "OUTCOME_UNKNOWN"> {
   const why = cause === undefined ? "" : `: ${cause.message}`;
   const message = `${namespace}: the connection ended, and the request was not answered${why}.`;
-  return new ToolkitError(code, message, { namespace }, { cause });
+  return new ToolkitError(code, message, { namespace, connectionLost: true }, { cause });
 }
 
 /** The error of a session, which knows no namespace, as that of its connection, and its message too. */

@@ -471,8 +471,8 @@ for (const [options, path] of wrong) {
     "C2",
     `settings of steps that are none are refused with their path: ${JSON.stringify(options)}`,
     async () => {
-      const good = make({});
-      const error = await failure((async () => new (good.constructor as new (options: object) => unknown)(options))());
+      make({});
+      const error = await failure((async () => new Toolkit(options))());
       expect(error).toMatchObject({ code: "INVALID_CONFIG", details: { path } });
     },
   );

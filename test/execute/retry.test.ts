@@ -372,4 +372,28 @@ describe("a retry that is asked for", () => {
     expect(retries).toBeLessThanOrEqual(120);
     await bench.toolkit.close();
   });
+
+  verifies(
+    ["C8", "M7"],
+    "what a lost connection took with it is made again by the next one, however much that is",
+    async () => {
+      let runs = 0;
+      const far = new FakeConnector({
+        lists: { tool: [{ name: "look", input: { type: "object" }, annotations: { readOnlyHint: true } }] },
+      });
+      far.answer = () => {
+        runs += 1;
+        return runs > 300 ? Promise.resolve(resource.text("answer", "seen")) : new Promise(() => undefined);
+      };
+      const bench = new Bench();
+      await bench.start({ far });
+      const calls = Array.from({ length: 300 }, () => bench.toolkit.call("far.look"));
+      await settle();
+      far.session.lose();
+      await bench.clock.advance(5_000);
+      for (const call of calls) expect(await (await call).text()).toBe("seen");
+      expect([runs, far.attempts]).toEqual([600, 2]);
+      await bench.toolkit.close();
+    },
+  );
 });
