@@ -132,6 +132,15 @@ describe("a span", () => {
     expect(recorded.spans.map(({ events }) => events.length)).toEqual([0, 0]);
   });
 
+  verifies("O1", "says how many slips of a model were mended, and not which", async () => {
+    const input = { type: "object", properties: { count: { type: "integer" } } } as const;
+    const toolkit = toolkitOf([tool("mended", () => 1, { input })]);
+    await toolkit.call("mended", { count: "8192" }, { coerce: true });
+    await toolkit.call("mended", { count: 1 }, { coerce: true });
+    expect(recorded.spans.map(({ attributes }) => attributes["toolweave.mends"])).toEqual([1, undefined]);
+    expect(JSON.stringify(recorded.spans[0]?.attributes)).not.toContain("8192");
+  });
+
   verifies("O1", "has the id of the events of its call", async () => {
     const toolkit = toolkitOf([tool("one")]);
     const events: ToolkitEvent[] = [];
