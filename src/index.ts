@@ -1,4 +1,20 @@
-export type { CacheSetting, CallSettings, RateLimitSetting, RetrySetting } from "./core/call-settings.ts";
+export type {
+  Approval,
+  ApprovalQuery,
+  ApprovalRequest,
+  ApprovalStatus,
+  Approvals,
+  Completion,
+  Decision,
+} from "./core/approval.ts";
+export type { ApprovalOptions, ApprovalStore, StoredApproval } from "./core/approval-store.ts";
+export type {
+  ApprovalTest,
+  CacheSetting,
+  CallSettings,
+  RateLimitSetting,
+  RetrySetting,
+} from "./core/call-settings.ts";
 export type { Connection, ConnectionState, ServerInfo } from "./core/connection.ts";
 export type {
   AskOptions,
@@ -57,6 +73,7 @@ export type {
   Toolbox,
 } from "./core/item.ts";
 export type { Call, Handler, Middleware } from "./core/middleware.ts";
+export type { PendingRequest } from "./core/pending.ts";
 export type { Policy, PolicyRequest, Verdict } from "./core/policy.ts";
 export {
   type Content,

@@ -1,5 +1,6 @@
 import { Catalog } from "./catalog/catalog.ts";
 import { Directory } from "./catalog/directory.ts";
+import type { Approvals } from "./core/approval.ts";
 import type { Connection } from "./core/connection.ts";
 import type { Connector } from "./core/connector.ts";
 import { messageOf, ToolkitError } from "./core/error.ts";
@@ -11,7 +12,7 @@ import {
   type ToolkitEventType,
 } from "./core/event.ts";
 import type { Host } from "./core/host.ts";
-import { assertNamespace, toIdentifier } from "./core/identifier.ts";
+import { assertNamespace, inlineNamespace, toIdentifier } from "./core/identifier.ts";
 import type {
   CallArguments,
   DefaultKind,
@@ -31,6 +32,9 @@ import type { CallOptions, Logger } from "./core/session.ts";
 import type { Source, Unsubscribe } from "./core/source.ts";
 import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
 import { readToolkitOptions, type ToolkitOptions } from "./core/toolkit-options.ts";
+import { DeskApprovals } from "./execute/approval/approvals.ts";
+import { Desk } from "./execute/approval/desk.ts";
+import { Ledger } from "./execute/approval/ledger.ts";
 import { Dispatch } from "./execute/dispatch.ts";
 import { Executor } from "./execute/executor.ts";
 import { Settings } from "./execute/settings.ts";
@@ -50,6 +54,7 @@ import { Connectors } from "./source/connectors.ts";
 import { Delegates } from "./source/delegates.ts";
 import { LocalSource, type LocalSourceHost } from "./source/local.ts";
 import { connectionOf, connectorOf } from "./source/target.ts";
+import { memoryApprovals } from "./store/memory-approvals.ts";
 import { Toolset, type ToolsetRequest } from "./toolset/toolset.ts";
 import { View, type ViewSelection, ViewSight } from "./toolset/view.ts";
 
@@ -73,6 +78,8 @@ const nothingToEnd = () => undefined;
  * ```
  */
 export class Toolkit implements Host, AsyncDisposable {
+  /** The calls that wait for somebody's approval, or for work elsewhere. */
+  readonly approvals: Approvals;
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #events: Emitter<ToolkitEvent>;
@@ -81,6 +88,7 @@ export class Toolkit implements Host, AsyncDisposable {
   readonly #connectors: Connectors;
   readonly #delegates: Delegates;
   readonly #executor: Executor;
+  readonly #ledger: Ledger;
   readonly #telemetry: Telemetry | undefined;
   readonly #toolbox: Dispatch;
   readonly #sourceHost: LocalSourceHost;
@@ -113,10 +121,19 @@ export class Toolkit implements Host, AsyncDisposable {
     const asker = new Answers(this.#delegates);
     this.#connectors = new Connectors({ ...this.#sourceHost, asker, random: read.random, timeoutMs: read.timeoutMs });
     const directory = new Directory(this.#catalog, () => this.#assertOpen());
+    const room = new WaitingRoom(clock);
+    const { store = memoryApprovals() } = read.approvals;
+    this.#ledger = new Ledger({ ...read.approvals, store, room, logger, emit });
     this.#executor = new Executor({
       ...read,
       settings: new Settings(read.settings),
-      room: new WaitingRoom(clock),
+      room,
+      desk: new Desk({
+        ledger: this.#ledger,
+        ask: (request, signal) => this.#delegates.approve(request, signal),
+        current: (entry) => (entry.namespace === inlineNamespace ? entry : directory.current(entry)),
+        emit,
+      }),
       telemetry: this.#telemetry,
       asker,
       events: this.#events,
@@ -126,6 +143,13 @@ export class Toolkit implements Host, AsyncDisposable {
       onBadSchema: (entry, message) => this.#badSchema(entry.namespace, message),
     });
     this.#toolbox = new Dispatch(directory, this.#executor);
+    this.approvals = new DeskApprovals(this.#ledger, {
+      logger,
+      origin: this.#toolbox,
+      assertOpen: () => this.#assertOpen(),
+      find: (key, kinds) => directory.find(key, kinds, undefined),
+      receive: this.#executor.receive.bind(this.#executor),
+    });
     if (options.items !== undefined) this.add(...options.items);
   }
 
@@ -326,6 +350,7 @@ export class Toolkit implements Host, AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#executor.close();
+    this.#ledger.close();
     this.#telemetry?.close();
     for (const source of this.#sources) source.close();
     this.#sources.clear();

@@ -296,7 +296,21 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "T5",
-    text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists of globs on refs, maxTotalToolCalls over the conversation, a function. DENIED names the rule.",
+    text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists of globs on refs, maxTotalToolCalls over the conversation, a function. DENIED names the rule. That of the toolkit goes by its lists and its function for every call, render and read, before anything is said of a schema; what cannot decide refuses.",
+  },
+
+  // H: approvals and pending calls
+  {
+    id: "H1",
+    text: "A tool, its settings, the policy or the caller may want a call approved, always or by its input. A delegate decides at once; else the call is PENDING with id, reason, message, tool, arguments and expiry. Whoever fails to decide refuses.",
+  },
+  {
+    id: "H2",
+    text: "approvals.resolve runs what is approved once, whoever approves and how often at a time, as its caller and under the policy, and tells all the same; denied, expired and void are DENIED to those who wait. It is bound to the caller, the arguments and the fingerprint; another process with the same store may resolve it, and one runs it. Memory is bounded, and close ends those who wait.",
+  },
+  {
+    id: "H3",
+    text: "context.pending ends a call PENDING for work elsewhere. approvals.complete validates the result and delivers it, or an error, once; a result that does not fit is waited for still.",
   },
   {
     id: "T6",

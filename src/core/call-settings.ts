@@ -1,5 +1,6 @@
 import { isRecord } from "../lib/value.ts";
 import { messageOf, ToolkitError } from "./error.ts";
+import type { Session } from "./session.ts";
 
 /** How a tool is called: set by the tool itself, by its connector, and, with the last word, by the toolkit for refs by glob. */
 export interface CallSettings {
@@ -24,7 +25,18 @@ export interface CallSettings {
   readonly rateLimit?: RateLimitSetting | false | undefined;
   /** At most so many attempts at once; who comes then waits for a turn. Shared and lifted as `rateLimit`. */
   readonly maxConcurrent?: number | false | undefined;
+  /**
+   * Whether somebody must approve a call first: always, or where a function of the validated input says so. What that throws refuses the
+   * call. Default false. The policy, and the call's own option, may ask for it too.
+   */
+  readonly needsApproval?: boolean | ApprovalTest | undefined;
 }
+
+/** Whether a call needs approval, by its input and whose it is. */
+export type ApprovalTest = {
+  // As a method, so that a function of a narrower input fits.
+  test(input: unknown, context: { readonly session: Session }): boolean | Promise<boolean>;
+}["test"];
 
 /** How the answers of a tool are kept. */
 export interface CacheSetting {
@@ -89,6 +101,7 @@ const checks: { readonly [S in keyof CallSettings]-?: readonly [wanted: string, 
     orFalse(hasFields({ calls: [isCount], perMs: [isAbove0] })),
   ],
   maxConcurrent: ["false, or a whole number from 1", orFalse(isCount)],
+  needsApproval: ["true, false or a function", (value) => typeof value === "boolean" || typeof value === "function"],
 };
 
 /**

@@ -1,3 +1,4 @@
+import type { ApprovalRequest, Decision } from "./approval.ts";
 import type { Connector } from "./connector.ts";
 import type { ToolkitEvent } from "./event.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
@@ -29,6 +30,13 @@ export interface Delegate {
   elicit?(request: ElicitRequest, context: AskContext): Promise<ElicitResult | undefined>;
   /** Asks a model on behalf of a server or a tool, where the session of the call cannot. As `elicit`. */
   sample?(request: SampleRequest, context: AskContext): Promise<SampleResult | undefined>;
+  /**
+   * Decides at once whether a call may be made that needs approval. Undefined leaves it to the next delegate; where nobody decides the
+   * call ends `PENDING`. What it throws refuses the call.
+   *
+   * @param options - `signal` aborts when nobody waits for the decision any more
+   */
+  approve?(request: ApprovalRequest, options: { readonly signal: AbortSignal }): Promise<Decision | undefined>;
   /** Makes the connector of a target in place of the MCP connector; undefined leaves it to that. */
   createConnector?(target: ConnectorTarget): Connector | undefined;
 }

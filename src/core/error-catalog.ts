@@ -30,8 +30,26 @@ export interface ErrorDetails {
   INVALID_MANIFEST: { readonly file?: string | undefined; readonly line?: number | undefined };
   INVALID_CONFIG: { readonly path: string };
   INVALID_TARGET: { readonly target: string; readonly variable?: string | undefined };
-  DENIED: { readonly rule: string };
-  PENDING: { readonly id: string; readonly reason: string };
+  DENIED: {
+    readonly rule: string;
+    /** Who decided, and why, where somebody was asked. */
+    readonly by?: string | undefined;
+    readonly reason?: string | undefined;
+  };
+  PENDING: {
+    /** To resolve, complete or wait for it by. */
+    readonly id: string;
+    readonly reason: string;
+    /** For people. */
+    readonly message: string;
+    /** The ref of what was called. */
+    readonly tool: string;
+    readonly arguments: unknown;
+    /** Milliseconds since the epoch. */
+    readonly expiresAt: number;
+    readonly callbackUrl?: string | undefined;
+    readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  };
   RATE_LIMITED: { readonly retryAfterMs: number };
   TIMEOUT: {
     /** `inactivity`: nothing heard for so long; `total`: the hard cap of an attempt; `call`: the caller's own limit. */
@@ -117,8 +135,14 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
     summary: "What a connector is to connect to is not valid.",
     remedy: "Give an http(s) URL, a command, or a Connector; set the variable it names.",
   },
-  DENIED: { summary: "The policy refuses the call.", remedy: "Change the policy rule it names, or do not call." },
-  PENDING: { summary: "The call waits for an approval or for work elsewhere.", remedy: "Resolve it by its id." },
+  DENIED: {
+    summary: "The policy, or whoever was asked, refuses the call.",
+    remedy: "Change the policy rule it names, ask whoever decided, or do not call.",
+  },
+  PENDING: {
+    summary: "The call waits for an approval or for work elsewhere.",
+    remedy: "Resolve or complete it by its id, and wait for it.",
+  },
   RATE_LIMITED: { summary: "Too many calls.", remedy: "Call again after the wait it names." },
   TIMEOUT: {
     summary: "A limit of time was reached.",

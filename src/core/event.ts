@@ -1,3 +1,4 @@
+import type { ApprovalStatus } from "./approval.ts";
 import type { Connection, ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
 
@@ -35,6 +36,21 @@ export interface EventMap {
   ambiguousName: { readonly name: string; readonly chosen: string; readonly candidates: readonly string[] };
   /** Only in `events()`: so many were lost here, because the reader was too slow. */
   eventsLost: { readonly count: number };
+  /** A call waits for somebody's approval, or for work elsewhere. What it was given is on the approval. */
+  approvalRequested: {
+    readonly id: string;
+    readonly ref: string;
+    readonly kind: "approval" | "completion";
+    readonly reason: string;
+  };
+  /** It was decided: `running` where it was approved, and `succeeded` or `failed` where work elsewhere came to that. */
+  approvalResolved: {
+    readonly id: string;
+    readonly ref: string;
+    readonly status: Exclude<ApprovalStatus, "pending">;
+    readonly by?: string | undefined;
+    readonly reason?: string | undefined;
+  };
   callStarted: { readonly callId: string; readonly ref: string };
   callFinished: {
     readonly callId: string;
@@ -56,6 +72,8 @@ const eventTypes: { readonly [T in ToolkitEventType]: true } = {
   connectorRemoved: true,
   ambiguousName: true,
   eventsLost: true,
+  approvalRequested: true,
+  approvalResolved: true,
   callStarted: true,
   callFinished: true,
 };

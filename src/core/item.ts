@@ -1,5 +1,6 @@
 import type { ToolkitError } from "./error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
+import type { PendingRequest } from "./pending.ts";
 import type { Content, Described, Resource } from "./resource.ts";
 import type { SchemaLike } from "./schema/types.ts";
 import type { CallOptions, Logger, Session } from "./session.ts";
@@ -141,6 +142,11 @@ export interface CallContext {
    * @throws ToolkitError `NO_DELEGATE` where nobody can; the reason of an abort
    */
   sample(request: SampleRequest): Promise<SampleResult>;
+  /**
+   * Ends the call `PENDING`, by throwing: its work completes elsewhere. `toolkit.approvals.complete(id, ...)` delivers the result, and
+   * `approvals.wait(id)` waits for it.
+   */
+  pending(request: PendingRequest): never;
 }
 
 /** The kinds `lookup` and `list` mean where none is named. */

@@ -1,34 +1,47 @@
 import { type Glob, glob } from "../lib/glob.ts";
-import { isRecord } from "../lib/value.ts";
+import { genuine, isPromiseLike, type MaybePromise } from "../lib/promise.ts";
+import { isRecord, present } from "../lib/value.ts";
 import { messageOf, ToolkitError } from "./error.ts";
 import type { Entry } from "./item.ts";
 import type { Session } from "./session.ts";
 
-/** A call somebody wants to make. */
+/** What somebody wants to do. */
 export interface PolicyRequest {
-  readonly entry: Entry<"tool" | "prompt">;
-  /** As it was given: not validated yet. */
+  /** To subscribe to a resource is to read it. */
+  readonly action: "call" | "render" | "read";
+  readonly entry: Entry<"tool" | "prompt" | "resource">;
+  /** As it was given: not validated yet. Undefined for a read. */
   readonly input: unknown;
   readonly session: Session;
   /** How many calls this one is inside of. */
   readonly depth: number;
 }
 
-/** What is decided: whether it may be made, refused with a reason, or asked for first. */
+/**
+ * What is decided: whether it may be done, refused with a reason, or approved by somebody first, for a reason. Only calls can be
+ * approved: to read or to render what needs it is refused.
+ */
 export type Verdict = boolean | { readonly deny: string } | { readonly approve: string };
 
-/** Which calls may be made. What is refused is `DENIED`, naming the rule. */
+/**
+ * What may be called, rendered and read. What is refused is `DENIED`, naming the rule, before anything is said of its schema. The lists
+ * are read once.
+ */
 export interface Policy {
   /** Globs on refs, such as `files.delete*`: what fits may not be called. */
   readonly block?: readonly string[] | undefined;
   /** Globs on refs: what fits none of them may not be called. Default: everything may. */
   readonly allow?: readonly string[] | undefined;
-  /** Decides the rest. What it throws refuses the call. */
+  /** Decides the rest. What it throws, or gives in place of a verdict, refuses the call. */
   decide?(request: PolicyRequest): Verdict | Promise<Verdict>;
 }
 
-/** The lists of a policy, compiled. */
-export class PolicyLists {
+/** What a policy comes to: nothing against it, the approval it needs, or the error that refuses it. */
+export type Ruling = undefined | { readonly approve: string } | ToolkitError<"DENIED">;
+
+/** A policy, its lists compiled. */
+export class PolicyRules {
+  readonly #policy: Policy;
   readonly #block: readonly (readonly [string, Glob])[];
   readonly #allow: readonly Glob[] | undefined;
   readonly #allowed: string;
@@ -36,6 +49,7 @@ export class PolicyLists {
   /** @throws ToolkitError `INVALID_CONFIG` for what is no policy */
   constructor(policy: Policy) {
     assertPolicy(policy);
+    this.#policy = policy;
     const { block = [], allow } = policy;
     this.#block = block.map((pattern) => [pattern, glob(pattern)]);
     this.#allow = allow?.map(glob);
@@ -49,11 +63,52 @@ export class PolicyLists {
     if (this.#allow === undefined || this.#allow.some((fits) => fits(ref))) return undefined;
     return `allow ${this.#allowed}`;
   }
+
+  /** True where the lists do not say all. */
+  get decides(): boolean {
+    return this.#policy.decide !== undefined;
+  }
+
+  /** What `decide` makes of what the lists let through. At once where it decides at once; it never throws. */
+  decide(request: PolicyRequest): MaybePromise<Ruling> {
+    const { ref } = request.entry;
+    const failed = (cause: unknown) =>
+      denied(ref, "decide", { why: `whoever decides failed: ${messageOf(cause)}`, cause });
+    try {
+      const verdict: unknown = this.#policy.decide === undefined ? true : this.#policy.decide(request);
+      if (!isPromiseLike(verdict)) return rulingOf(verdict, ref);
+      return genuine(verdict).then((decided) => rulingOf(decided, ref), failed);
+    } catch (cause) {
+      return failed(cause);
+    }
+  }
 }
 
-/** The error for a call that a rule refuses. */
-export function denied(ref: string, rule: string, why = `the rule "${rule}" refuses it`): ToolkitError<"DENIED"> {
-  return new ToolkitError("DENIED", `${ref} may not be called: ${why}.`, { rule }, { ref, phase: "policy" });
+function rulingOf(verdict: unknown, ref: string): Ruling {
+  if (verdict === true) return undefined;
+  if (verdict === false) return denied(ref, "decide");
+  if (isRecord(verdict) && typeof verdict.deny === "string") return denied(ref, "decide", { why: verdict.deny });
+  if (isRecord(verdict) && typeof verdict.approve === "string") return { approve: verdict.approve };
+  // Who forgets to decide does not allow.
+  return denied(ref, "decide", { why: `whoever decides gave ${messageOf(verdict)}, which is no verdict` });
+}
+
+/** Why it is refused. */
+export interface Refusal {
+  readonly why?: string | undefined;
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** The error for what a rule refuses. */
+export function denied(
+  ref: string,
+  rule: string,
+  { why = `the rule "${rule}" refuses it`, cause, ...who }: Refusal = {},
+): ToolkitError<"DENIED"> {
+  const message = `${ref} is refused: ${why}.`;
+  return new ToolkitError("DENIED", message, { rule, ...present(who) }, { ref, phase: "policy", cause });
 }
 
 function assertPolicy(policy: Policy): void {

@@ -65,6 +65,8 @@ export interface CallOptions {
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
   /** Mend the usual slips of models in the input before it is validated. Default: what the settings of the tool say, else false. */
   readonly coerce?: boolean | undefined;
+  /** Have it approved by somebody first, for this reason, whatever the tool and the policy say. */
+  readonly needsApproval?: string | undefined;
   /** Run it although an answer is kept; the new answer takes its place. Default false. */
   readonly bypassCache?: boolean | undefined;
   /** Is told what became of the call, such as whether the answer came from the cache. */

@@ -1,11 +1,13 @@
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { isRecord, present } from "../lib/value.ts";
+import type { ApprovalOptions } from "./approval-store.ts";
 import { assertSettingsByGlob, type CallSettings } from "./call-settings.ts";
 import type { Delegate } from "./delegate.ts";
 import { messageOf, ToolkitError } from "./error.ts";
 import type { Item } from "./item.ts";
 import { silentLogger, steadyLogger } from "./logger.ts";
 import type { Middleware } from "./middleware.ts";
+import { type Policy, PolicyRules } from "./policy.ts";
 import type { Logger } from "./session.ts";
 import type { TelemetryOptions } from "./telemetry-options.ts";
 
@@ -15,6 +17,10 @@ export interface ToolkitOptions extends TelemetryOptions {
   readonly items?: readonly Item[] | undefined;
   /** Hears events, executes prompts, makes connectors. Of several, the first that can answer does. */
   readonly delegate?: Delegate | readonly Delegate[] | undefined;
+  /** What may be called, rendered and read. Default: everything. */
+  readonly policy?: Policy | undefined;
+  /** How calls are kept that wait for approval, or for work elsewhere. */
+  readonly approvals?: ApprovalOptions | undefined;
   /** Wraps every call, the first outermost. */
   readonly use?: readonly Middleware[] | undefined;
   /** Where the library says what an operator should know. Default: nowhere. */
@@ -54,10 +60,17 @@ export interface CacheLimits {
 
 /** Options with every default in place. */
 export type ReadToolkitOptions = {
-  readonly [K in Exclude<keyof ToolkitOptions, "items" | "delegate" | "cache" | keyof TelemetryOptions>]-?: NonNullable<
-    ToolkitOptions[K]
-  >;
-} & { readonly cache: CacheLimits };
+  readonly [K in Exclude<keyof ToolkitOptions, Unread>]-?: NonNullable<ToolkitOptions[K]>;
+} & { readonly policy: PolicyRules; readonly approvals: ReadApprovalOptions; readonly cache: CacheLimits };
+
+/** Options that are read otherwise. */
+type Unread = "items" | "delegate" | "policy" | "approvals" | "cache" | keyof TelemetryOptions;
+
+interface ReadApprovalOptions {
+  readonly ttlMs: number;
+  readonly keepMs: number;
+  readonly store: ApprovalOptions["store"];
+}
 
 /**
  * Reads the options of a toolkit and puts the defaults in.
@@ -83,11 +96,13 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     throw invalidOption("logger", `an object with the functions ${logMethods.join(", ")}`, logger);
   assertTelemetry(options);
   return {
+    approvals: readApprovals(options.approvals),
     timeoutMs,
     maxTimeoutMs,
     startTimeoutMs,
     maxDepth,
     strictNames: options.strictNames ?? false,
+    policy: new PolicyRules(options.policy ?? {}),
     use,
     settings,
     cache,
@@ -96,6 +111,16 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
   };
+}
+
+function readApprovals(approvals: ApprovalOptions = {}): ReadApprovalOptions {
+  if (!isRecord(approvals)) throw invalidOption("approvals", "an object", approvals);
+  const { ttlMs = 900_000, keepMs = 900_000, store }: ApprovalOptions = approvals;
+  for (const [name, value] of Object.entries({ ttlMs, keepMs })) {
+    if (!(Number.isFinite(value) && value > 0))
+      throw invalidOption(`approvals.${name}`, "a finite number above 0", value);
+  }
+  return { ttlMs, keepMs, store };
 }
 
 function assertTelemetry({ tracer, meter, recordContent, redact }: TelemetryOptions): void {

@@ -20,6 +20,7 @@ import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import { type MaybePromise, rescue } from "../lib/promise.ts";
+import type { Grant } from "./approval/binding.ts";
 import { asAnswer } from "./call-error.ts";
 import type { Arrival, Executor } from "./executor.ts";
 import { type CallOrigin, type CallState, metaOf } from "./state.ts";
@@ -50,18 +51,31 @@ export class Dispatch implements Toolbox, CallOrigin {
   readonly #executor: Executor;
   /** The call in progress it was made for. */
   readonly parent: CallState | undefined;
+  /** Leave to make the one call it was made for. */
+  readonly grant: Grant | undefined;
   readonly #inline: WeakMap<object, Entry>;
 
-  constructor(directory: Directory, executor: Executor, parent?: CallState, inline = new WeakMap<object, Entry>()) {
+  constructor(
+    directory: Directory,
+    executor: Executor,
+    { parent, grant }: { readonly parent?: CallState; readonly grant?: Grant } = {},
+    inline = new WeakMap<object, Entry>(),
+  ) {
     this.#directory = directory;
     this.#executor = executor;
     this.parent = parent;
+    this.grant = grant;
     this.#inline = inline;
   }
 
   /** The toolbox of a call in progress. */
   within(parent: CallState): Dispatch {
-    return new Dispatch(this.#directory, this.#executor, parent, this.#inline);
+    return new Dispatch(this.#directory, this.#executor, { parent }, this.#inline);
+  }
+
+  /** The toolbox through which one call is made that was approved. It is of no call in progress: that one has ended. */
+  granted(grant: Grant): Dispatch {
+    return new Dispatch(this.#directory, this.#executor, { grant }, this.#inline);
   }
 
   async lookup<K extends Kind = DefaultKind>(key: string, options: LookupOptions<K> = {}): Promise<Entry<K>> {

@@ -17,7 +17,8 @@ import type { Asker } from "./asking.ts";
 import { toCallError } from "./call-error.ts";
 import { needsReading, readInput } from "./input.ts";
 import { Limits } from "./limits.ts";
-import { compileCall, compileRender, type PipelineOptions } from "./pipeline.ts";
+import { compileCall, compileReceive, compileRender, type PipelineOptions } from "./pipeline.ts";
+import { permitRead } from "./policy.ts";
 import { repeated, retryPlan } from "./retry.ts";
 import { type CallOrigin, CallState, callUnlimited, type StateHost } from "./state.ts";
 import { type Next, StepCall } from "./step.ts";
@@ -130,6 +131,11 @@ export class Executor implements StateHost {
     return this.#arrived(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, arrival);
   }
 
+  /** What a call comes to whose work was done elsewhere. */
+  receive(entry: Callable, value: unknown, options: CallOptions, origin: CallOrigin): MaybePromise<Content> {
+    return compileReceive(entry, this.#options)(value, new CallState(this, entry.ref, options, origin));
+  }
+
   /** The way of an entry, compiled at its first use. */
   #way<E extends Callable, R>(
     compiled: WeakMap<E, Next<R>>,
@@ -169,10 +175,15 @@ export class Executor implements StateHost {
   }
 
   readonly #load = (entry: Entry<"resource">, state: CallState): MaybePromise<Content> =>
-    this.#attempt(entry, state, (own) => loadResource(entry.item, own));
+    this.#permitted(entry, state, (own) => loadResource(entry.item, own));
 
   readonly #follow = (entry: Entry<"resource">, state: CallState): MaybePromise<Unsubscribe> =>
-    this.#attempt(entry, state, async (own) => this.#options.subscribe(entry, own));
+    this.#permitted(entry, state, async (own) => this.#options.subscribe(entry, own));
+
+  #permitted<R>(entry: Entry<"resource">, state: CallState, run: (own: CallState) => MaybePromise<R>): MaybePromise<R> {
+    const permit = permitRead(this.#options.policy, entry, state);
+    return andThen(permit, () => this.#attempt(entry, state, run));
+  }
 
   #attempt<R>(entry: Entry<"resource">, state: CallState, run: (own: CallState) => MaybePromise<R>): MaybePromise<R> {
     const { room, timeoutMs } = this.#options;

@@ -65,8 +65,11 @@ export class Flight {
     const { sharers } = this.state;
     sharers.add(caller);
     caller.inner = this.state;
+    const fail = (error: unknown): never => {
+      throw errorFor(error);
+    };
     try {
-      return await this.#room.wait(this.#answer.promise, caller, unlimited, { receive: asItIs, errorFor });
+      return await this.#room.wait(this.#answer.promise, caller, unlimited, { receive: asItIs, fail });
     } catch (error) {
       if (!this.#isOver && sharers.size === 1) {
         this.#end();

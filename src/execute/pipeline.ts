@@ -1,17 +1,21 @@
 import { definitionOf } from "../core/entry.ts";
 import type { Entry, RenderedPrompt } from "../core/item.ts";
 import type { Middleware } from "../core/middleware.ts";
+import type { PolicyRules } from "../core/policy.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
+import type { Desk } from "./approval/desk.ts";
+import { approve } from "./approve.ts";
 import { type CacheOptions, cache } from "./cache.ts";
 import type { SchemaReport } from "./checked.ts";
 import { coerce } from "./coerce.ts";
 import { depth } from "./depth.ts";
 import { normalise } from "./normalise.ts";
+import { policy } from "./policy.ts";
 import { type RateLimitOptions, rateLimit } from "./rate-limit.ts";
 import { type RetryOptions, retry } from "./retry.ts";
 import { calling, type PromptRunner, rendering, run } from "./run.ts";
 import type { Settings } from "./settings.ts";
-import type { Next, StepOf, Target } from "./step.ts";
+import type { Next, Receive, StepOf, Target } from "./step.ts";
 import { type TimeoutOptions, timeout } from "./timeout.ts";
 import { use } from "./use.ts";
 import { validateInput } from "./validate-input.ts";
@@ -20,6 +24,8 @@ import { validateOutput } from "./validate-output.ts";
 /** What the steps are configured with. */
 export interface PipelineOptions extends TimeoutOptions, CacheOptions, RetryOptions, RateLimitOptions {
   readonly maxDepth: number;
+  readonly policy: PolicyRules;
+  readonly desk: Desk;
   readonly settings: Settings;
   readonly use: readonly Middleware[];
   readonly room: WaitingRoom;
@@ -31,17 +37,25 @@ export interface PipelineOptions extends TimeoutOptions, CacheOptions, RetryOpti
  * Compiles the way of a call for one entry, once:
  *
  * ```
- * depth > coerce > validate input > use > cache > retry > rate limit > timeout > run > normalise > validate output
+ * depth > policy > coerce > validate input > approve > use > cache > retry > rate limit > timeout > run > normalise > validate output
  * ```
  */
 export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Next {
   const target = targetOf(entry, options);
   const validate = validateInput(options.onBadSchema);
   const innermost = run(target, calling(target, options.runPrompt), {
-    receive: validateOutput(target, normalise(target), options.onBadSchema),
+    receive: receiving(target, options),
     wait: timeout(target, options.room, options),
+    desk: options.desk,
   });
-  const steps = [depth(options.maxDepth), coerce(options.onBadSchema), validate, use(options.use, validate)];
+  const steps = [
+    depth(options.maxDepth),
+    policy(options.policy, "call"),
+    coerce(options.onBadSchema),
+    validate,
+    approve(options.desk),
+    use(options.use, validate),
+  ];
   // Of a prompt that is called a delegate decides what to repeat: it may have done much already. What it calls has limits of its own.
   const ofTools = [cache(options), retry(options), rateLimit(options)];
   return compose(target, innermost, entry.kind === "prompt" ? steps : [...steps, ...ofTools]);
@@ -53,9 +67,24 @@ export function compileRender(entry: Entry<"prompt">, options: PipelineOptions):
   const innermost = run(target, rendering(target), {
     receive: (rendered) => rendered as RenderedPrompt,
     wait: timeout(target, options.room, options),
+    desk: options.desk,
   });
-  const steps = [depth(options.maxDepth), validateInput(options.onBadSchema), retry(options)];
+  const steps = [
+    depth(options.maxDepth),
+    policy(options.policy, "render"),
+    validateInput(options.onBadSchema),
+    retry(options),
+  ];
   return compose<RenderedPrompt>(target, innermost, steps);
+}
+
+/** Compiles what makes the result of a call of what it came to, wherever that was. */
+export function compileReceive(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Receive {
+  return receiving(targetOf(entry, options), options);
+}
+
+function receiving(target: Target, { onBadSchema }: PipelineOptions): Receive {
+  return validateOutput(target, normalise(target), onBadSchema);
 }
 
 function targetOf(entry: Entry<"tool" | "prompt">, { settings }: PipelineOptions): Target {

@@ -1,6 +1,8 @@
 import type { Entry, Prompt, Tool } from "../core/item.ts";
 import { genuine, isPromiseLike, type MaybePromise } from "../lib/promise.ts";
 import type { Settle } from "../lib/waiting-room.ts";
+import type { Desk } from "./approval/desk.ts";
+import { PendingCall } from "./approval/pending-call.ts";
 import { toCallError } from "./call-error.ts";
 import type { CallState } from "./state.ts";
 import type { Next, StepCall, Target } from "./step.ts";
@@ -30,20 +32,29 @@ export interface RunOptions<R> {
   receive(value: unknown, state: CallState): MaybePromise<R>;
   /** Waits where it is not there at once. */
   readonly wait: Patience;
+  /** Keeps what completes elsewhere. */
+  readonly desk: Desk;
 }
 
 /** The innermost step. Whatever the user's code throws becomes an error of the call. */
-export function run<R>({ entry }: Target, invoke: Invoke, { receive, wait }: RunOptions<R>): Next<R> {
-  const outcome: Settle<unknown, CallState, R> = { receive, errorFor: toCallError(entry.ref, "execute") };
+export function run<R>({ entry }: Target, invoke: Invoke, { receive, wait, desk }: RunOptions<R>): Next<R> {
+  const failed = toCallError(entry.ref, "execute");
+  const fail = (thrown: unknown, state: CallState): Promise<never> => {
+    if (thrown instanceof PendingCall && thrown.ref === entry.ref)
+      return desk.defer({ entry, state, input: state.input }, thrown);
+    throw failed(thrown);
+  };
+  const outcome: Settle<unknown, CallState, R> = { receive, fail };
   return (call) => {
     const { state } = call;
     // A call that was ended while its input was read or validated runs nothing: its caller was told so.
     state.throwIfCut();
+    state.input = call.input;
     let result: unknown;
     try {
       result = invoke(call);
     } catch (thrown) {
-      throw outcome.errorFor(thrown);
+      return fail(thrown, state);
     }
     if (isPromiseLike(result)) return wait(genuine(result), state, outcome);
     const answer = receive(result, state);
@@ -51,4 +62,8 @@ export function run<R>({ entry }: Target, invoke: Invoke, { receive, wait }: Run
   };
 }
 
-const asItIs = { receive: <T>(value: T): T => value, errorFor: (thrown: unknown): unknown => thrown };
+function fail(thrown: unknown): never {
+  throw thrown;
+}
+
+const asItIs = { receive: <T>(value: T): T => value, fail };

@@ -4,6 +4,7 @@ import { messageOf } from "../core/error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
 import { logToSession } from "../core/logger.ts";
+import type { PendingRequest } from "../core/pending.ts";
 import type { Content, Resource } from "../core/resource.ts";
 import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { Mend } from "../core/schema/mend.ts";
@@ -12,6 +13,8 @@ import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/s
 import type { Bound } from "../lib/lane.ts";
 import { runDetached } from "../lib/promise.ts";
 import { unlimited, type Wait, type Waiter, type WaitLimits } from "../lib/waiting-room.ts";
+import type { Grant } from "./approval/binding.ts";
+import { PendingCall } from "./approval/pending-call.ts";
 import type { Asker } from "./asking.ts";
 import { type CallLimits, isCallLimit, timeoutError } from "./timeout-error.ts";
 import type { Trace } from "./trace/trace.ts";
@@ -26,8 +29,12 @@ export interface StateHost {
 export interface CallOrigin {
   /** The call in progress it was made for. */
   readonly parent: CallState | undefined;
+  /** Leave to make this call, where it was approved before. */
+  readonly grant: Grant | undefined;
   /** What the call may use itself: as much as the one it was made through. */
   within(parent: CallState): Toolbox;
+  /** The same, for a call that was approved. */
+  granted(grant: Grant): Toolbox;
 }
 
 const noAttachments: readonly Resource[] = Object.freeze([]);
@@ -47,6 +54,10 @@ export class CallState implements CallContext, Waiter {
   readonly depth: number;
   /** Where it waits for somebody else, such as a connection: the error to give when the wait is too long. */
   waitingFor: (() => Error) | undefined = undefined;
+  /** What `run` was given, before defaults and transforms. */
+  input: unknown = undefined;
+  /** Why somebody must approve it first, where the policy says so. */
+  approvalReason: string | undefined = undefined;
   /** The bounds of which it has a place now. */
   places: readonly Bound[] = noPlaces;
   /** What of the input was mended. They quote the input: what is recorded of them is content. */
@@ -57,7 +68,7 @@ export class CallState implements CallContext, Waiter {
   inner: CallState | undefined = undefined;
   /** @internal */
   readonly host: StateHost;
-  /** @internal */
+  /** The toolbox through which it was made. @internal */
   readonly origin: CallOrigin;
   #session: Session | undefined;
   #toolbox: Toolbox | undefined;
@@ -197,6 +208,15 @@ export class CallState implements CallContext, Waiter {
 
   sample(request: SampleRequest): Promise<SampleResult> {
     return this.#ask((context) => this.host.asker.sample(request, context));
+  }
+
+  pending(request: PendingRequest): never {
+    throw new PendingCall(this.ref, this.input, request);
+  }
+
+  /** Leave to make it, where it was approved before. */
+  get grant(): Grant | undefined {
+    return this.origin.grant;
   }
 
   async #ask<T>(ask: (context: AskContext) => Promise<T>): Promise<T> {

@@ -29,9 +29,7 @@ export function timeout({ definition, settings }: Target, room: WaitingRoom, opt
 const unlimited: Patience = (promise, state, settle) =>
   promise.then(
     (value) => settle.receive(value, state),
-    (thrown) => {
-      throw settle.errorFor(thrown);
-    },
+    (thrown) => settle.fail(thrown, state),
   );
 
 /** The limits of an attempt. Who says that a tool may be silent for an hour does not mean ten minutes in all. */

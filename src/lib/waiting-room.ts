@@ -25,7 +25,8 @@ export interface Waiter {
 /** What becomes of what was waited for. The wait lasts until that is settled too. */
 export interface Settle<T, W, R> {
   receive(value: T, waiter: W): R | Promise<R>;
-  errorFor(thrown: unknown): unknown;
+  /** Gives what is to be in its place, or throws. */
+  fail(thrown: unknown, waiter: W): R | Promise<R>;
 }
 
 /** No limits: the wait ends with what is waited for, or by a signal. */
@@ -146,7 +147,7 @@ export class WaitingRoom {
       // One promise for both: this is the way of every call that is not answered at once.
       promise.then(
         (value) => this.#receive(waiting, () => settle.receive(value, waiter)),
-        (thrown) => this.#fail(waiting, settle.errorFor(thrown)),
+        (thrown) => this.#receive(waiting, () => settle.fail(thrown, waiter)),
       );
     });
   }

@@ -1,3 +1,4 @@
+import type { ApprovalRequest, Decision } from "../core/approval.ts";
 import type { Connector } from "../core/connector.ts";
 import type { AskContext, Delegate } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
@@ -41,6 +42,11 @@ export class Delegates {
   /** The answer of a model, where a delegate has one to ask. */
   sample(request: SampleRequest, context: AskContext): Promise<SampleResult | undefined> {
     return this.#first((delegate) => delegate.sample?.(request, context));
+  }
+
+  /** What a delegate decides, where one does. */
+  approve(request: ApprovalRequest, signal: AbortSignal): Promise<Decision | undefined> {
+    return this.#first((delegate) => delegate.approve?.(request, { signal }));
   }
 
   /** The connector a delegate makes for the target, if one does. */

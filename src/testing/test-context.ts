@@ -6,6 +6,9 @@ import type { Resource } from "../core/resource.ts";
 import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { Logger, Progress, Session } from "../core/session.ts";
 import { readToolkitOptions } from "../core/toolkit-options.ts";
+import { Desk } from "../execute/approval/desk.ts";
+import { Ledger } from "../execute/approval/ledger.ts";
+import { PendingCall } from "../execute/approval/pending-call.ts";
 import { Dispatch } from "../execute/dispatch.ts";
 import { Executor } from "../execute/executor.ts";
 import { Settings } from "../execute/settings.ts";
@@ -13,6 +16,7 @@ import { Emitter } from "../lib/emitter.ts";
 import { WaitingRoom } from "../lib/waiting-room.ts";
 import { Answers } from "../source/answers.ts";
 import { Delegates } from "../source/delegates.ts";
+import { memoryApprovals } from "../store/memory-approvals.ts";
 
 /** What a test context has that is not the default. */
 export interface TestContextOptions {
@@ -74,6 +78,9 @@ export function testContext(options: TestContextOptions = {}): TestContext {
       return nobody.elicit({ message, schema: form }, asking);
     },
     sample: (request) => nobody.sample(request, asking),
+    pending(request) {
+      throw new PendingCall("the tool", undefined, request);
+    },
   };
 }
 
@@ -85,10 +92,13 @@ function emptyToolbox(logger: Logger): Toolbox {
   const ignore = () => undefined;
   const directory = new Directory(new Catalog({ strictNames: false, emit: ignore }), ignore);
   const options = readToolkitOptions({ logger });
+  const room = new WaitingRoom(options.clock);
+  const ledger = new Ledger({ ...options.approvals, store: memoryApprovals(), room, logger, emit: ignore });
   const executor: Executor = new Executor({
     ...options,
     settings: new Settings({}),
-    room: new WaitingRoom(options.clock),
+    room,
+    desk: new Desk({ ledger, ask: async () => undefined, current: (entry) => entry, emit: ignore }),
     asker: nobody,
     subscribe: () => ignore,
     events: new Emitter(ignore),

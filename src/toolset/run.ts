@@ -1,7 +1,7 @@
 import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
-import { denied, type PolicyLists } from "../core/policy.ts";
+import { denied, type PolicyRules, type Ruling } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions, CallReport } from "../core/session.ts";
 import { canonicalJson } from "../lib/canonical.ts";
@@ -29,6 +29,13 @@ interface Job {
   readonly entry: ToolEntry;
 }
 
+/** What was ruled on one. */
+interface Judged {
+  readonly key: string;
+  readonly job: Job;
+  readonly ruling: Ruling;
+}
+
 /** The state of one model run: which turn it is, what was called, and what is left to be called. */
 export class ToolRun {
   readonly #offer: Offer;
@@ -41,12 +48,12 @@ export class ToolRun {
   #final: Content | undefined;
 
   /** See `Toolset.begin`. */
-  constructor(offer: Offer, lists: PolicyLists, caller: Caller, { toolCalls = 0, ...options }: BeginOptions) {
+  constructor(offer: Offer, rules: PolicyRules, caller: Caller, { toolCalls = 0, ...options }: BeginOptions) {
     this.#offer = offer;
     this.#caller = caller;
     this.#options = options;
     this.#toolCalls = toolCalls;
-    this.#judge = new Judge(offer, lists, options);
+    this.#judge = new Judge(offer, rules, options);
   }
 
   /** From 0. */
@@ -116,32 +123,34 @@ export class ToolRun {
   }
 
   async #answers(jobs: ReadonlyMap<string, Job>): Promise<readonly (readonly [string, ToolAnswer])[]> {
-    const judged: [key: string, job: Job, error: ToolkitError | undefined][] = [];
+    const judged: Judged[] = [];
     let inTurn = 0;
     for (const [key, job] of jobs) {
-      const error = await this.#judge.refusal(job.entry, job.call.input, {
-        inTurn,
-        inAll: this.#toolCalls + inTurn,
-      });
-      if (error === undefined) inTurn += 1;
-      judged.push([key, job, error]);
+      const counted = { inTurn, inAll: this.#toolCalls + inTurn };
+      const ruling = await this.#judge.ruling(job.entry, job.call.input, counted);
+      if (!ToolkitError.is(ruling)) inTurn += 1;
+      judged.push({ key, job, ruling });
     }
-    const passed = judged.filter(([, , error]) => error === undefined).map(([, { call }]) => call);
+    const passed = judged.filter(({ ruling }) => !ToolkitError.is(ruling)).map(({ job }) => job.call);
     const takesControl = this.#offer.takesControl(passed);
     if (takesControl && passed.length > 1) {
-      return judged.map(([key, job, error]) => [key, this.#refused(job, error ?? this.#notAlone(passed))]);
+      const notAlone = this.#notAlone(passed);
+      return judged.map(({ key, job, ruling }) => [
+        key,
+        this.#refused(job, ToolkitError.is(ruling) ? ruling : notAlone),
+      ]);
     }
     this.#toolCalls += passed.length;
     return Promise.all(
-      judged.map(async ([key, job, error]) => {
-        const answer = error === undefined ? await this.#run(job) : this.#refused(job, error);
+      judged.map(async ({ key, job, ruling }) => {
+        const answer = ToolkitError.is(ruling) ? this.#refused(job, ruling) : await this.#run(job, ruling?.approve);
         if (takesControl && answer.status === "ok") this.#final = answer.content;
         return [key, answer] as const;
       }),
     );
   }
 
-  async #run({ call, entry }: Job): Promise<ToolAnswer> {
+  async #run({ call, entry }: Job, needsApproval: string | undefined): Promise<ToolAnswer> {
     const startedAt = systemClock.now();
     const report: CallReport = {};
     const about = () => ({
@@ -150,7 +159,8 @@ export class ToolRun {
       debug: { ...this.#debug(call, entry), cached: report.cached === true, attempts: report.attempts ?? 1 },
     });
     try {
-      const options = { coerce: true, ...this.#options, report, toolCallId: call.id };
+      const asked = needsApproval === undefined ? {} : { needsApproval };
+      const options = { coerce: true, ...this.#options, ...asked, report, toolCallId: call.id };
       const content = await this.#caller.call(entry, call.input, options);
       for (const evaluation of definitionOf(entry).options?.evaluations ?? []) this.#evaluations.add(evaluation);
       return Object.freeze({ ...about(), status: "ok", content, references: referencesOf(content) });
@@ -199,7 +209,7 @@ export class ToolRun {
     const controlling = passed.filter((call) => this.#offer.takesControl([call])).map(({ name }) => name);
     const names = [...new Set(controlling)].join(", ");
     const why = `${names} takes control and must be called alone, so none of these calls ran. Make the others first, and then call ${names} by itself`;
-    return denied("The batch", "takesControl", why);
+    return denied("The batch", "takesControl", { why });
   }
 
   #about({ id, name }: ToolCall, { ref }: ToolEntry) {

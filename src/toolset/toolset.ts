@@ -2,7 +2,7 @@ import { readDefinition } from "../core/definition.ts";
 import { definitionOf, makeEntry } from "../core/entry.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Tool, Toolbox } from "../core/item.ts";
-import { PolicyLists } from "../core/policy.ts";
+import { PolicyRules } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
 import { type AiSdkAdapter, aiSdkAdapter } from "./adapter/ai-sdk.ts";
 import { type AnthropicAdapter, anthropicAdapter } from "./adapter/anthropic.ts";
@@ -46,7 +46,7 @@ export class Toolset implements Offer {
   readonly #options: ToolsetOptions;
   readonly #byAlias: ReadonlyMap<string, ToolEntry>;
   readonly #forced: ReadonlySet<string>;
-  readonly #lists: PolicyLists;
+  readonly #rules: PolicyRules;
   #telling: Telling | undefined;
 
   private constructor(toolbox: Toolbox, entries: readonly ToolEntry[], options: ToolsetOptions) {
@@ -57,7 +57,7 @@ export class Toolset implements Offer {
     this.#entries = entries;
     this.#options = options;
     this.policy = policy;
-    this.#lists = new PolicyLists(policy);
+    this.#rules = new PolicyRules(policy);
     this.#byAlias = aliasesOf(offered, maxTokens === undefined ? undefined : reservedAliases);
     const aliasOf = new Map([...this.#byAlias].map(([alias, entry]) => [entry, alias]));
     this.tools = Object.freeze(offered.map((entry) => Object.freeze({ alias: aliasOf.get(entry) ?? "", entry })));
@@ -140,9 +140,9 @@ export class Toolset implements Offer {
   /** Opens the state of one run: its turn, counters, history and evaluations. */
   begin(options: BeginOptions = {}): ToolRun {
     const telling = this.#told();
-    if (telling.told !== "search") return new ToolRun(this, this.#lists, this.#toolbox, options);
+    if (telling.told !== "search") return new ToolRun(this, this.#rules, this.#toolbox, options);
     const disclosure = new Disclosure(this, telling, this.#toolbox);
-    return new ToolRun(disclosure, this.#lists, disclosure, options);
+    return new ToolRun(disclosure, this.#rules, disclosure, options);
   }
 
   /**

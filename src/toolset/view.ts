@@ -96,6 +96,8 @@ export class View implements Host {
       }
       case "resourceUpdated":
         return sight.ref(`${event.uri}#${event.namespace}`) ? event : undefined;
+      case "approvalRequested":
+      case "approvalResolved":
       case "callStarted":
       case "callFinished":
         return sight.ref(event.ref) ? event : undefined;

@@ -18,7 +18,7 @@ const examples: { readonly [C in ErrorCode]: ErrorDetails[C] } = {
   INVALID_CONFIG: { path: "timeoutMs" },
   INVALID_TARGET: { target: "x", variable: "TOKEN" },
   DENIED: { rule: "maxTotalToolCalls" },
-  PENDING: { id: "1", reason: "approval" },
+  PENDING: { id: "1", reason: "approval", message: "Asked.", tool: "bank.pay", arguments: {}, expiresAt: 0 },
   RATE_LIMITED: { retryAfterMs: 10 },
   TIMEOUT: { limit: "call", limitMs: 10, elapsedMs: 11 },
   UNAVAILABLE: { namespace: "a", retryInMs: 10 },

@@ -214,7 +214,9 @@ describe("a run", () => {
   });
 
   verifies("T3", "a call that waits for something is pending; one whose tool aborts itself has failed", async () => {
-    const pending = new ToolkitError("PENDING", "asked", { id: "7", reason: "approval" }, { ref: "weather.forecast" });
+    const ref = "weather.forecast";
+    const details = { id: "7", reason: "approval", message: "Asked.", tool: ref, arguments: {}, expiresAt: 0 };
+    const pending = new ToolkitError("PENDING", "asked", details, { ref });
     far.answer = () => Promise.reject(pending);
     const [first] = await (await begin()).execute([call("weather__forecast")]);
     expect([first?.status, first?.error?.code]).toEqual(["pending", "PENDING"]);

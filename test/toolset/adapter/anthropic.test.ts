@@ -68,7 +68,8 @@ describe("Anthropic", () => {
 
   verifies("T6", "what waits is told to a model as what waits", async () => {
     const anthropic = (await toolkit.toolset()).toAnthropic();
-    const error = new ToolkitError("PENDING", "Ada must agree.", { id: "7", reason: "approval" });
+    const waiting = { id: "7", reason: "approval", message: "Ada must agree.", tool: "builtin.fail", arguments: {} };
+    const error = new ToolkitError("PENDING", "Ada must agree.", { ...waiting, expiresAt: 0 });
     const debug = { forced: false, exclusive: false, cached: false, attempts: 0 };
     const answer = { id: "1", name: "fail", status: "pending", error, references: [], durationMs: 0, debug } as const;
     const { content } = await anthropic.results([answer]);

@@ -1,0 +1,111 @@
+import type { ToolkitError } from "./error.ts";
+import type { Entry } from "./item.ts";
+import type { Content } from "./resource.ts";
+import type { Session } from "./session.ts";
+
+/** A call that somebody must approve. */
+export interface ApprovalRequest {
+  readonly id: string;
+  readonly entry: Entry<"tool" | "prompt">;
+  /** The ref of what is called. */
+  readonly tool: string;
+  /** Validated; before defaults and transforms of a Standard Schema. */
+  readonly arguments: unknown;
+  readonly reason: string;
+  /** For people. */
+  readonly message: string;
+  /** Whose call it is. */
+  readonly session: Session;
+  /** Milliseconds since the epoch. */
+  readonly requestedAt: number;
+}
+
+/** What somebody decided. */
+export interface Decision {
+  readonly approved: boolean;
+  /** Who decided. */
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+/**
+ * Where a call that waits is.
+ *
+ * - `pending`: it waits for a decision, or for work elsewhere
+ * - `running`: it was approved and runs
+ * - `succeeded`, `failed`: it ran, or the work elsewhere was completed
+ * - `denied`: somebody decided against it
+ * - `expired`: nobody came in time
+ * - `void`: what was to be called is not what it was any more, or its arguments are not
+ */
+export type ApprovalStatus = "pending" | "running" | "succeeded" | "failed" | "denied" | "expired" | "void";
+
+/** A call that waits, or has waited. */
+export interface Approval {
+  readonly id: string;
+  /** What it waits for: somebody's `approval`, or the `completion` of work elsewhere. */
+  readonly kind: "approval" | "completion";
+  readonly status: ApprovalStatus;
+  /** The ref of what was called. */
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly reason: string;
+  readonly message: string;
+  /** Milliseconds since the epoch. */
+  readonly requestedAt: number;
+  readonly expiresAt: number;
+  readonly callbackUrl?: string | undefined;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  /** Whose call it is: what of the session can be written down. */
+  readonly session: Omit<Session, "log" | "elicit" | "sample">;
+  readonly decision?: Decision | undefined;
+  /** The result, where it succeeded. */
+  readonly content?: Content | undefined;
+  /** What those who wait are told, where it came to nothing. */
+  readonly error?: ToolkitError | undefined;
+}
+
+/** What a completed call comes to. */
+export type Completion = { readonly result: unknown } | { readonly error: unknown };
+
+/** What of the approvals is wanted. */
+export interface ApprovalQuery {
+  readonly status?: ApprovalStatus | readonly ApprovalStatus[] | undefined;
+  /** The ref of what was called. */
+  readonly tool?: string | undefined;
+  readonly principal?: string | undefined;
+}
+
+/** The calls of a toolkit that wait for somebody's approval, or for work elsewhere. */
+export interface Approvals {
+  /** Those that are known, the oldest first. */
+  list(query?: ApprovalQuery): Promise<readonly Approval[]>;
+  /** @throws ToolkitError `NOT_FOUND` */
+  get(id: string): Promise<Approval>;
+  /**
+   * Decides. What is approved is run, once, as its caller: with its session, attachments and `_meta`, and under the policy. Resolves
+   * when it has run, to what became of it; whoever decides the same again, at the same time or later, is told the same.
+   *
+   * Denied is also what waits for work elsewhere and is given up.
+   *
+   * @param options - `signal` ends the wait, and not the run
+   * @throws ToolkitError `NOT_FOUND`; `CONFLICT` where it was decided otherwise, has expired, or what was to be called is not what it
+   *   was; `INVALID_INPUT` for what is no decision, and where work elsewhere is approved instead of completed
+   */
+  resolve(id: string, decision: Decision, options?: { readonly signal?: AbortSignal | undefined }): Promise<Approval>;
+  /**
+   * Delivers what work elsewhere came to, once: its result, which is validated as that of the call, or its error.
+   *
+   * @throws ToolkitError `NOT_FOUND`; `INVALID_OUTPUT` for a result that does not fit: it is waited for still; `CONFLICT` where it was
+   *   completed or given up already, or has expired; `INVALID_INPUT` where it waits for approval instead
+   */
+  complete(id: string, completion: Completion): Promise<Approval>;
+  /**
+   * Waits until nothing more can become of it.
+   *
+   * @returns the result of the call
+   * @throws ToolkitError `NOT_FOUND`; `DENIED` where it was denied, has expired or is void; whatever the call failed with; `CLOSED`
+   *   when the toolkit is; the reason of an abort
+   */
+  wait(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Content>;
+}

@@ -1,0 +1,182 @@
+import type { Approval, ApprovalQuery, Approvals, Completion, Decision } from "../../core/approval.ts";
+import type { StoredApproval } from "../../core/approval-store.ts";
+import { definitionOf } from "../../core/entry.ts";
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import { inlineNamespace } from "../../core/identifier.ts";
+import type { Entry, Kind } from "../../core/item.ts";
+import type { Content } from "../../core/resource.ts";
+import type { CallOptions, Logger } from "../../core/session.ts";
+import type { MaybePromise } from "../../lib/promise.ts";
+import { isRecord, present } from "../../lib/value.ts";
+import { toCallError } from "../call-error.ts";
+import type { CallOrigin } from "../state.ts";
+import { bindingOf, Grant } from "./binding.ts";
+import { isDecision } from "./desk.ts";
+import { deniedBy, misused, tooLate, undecided } from "./errors.ts";
+import { asApproval, type Ledger, type WaitingCall } from "./ledger.ts";
+
+type Callable = Entry<"tool" | "prompt">;
+
+/** What runs and completes calls. */
+export interface ApprovalsHost {
+  readonly logger: Logger;
+  /** Where a call was made whose own toolbox is not known any more. */
+  readonly origin: CallOrigin;
+  assertOpen(): void;
+  find<K extends Kind>(key: string, kinds: readonly K[]): MaybePromise<Entry<K>>;
+  /** Makes the result of a call of what it came to. */
+  receive(entry: Callable, value: unknown, options: CallOptions, origin: CallOrigin): MaybePromise<Content>;
+}
+
+/** Settles the calls that wait. */
+export class DeskApprovals implements Approvals {
+  readonly #ledger: Ledger;
+  readonly #host: ApprovalsHost;
+
+  constructor(ledger: Ledger, host: ApprovalsHost) {
+    this.#ledger = ledger;
+    this.#host = host;
+  }
+
+  async list({ status, tool, principal }: ApprovalQuery = {}): Promise<readonly Approval[]> {
+    this.#host.assertOpen();
+    const statuses = status === undefined ? undefined : [status].flat();
+    const all = await this.#ledger.list();
+    const fitting = all.filter(
+      (each) =>
+        (statuses?.includes(each.status) ?? true) &&
+        (tool === undefined || each.tool === tool) &&
+        (principal === undefined || each.session.principal === principal),
+    );
+    return Object.freeze(fitting.map(asApproval));
+  }
+
+  async get(id: string): Promise<Approval> {
+    this.#host.assertOpen();
+    return asApproval(await this.#ledger.read(id));
+  }
+
+  async resolve(
+    id: string,
+    decision: Decision,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<Approval> {
+    this.#host.assertOpen();
+    if (!isDecision(decision))
+      throw misused("", `${messageOf(decision)} is no decision: it needs approved, true or false`);
+    const { approved, by, reason } = decision;
+    const decided = Object.freeze({ approved, ...present({ by, reason }) });
+    while (!(await this.#decide(id, decided)));
+    return asApproval(await this.#ledger.until(id, ({ status }) => status !== "running", signal));
+  }
+
+  async complete(id: string, completion: Completion): Promise<Approval> {
+    this.#host.assertOpen();
+    if (!isRecord(completion) || "result" in completion === "error" in completion)
+      throw misused("", "a completion is either { result } or { error }");
+    const stored = await this.#ledger.read(id);
+    if (stored.kind !== "completion") throw misused("", `${id} waits for approval: resolve it instead`);
+    if (stored.status !== "pending") throw tooLate(stored, "completed");
+    const outcome =
+      "error" in completion
+        ? failed(stored, completion.error)
+        : succeeded(await this.#received(stored, completion.result));
+    const settled = await this.#ledger.settle(stored, outcome);
+    if (settled === undefined) throw tooLate(await this.#ledger.read(id), "completed");
+    return asApproval(settled);
+  }
+
+  async wait(id: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Content> {
+    this.#host.assertOpen();
+    const { content, error } = await this.#ledger.until(id, ({ settledAt }) => settledAt !== undefined, signal);
+    if (content === undefined) throw error;
+    return content;
+  }
+
+  /** True once it is decided so; false where somebody was faster. */
+  async #decide(id: string, decision: Decision): Promise<boolean> {
+    const { approved } = decision;
+    const stored = await this.#ledger.read(id);
+    if (stored.decision?.approved === approved) return true;
+    if (stored.status !== "pending") throw tooLate(stored, approved ? "approved" : "denied");
+    if (!approved) {
+      const error = deniedBy(stored.tool, decision);
+      return (await this.#ledger.settle(stored, { decision, status: "denied", error })) !== undefined;
+    }
+    if (stored.kind === "approval") return this.#approve(stored, decision);
+    throw misused("/approved", `${id} waits for work elsewhere: complete it, or deny it to give it up`);
+  }
+
+  /** Takes the one leave to run it, and begins; false where somebody was faster. */
+  async #approve(stored: StoredApproval, decision: Decision): Promise<boolean> {
+    const call = this.#ledger.callOf(stored.id);
+    const entry = await this.#entry(stored, call);
+    if (entry === undefined || !isBound(stored, entry, call)) return this.#void(stored, "approved");
+    const running = await this.#ledger.change(stored, { decision, status: "running" });
+    if (running === undefined) return false;
+    void this.#run(running, entry, call);
+    return true;
+  }
+
+  /** Runs it to its end. It never rejects. */
+  async #run(stored: StoredApproval, entry: Callable, call: WaitingCall | undefined): Promise<void> {
+    const { origin } = call ?? this.#host;
+    const toolbox = origin.granted(new Grant(stored.id, stored.binding));
+    try {
+      const outcome = await toolbox
+        .call(entry, stored.arguments, optionsOf(stored, call))
+        .then(succeeded, (error) => failed(stored, error));
+      // One that goes on waiting, for work elsewhere, has another version by then and stays as it is.
+      await this.#ledger.settle(stored, outcome);
+    } catch (error) {
+      const message = `What became of the approved call of ${stored.tool} was not kept: ${messageOf(error)}`;
+      this.#host.logger.error(message, { error });
+    }
+  }
+
+  async #received(stored: StoredApproval, result: unknown): Promise<Content> {
+    const call = this.#ledger.callOf(stored.id);
+    const entry = call?.entry ?? (await this.#entry(stored, call));
+    if (entry === undefined) return this.#void(stored, "completed");
+    const { origin } = call ?? this.#host;
+    return this.#host.receive(entry, result, optionsOf(stored, call), origin);
+  }
+
+  /** It is not what it was any more. */
+  async #void(stored: StoredApproval, what: string): Promise<never> {
+    const error = undecided(stored.tool, "it is not what it was when it was called; call it again");
+    throw tooLate((await this.#ledger.settle(stored, { status: "void", error })) ?? stored, what);
+  }
+
+  /** What is called now by the name it was called by then; undefined where nothing is. */
+  async #entry({ tool, itemKind }: StoredApproval, call: WaitingCall | undefined): Promise<Callable | undefined> {
+    if (call?.entry.namespace === inlineNamespace) return call.entry;
+    try {
+      return await this.#host.find(tool, [itemKind]);
+    } catch (error) {
+      if (ToolkitError.is(error, "NOT_FOUND")) return undefined;
+      throw error;
+    }
+  }
+}
+
+function succeeded(content: Content) {
+  return { status: "succeeded", content } as const;
+}
+
+function failed({ tool }: StoredApproval, thrown: unknown) {
+  return { status: "failed", error: toCallError(tool, "execute")(thrown) } as const;
+}
+
+/** What a call is made with that was made before. */
+function optionsOf({ session, meta }: StoredApproval, call: WaitingCall | undefined): CallOptions {
+  return call?.options ?? { session, meta };
+}
+
+/** True where the call is that which was asked about. */
+function isBound(stored: StoredApproval, entry: Callable, call: WaitingCall | undefined): boolean {
+  const { ref } = entry;
+  const { session = stored.session } = optionsOf(stored, call);
+  const definition = definitionOf(entry as Entry);
+  return ref === stored.tool && bindingOf({ ref, definition, session, input: stored.arguments }) === stored.binding;
+}

@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import type { ApprovalRequest, Decision } from "../../core/approval.ts";
+import type { Definition } from "../../core/definition.ts";
+import { definitionOf } from "../../core/entry.ts";
+import { messageOf } from "../../core/error.ts";
+import type { ToolkitEvent } from "../../core/event.ts";
+import type { Entry } from "../../core/item.ts";
+import type { Session } from "../../core/session.ts";
+import { isRecord, present } from "../../lib/value.ts";
+import type { CallState } from "../state.ts";
+import { bindingOf } from "./binding.ts";
+import { deniedBy, misused, pendingError, undecided } from "./errors.ts";
+import type { Ledger, NewApproval } from "./ledger.ts";
+import type { PendingCall } from "./pending-call.ts";
+
+type Callable = Entry<"tool" | "prompt">;
+
+/** What a desk is made with. */
+export interface DeskOptions {
+  readonly ledger: Ledger;
+  /** Asks whoever decides at once; undefined where nobody does. */
+  ask(request: ApprovalRequest, signal: AbortSignal): Promise<Decision | undefined>;
+  /** The entry that is registered now for one of before. */
+  current(entry: Callable): Callable | undefined;
+  emit(event: ToolkitEvent): void;
+}
+
+/** A call as it came to the desk. */
+export interface Requested {
+  readonly entry: Callable;
+  readonly state: CallState;
+  readonly input: unknown;
+}
+
+/** Where calls are held that need somebody's approval, or whose work completes elsewhere. */
+export class Desk {
+  readonly ledger: Ledger;
+  readonly #options: DeskOptions;
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+    this.ledger = options.ledger;
+  }
+
+  /**
+   * Lets a call through that has a grant, or that somebody approves at once.
+   *
+   * @throws ToolkitError `PENDING` where nobody decides at once; `DENIED`
+   */
+  async pass(requested: Requested, reason: string): Promise<void> {
+    const { entry, state } = requested;
+    const { session, grant } = state;
+    const definition = definitionOf(entry as Entry);
+    const input = copyOf(requested);
+    const binding = bindingOf({ ref: entry.ref, definition, session, input });
+    if (grant !== undefined) {
+      if (grant.take(binding)) return;
+      throw undecided(entry.ref, "what was approved is another call, or was made already");
+    }
+    const message = `${entry.ref} waits for somebody's approval.`;
+    const id = randomUUID();
+    const request = { id, entry, tool: entry.ref, arguments: input, reason, message, session };
+    const decision = await this.#asked({ ...request, requestedAt: this.ledger.now }, state);
+    state.throwIfCut();
+    if (decision === undefined)
+      throw pendingError(await this.#open(requested, { ...request, kind: "approval", binding }));
+    if (!decision.approved) throw deniedBy(entry.ref, decision);
+    if (!this.#isCurrent(entry, definition)) throw undecided(entry.ref, "it has changed while it was being approved");
+  }
+
+  /**
+   * Keeps a call whose work completes elsewhere. One that was approved before goes on waiting under the same id.
+   *
+   * @throws ToolkitError `PENDING`, when it is kept
+   */
+  async defer(requested: Requested, pending: PendingCall): Promise<never> {
+    const { entry, state } = requested;
+    const { id, request } = pending;
+    const { reason, message, expiresAt, callbackUrl, metadata } = request;
+    const about = { kind: "completion", reason, message, callbackUrl, metadata } as const;
+    if (state.grant !== undefined) {
+      const stored = await this.ledger.read(state.grant.id);
+      const until = expiresAt ?? this.ledger.now + this.ledger.ttlMs;
+      const deferred = await this.ledger.change(stored, { ...about, status: "pending", expiresAt: until });
+      throw pendingError(deferred ?? stored);
+    }
+    const input = copyOf(requested);
+    const definition = definitionOf(entry as Entry);
+    const binding = bindingOf({ ref: entry.ref, definition, session: state.session, input });
+    throw pendingError(
+      await this.#open(requested, { id, tool: entry.ref, arguments: input, binding, expiresAt, ...about }),
+    );
+  }
+
+  async #open({ entry, state }: Requested, fields: Omit<NewApproval, "session" | "itemKind">) {
+    const { session, options, meta } = state;
+    const { attachments, timeoutMs, bypassCache } = options;
+    const { id, tool, kind, reason, message, binding, expiresAt, callbackUrl, metadata } = fields;
+    const about = { id, tool, kind, reason, message, binding, arguments: fields.arguments, itemKind: entry.kind };
+    const optional = present({ expiresAt, callbackUrl, metadata, meta });
+    const call = {
+      entry,
+      origin: state.origin,
+      options: { session, meta, attachments, timeoutMs, bypassCache },
+    };
+    return this.ledger.open({ ...about, ...optional, session: written(session) }, call);
+  }
+
+  async #asked(request: ApprovalRequest, state: CallState): Promise<Decision | undefined> {
+    const release = state.hold();
+    try {
+      const decision: unknown = await this.#options.ask(request, state.signal);
+      if (decision === undefined) return undefined;
+      if (!isDecision(decision)) throw new TypeError(`${messageOf(decision)} is no decision.`);
+      this.#tell(request, decision);
+      return decision;
+    } catch (cause) {
+      state.throwIfCut();
+      throw undecided(request.tool, `whoever was asked failed: ${messageOf(cause)}`, cause);
+    } finally {
+      release();
+    }
+  }
+
+  #tell({ id, tool: ref, reason }: ApprovalRequest, decision: Decision): void {
+    this.#options.emit({ type: "approvalRequested", id, ref, kind: "approval", reason });
+    const { by, reason: why } = decision;
+    const status = decision.approved ? "running" : "denied";
+    this.#options.emit({ type: "approvalResolved", id, ref, status, ...present({ by, reason: why }) });
+  }
+
+  #isCurrent(entry: Callable, { fingerprint }: Definition): boolean {
+    const current = this.#options.current(entry);
+    return current !== undefined && definitionOf(current as Entry).fingerprint === fingerprint;
+  }
+}
+
+/** True for what somebody decided. */
+export function isDecision(value: unknown): value is Decision {
+  if (!isRecord(value) || typeof value.approved !== "boolean") return false;
+  return [value.by, value.reason].every((text) => text === undefined || typeof text === "string");
+}
+
+/** What of a session can be written down. */
+function written({ id, principal, clientInfo, capabilities, meta }: Session): NewApproval["session"] {
+  return { id, ...present({ principal, clientInfo, capabilities, meta }) };
+}
+
+/** A copy of the input: what its caller does to it afterwards was not asked about. */
+function copyOf({ entry, input }: Requested): unknown {
+  try {
+    return structuredClone(input);
+  } catch (cause) {
+    throw misused("", `the input of ${entry.ref} cannot be kept until it is approved: ${messageOf(cause)}`, {
+      cause,
+      ref: entry.ref,
+      phase: "validate",
+    });
+  }
+}
