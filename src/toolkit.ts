@@ -108,7 +108,7 @@ export class Toolkit implements Host, AsyncDisposable {
       this.#logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
     );
     for (const delegate of this.#delegates.listeners) this.#events.on("*", (event) => delegate.onEvent?.(event));
-    const gauges = () => ({ connections: this.connections, queued: 0 });
+    const gauges = () => ({ connections: this.connections, queued: this.#executor.queued });
     const isLookedAt = options.tracer !== false || options.meter !== false;
     this.#telemetry = isLookedAt ? new Telemetry({ options, clock, gauges }) : undefined;
     const emit = (event: ToolkitEvent) => {

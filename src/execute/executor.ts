@@ -87,6 +87,11 @@ export class Executor implements StateHost {
     this.telemetry = options.telemetry;
   }
 
+  /** How many calls wait for a place under a limit of calls at once. */
+  get queued(): number {
+    return this.#options.limits.queued;
+  }
+
   /** Ends every call in flight, and answers each further one, with `CLOSED`. */
   close(): void {
     this.#closed = true;

@@ -12,6 +12,8 @@ export interface TargetLimits {
 
 /** The limits that tools share: one of each kind for each rule, whatever fits it. */
 export class Limits {
+  /** How many calls wait for a place. */
+  queued = 0;
   readonly #settings: Settings;
   readonly #maxQueued: number;
   readonly #windows = new WeakMap<SettingsRule, SlidingWindow>();

@@ -32,7 +32,12 @@ export function rateLimit({ limits, room }: RateLimitOptions): Step {
   };
 
   async function queued<R>(call: StepCall, lane: Lane, start: Next<R>): Promise<R> {
-    await place(call.state, lane, room);
+    limits.queued += 1;
+    try {
+      await place(call.state, lane, room);
+    } finally {
+      limits.queued -= 1;
+    }
     return occupied(call, lane, start);
   }
 

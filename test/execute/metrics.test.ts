@@ -1,5 +1,6 @@
 import { metrics } from "@opentelemetry/api";
 import { afterEach, beforeEach, expect } from "vitest";
+import { ToolkitError } from "../../src/core/error.ts";
 import type { Tool } from "../../src/core/item.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
 import { resource } from "../../src/resource/resource.ts";
@@ -7,7 +8,7 @@ import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
-import { recordMetrics, unregister } from "../support/telemetry.ts";
+import { recordMetrics, recordSpans, unregister } from "../support/telemetry.ts";
 import { verifies } from "../support/verifies.ts";
 
 const tool = (name: string, run: Tool["run"] = () => name): Tool => ({ kind: "tool", name, run });
@@ -154,3 +155,48 @@ verifies(
     expect(await states()).toEqual([0, 0, 0, 0]);
   },
 );
+
+verifies("O2", "what waits for its turn is seen, and answers that were kept, and attempts made again", async () => {
+  const spans = recordSpans();
+  const answered = Promise.withResolvers<void>();
+  const toolkit = toolkitOf({
+    tracer: spans.provider.getTracer("mine"),
+    meter: recorded.provider.getMeter("mine"),
+    items: [
+      { ...tool("narrow", () => answered.promise), options: { maxConcurrent: 1 } },
+      { ...tool("kept"), options: { cache: { ttlMs: 60_000 } } },
+    ],
+  });
+  const far = new FakeConnector({ lists: { tool: tools("shaky") } });
+  const settled = far.answer;
+  far.answer = () => {
+    far.answer = settled;
+    return Promise.reject(new ToolkitError("UNAVAILABLE", "not now", { namespace: "far" }, { phase: "execute" }));
+  };
+  toolkit.addConnector(far, { namespace: "far" });
+  await toolkit.start();
+  const calls = [1, 2, 3].map(() => toolkit.call("narrow"));
+  expect((await recorded.read()).get("toolweave.calls.queued")?.map(({ value }) => value)).toEqual([2]);
+  answered.resolve();
+  await Promise.all(calls);
+  await toolkit.call("kept");
+  await toolkit.call("kept");
+  await toolkit.call("far.shaky");
+  const read = await recorded.read();
+  const item = (namespace: string, name: string) => ({
+    "toolweave.operation": "execute_tool",
+    "toolweave.namespace": namespace,
+    "toolweave.ref": `${namespace}.${name}`,
+  });
+  expect(read.get("toolweave.calls.queued")?.map(({ value }) => value)).toEqual([0]);
+  expect(read.get("toolweave.cache.hits")).toEqual([{ attributes: item("builtin", "kept"), value: 1 }]);
+  expect(read.get("toolweave.retries")).toEqual([{ attributes: item("far", "shaky"), value: 1 }]);
+  const said = spans.spans
+    .filter(({ name }) => !name.endsWith("narrow"))
+    .map(({ attributes }) => [attributes["toolweave.attempts"], attributes["toolweave.cached"]]);
+  expect(said).toEqual([
+    [undefined, undefined],
+    [0, true],
+    [2, undefined],
+  ]);
+});
