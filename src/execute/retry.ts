@@ -1,6 +1,7 @@
 import type { CallSettings, RetrySetting } from "../core/call-settings.ts";
 import type { Definition } from "../core/definition.ts";
 import { ToolkitError } from "../core/error.ts";
+import { retryAfterMs } from "../core/retry-after.ts";
 import { backoffDelay } from "../lib/backoff.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import type { RetryBudget } from "../lib/retry-budget.ts";
@@ -110,7 +111,7 @@ export function repeated<R>(
   /** Undefined where it is not safe to repeat, or would be in vain. */
   function delayBefore(error: unknown, retries: number): number | undefined {
     if (!surelyDidNotRun(error) && !(plan.isSafe && mayHaveRun(error))) return undefined;
-    const delayMs = Math.max(wantedMs(error), settleMs + backoffDelay(retries, { ...plan, random }));
+    const delayMs = Math.max(retryAfterMs(error), settleMs + backoffDelay(retries, { ...plan, random }));
     return delayMs < (state.options.timeoutMs ?? plan.patienceMs) ? delayMs : undefined;
   }
 }
@@ -132,12 +133,6 @@ function mayHaveRun(error: unknown): boolean {
 function isPaced(error: unknown): boolean {
   const lost = ToolkitError.is(error, "UNAVAILABLE") || ToolkitError.is(error, "OUTCOME_UNKNOWN");
   return lost && error.details.connectionLost === true;
-}
-
-/** How long whoever refused it wants to be left alone. */
-function wantedMs(error: unknown): number {
-  if (ToolkitError.is(error, "RATE_LIMITED")) return error.details.retryAfterMs;
-  return (ToolkitError.is(error, "UNAVAILABLE") ? error.details.retryInMs : undefined) ?? 0;
 }
 
 /** Lets time pass, unless the call is ended. */

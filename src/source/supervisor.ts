@@ -1,5 +1,6 @@
 import type { ConnectionState } from "../core/connection.ts";
 import { toError } from "../core/error.ts";
+import { retryAfterMs } from "../core/retry-after.ts";
 import { backoffDelay } from "../lib/backoff.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
@@ -157,7 +158,7 @@ export class Supervisor<G extends Generation> {
     const { signal } = attempt;
     const setLimit = () => clock.setTimer(() => attempt.abort(timedOut()), connectTimeoutMs);
     let limit = setLimit();
-    const before = this.#lastError;
+    let before = this.#lastError;
     const waits = (reason: Error | undefined) => {
       if (this.#attempt !== attempt) return;
       limit.cancel();
@@ -181,6 +182,8 @@ export class Supervisor<G extends Generation> {
       if (this.#attempt === attempt) this.#failed(toError(thrown));
     } finally {
       limit.cancel();
+      // The generation keeps what it was opened with: with this it would keep the one before it, and that the one before.
+      before = undefined;
     }
   }
 
@@ -208,15 +211,20 @@ export class Supervisor<G extends Generation> {
     this.#flaps = trusted ? 0 : this.#flaps + 1;
     this.#failures = Math.max(0, this.#flaps - 1);
     this.#dispose(generation);
-    this.#lastError = error ?? new Error("The connection was closed by the other side.");
-    this.#next(this.#lastError);
+    this.#next(this.#remember(error ?? new Error("The connection was closed by the other side.")));
   }
 
   #failed(error: Error): void {
     this.#attempt = undefined;
-    this.#lastError = error;
     this.#failures = Math.max(1, this.#failures);
-    this.#next(error);
+    this.#next(this.#remember(error));
+  }
+
+  /** Keeps it to be shown. Unread, a stack keeps alive whatever was on it: reading it lets go of that. */
+  #remember(error: Error): Error {
+    void error.stack;
+    this.#lastError = error;
+    return error;
   }
 
   /** Tries again after the wait that is due. */
@@ -232,7 +240,8 @@ export class Supervisor<G extends Generation> {
       this.#connect(error);
       return;
     }
-    const delayMs = backoffDelay(failures, { baseMs: retryMs, maxMs: maxRetryMs, random });
+    const backoffMs = backoffDelay(failures, { baseMs: retryMs, maxMs: maxRetryMs, random });
+    const delayMs = Math.max(backoffMs, Math.min(retryAfterMs(error), maxRetryMs));
     this.#nextAttemptAt = clock.now() + delayMs;
     this.#timer = clock.setTimer(() => {
       this.#timer = undefined;

@@ -1,5 +1,9 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, test } from "vitest";
+import { ToolkitError } from "../../src/core/error.ts";
 import {
+  type Generation,
   Supervisor,
   type SupervisorChange,
   type SupervisorOptions,
@@ -385,4 +389,77 @@ describe("a supervisor", () => {
       expect(opener.attempts.filter(({ alive }) => alive)).toEqual([]);
     }
   });
+
+  verifies(
+    "M5",
+    "waits as long as the server wants to be left alone, and never longer than the longest wait",
+    async () => {
+      supervisor = make();
+      supervisor.start();
+      await settle();
+      opener.last.fail(new ToolkitError("RATE_LIMITED", "too many", { retryAfterMs: 30_000 }));
+      await settle();
+      expect(changes.at(-1)).toMatchObject({ to: "waiting", retryInMs: 30_000 });
+      await clock.advance(30_000);
+      opener.last.fail(new ToolkitError("UNAVAILABLE", "later", { namespace: "far", retryInMs: 1e9 }));
+      await settle();
+      expect(changes.at(-1)?.retryInMs).toBe(maxRetryMs);
+      await supervisor.stop();
+    },
+  );
+
+  verifies("M5", "keeps no generation that has ended", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const ended: WeakRef<Doomed>[] = [];
+    let last: Doomed | undefined;
+    const doomed = new Supervisor<Doomed>({
+      open: async (_signal, waits) => {
+        last = new Doomed(waits);
+        return last;
+      },
+      clock,
+      random: () => 0,
+      retryMs,
+      maxRetryMs,
+      connectTimeoutMs,
+      timedOut: () => new Error("no answer"),
+      onChange: () => undefined,
+      onError: (error) => errors.push(error),
+    });
+    doomed.start();
+    for (let losses = 0; losses < 5; losses++) {
+      await settle();
+      if (last !== undefined) ended.push(new WeakRef(last));
+      last?.die();
+      last = undefined;
+      await clock.advance(maxRetryMs);
+    }
+    await settle();
+    collect();
+    expect(ended.slice(0, -1).map((each) => each.deref())).toEqual([undefined, undefined, undefined, undefined]);
+    await doomed.stop();
+  });
 });
+
+/** Keeps what it was opened with, as a session does, and is on the stack of the error with which it ends. */
+class Doomed implements Generation {
+  readonly waits: unknown;
+  readonly #ended = Promise.withResolvers<Error | undefined>();
+
+  constructor(waits: unknown) {
+    this.waits = waits;
+  }
+
+  get closed(): Promise<Error | undefined> {
+    return this.#ended.promise;
+  }
+
+  die(): void {
+    this.#ended.resolve(new Error("died"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.resolve(undefined);
+  }
+}
