@@ -314,6 +314,6 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "T6",
-    text: "toOpenAI (chat and responses), toAnthropic, toGoogle and toAiSdk give tools and tool choice in the provider's form, and lead back from its calls and to its results. Schemas are projected so that none is refused, with a report of what is lost.",
+    text: "toOpenAI (chat and responses), toAnthropic, toGoogle and toAiSdk give tools and tool choice in the provider's form, and lead back from its calls and to its results. Schemas are projected so that none is refused, with a report of what is lost. tokens() estimates what definitions cost; maxTokens shortens them, and then reveals them on demand, deterministically.",
   },
 ];

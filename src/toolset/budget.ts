@@ -24,20 +24,21 @@ export interface BudgetOptions {
 
 /**
  * Tells definitions within a budget: in full where they fit, else shortened where they fit then. Else only what is kept is told,
- * shortened, and two tools by which a model finds and learns of the rest; these are told whatever the budget.
+ * shortened, and two tools by which a model finds and learns of the rest; these are told whatever the budget. Where that costs no less,
+ * all are told shortened.
  */
 export function tell(full: readonly ToolDefinitionForModel[], { maxTokens, isKept }: BudgetOptions): Telling {
   if (maxTokens === undefined || sumTokens(full) <= maxTokens) {
     return { told: "full", all: full, first: full, maxTokens: maxTokens ?? Number.POSITIVE_INFINITY };
   }
   const short = Object.freeze(full.map(shortened));
-  if (sumTokens(short) <= maxTokens) return { told: "shortened", all: short, first: short, maxTokens };
-  const own = [describeTool, searchTool];
-  const kept = short.filter(({ name }) => isKept(name));
+  const first = [describeTool, searchTool, ...short.filter(({ name }) => isKept(name))];
+  const cost = sumTokens(short);
+  if (cost <= maxTokens || cost <= sumTokens(first)) return { told: "shortened", all: short, first: short, maxTokens };
   return {
     told: "search",
-    all: Object.freeze([...own, ...full]),
-    first: Object.freeze([...own, ...kept]),
+    all: Object.freeze([describeTool, searchTool, ...full]),
+    first: Object.freeze(first),
     maxTokens,
   };
 }
