@@ -12,6 +12,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   load: () => import("./load.ts"),
   memory: () => import("./memory.ts"),
   schema: () => import("./schema.ts"),
+  toolset: () => import("./toolset.ts"),
   tracing: () => import("./tracing.ts"),
 };
 

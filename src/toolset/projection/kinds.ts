@@ -44,6 +44,12 @@ export function ofType(type: string, schema: JsonSchema): JsonSchema {
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !foreign.has(keyword)));
 }
 
+/** Whether a choice is of one of some types. */
+export function isOfTypes(choice: unknown, types: readonly string[]): boolean {
+  const type = typeOfChoice(choice);
+  return types.includes(type) || (types.includes("integer") && Number.isInteger(choice));
+}
+
 function typeOfChoice(choice: unknown): string {
   if (Array.isArray(choice)) return "array";
   return isRecord(choice) ? "object" : typeName(choice);

@@ -10,9 +10,16 @@ import { isRecord } from "../../lib/value.ts";
 export function mergeAll(schemas: readonly JsonSchema[]): JsonSchema | undefined {
   let merged: JsonSchema | undefined = {};
   for (const schema of schemas) {
-    merged = merged === undefined ? undefined : merge(merged, schema);
+    merged = merged === undefined ? undefined : merge(merged, withChoices(schema));
   }
   return merged;
+}
+
+/** A constant is a choice of one. */
+function withChoices(schema: JsonSchema): JsonSchema {
+  if (!Object.hasOwn(schema, "const")) return schema;
+  const { const: only, ...rest } = schema;
+  return { ...rest, enum: [only] };
 }
 
 type Joiner = (a: unknown, b: unknown) => unknown;

@@ -34,6 +34,8 @@ export const openAIProjection = remembered(
 export const openAIStrictProjection = remembered((schema): OpenAIProjection => {
   const losses = new Losses();
   const document = objectRoot(wellFormed(schema, losses), losses);
+  // What says nothing of its members is held to nothing in either form.
+  if (Object.keys(document).every((keyword) => keyword === "type")) return openAIProjection(schema);
   const written = new StrictWriter(document, losses).write();
   if ("obstacle" in written) {
     const { pointer, what } = written.obstacle;

@@ -4,7 +4,7 @@ import { pointerTo } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
 import { follow } from "./follow.ts";
 import { describe } from "./hints.ts";
-import { choicesOf, ofType, typesOf } from "./kinds.ts";
+import { choicesOf, isOfTypes, ofType, typesOf } from "./kinds.ts";
 import { mergeAll } from "./merge.ts";
 import type { Losses, SchemaLoss } from "./projection.ts";
 import { limitOf } from "./strict-limits.ts";
@@ -127,11 +127,10 @@ export class StrictWriter {
     const constraints = Object.fromEntries(
       Object.entries(rest).filter(([key]) => !annotations.has(key) || key === "type"),
     );
-    const isFree = Object.keys(constraints).every((key) => key === "type");
     const keyword = anyOf === undefined ? "oneOf" : "anyOf";
     const branches = listOf(anyOf ?? oneOf).map((branch, index) => {
       const at = pointerTo(pointerTo(pointer, keyword), index);
-      if (isFree && !(isRecord(branch) && typesOf(branch).length === 0)) return this.#schema(branch, at);
+      if (this.#says(branch, constraints)) return this.#schema(branch, at);
       const merged = mergeAll([constraints, this.#resolved(branch)]);
       return merged === undefined
         ? this.#block(at, "cannot be told together with what stands beside it")
@@ -140,8 +139,16 @@ export class StrictWriter {
     return { ...this.#described(rest, pointer, true), anyOf: branches };
   }
 
+  /** Whether a branch says by itself what stands beside it: a reference need not be written out then, and may lead to itself. */
+  #says(branch: unknown, beside: JsonSchema): boolean {
+    const { type, ...others } = beside;
+    if (Object.keys(others).length > 0) return false;
+    const types = typesOf(this.#resolved(branch));
+    return type === undefined || (types.length > 0 && types.every((each) => [type].flat().includes(each)));
+  }
+
   #choice(schema: JsonSchema, types: readonly string[], pointer: string): JsonSchema {
-    const choices = choicesOf(schema) ?? [];
+    const choices = (choicesOf(schema) ?? []).filter((choice) => isOfTypes(choice, types));
     if (
       !types.every((type) => scalars.has(type)) ||
       choices.some((choice) => typeof choice === "object" && choice !== null)

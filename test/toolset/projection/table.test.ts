@@ -58,7 +58,7 @@ describe("strict mode of OpenAI", () => {
     ["anything", member({}), "/properties/x", "takes anything"],
     ["a map", member({ type: "object", additionalProperties: { type: "string" } }), "/properties/x", "names are free"],
     ["a tuple", member({ type: "array", prefixItems: [{ type: "string" }] }), "/properties/x", "whose places differ"],
-    ["no members at all", { type: "object" }, "", "names are free"],
+    ["members of any name at the top", { type: "object", additionalProperties: true }, "", "names are free"],
     ["what is required and not described", object({}, { required: ["y"] }), "", "requires y"],
     [
       "parts that contradict each other",
@@ -89,6 +89,11 @@ describe("strict mode of OpenAI", () => {
       expect(projected).toEqual(openAIProjection(schema).schema);
     });
   }
+
+  verifies("T6", "is no loss to a tool that says nothing of its input", () => {
+    const { strict, schema, lost } = openAIStrictProjection({ type: "object" });
+    expect([strict, schema, lost]).toEqual([false, { type: "object", properties: {} }, []]);
+  });
 
   verifies("T6", "leads back: null is what was left out, except where null is meant", () => {
     const { restore } = openAIStrictProjection(
