@@ -62,12 +62,13 @@ toolkit.addConnector(server.connector(), { namespace: "far" });
 await toolkit.start();
 
 // #region subscribe
-const changed: string[] = [];
-toolkit.on("resourceUpdated", ({ namespace, uri }) => changed.push(`${uri} of ${namespace}`));
+const changed = new Promise<string>((resolve) => {
+  toolkit.on("resourceUpdated", ({ namespace, uri }) => resolve(`${uri} of ${namespace}`));
+});
 const unsubscribe = await toolkit.subscribe("memo://map");
 // #endregion
 assert.equal(server.touch("memo://map"), 1);
-assert.deepEqual(changed, ["memo://map of far"]);
+assert.equal(await changed, "memo://map of far");
 await unsubscribe();
 assert.equal(server.touch("memo://map"), 0);
 
