@@ -5,7 +5,7 @@ const layers = [
   ["core"],
   ["resource"],
   ["catalog", "execute", "toolset", "store", "prompt"],
-  ["source"],
+  ["source", "explain"],
   ["mcp", "agent", "a2a", "manifest", "workflow", "tool-packs"],
   ["testing"],
   ["toolkit.ts"],

@@ -113,6 +113,8 @@ export {
 } from "./core/tool.ts";
 export type { ToolAnnotations, ToolOptions } from "./core/tool-options.ts";
 export type { CacheLimits, ToolkitOptions } from "./core/toolkit-options.ts";
+export type { ExplainOptions } from "./explain/explain.ts";
+export type { ExplainedItem, ExplainedRule, Explanation } from "./explain/explanation.ts";
 export type { Clock, Timer } from "./lib/clock.ts";
 export type { EventStreamOptions } from "./lib/event-stream.ts";
 export { type ParsePromptOptions, parsePrompt } from "./prompt/parse.ts";

@@ -27,6 +27,7 @@ import type {
   ResultOf,
   Tool,
 } from "./core/item.ts";
+import type { PolicyRules } from "./core/policy.ts";
 import type { Content } from "./core/resource.ts";
 import type { CallOptions, Logger } from "./core/session.ts";
 import type { Source, Unsubscribe } from "./core/source.ts";
@@ -39,6 +40,8 @@ import { Dispatch } from "./execute/dispatch.ts";
 import { Executor } from "./execute/executor.ts";
 import { Settings } from "./execute/settings.ts";
 import { Telemetry } from "./execute/trace/telemetry.ts";
+import { type ExplainOptions, explain } from "./explain/explain.ts";
+import type { Explanation } from "./explain/explanation.ts";
 import { type Clock, keepProcessAlive } from "./lib/clock.ts";
 import { Emitter } from "./lib/emitter.ts";
 import { type EventStreamOptions, eventStream } from "./lib/event-stream.ts";
@@ -89,6 +92,7 @@ export class Toolkit implements Host, AsyncDisposable {
   readonly #delegates: Delegates;
   readonly #executor: Executor;
   readonly #ledger: Ledger;
+  readonly #policy: PolicyRules;
   readonly #telemetry: Telemetry | undefined;
   readonly #toolbox: Dispatch;
   readonly #sourceHost: LocalSourceHost;
@@ -103,6 +107,7 @@ export class Toolkit implements Host, AsyncDisposable {
     const { clock, logger, startTimeoutMs, strictNames } = read;
     this.#logger = logger;
     this.#clock = clock;
+    this.#policy = read.policy;
     this.#delegates = new Delegates(options.delegate);
     this.#events = new Emitter((error, { type }) =>
       this.#logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
@@ -321,6 +326,16 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   toolset(options?: ToolsetRequest): Promise<Toolset> {
     return Toolset.of(this, options);
+  }
+
+  /**
+   * Says what a key means and what a call of it would go through: every candidate, the rule that hides or refuses it, its connector, alias
+   * and cost. It never fails: of a key that means nothing it says why. `String(...)` of it is for people.
+   *
+   * @param options - `toolset`: how it stands in that one. Default: in one of all tools
+   */
+  async explain(key: string, options?: ExplainOptions): Promise<Explanation> {
+    return explain(key, { catalog: this.#catalog, executor: this.#executor, policy: this.#policy }, options);
   }
 
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */

@@ -296,7 +296,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "T5",
-    text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists of globs on refs, maxTotalToolCalls over the conversation, a function. DENIED names the rule. That of the toolkit goes by its lists and its function for every call, render and read, before anything is said of a schema; what cannot decide refuses.",
+    text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists of globs on refs, maxTotalToolCalls over the conversation, a function. DENIED names the rule. That of the toolkit goes by its lists and its function for every call, render and read, before anything is said of a schema; what cannot decide refuses. explain(key) says how a key parses, every candidate in order, the winner and what it shadows, the rules that refuse or hide it, its connector, alias, steps and cost; of what means nothing it says why.",
   },
 
   // H: approvals and pending calls

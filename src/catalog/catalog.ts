@@ -3,6 +3,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../core/event.ts";
 import { builtinNamespace } from "../core/identifier.ts";
 import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import { explainKey, type KeyExplanation } from "./explain.ts";
 import { entryFromTemplate } from "./from-template.ts";
 import { parseKey } from "./key.ts";
 import {
@@ -160,6 +161,11 @@ export class Catalog {
       this.#resolved[set] = resolved.set(key, found);
     }
     return found as Entry<K>;
+  }
+
+  /** What a key may mean. See `explainKey`. */
+  explain(key: string): KeyExplanation {
+    return explainKey(key, this.namespaces, this.#options.strictNames);
   }
 
   /** Every entry of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */

@@ -2,11 +2,11 @@ import { messageOf } from "../core/error.ts";
 import { andThen, type MaybePromise, rescue } from "../lib/promise.ts";
 import type { Desk } from "./approval/desk.ts";
 import { undecided } from "./approval/errors.ts";
-import type { Step, StepCall, Target } from "./step.ts";
+import { described, type Step, type StepCall, type Target } from "./step.ts";
 
 /** Has somebody approve a call that needs it: as the policy, the tool, or whoever calls says. */
 export function approve(desk: Desk): Step {
-  return (target, next) => {
+  const step: Step = (target, next) => {
     const reasonFor = toolReason(target);
     const asked = (call: StepCall, reason: string) => desk.pass(call, reason).then(() => next(call));
     return (call) => {
@@ -17,6 +17,7 @@ export function approve(desk: Desk): Step {
       return andThen(reasonFor(call), (own) => (own === undefined ? next(call) : asked(call, own)));
     };
   };
+  return described(({ settings: { needsApproval = false } }) => ({ needsApproval }), step);
 }
 
 /** Why the tool itself wants a call approved; undefined where it never does. */

@@ -8,7 +8,7 @@ import type { AnswerCache } from "./answer-cache.ts";
 import { toCallError } from "./call-error.ts";
 import { Flight } from "./flight.ts";
 import type { CallState } from "./state.ts";
-import type { Next, StepCall, StepOf, Target } from "./step.ts";
+import { described, type Next, type StepCall, type StepOf, type Target } from "./step.ts";
 
 /** What keeps answers. */
 export interface CacheOptions {
@@ -21,7 +21,7 @@ export interface CacheOptions {
  * are nobody's answer but that of those who waited for them.
  */
 export function cache({ answers, room }: CacheOptions): StepOf<Content> {
-  return (target, next) => {
+  const step: StepOf<Content> = (target, next) => {
     const { settings, entry } = target;
     const setting = settings.cache;
     if (setting === undefined || setting === false || entry.kind !== "tool") return next;
@@ -45,6 +45,7 @@ export function cache({ answers, room }: CacheOptions): StepOf<Content> {
       return isAwaited(state) ? andThen(next(call), keep(key)) : flight.join(state);
     };
   };
+  return described(({ settings }) => ({ cache: settings.cache }), step);
 
   function depart(call: StepCall, key: string, run: Next): MaybePromise<Content> {
     const flight = new Flight(call.state, room, () => {

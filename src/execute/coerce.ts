@@ -4,14 +4,14 @@ import { andThen, type MaybePromise } from "../lib/promise.ts";
 import { isRecord } from "../lib/value.ts";
 import type { SchemaReport } from "./checked.ts";
 import { type InputParser, inputParser } from "./input-parser.ts";
-import type { Step, StepCall, Target } from "./step.ts";
+import { described, type Step, type StepCall, type Target } from "./step.ts";
 
 /**
  * Mends the usual slips of models in an input that does not fit, where the call or the tool asks for that. What fits is passed on as it
  * is; what cannot be mended is too, and is refused as it was given.
  */
 export function coerce(report: SchemaReport): Step {
-  return (target, next) => {
+  const step: Step = (target, next) => {
     const { definition, settings } = target;
     if (definition.input === undefined) return next;
     const byDefault = settings.coerce ?? false;
@@ -23,6 +23,7 @@ export function coerce(report: SchemaReport): Step {
       return ready instanceof Promise ? ready.then(next) : next(ready);
     };
   };
+  return described(({ settings: { coerce: byDefault = false } }) => ({ coerce: byDefault }), step);
 }
 
 class Mending {

@@ -1,9 +1,9 @@
 import { ToolkitError } from "../core/error.ts";
-import type { Step } from "./step.ts";
+import { described, type Step } from "./step.ts";
 
 /** Ends what calls itself without end: a call may be at most so deep inside others. */
 export function depth(maxDepth: number): Step {
-  return (_target, next) => (call) => {
+  const step: Step = (_target, next) => (call) => {
     if (call.state.depth <= maxDepth) return next(call);
     const { chain } = call.state;
     throw new ToolkitError(
@@ -13,4 +13,5 @@ export function depth(maxDepth: number): Step {
       { ref: call.state.ref, phase: "policy" },
     );
   };
+  return described(() => ({ maxDepth }), step);
 }

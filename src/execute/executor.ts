@@ -17,7 +17,14 @@ import type { Asker } from "./asking.ts";
 import { toCallError } from "./call-error.ts";
 import { needsReading, readInput } from "./input.ts";
 import { Limits } from "./limits.ts";
-import { compileCall, compileReceive, compileRender, type PipelineOptions } from "./pipeline.ts";
+import {
+  compileCall,
+  compileReceive,
+  compileRender,
+  describeCall,
+  type PipelineOptions,
+  type StepDescription,
+} from "./pipeline.ts";
 import { permitRead } from "./policy.ts";
 import { repeated, retryPlan } from "./retry.ts";
 import { type CallOrigin, CallState, callUnlimited, type StateHost } from "./state.ts";
@@ -134,6 +141,11 @@ export class Executor implements StateHost {
   ): MaybePromise<RenderedPrompt> {
     const next = this.#way(this.#renders, entry, compileRender);
     return this.#arrived(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, arrival);
+  }
+
+  /** What a call of an entry goes through. */
+  describe(entry: Callable): readonly StepDescription[] {
+    return describeCall(entry, this.#options);
   }
 
   /** What a call comes to whose work was done elsewhere. */

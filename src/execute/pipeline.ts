@@ -2,6 +2,7 @@ import { definitionOf } from "../core/entry.ts";
 import type { Entry, RenderedPrompt } from "../core/item.ts";
 import type { Middleware } from "../core/middleware.ts";
 import type { PolicyRules } from "../core/policy.ts";
+import type { Content } from "../core/resource.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
 import type { Desk } from "./approval/desk.ts";
 import { approve } from "./approve.ts";
@@ -15,8 +16,8 @@ import { type RateLimitOptions, rateLimit } from "./rate-limit.ts";
 import { type RetryOptions, retry } from "./retry.ts";
 import { calling, type PromptRunner, rendering, run } from "./run.ts";
 import type { Settings } from "./settings.ts";
-import type { Next, Receive, StepOf, Target } from "./step.ts";
-import { type TimeoutOptions, timeout } from "./timeout.ts";
+import type { Next, Receive, StepOf, StepSettings, Target } from "./step.ts";
+import { limitsOf, type TimeoutOptions, timeout } from "./timeout.ts";
 import { use } from "./use.ts";
 import { validateInput } from "./validate-input.ts";
 import { validateOutput } from "./validate-output.ts";
@@ -33,6 +34,12 @@ export interface PipelineOptions extends TimeoutOptions, CacheOptions, RetryOpti
   readonly onBadSchema: SchemaReport;
 }
 
+/** One step of a call, as it is set. */
+export interface StepDescription {
+  readonly name: string;
+  readonly settings: StepSettings;
+}
+
 /**
  * Compiles the way of a call for one entry, once:
  *
@@ -42,23 +49,12 @@ export interface PipelineOptions extends TimeoutOptions, CacheOptions, RetryOpti
  */
 export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Next {
   const target = targetOf(entry, options);
-  const validate = validateInput(options.onBadSchema);
   const innermost = run(target, calling(target, options.runPrompt), {
     receive: receiving(target, options),
     wait: timeout(target, options.room, options),
     desk: options.desk,
   });
-  const steps = [
-    depth(options.maxDepth),
-    policy(options.policy, "call"),
-    coerce(options.onBadSchema),
-    validate,
-    approve(options.desk),
-    use(options.use, validate),
-  ];
-  // Of a prompt that is called a delegate decides what to repeat: it may have done much already. What it calls has limits of its own.
-  const ofTools = [cache(options), retry(options), rateLimit(options)];
-  return compose(target, innermost, entry.kind === "prompt" ? steps : [...steps, ...ofTools]);
+  return compose(target, innermost, Object.values(callSteps(target, options)));
 }
 
 /** Compiles the way of a `render`: as a call, without the steps that make no sense for it. */
@@ -85,6 +81,36 @@ export function compileReceive(entry: Entry<"tool" | "prompt">, options: Pipelin
 
 function receiving(target: Target, { onBadSchema }: PipelineOptions): Receive {
   return validateOutput(target, normalise(target), onBadSchema);
+}
+
+/** What a call of an entry goes through, the outermost first, each with what it is set to. Nothing is run. */
+export function describeCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): readonly StepDescription[] {
+  const target = targetOf(entry, options);
+  const end: Next = () => {
+    throw new TypeError("Nothing is run.");
+  };
+  const there = Object.entries(callSteps(target, options)).filter(([, step]) => step(target, end) !== end);
+  const { inactivityMs, totalMs } = limitsOf(target, options) ?? {};
+  return [
+    ...there.map(([name, step]) => ({ name, settings: step.settingsFor?.(target) ?? {} })),
+    ...(inactivityMs === undefined ? [] : [{ name: "timeout", settings: { inactivityMs, totalMs } }]),
+  ];
+}
+
+/** The steps of a call by their names, the first outermost. */
+function callSteps({ entry }: Target, options: PipelineOptions): Readonly<Record<string, StepOf<Content>>> {
+  const validate = validateInput(options.onBadSchema);
+  const steps = {
+    depth: depth(options.maxDepth),
+    policy: policy(options.policy, "call"),
+    coerce: coerce(options.onBadSchema),
+    validateInput: validate,
+    approve: approve(options.desk),
+    use: use(options.use, validate),
+  };
+  // Of a prompt that is called a delegate decides what to repeat: it may have done much already. What it calls has limits of its own.
+  if (entry.kind === "prompt") return steps;
+  return { ...steps, cache: cache(options), retry: retry(options), rateLimit: rateLimit(options) };
 }
 
 function targetOf(entry: Entry<"tool" | "prompt">, { settings }: PipelineOptions): Target {

@@ -2,12 +2,13 @@ import { ToolkitError } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
 import { denied, type PolicyRequest, type PolicyRules, type Ruling } from "../core/policy.ts";
 import { andThen, type MaybePromise } from "../lib/promise.ts";
+import { present } from "../lib/value.ts";
 import type { CallState } from "./state.ts";
-import type { Step } from "./step.ts";
+import { described, type Step } from "./step.ts";
 
 /** Refuses what the policy of the toolkit does not let through, and notes which calls somebody must approve first. */
 export function policy(rules: PolicyRules, action: "call" | "render"): Step {
-  return ({ entry }, next) => {
+  const step: Step = ({ entry }, next) => {
     const rule = rules.refusal(entry.ref);
     if (rule !== undefined) {
       return () => {
@@ -24,6 +25,10 @@ export function policy(rules: PolicyRules, action: "call" | "render"): Step {
       });
     };
   };
+  return described(
+    ({ entry }) => present({ rule: rules.refusal(entry.ref), decide: rules.decides || undefined }),
+    step,
+  );
 }
 
 /**

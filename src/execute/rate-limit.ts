@@ -5,7 +5,7 @@ import type { SlidingWindow } from "../lib/sliding-window.ts";
 import { unlimited, type WaitingRoom } from "../lib/waiting-room.ts";
 import type { Limits } from "./limits.ts";
 import type { CallState } from "./state.ts";
-import type { Next, Step, StepCall } from "./step.ts";
+import { described, type Next, type Step, type StepCall, type Target } from "./step.ts";
 
 /** What limits attempts. */
 export interface RateLimitOptions {
@@ -18,7 +18,7 @@ export interface RateLimitOptions {
  * end the wait.
  */
 export function rateLimit({ limits, room }: RateLimitOptions): Step {
-  return <R>(target: Parameters<Step>[0], next: Next<R>): Next<R> => {
+  const step: Step = <R>(target: Target, next: Next<R>): Next<R> => {
     const { windows, bounds } = limits.of(target);
     const start = windows.length === 0 ? next : (call: StepCall) => next(spent(call, windows, room));
     const lane = limits.lane(bounds);
@@ -30,6 +30,12 @@ export function rateLimit({ limits, room }: RateLimitOptions): Step {
       return admit(call, inside(call.state, lane, limits), start);
     };
   };
+  const settingsFor = (target: Target) => {
+    const { windows, bounds } = limits.of(target);
+    const rateLimits = windows.map(({ max, windowMs }) => ({ calls: max, perMs: windowMs }));
+    return { rateLimits, maxConcurrent: bounds.map(({ max }) => max) };
+  };
+  return described(settingsFor, step);
 
   async function queued<R>(call: StepCall, lane: Lane, start: Next<R>): Promise<R> {
     limits.queued += 1;

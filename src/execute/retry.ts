@@ -9,7 +9,7 @@ import { unlimited, type WaitingRoom } from "../lib/waiting-room.ts";
 import { AttemptState } from "./attempt.ts";
 import type { Settings } from "./settings.ts";
 import type { CallState } from "./state.ts";
-import type { Step, Target } from "./step.ts";
+import { described, type Step, type Target } from "./step.ts";
 
 /** What repeating goes by. */
 export interface RetryOptions {
@@ -40,11 +40,12 @@ const settleMs = 100;
  * connection is the next attempt itself.
  */
 export function retry(options: RetryOptions): Step {
-  return (target, next) => {
+  const step: Step = (target, next) => {
     const plan = planFor(target, options);
     if (plan === undefined) return next;
     return (call) => repeated(plan, call.state, (state) => next(call.on(state)), options);
   };
+  return described((target) => ({ ...planFor(target, options) }), step);
 }
 
 function planFor({ entry, definition, settings }: Target, options: RetryOptions): RetryPlan | undefined {

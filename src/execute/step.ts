@@ -56,10 +56,27 @@ export interface Target {
   readonly settings: CallSettings;
 }
 
+/** What a step is set to for a target, by the names of its settings, for whoever asks what would happen. */
+export type StepSettings = Readonly<Record<string, unknown>>;
+
+interface Described {
+  /** Missing, there is nothing to set. */
+  readonly settingsFor?: ((target: Target) => StepSettings) | undefined;
+}
+
 /**
  * Makes one step of the chain for one target, once. A step that has nothing to do there returns `next` itself, and costs nothing.
  */
-export type Step = <R>(target: Target, next: Next<R>) => Next<R>;
+export interface Step extends Described {
+  <R>(target: Target, next: Next<R>): Next<R>;
+}
 
 /** A step for what gives a certain answer. */
-export type StepOf<R> = (target: Target, next: Next<R>) => Next<R>;
+export interface StepOf<R> extends Described {
+  (target: Target, next: Next<R>): Next<R>;
+}
+
+/** The step, which says what it is set to. */
+export function described<S extends Described>(settingsFor: (target: Target) => StepSettings, step: S): S {
+  return Object.assign(step, { settingsFor });
+}

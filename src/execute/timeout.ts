@@ -19,11 +19,17 @@ export type Patience = <T, R>(promise: Promise<T>, state: CallState, settle: Set
  *
  * It is handed to the run rather than put around it, so that both share one promise, and what is answered at once needs none.
  */
-export function timeout({ definition, settings }: Target, room: WaitingRoom, options: TimeoutOptions): Patience {
-  const inactivityMs = settings.timeoutMs ?? options.timeoutMs;
-  if (definition.kind === "prompt" || inactivityMs === Number.POSITIVE_INFINITY) return unlimited;
-  const limits = attemptLimits(inactivityMs, options);
+export function timeout(target: Target, room: WaitingRoom, options: TimeoutOptions): Patience {
+  const limits = limitsOf(target, options);
+  if (limits === undefined) return unlimited;
   return (promise, state, settle) => room.wait(promise, state, limits, settle);
+}
+
+/** The limits of an attempt for a target; undefined where it has none. */
+export function limitsOf({ definition, settings }: Target, options: TimeoutOptions): CallLimits | undefined {
+  const inactivityMs = settings.timeoutMs ?? options.timeoutMs;
+  if (definition.kind === "prompt" || inactivityMs === Number.POSITIVE_INFINITY) return undefined;
+  return attemptLimits(inactivityMs, options);
 }
 
 const unlimited: Patience = (promise, state, settle) =>

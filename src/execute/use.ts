@@ -4,13 +4,13 @@ import { type Content, isContent } from "../core/resource.ts";
 import { andThen, rescue } from "../lib/promise.ts";
 import { typeName } from "../lib/value.ts";
 import { toCallError } from "./call-error.ts";
-import { type Next, type Step, StepCall, type Target, unparsed } from "./step.ts";
+import { described, type Next, type Step, StepCall, type Target, unparsed } from "./step.ts";
 
 /**
  * Puts the user's middleware into the chain. An input it changes is validated again, so that nothing unchecked reaches a tool.
  */
 export function use(middleware: readonly Middleware[], revalidate: Step): Step {
-  return (target, next) => {
+  const step: Step = (target, next) => {
     const [first, ...others] = middleware;
     if (first === undefined) return next;
     const inner = use(others, revalidate)(target, next);
@@ -23,6 +23,7 @@ export function use(middleware: readonly Middleware[], revalidate: Step): Step {
     const answer = (call: StepCall) => andThen(first(call, onward), (content) => assertContent(content, target));
     return ((call) => rescue(() => answer(call), failed)) as typeof next & Next<never>;
   };
+  return described(() => ({ use: middleware.map(({ name }) => name || "anonymous") }), step);
 }
 
 function assertContent(content: unknown, { entry: { ref } }: Target): Content {

@@ -48,6 +48,20 @@ export function select(entries: readonly ToolEntry[], { include, exclude = [], f
   return { offered: entries.filter((entry) => offered.has(entry) || chosen.has(entry)), forced: chosen };
 }
 
+/** Why an entry is not offered; undefined where it is. */
+export function hidingRule(entry: ToolEntry, selection: Selection, forced: ReadonlySet<ToolEntry>): string | undefined {
+  if (forced.has(entry)) return undefined;
+  const { include, exclude = [] } = selection;
+  const alone = [...forced].find(isExclusive);
+  if (alone !== undefined) return `${alone.ref} is exclusive and forced, and so it is offered alone`;
+  if (include === undefined && entry.kind === "prompt") return "a prompt is offered only where include names it";
+  if (include !== undefined && !include.some((pattern) => fitting(pattern)(entry)))
+    return `nothing of include fits it: ${include.join(", ")}`;
+  const excluding = exclude.find((pattern) => fitting(pattern)(entry));
+  if (excluding !== undefined) return `exclude ${excluding}`;
+  return isExclusive(entry) ? "it is exclusive, and offered only where it is forced" : undefined;
+}
+
 function isExclusive(entry: ToolEntry): boolean {
   return definitionOf(entry).options?.exclusive === true;
 }

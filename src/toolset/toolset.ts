@@ -17,7 +17,7 @@ import { Disclosure } from "./disclosure.ts";
 import { reservedAliases } from "./disclosure-tools.ts";
 import { formatGuidanceOf, guidanceOf } from "./guidance.ts";
 import { type BeginOptions, ToolRun } from "./run.ts";
-import { type Selection, select } from "./selection.ts";
+import { hidingRule, type Selection, select } from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
 import type { Offer, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./types.ts";
 
@@ -31,6 +31,15 @@ export interface ToolsetOptions extends Selection {
    * what is forced and what only adds an ability, and a tool is offered from the turn after it was asked for. Default: no limit.
    */
   readonly maxTokens?: number | undefined;
+}
+
+/** How a toolset treats a tool. */
+export interface ToolStanding {
+  readonly alias?: string | undefined;
+  /** Why it is not offered. */
+  readonly hidden?: string | undefined;
+  /** The rule of its policy that refuses it. */
+  readonly refusal?: string | undefined;
 }
 
 /** Which tools are asked for, and for whom. */
@@ -125,6 +134,19 @@ export class Toolset implements Offer {
   /** The entry of an alias. */
   get(alias: string): ToolEntry | undefined {
     return this.#byAlias.get(alias);
+  }
+
+  /** How a tool or prompt is offered here, or why it is not, and the rule that refuses it. */
+  standingOf({ kind, ref }: Entry): ToolStanding {
+    const entry = this.#entries.find((each) => each.kind === kind && each.ref === ref);
+    if (entry === undefined) return { hidden: "it was not there when the toolset was made" };
+    const forced = new Set(
+      [...this.#forced].map((alias) => this.#byAlias.get(alias)).filter((each) => each !== undefined),
+    );
+    const hidden = hidingRule(entry, this.#options, forced);
+    const alias = this.tools.find((each) => each.entry === entry)?.alias;
+    const refusal = this.policy.toolChoice === "none" ? "toolChoice" : this.#rules.refusal(ref);
+    return { alias, hidden, refusal };
   }
 
   /** True for an alias that must be called in the first turn. */
