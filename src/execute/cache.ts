@@ -29,8 +29,9 @@ export function cache({ answers, room }: CacheOptions): StepOf<Content> {
       answers.keep(key, content, room.clock.now() + setting.ttlMs);
       return content;
     };
+    const keyOf = keyMaker(target, setting);
     return (call) => {
-      const key = keyOf(call, target, setting);
+      const key = keyOf(call);
       if (key === undefined) return next(call);
       const { state } = call;
       if (state.options.bypassCache === true) return andThen(next(call), keep(key));
@@ -56,16 +57,25 @@ export function cache({ answers, room }: CacheOptions): StepOf<Content> {
   }
 }
 
-/** What makes calls equal; undefined for one that is like no other: with attachments, or with what JSON does not hold. */
-function keyOf({ input, state }: StepCall, { entry, definition }: Target, setting: CacheSetting): string | undefined {
-  if (state.attachments.length > 0) return undefined;
-  const owner = [entry.ref, definition.fingerprint, state.givenSession?.principal ?? null];
-  if (setting.key === undefined) return isJson(input) ? canonicalJson([...owner, { input }]) : undefined;
-  try {
-    return canonicalJson([...owner, { key: String(setting.key(input)) }]);
-  } catch (error) {
-    throw toCallError(entry.ref, "execute")(error);
-  }
+/** Makes what equal calls have in common; undefined for one that is like no other: with attachments, or with what JSON does not hold. */
+function keyMaker({ entry, definition }: Target, setting: CacheSetting): (call: StepCall) => string | undefined {
+  const owner = JSON.stringify([entry.ref, definition.fingerprint]);
+  const failed = toCallError(entry.ref, "execute");
+  const partOf = (input: unknown) => {
+    if (setting.key === undefined) return isJson(input) ? canonicalJson(input) : undefined;
+    try {
+      return `key ${setting.key(input)}`;
+    } catch (error) {
+      throw failed(error);
+    }
+  };
+  return ({ input, state }) => {
+    const part = state.attachments.length > 0 ? undefined : partOf(input);
+    const principal = state.givenSession?.principal;
+    return part === undefined
+      ? undefined
+      : `${owner} ${principal === undefined ? "" : JSON.stringify(principal)} ${part}`;
+  };
 }
 
 /**

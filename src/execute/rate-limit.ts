@@ -24,10 +24,12 @@ export function rateLimit({ limits, room }: RateLimitOptions): Step {
     const lane = limits.lane(bounds);
     if (lane === undefined) return start;
     const { ref } = target.entry;
+    const fromOutside: Admission = { lane, waits: true };
     return (call) => {
       // Refused at once rather than after a wait; what it takes it takes when it begins.
       for (const window of windows) assertFree(window, ref, room.clock.now());
-      return admit(call, inside(call.state, lane, limits), start);
+      const admission = call.state.parent === undefined ? fromOutside : inside(call.state.parent, lane, limits);
+      return admit(call, admission, start);
     };
   };
   const settingsFor = (target: Target) => {
@@ -79,12 +81,13 @@ interface Admission {
 }
 
 /**
- * How a call gets its places that may be inside another. What that one has it shares. It waits only for bounds that come after all it
+ * How a call that is inside another gets its places. What that one has it shares. It waits only for bounds that come after all it
  * is inside of: so no two can wait for each other, and none for itself.
  */
-function inside({ parent }: CallState, lane: Lane, limits: Limits): Admission {
+function inside(parent: CallState, lane: Lane, limits: Limits): Admission {
   const held = new Set<Bound>();
-  for (let outer = parent; outer !== undefined; outer = outer.parent) for (const bound of outer.places) held.add(bound);
+  for (let outer: CallState | undefined = parent; outer !== undefined; outer = outer.parent)
+    for (const bound of outer.places) held.add(bound);
   if (held.size === 0) return { lane, waits: true };
   const wanted = lane.bounds.filter((bound) => !held.has(bound));
   const last = Math.max(...[...held].map(({ rank }) => rank));

@@ -14,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   schema: () => import("./schema.ts"),
   toolset: () => import("./toolset.ts"),
   tracing: () => import("./tracing.ts"),
+  steps: () => import("./steps.ts"),
 };
 
 const named = process.argv.slice(2);
