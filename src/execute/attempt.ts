@@ -1,8 +1,7 @@
 import type { Content } from "../core/resource.ts";
 import type { Session } from "../core/session.ts";
-import type { Wait, WaitLimits } from "../lib/waiting-room.ts";
+import type { Wait } from "../lib/waiting-room.ts";
 import { CallState } from "./state.ts";
-import { isCallLimit } from "./timeout-error.ts";
 
 /**
  * The context of one attempt of a call, where there may be another: its signal aborts when the attempt takes too long, and what the tool
@@ -10,7 +9,6 @@ import { isCallLimit } from "./timeout-error.ts";
  */
 export class AttemptState extends CallState {
   readonly #call: CallState;
-  #limitReached: unknown;
 
   constructor(call: CallState) {
     super(call.host, call.ref, call.options, call.origin);
@@ -54,18 +52,7 @@ export class AttemptState extends CallState {
     this.#call.waits(wait);
   }
 
-  override limitError(limits: WaitLimits, limit: "inactivity" | "total", elapsedMs: number): unknown {
-    const error = super.limitError(limits, limit, elapsedMs);
-    if (!isCallLimit(limits)) this.#limitReached = error;
-    return error;
-  }
-
-  /** Whatever ends it but its own limit ends the call. */
-  override cut(reason: unknown, limits?: WaitLimits): void {
-    super.cut(reason, limits);
-    if (reason !== this.#limitReached) this.#call.cut(reason, limits);
-  }
-
+  /** Nothing begins in a call that is over. */
   override throwIfCut(): void {
     this.#call.throwIfCut();
     super.throwIfCut();

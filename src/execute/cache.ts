@@ -1,4 +1,6 @@
+import { randomUUID } from "node:crypto";
 import type { CacheSetting } from "../core/call-settings.ts";
+import { inlineNamespace } from "../core/identifier.ts";
 import type { Content } from "../core/resource.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { andThen, type MaybePromise } from "../lib/promise.ts";
@@ -59,7 +61,9 @@ export function cache({ answers, room }: CacheOptions): StepOf<Content> {
 
 /** Makes what equal calls have in common; undefined for one that is like no other: with attachments, or with what JSON does not hold. */
 function keyMaker({ entry, definition }: Target, setting: CacheSetting): (call: StepCall) => string | undefined {
-  const owner = JSON.stringify([entry.ref, definition.fingerprint]);
+  // Of tools that were never added several may bear one name.
+  const own = entry.namespace === inlineNamespace ? randomUUID() : "";
+  const owner = JSON.stringify([entry.ref, definition.fingerprint, own]);
   const failed = toCallError(entry.ref, "execute");
   const partOf = (input: unknown) => {
     if (setting.key === undefined) return isJson(input) ? canonicalJson(input) : undefined;

@@ -111,6 +111,14 @@ describe("the answer of a tool", () => {
     expect(runs).toBe(2);
   });
 
+  verifies(["C1", "C9"], "that was never added is its own, whatever its name", async () => {
+    const toolkit = make({});
+    const [one, other] = ["one", "other"].map((text) => defineTool({ name: "t", options: cached, run: () => text }));
+    const texts: string[] = [];
+    for (const tool of [one, other, one]) if (tool !== undefined) texts.push(await (await toolkit.call(tool)).text());
+    expect(texts).toEqual(["one", "other", "one"]);
+  });
+
   verifies("C9", "of a connector's tool is kept by a setting, until its server changes the tool", async () => {
     const descriptor = { name: "look", input: { type: "object" } };
     const far = new FakeConnector({ lists: { tool: [descriptor] } });
@@ -214,6 +222,22 @@ describe("the answer of a tool", () => {
     (await first.bytes()).fill(0);
     list.push(5);
     expect(await (await toolkit.call("t")).json()).toEqual({ list: [1, 2, 3] });
+  });
+
+  verifies("C9", "is what it was, though the tool changes later what it made it of", async () => {
+    const list = [1];
+    const inner = defineTool({ name: "inner", options: cached, run: () => ({ list }) });
+    const output = z.object({ list: z.array(z.number()), unit: z.string().default("km") });
+    const outer = defineTool({
+      name: "outer",
+      input: z.object({}),
+      output,
+      run: async (_, { toolbox }) => (await toolbox.call("inner")) as never,
+    });
+    const toolkit = make({ items: [inner, outer] });
+    await toolkit.call("inner");
+    list.push(2);
+    expect(await (await toolkit.call("outer")).json()).toEqual({ list: [1], unit: "km" });
   });
 
   verifies("C9", "that was longest unused is forgotten first, by number and by bytes", async () => {
@@ -358,6 +382,80 @@ describe("equal calls at the same time", () => {
     turns[0]?.resolve("done");
     await Promise.all(calls);
     expect(await contexts[0]?.progress(4)).toBe(false);
+  });
+
+  verifies(["C3", "C9"], "all get the parts of it", async () => {
+    const gate = Promise.withResolvers<void>();
+    const tool = defineTool({
+      name: "work",
+      options: { ...cached, retry: { attempts: 2 } },
+      run: async function* () {
+        await gate.promise;
+        yield "one";
+        yield "two";
+      },
+    });
+    const toolkit = make({ items: [tool] });
+    const heard: string[][] = [[], []];
+    const calls = heard.map((parts) =>
+      toolkit.call("work", {}, { onPartial: async (part) => void parts.push(await part.text()) }),
+    );
+    await settle();
+    gate.resolve();
+    await Promise.all(calls);
+    await settle();
+    expect(heard).toEqual([
+      ["one", "two"],
+      ["one", "two"],
+    ]);
+  });
+
+  verifies(["C6", "C9"], "made inside others go on when the one around the first is aborted", async () => {
+    const { tool, turns } = worker();
+    const outer = defineTool({ name: "outer", run: async (_, { toolbox }) => toolbox.call("work") });
+    const toolkit = make({ items: [tool, outer] });
+    const controller = new AbortController();
+    const first = rejection(toolkit.call("outer", {}, { signal: controller.signal }));
+    const second = toolkit.call("work");
+    await settle();
+    controller.abort("enough");
+    expect(await first).toBe("enough");
+    turns[0]?.resolve("done");
+    expect(await (await second).text()).toBe("done");
+    expect(turns).toHaveLength(1);
+  });
+
+  verifies(["C7", "C9"], "a sign of life of what they share keeps all the calls around them alive", async () => {
+    const inner = defineTool({
+      name: "inner",
+      run: async (_, context) => {
+        for (let step = 0; step < 4; step += 1) {
+          await new Promise<void>((resolve) => void bench.clock.setTimer(resolve, 900));
+          await context.progress(step);
+        }
+        await context.elicit("Still there?", { type: "object" });
+      },
+    });
+    const mid = defineTool({
+      name: "mid",
+      options: { ...cached, retry: { attempts: 2 } },
+      run: async (_, { toolbox }) => {
+        await toolbox.call("inner");
+        return "done";
+      },
+    });
+    const outer = defineTool({
+      name: "outer",
+      run: async ({ id }, { toolbox }) => (await toolbox.call("mid")).text().then((text) => `${text} ${id}`),
+    });
+    const elicit = () =>
+      new Promise<{ action: "cancel" }>(
+        (resolve) => void bench.clock.setTimer(() => resolve({ action: "cancel" }), 5_000),
+      );
+    const toolkit = make({ items: [inner, mid, outer], timeoutMs: 1_000, delegate: { elicit } });
+    const calls = [1, 2].map((id) => toolkit.call("outer", { id }));
+    await bench.clock.advance(12_000);
+    expect(await Promise.all(calls.map(async (call) => (await call).text()))).toEqual(["done 1", "done 2"]);
   });
 
   verifies(["C9", "C12"], "that fail each get an error of their own that says the same", async () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { CallSettings } from "../../src/core/call-settings.ts";
 import { ToolkitError } from "../../src/core/error.ts";
+import type { Toolbox } from "../../src/core/item.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
 import { resource } from "../../src/resource/resource.ts";
@@ -217,6 +218,36 @@ describe("a bound on calls at once", () => {
     expect(runs).toBe(6);
   });
 
+  verifies("C10", "what would be refused for its rate is refused at once, not after a wait", async () => {
+    const { tool } = worker("t", { maxConcurrent: 1, rateLimit: { calls: 1, perMs: 60_000 } });
+    const toolkit = make({ items: [tool] });
+    const first = failure(toolkit.call("t"));
+    expect((await failure(toolkit.call("t"))).code).toBe("RATE_LIMITED");
+    await toolkit.close();
+    expect((await first).code).toBe("CLOSED");
+  });
+
+  verifies(["C6", "C10"], "an abort at the very moment of its turn loses no place", async () => {
+    for (let turns = 0; turns < 24; turns += 1) {
+      const { tool, end } = worker("t", { maxConcurrent: 1 });
+      const toolkit = make({ items: [tool] });
+      const first = toolkit.call("t");
+      const controller = new AbortController();
+      const second = toolkit.call("t", {}, { signal: controller.signal }).catch(() => undefined);
+      await settle();
+      const ending = end();
+      for (let turn = 0; turn < turns; turn += 1) await undefined;
+      controller.abort("now");
+      await Promise.all([ending, first, second]);
+      const third = toolkit.call("t");
+      await settle();
+      await end();
+      await end();
+      expect(await (await third).text()).toBe("t");
+      await toolkit.close();
+    }
+  });
+
   verifies("C10", "a backoff holds no place", async () => {
     const far = new FakeConnector({ lists: { tool: tools("flaky", "steady") } });
     let refusals = 1;
@@ -280,6 +311,20 @@ describe("a bound on calls at once", () => {
       const toolkit = make({ items: [cross("left", "right"), cross("right", "left")], settings: rules });
       const calls = await Promise.all([toolkit.call("left"), toolkit.call("right")]);
       expect(await Promise.all(calls.map((content) => content.text()))).toEqual(["right", "left"]);
+    });
+
+    verifies("C10", "what a call still makes of others when it is over waits like any other", async () => {
+      const { tool, started, end } = worker("t");
+      const toolboxes: Toolbox[] = [];
+      const gone = defineTool({ name: "gone", run: (_, { toolbox }) => void toolboxes.push(toolbox) });
+      const toolkit = make({ items: [tool, gone], settings: { "*": { maxConcurrent: 1 } } });
+      await toolkit.call("gone");
+      const calls = [toolkit.call("t", { id: 1 }), toolboxes[0]?.call("t", { id: 2 })];
+      await settle();
+      expect(started).toEqual([1]);
+      await end();
+      await end();
+      await Promise.all(calls);
     });
 
     verifies("C10", "what one call makes of others waits for bounds that come after its own", async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect } from "vitest";
+import { z } from "zod";
 import type { CallSettings } from "../../src/core/call-settings.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { ErrorCode } from "../../src/core/error-catalog.ts";
@@ -393,6 +394,59 @@ describe("a retry that is asked for", () => {
       await bench.clock.advance(5_000);
       for (const call of calls) expect(await (await call).text()).toBe("seen");
       expect([runs, far.attempts]).toEqual([600, 2]);
+      await bench.toolkit.close();
+    },
+  );
+
+  verifies("C8", "leaves a server that answers 429 alone for as long as it says", async () => {
+    const made = tool(asks, [refused(3_000)]);
+    const bench = new Bench({ items: [made.flaky] });
+    const call = bench.toolkit.call("flaky");
+    await bench.clock.advance(2_900);
+    expect(made.runs()).toBe(1);
+    await bench.clock.advance(200);
+    await call;
+    expect(made.runs()).toBe(2);
+    await bench.toolkit.close();
+  });
+
+  verifies(["C6", "C8"], "a call that is aborted while its input is validated never runs", async () => {
+    const validated = Promise.withResolvers<void>();
+    let runs = 0;
+    const input = z.object({}).refine(async () => {
+      await validated.promise;
+      return true;
+    });
+    const counting = () => {
+      runs += 1;
+    };
+    const bench = new Bench({ items: [defineTool({ name: "t", ...asks, input, run: counting })] });
+    const controller = new AbortController();
+    const call = rejection(bench.toolkit.call("t", {}, { signal: controller.signal }));
+    await settle();
+    controller.abort("enough");
+    expect(await call).toBe("enough");
+    validated.resolve();
+    await settle();
+    expect(runs).toBe(0);
+    await bench.toolkit.close();
+  });
+
+  verifies(
+    ["C8", "K1"],
+    "a call that waits for a connection in vain says so, also where its own time is over first",
+    async () => {
+      const far = new FakeConnector({
+        lists: { tool: [{ name: "look", input: { type: "object" }, annotations: { readOnlyHint: true } }] },
+      });
+      const bench = new Bench();
+      await bench.start({ far });
+      far.outcomes = Array.from({ length: 20 }, () => new Error("down"));
+      far.session.lose();
+      await settle();
+      const call = failure(bench.toolkit.call("far.look", {}, { timeoutMs: 1_000 }));
+      await bench.clock.advance(2_000);
+      expect(await call).toMatchObject({ code: "UNAVAILABLE", phase: "connect" });
       await bench.toolkit.close();
     },
   );
