@@ -84,37 +84,56 @@ export function repeated<R>(
   attempt: (state: CallState) => MaybePromise<R>,
   options: RetryOptions,
 ): MaybePromise<R> {
-  const { budget, random, room } = options;
-  // What is not safe is not repeated after a limit of time: it ends the call as well.
-  const once = () => attempt(plan.isSafe ? new AttemptState(state) : state);
-  budget.deposit();
+  options.budget.deposit();
   let answer: MaybePromise<R>;
   try {
-    answer = once();
+    answer = attempt(attemptState(plan, state));
   } catch (error) {
-    return again(error, error, 1);
+    return again({ plan, state, attempt, options }, error, error, 1);
   }
-  return answer instanceof Promise ? answer.catch((error) => again(error, error, 1)) : answer;
+  // What is needed to repeat it is made only where it fails: this is the way of every remote call.
+  return answer instanceof Promise
+    ? answer.catch((error) => again({ plan, state, attempt, options }, error, error, 1))
+    : answer;
+}
 
-  // An attempt that may have run stays the news, whatever becomes of those after it that surely did not.
-  async function again(error: unknown, news: unknown, retries: number): Promise<R> {
-    const delayMs = retries < plan.attempts ? delayBefore(error, retries) : undefined;
-    if (delayMs === undefined || !(isPaced(error) || budget.withdraw())) throw news;
-    await pause(delayMs, state, room);
-    state.attempts = retries + 1;
-    try {
-      return await once();
-    } catch (failed) {
-      return again(failed, surelyDidNotRun(failed) && !surelyDidNotRun(news) ? news : failed, retries + 1);
-    }
-  }
+/** What is not safe is not repeated after a limit of time: it ends the call as well. */
+function attemptState({ isSafe }: RetryPlan, state: CallState): CallState {
+  return isSafe ? new AttemptState(state) : state;
+}
 
-  /** Undefined where it is not safe to repeat, or would be in vain. */
-  function delayBefore(error: unknown, retries: number): number | undefined {
-    if (!surelyDidNotRun(error) && !(plan.isSafe && mayHaveRun(error))) return undefined;
-    const delayMs = Math.max(retryAfterMs(error), settleMs + backoffDelay(retries, { ...plan, random }));
-    return delayMs < (state.options.timeoutMs ?? plan.patienceMs) ? delayMs : undefined;
+/** What is repeated. */
+interface Repeating<R> {
+  readonly plan: RetryPlan;
+  readonly state: CallState;
+  readonly attempt: (state: CallState) => MaybePromise<R>;
+  readonly options: RetryOptions;
+}
+
+/** An attempt that may have run stays the news, whatever becomes of those after it that surely did not. */
+async function again<R>(repeating: Repeating<R>, error: unknown, news: unknown, retries: number): Promise<R> {
+  const { plan, state, attempt, options } = repeating;
+  const delayMs = retries < plan.attempts ? delayBefore(repeating, error, retries) : undefined;
+  if (delayMs === undefined || !(isPaced(error) || options.budget.withdraw())) throw news;
+  await pause(delayMs, state, options.room);
+  state.attempts = retries + 1;
+  try {
+    return await attempt(attemptState(plan, state));
+  } catch (failed) {
+    const kept = surelyDidNotRun(failed) && !surelyDidNotRun(news) ? news : failed;
+    return again(repeating, failed, kept, retries + 1);
   }
+}
+
+/** Undefined where it is not safe to repeat, or would be in vain. */
+function delayBefore<R>(
+  { plan, state, options: { random } }: Repeating<R>,
+  error: unknown,
+  retries: number,
+): number | undefined {
+  if (!surelyDidNotRun(error) && !(plan.isSafe && mayHaveRun(error))) return undefined;
+  const delayMs = Math.max(retryAfterMs(error), settleMs + backoffDelay(retries, { ...plan, random }));
+  return delayMs < (state.options.timeoutMs ?? plan.patienceMs) ? delayMs : undefined;
 }
 
 /** It was refused before anything ran. What waited for its connection, or was refused by a limit of ours, would be so again. */
