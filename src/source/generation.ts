@@ -12,8 +12,11 @@ import { Health } from "./health.ts";
 import { type RemoteLists, readLists } from "./remote-lists.ts";
 import type { Generation } from "./supervisor.ts";
 
-/** Ends a request without an answer, with why where that is known. */
-export type Cut = (why: Error | undefined) => void;
+/** Whoever waits for something of a session. */
+export interface Watcher {
+  /** The session has ended, with why where that is known: there will be no answer. */
+  cut(why: Error | undefined): void;
+}
 
 /** What a generation tells, and what it goes by. */
 export interface GenerationHost {
@@ -90,7 +93,7 @@ export class RemoteGeneration implements Generation {
   readonly #relist: Coalescer<Kind>;
   readonly #failed = new Set<Kind>();
   readonly #health: Health;
-  readonly #cuts = new Set<Cut>();
+  readonly #watchers = new Set<Watcher>();
   readonly #ended = new AbortController();
   #poll: Timer | undefined;
 
@@ -125,13 +128,13 @@ export class RemoteGeneration implements Generation {
     this.#schedulePoll();
   }
 
-  /** Calls back when the session has ended, unless it is told to forget it: for requests the session leaves without an answer. */
-  watch(cut: Cut): void {
-    this.#cuts.add(cut);
+  /** Tells when the session has ended, unless it is told to forget it: for requests the session leaves without an answer. */
+  watch(watcher: Watcher): void {
+    this.#watchers.add(watcher);
   }
 
-  forget(cut: Cut): void {
-    this.#cuts.delete(cut);
+  forget(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -144,13 +147,13 @@ export class RemoteGeneration implements Generation {
       await this.session[Symbol.asyncDispose]();
     } finally {
       // The session's own errors know more: they go first.
-      if (this.#cuts.size > 0) await setImmediate();
+      if (this.#watchers.size > 0) await setImmediate();
       this.#cut(undefined);
     }
   }
 
   #cut(why: Error | undefined): void {
-    for (const cut of this.#cuts) cut(why);
+    for (const watcher of this.#watchers) watcher.cut(why);
   }
 
   async #readAgain(changed: ReadonlySet<Kind>): Promise<void> {

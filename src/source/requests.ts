@@ -5,7 +5,7 @@ import type { Session } from "../core/session.ts";
 import { CallState } from "../execute/state.ts";
 import type { Clock } from "../lib/clock.ts";
 import { named, unanswered } from "./connection-error.ts";
-import type { Cut, RemoteGeneration } from "./generation.ts";
+import type { RemoteGeneration, Watcher } from "./generation.ts";
 
 /** One request, and whose it is. */
 export interface Request<T> {
@@ -15,19 +15,70 @@ export interface Request<T> {
   readonly lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN";
 }
 
+interface InFlight {
+  readonly request: Request<unknown>;
+}
+
+/** A request on its way in one generation. */
+class Flight<T> implements InFlight, Watcher {
+  readonly request: Request<T>;
+  readonly #requests: Requests;
+  readonly #generation: RemoteGeneration;
+  readonly #resolve: (result: T) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #startedAt: number;
+
+  constructor(
+    requests: Requests,
+    generation: RemoteGeneration,
+    request: Request<T>,
+    resolve: (result: T) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.request = request;
+    this.#requests = requests;
+    this.#generation = generation;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#startedAt = requests.clock.now();
+  }
+
+  succeed(result: T): void {
+    this.#over();
+    this.#requests.answered(this.#requests.clock.now() - this.#startedAt);
+    this.#resolve(result);
+  }
+
+  fail(error: unknown): void {
+    this.#over();
+    this.#reject(named(error, this.#requests.namespace()));
+  }
+
+  cut(why: Error | undefined): void {
+    this.fail(unanswered(this.request.lost, this.#requests.namespace(), why));
+  }
+
+  #over(): void {
+    this.#requests.over(this);
+    this.#generation.forget(this);
+  }
+}
+
 /** The requests a connection has in flight. */
 export class Requests {
-  readonly #clock: Clock;
-  readonly #namespace: () => string;
+  /** @internal */
+  readonly clock: Clock;
+  /** @internal */
+  readonly namespace: () => string;
   readonly #max: number;
-  readonly #inFlight = new Set<Request<unknown>>();
+  readonly #inFlight = new Set<InFlight>();
   #latencyMs: number | undefined;
 
   /** @param max - how many there may be, `maxConcurrentCalls` */
   constructor(clock: Clock, namespace: () => string, max: number) {
     this.#max = max;
-    this.#clock = clock;
-    this.#namespace = namespace;
+    this.clock = clock;
+    this.namespace = namespace;
   }
 
   get size(): number {
@@ -39,7 +90,7 @@ export class Requests {
     return this.#latencyMs;
   }
 
-  /** Something that is no request of ours here was answered, after so many milliseconds. */
+  /** Something was answered, after so many milliseconds. */
   answered(latencyMs: number): void {
     this.#latencyMs = latencyMs;
   }
@@ -47,50 +98,49 @@ export class Requests {
   /** The calls in flight, the oldest first: a server does not always say to which of them something belongs. */
   get calls(): readonly CallState[] {
     const calls: CallState[] = [];
-    for (const { options } of this.#inFlight) if (options instanceof CallState) calls.push(options);
+    for (const {
+      request: { options },
+    } of this.#inFlight)
+      if (options instanceof CallState) calls.push(options);
     return calls;
   }
 
   /** Whoever is calling now and wants to hear logs: a server does not say whose call a message belongs to. */
   get listeners(): ReadonlySet<Session> {
     const listeners = new Set<Session>();
-    for (const { options } of this.#inFlight) {
+    for (const { request } of this.#inFlight) {
+      const { options } = request;
       const listener = options instanceof CallState ? options.listeningSession : undefined;
       if (listener !== undefined) listeners.add(listener);
     }
     return listeners;
   }
 
-  // One promise and no more: this is the way of every remote call.
+  // One promise, one object and no more: this is the way of every remote call.
   make<T>(generation: RemoteGeneration, request: Request<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const startedAt = this.#clock.now();
-      const over = () => {
-        this.#inFlight.delete(request);
-        generation.forget(cut);
-      };
-      const fail = (error: unknown) => {
-        over();
-        reject(named(error, this.#namespace()));
-      };
-      const cut: Cut = (why) => fail(unanswered(request.lost, this.#namespace(), why));
       if (this.#inFlight.size >= this.#max) return reject(this.#full());
-      this.#inFlight.add(request);
-      generation.watch(cut);
+      const flight = new Flight<T>(this, generation, request, resolve, reject);
+      this.#inFlight.add(flight);
+      generation.watch(flight);
       try {
-        request.send(generation.session).then((result) => {
-          over();
-          this.#latencyMs = this.#clock.now() - startedAt;
-          resolve(result);
-        }, fail);
+        request.send(generation.session).then(
+          (result) => flight.succeed(result),
+          (error) => flight.fail(error),
+        );
       } catch (error) {
-        fail(error);
+        flight.fail(error);
       }
     });
   }
 
+  /** One is over. */
+  over(flight: InFlight): void {
+    this.#inFlight.delete(flight);
+  }
+
   #full(): ToolkitError<"LIMIT_EXCEEDED"> {
-    const message = `${this.#namespace()} has ${this.#max} calls in flight, as many as maxConcurrentCalls allows: nothing was sent. Raise the limit, or call less at once.`;
+    const message = `${this.namespace()} has ${this.#max} calls in flight, as many as maxConcurrentCalls allows: nothing was sent. Raise the limit, or call less at once.`;
     return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxConcurrentCalls", max: this.#max });
   }
 }

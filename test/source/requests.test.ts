@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import type { RemoteGeneration } from "../../src/source/generation.ts";
+import type { RemoteGeneration, Watcher } from "../../src/source/generation.ts";
 import { Requests } from "../../src/source/requests.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
 test("a request that is over, however it ended, is held by nothing", async () => {
-  const watching = new Set<() => void>();
+  const watching = new Set<Watcher>();
   const generation = {
     session: {},
-    watch: (cut: () => void) => void watching.add(cut),
-    forget: (cut: () => void) => void watching.delete(cut),
+    watch: (watcher: Watcher) => void watching.add(watcher),
+    forget: (watcher: Watcher) => void watching.delete(watcher),
   } as unknown as RemoteGeneration;
   const requests = new Requests(virtualClock(), () => "weather", 1_000);
   const failing = new Error("failed");
@@ -29,7 +29,7 @@ test("a request that is over, however it ended, is held by nothing", async () =>
     send: () => new Promise(() => undefined),
     lost: "OUTCOME_UNKNOWN",
   });
-  for (const cut of watching) cut();
+  for (const watcher of watching) watcher.cut(undefined);
   await expect(hanging).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN", details: { namespace: "weather" } });
   expect([requests.size, watching.size]).toEqual([0, 0]);
 });
