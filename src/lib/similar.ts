@@ -3,46 +3,110 @@ const maxLength = 256;
 
 /** The words nearest to a word, best first: those within a third of its length by edit distance, and those that contain it. */
 export function nearest(word: string, candidates: Iterable<string>, limit: number): string[] {
-  if (word.length > maxLength) return [];
-  const wanted = word.toLowerCase();
-  const allowed = Math.max(1, Math.floor(wanted.length / 3));
-  const scored: { readonly candidate: string; readonly score: number }[] = [];
+  if (word.length > maxLength || limit < 1) return [];
+  const comparison = new Comparison(word.toLowerCase());
+  const best: { readonly candidate: string; readonly score: number }[] = [];
+  // What is worse than enough others need not be measured: among thousands of names that is nearly all.
+  let worst = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
-    const other = candidate.toLowerCase();
-    const bare = other.slice(other.indexOf(".") + 1);
-    const score = Math.min(
-      distance(wanted, other, allowed),
-      distance(wanted, bare, allowed) + 0.5,
-      containment(wanted, other),
-    );
-    if (score < Number.POSITIVE_INFINITY) scored.push({ candidate, score });
+    const score = comparison.score(candidate.toLowerCase(), worst);
+    if (score === Number.POSITIVE_INFINITY || score > worst) continue;
+    best.push({ candidate, score });
+    best.sort((a, b) => a.score - b.score || (a.candidate < b.candidate ? -1 : 1));
+    if (best.length > limit) best.pop();
+    if (best.length === limit) worst = best[limit - 1]?.score ?? worst;
   }
-  scored.sort((a, b) => a.score - b.score || (a.candidate < b.candidate ? -1 : 1));
-  return scored.slice(0, limit).map(({ candidate }) => candidate);
+  return best.map(({ candidate }) => candidate);
 }
 
-function containment(wanted: string, other: string): number {
-  return wanted.length >= 3 && other.includes(wanted) ? 0.75 : Number.POSITIVE_INFINITY;
-}
+/** One word, made ready to be compared with many. */
+class Comparison {
+  readonly #wanted: string;
+  readonly #allowed: number;
+  /** How often each character is in it; those that share a place count together, which only makes words seem nearer. */
+  readonly #counts = new Int16Array(128);
+  #row: Uint16Array;
+  #last: Uint16Array;
+  #beforeLast: Uint16Array;
 
-/** Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours. Infinite above the bound. */
-function distance(a: string, b: string, bound: number): number {
-  if (Math.abs(a.length - b.length) > bound) return Number.POSITIVE_INFINITY;
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, substitution);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+  constructor(wanted: string) {
+    this.#wanted = wanted;
+    this.#allowed = Math.max(1, Math.floor(wanted.length / 3));
+    for (let i = 0; i < wanted.length; i++) this.#count(wanted, i, 1);
+    this.#row = new Uint16Array(wanted.length + 1);
+    this.#last = new Uint16Array(wanted.length + 1);
+    this.#beforeLast = new Uint16Array(wanted.length + 1);
+  }
+
+  /** How far another word is, with its namespace or without; infinite where it is too far, or worse than a score. */
+  score(other: string, worst: number): number {
+    const wanted = this.#wanted;
+    const contained = wanted.length >= 3 && other.includes(wanted) ? 0.75 : Number.POSITIVE_INFINITY;
+    const whole = Math.min(contained, this.#distance(other, Math.min(contained, worst)));
+    const dot = other.indexOf(".");
+    if (dot < 0) return whole;
+    return Math.min(whole, this.#distance(other.slice(dot + 1), Math.min(whole, worst) - 0.5) + 0.5);
+  }
+
+  /** Infinite above the bound. */
+  #distance(other: string, worst: number): number {
+    const bound = Math.min(this.#allowed, Math.floor(worst));
+    const within = bound >= 0 && Math.abs(this.#wanted.length - other.length) <= bound && this.#atLeast(other) <= bound;
+    const distance = within ? this.#alignment(other, bound) : Number.POSITIVE_INFINITY;
+    return distance > bound ? Number.POSITIVE_INFINITY : distance;
+  }
+
+  /** What the distance is at least, told by the characters of both in any order. */
+  #atLeast(other: string): number {
+    let shared = 0;
+    for (let i = 0; i < other.length; i++) if (this.#count(other, i, -1) >= 0) shared += 1;
+    for (let i = 0; i < other.length; i++) this.#count(other, i, 1);
+    return Math.max(this.#wanted.length, other.length) - shared;
+  }
+
+  #count(text: string, index: number, change: number): number {
+    const place = text.charCodeAt(index) & 127;
+    const count = (this.#counts[place] ?? 0) + change;
+    this.#counts[place] = count;
+    return count;
+  }
+
+  /** Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours. Given up above the bound. */
+  #alignment(other: string, bound: number): number {
+    const wanted = this.#wanted;
+    let nearestLast = 0;
+    for (let j = 0; j <= wanted.length; j++) this.#last[j] = j;
+    for (let i = 1; i <= other.length; i++) {
+      const nearestHere = this.#nextRow(other, i);
+      // A swap reaches two rows back.
+      if (nearestHere > bound && nearestLast > bound) return Number.POSITIVE_INFINITY;
+      nearestLast = nearestHere;
+      [this.#beforeLast, this.#last, this.#row] = [this.#last, this.#row, this.#beforeLast];
+    }
+    return this.#last[wanted.length] ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Fills the row of a character of the other word, and gives its least distance. */
+  #nextRow(other: string, i: number): number {
+    const wanted = this.#wanted;
+    const row = this.#row;
+    const last = this.#last;
+    const beforeLast = this.#beforeLast;
+    const character = other.charCodeAt(i - 1);
+    const before = other.charCodeAt(i - 2);
+    row[0] = i;
+    let left = i;
+    let least = i;
+    for (let j = 1; j <= wanted.length; j++) {
+      const here = wanted.charCodeAt(j - 1);
+      let cost = Math.min((last[j] ?? 0) + 1, left + 1, (last[j - 1] ?? 0) + (here === character ? 0 : 1));
+      if (i > 1 && j > 1 && here === before && wanted.charCodeAt(j - 2) === character) {
         cost = Math.min(cost, (beforeLast[j - 2] ?? 0) + 1);
       }
-      row.push(cost);
+      row[j] = cost;
+      left = cost;
+      if (cost < least) least = cost;
     }
-    beforeLast = last;
-    last = row;
+    return least;
   }
-  const total = last[b.length] ?? Number.POSITIVE_INFINITY;
-  return total > bound ? Number.POSITIVE_INFINITY : total;
 }
