@@ -44,9 +44,9 @@ export interface Connection {
   readonly latencyMs: number | undefined;
   /** Calls, reads and renders that wait for an answer. */
   readonly callsInFlight: number;
-  /** Of its child process, while there is one. */
+  /** Of its child process, while that runs, in the handshake too. */
   readonly processId: number | undefined;
-  /** The last of what a child process wrote to stderr. */
+  /** The last of what its child process wrote to stderr: that which runs, in the handshake too, else the last there was. */
   readonly stderr: string | undefined;
   /** What is not as it should be and harms nothing else: a schema that cannot be compiled, a list cut at its limit. */
   readonly warnings: readonly string[];

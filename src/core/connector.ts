@@ -66,6 +66,14 @@ export interface AskOptions {
   readonly context?: CallContext | undefined;
 }
 
+/** A child process that serves a connection. */
+export interface ServerProcess {
+  /** Undefined where it no longer runs. */
+  readonly processId?: number | undefined;
+  /** The last of what it wrote to stderr. */
+  stderr?(): string;
+}
+
 /** What a connection generation tells its supervisor, and asks it. Whatever comes after its end is ignored. */
 export interface ConnectorHost {
   /** A list changed, or the content of a resource. Any number of times: the supervisor joins them. */
@@ -78,6 +86,8 @@ export interface ConnectorHost {
    * connected already: nothing is held up then.
    */
   waits(reason: Error | undefined): boolean;
+  /** A child process runs, and the handshake is still to come: whoever waits for it can see what it writes meanwhile. */
+  started?(process: ServerProcess): void;
   /** The server asks a person. Missing, it is told at the handshake that nobody can be asked. */
   elicit?(request: ElicitRequest, options: AskOptions): Promise<ElicitResult>;
   /** The server asks a model. Missing, as `elicit`. @throws ToolkitError `NO_DELEGATE` where there is none */

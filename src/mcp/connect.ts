@@ -113,6 +113,8 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
   signal.addEventListener("abort", onAbort);
   try {
     await peer.start({ signal });
+    // One that was given up meanwhile must not be taken for the one that came after it.
+    if (transport.stderr !== undefined && !signal.aborted) host.started?.(transport);
     const server = await shakeHands(peer, transport, {
       clientInfo,
       capabilities: clientCapabilities(host, roots),
@@ -160,6 +162,7 @@ function bound(host: ConnectorHost): ConnectorHost {
     changed: (change) => host.changed(change),
     log: (entry) => host.log(entry),
     waits: (reason) => host.waits(reason),
+    started: (process) => host.started?.(process),
   };
 }
 
@@ -175,6 +178,7 @@ function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
   return {
     ...bound(host),
     changed: (change) => attempt(() => host.changed(change)),
+    started: (process) => attempt(() => host.started?.(process)),
     log: ({ level, logger, data }) =>
       attempt(() =>
         host.log({

@@ -1,6 +1,6 @@
 import type { Namespace } from "../catalog/namespace.ts";
 import type { ConnectionState, ServerInfo } from "../core/connection.ts";
-import type { Connector, ConnectorSession } from "../core/connector.ts";
+import type { Connector, ConnectorSession, ServerProcess } from "../core/connector.ts";
 import type { Entry, Kind } from "../core/item.ts";
 import { type ConnectionSnapshot, snapshotOf } from "./connection-snapshot.ts";
 import type { RemoteGeneration } from "./generation.ts";
@@ -22,6 +22,8 @@ export interface ConnectionParts {
 export abstract class ConnectionView {
   readonly connector: Connector;
   #lastSession: ConnectorSession | undefined;
+  /** The last there was, where the connector tells of it before its handshake. */
+  #process: ServerProcess | undefined;
 
   constructor(connector: Connector) {
     this.connector = connector;
@@ -32,6 +34,11 @@ export abstract class ConnectionView {
   /** A session has begun: what it says of its server is shown from now on, also when it has ended. */
   protected met(session: ConnectorSession): void {
     this.#lastSession = session;
+  }
+
+  /** A child process runs: what it writes is shown from now on, also when it has ended. */
+  protected begun(process: ServerProcess): void {
+    this.#process = process;
   }
 
   get namespace(): string {
@@ -88,11 +95,11 @@ export abstract class ConnectionView {
   }
 
   get processId(): number | undefined {
-    return this.parts.supervisor.generation?.session.processId;
+    return (this.parts.supervisor.generation?.session ?? this.#process)?.processId;
   }
 
   get stderr(): string | undefined {
-    return this.#lastSession?.stderr?.();
+    return (this.#process ?? this.#lastSession)?.stderr?.();
   }
 
   get warnings(): readonly string[] {

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Connector, ConnectorHost, ConnectorSession } from "../core/connector.ts";
+import type { Connector, ConnectorHost, ConnectorSession, ServerProcess } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import { type Kind, kinds } from "../core/item.ts";
 import type { LogEntry } from "../core/session.ts";
@@ -38,6 +38,8 @@ export interface GenerationHost {
   log(entry: LogEntry): void;
   /** The attempt to connect waits for a person, or does no longer. */
   waits(reason: Error | undefined): void;
+  /** The attempt to connect has started a child process. */
+  started(process: ServerProcess): void;
   /** Where what the server asks goes; missing, it is told that nobody can be asked. */
   readonly elicit: ConnectorHost["elicit"];
   readonly sample: ConnectorHost["sample"];
@@ -243,6 +245,10 @@ class Announcements implements ConnectorHost {
     const connecting = !this.#ended && this.#relist === undefined;
     if (connecting) this.#host.waits(reason);
     return connecting;
+  }
+
+  started(process: ServerProcess): void {
+    if (!this.#ended) this.#host.started(process);
   }
 }
 
