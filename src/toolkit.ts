@@ -30,6 +30,7 @@ import type {
 import type { PolicyRules } from "./core/policy.ts";
 import type { Content } from "./core/resource.ts";
 import type { CallOptions, Logger } from "./core/session.ts";
+import { readSignal } from "./core/signal.ts";
 import type { Source, Unsubscribe } from "./core/source.ts";
 import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
 import { readToolkitOptions, type ToolkitOptions } from "./core/toolkit-options.ts";
@@ -101,7 +102,7 @@ export class Toolkit implements Host, AsyncDisposable {
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
 
-  /** @throws ToolkitError as `add` does for `items`, `INVALID_CONFIG` for an option out of its range */
+  /** @throws ToolkitError as `add` does for `items`, `INVALID_CONFIG` for an option out of its range, or one there is not */
   constructor(options: ToolkitOptions = {}) {
     const read = readToolkitOptions(options);
     const { clock, logger, startTimeoutMs, strictNames } = read;
@@ -188,7 +189,7 @@ export class Toolkit implements Host, AsyncDisposable {
    *
    * @param target - an http(s) URL; `{ command, args }` for a child process; `{ url, headers }`; or a Connector
    * @throws ToolkitError `INVALID_TARGET`; `CONFLICT` when it is connected already or the namespace is taken;
-   *   `INVALID_NAME` or `RESERVED_NAME` for the namespace; `INVALID_INPUT` for an option out of its range
+   *   `INVALID_NAME` or `RESERVED_NAME` for the namespace; `INVALID_CONFIG` for an option out of its range, or one there is not
    */
   addConnector(target: ConnectorTarget | Connector, options: AddConnectorOptions = {}): Connection {
     this.#assertOpen();
@@ -249,8 +250,13 @@ export class Toolkit implements Host, AsyncDisposable {
     await Promise.all([this.#connectors.start(), ...[...this.#sources].map((source) => source.settled())]);
   }
 
-  /** Starts, waits until the signal aborts or `close` is called, and closes. */
-  async run({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+  /**
+   * Starts, waits until the signal aborts or `close` is called, and closes.
+   *
+   * @throws ToolkitError `INVALID_INPUT` for what is no AbortSignal, before anything is started or closed
+   */
+  async run(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const signal = readSignal(options);
     // What waits for a server that is down keeps no process alive, and a service is to stay.
     const release = keepProcessAlive(this.#clock);
     try {
@@ -311,6 +317,8 @@ export class Toolkit implements Host, AsyncDisposable {
   /**
    * What one principal may see, live: a Host in which the rest is not there, neither in lookups, lists and events nor in the calls its
    * tools make themselves.
+   *
+   * @throws ToolkitError `INVALID_CONFIG` for a selection that is none, or says what there is not
    */
   view(selection: ViewSelection): Host {
     const sight = new ViewSight(selection);
@@ -322,7 +330,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * Takes down what one model run may use: a frozen view with names models accept.
    *
    * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref nothing has, `INVALID_INPUT` for a selection that contradicts itself,
-   *   `INVALID_CONFIG` for a policy that is none
+   *   `INVALID_CONFIG` for a policy or selection that is none, or says what there is not
    */
   toolset(options?: ToolsetRequest): Promise<Toolset> {
     return Toolset.of(this, options);
@@ -359,8 +367,11 @@ export class Toolkit implements Host, AsyncDisposable {
   }
 
   #connectorFor(target: ConnectorTarget | Connector, options: AddConnectorOptions): Connector {
-    const make = (given: ConnectorTarget) => this.#delegates.createConnector(given) ?? mcpConnector(given, options);
-    return connectorOf(target, options, make);
+    return connectorOf(
+      target,
+      options,
+      (given, making) => this.#delegates.createConnector(given) ?? mcpConnector(given, making),
+    );
   }
 
   async #close(): Promise<void> {

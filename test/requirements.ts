@@ -200,6 +200,10 @@ export const requirements: readonly Requirement[] = [
     id: "Z",
     text: "One table holds every error code, what it means and what to do; the types and the reference page have the same codes, no more and no less. An abort rejects with the signal's reason, not with a code.",
   },
+  {
+    id: "Z2",
+    text: "An option, a field of a selection, of a policy or of a connector target that does not exist is INVALID_CONFIG naming it, the one that was probably meant and all there are; undefined is not there. Entries of a shared configuration may say more. A message shows a wrong value so that its type is seen. What is no options at all is a ToolkitError too, and closes nothing.",
+  },
 
   // M: connectors
   {

@@ -109,14 +109,14 @@ export class Catalog {
   }
 
   /** The entry of a registered item, by identity. */
-  entryOf(item: Item): Entry | undefined {
+  entryOf(item: Item, sight: Sight = everything): Entry | undefined {
     const last = this.#byItem.get(item);
     if (last === undefined) return undefined;
     const { key } = definitionOf(last);
     // Another item may be there now under the same key, and this one in another namespace as well.
     for (const namespace of [this.#byName.get(last.namespace), ...this.#byName.values()]) {
       const entry: Entry | undefined = namespace?.get(last.kind, key);
-      if (entry?.item === item) return entry;
+      if (entry?.item === item && sight.entry(entry)) return entry;
     }
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { definitionOf } from "../core/entry.ts";
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { ToolkitError } from "../core/error.ts";
 import {
   kinds as allKinds,
   defaultKinds,
@@ -9,6 +9,7 @@ import {
   type ListPage,
   type ListQuery,
 } from "../core/item.ts";
+import { shown } from "../core/options.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
@@ -62,9 +63,22 @@ export class Directory {
     return current === undefined || this.#sees(current as Entry) ? current : undefined;
   }
 
+  /**
+   * The entry of a registered item.
+   *
+   * @throws ToolkitError `NOT_FOUND` for one that may not be seen: it is not the service's own to call either
+   */
   entryOf(item: Item): Entry | undefined {
-    const entry = this.#catalog.entryOf(item);
-    return entry === undefined || this.#sees(entry) ? entry : undefined;
+    const entry = this.#catalog.entryOf(item, this.#sight);
+    const hidden = entry === undefined && this.#sight !== undefined ? this.#catalog.entryOf(item) : undefined;
+    if (hidden === undefined) return entry;
+    const { kind, name } = hidden;
+    throw new ToolkitError(
+      "NOT_FOUND",
+      `There is no ${kind} "${name}".`,
+      { key: name, suggestions: [] },
+      { phase: "resolve" },
+    );
   }
 
   #sees(entry: Entry): boolean {
@@ -134,12 +148,12 @@ function kindsOf(kind: Kind | readonly Kind[] | undefined): readonly Kind[] {
 
 function assertKind(kind: unknown): void {
   if (allKinds.includes(kind as Kind)) return;
-  throw invalid("kind", `must be one of ${allKinds.join(", ")}, and is ${messageOf(kind)}`);
+  throw invalid("kind", `must be one of ${allKinds.join(", ")}, and is ${shown(kind)}`);
 }
 
 function assertCount(what: string, value: number | undefined): void {
   if (value === undefined || (Number.isInteger(value) && value >= 0)) return;
-  throw invalid(what, `must be a whole number from 0, and is ${value}`);
+  throw invalid(what, `must be a whole number from 0, and is ${shown(value)}`);
 }
 
 function invalid(what: string, message: string): ToolkitError<"INVALID_INPUT"> {

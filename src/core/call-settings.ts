@@ -1,5 +1,6 @@
 import { isRecord } from "../lib/value.ts";
-import { messageOf, ToolkitError } from "./error.ts";
+import { ToolkitError } from "./error.ts";
+import { assertOptionNames, invalidOption, type OptionNames, shown } from "./options.ts";
 import type { Session } from "./session.ts";
 
 /** How a tool is called: set by the tool itself, by its connector, and, with the last word, by the toolkit for refs by glob. */
@@ -104,6 +105,10 @@ const checks: { readonly [S in keyof CallSettings]-?: readonly [wanted: string, 
   needsApproval: ["true, false or a function", (value) => typeof value === "boolean" || typeof value === "function"],
 };
 
+const settingNames = Object.fromEntries(
+  Object.keys(checks).map((name) => [name, true]),
+) as unknown as OptionNames<CallSettings>;
+
 /**
  * Checks settings.
  *
@@ -113,27 +118,22 @@ const checks: { readonly [S in keyof CallSettings]-?: readonly [wanted: string, 
  */
 export function assertSettings(settings: unknown, owner: string, path: string): asserts settings is CallSettings {
   if (settings === undefined) return;
-  if (!isRecord(settings))
-    throw invalid(`The settings ${owner} must be an object, and are ${messageOf(settings)}.`, path);
+  if (!isRecord(settings)) throw invalid(`The settings ${owner} must be an object, and are ${shown(settings)}.`, path);
   for (const [name, [wanted, is]] of Object.entries(checks)) {
     const value = settings[name];
     if (value === undefined || is(value)) continue;
-    throw invalid(`${path}.${name} ${owner} must be ${wanted}, and is ${messageOf(value)}.`, `${path}.${name}`);
+    throw invalid(`${path}.${name} ${owner} must be ${wanted}, and is ${shown(value)}.`, `${path}.${name}`);
   }
 }
 
 /** @throws ToolkitError `INVALID_CONFIG` for what is not settings by glob, or names a setting there is not */
 export function assertSettingsByGlob(settings: unknown): asserts settings is Readonly<Record<string, CallSettings>> {
-  if (!isRecord(settings))
-    throw invalid(`The option settings must be an object, and is ${messageOf(settings)}.`, "settings");
+  if (!isRecord(settings)) throw invalidOption("settings", "an object", settings);
   for (const [pattern, each] of Object.entries(settings)) {
     const path = `settings[${JSON.stringify(pattern)}]`;
     assertSettings(each, `for ${pattern}`, path);
     // What a tool has beside its settings is its own; here a name that is none is a slip.
-    const odd = Object.keys(each ?? {}).find((name) => !Object.hasOwn(checks, name));
-    if (odd === undefined) continue;
-    const known = Object.keys(checks).join(", ");
-    throw invalid(`${path} names "${odd}", and there is no such setting. There are ${known}.`, `${path}.${odd}`);
+    if (each !== undefined) assertOptionNames(each, settingNames, `in ${path}`, path);
   }
 }
 

@@ -1,4 +1,5 @@
-import { messageOf, ToolkitError } from "./error.ts";
+import type { ToolkitError } from "./error.ts";
+import { invalidOption, type OptionNames } from "./options.ts";
 
 /** What one server may take of us. Beyond it `LIMIT_EXCEEDED` names the limit in `details.limit`. */
 export interface ConnectorLimits {
@@ -25,8 +26,17 @@ const defaults: ReadConnectorLimits = {
   maxStderrBytes: 64 * 1024,
 };
 
+/** The names of the limits, as options. */
+export const connectorLimitOptions: OptionNames<ConnectorLimits> = {
+  maxMessageBytes: true,
+  maxListSize: true,
+  maxNestingDepth: true,
+  maxConcurrentCalls: true,
+  maxStderrBytes: true,
+};
+
 /** The names of the limits. */
-export const connectorLimitNames = Object.keys(defaults) as readonly (keyof ConnectorLimits)[];
+export const connectorLimitNames = Object.keys(connectorLimitOptions) as readonly (keyof ConnectorLimits)[];
 
 // What is nested deeper than this ends the stack of some who read it: JSON.stringify, a validator.
 const deepest = 1_000;
@@ -51,6 +61,5 @@ export function readConnectorLimits(options: ConnectorLimits): ReadConnectorLimi
 
 function invalidLimit(name: string, max: number, value: unknown): ToolkitError<"INVALID_CONFIG"> {
   const range = Number.isFinite(max) ? ` to ${max}` : "";
-  const message = `The option ${name} of a connector must be a whole number from 1${range}, and is ${messageOf(value)}.`;
-  return new ToolkitError("INVALID_CONFIG", message, { path: name });
+  return invalidOption(name, `a whole number from 1${range}`, value, "of a connector");
 }

@@ -1,6 +1,7 @@
 import type { ApprovalStatus } from "./approval.ts";
 import type { Connection, ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
+import { shown } from "./options.ts";
 
 /** What changed in one namespace. Items are named by ref. */
 export interface ListChange {
@@ -82,7 +83,7 @@ const eventTypes: { readonly [T in ToolkitEventType]: true } = {
 export function assertListener(type: unknown, listener: unknown): void {
   const types = ["*", ...Object.keys(eventTypes)];
   const problem = !types.includes(type as string)
-    ? { pointer: "/type", message: `the type must be one of ${types.join(", ")}, and is ${JSON.stringify(type)}` }
+    ? { pointer: "/type", message: `the type must be one of ${types.join(", ")}, and is ${shown(type)}` }
     : typeof listener !== "function"
       ? { pointer: "/listener", message: "the listener must be a function" }
       : undefined;
@@ -103,7 +104,7 @@ export type EventListener<T extends ToolkitEventType | "*"> = (
 /** @throws ToolkitError `INVALID_INPUT` for a number of events that cannot wait */
 export function assertEventLimit(limit: number | undefined): void {
   if (limit === undefined || limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit > 0)) return;
-  const message = `the limit must be a whole number from 1, and is ${limit}`;
+  const message = `the limit must be a whole number from 1, and is ${shown(limit)}`;
   throw new ToolkitError("INVALID_INPUT", `Events cannot be read so: ${message}.`, {
     issues: [{ pointer: "/limit", message }],
   });

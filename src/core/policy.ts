@@ -3,6 +3,7 @@ import { genuine, isPromiseLike, type MaybePromise } from "../lib/promise.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { messageOf, ToolkitError } from "./error.ts";
 import type { Entry } from "./item.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "./options.ts";
 import type { Session } from "./session.ts";
 
 /** What somebody wants to do. */
@@ -46,9 +47,12 @@ export class PolicyRules {
   readonly #allow: readonly Glob[] | undefined;
   readonly #allowed: string;
 
-  /** @throws ToolkitError `INVALID_CONFIG` for what is no policy */
-  constructor(policy: Policy) {
-    assertPolicy(policy);
+  /**
+   * @param names - of what the policy may say. Default: that of a toolkit
+   * @throws ToolkitError `INVALID_CONFIG` for what is no policy
+   */
+  constructor(policy: Policy, names: OptionNames<Policy> = policyNames) {
+    assertPolicy(policy, names);
     this.#policy = policy;
     const { block = [], allow } = policy;
     this.#block = block.map((pattern) => [pattern, glob(pattern)]);
@@ -111,19 +115,18 @@ export function denied(
   return new ToolkitError("DENIED", message, { rule, ...present(who) }, { ref, phase: "policy", cause });
 }
 
-function assertPolicy(policy: Policy): void {
-  if (!isRecord(policy)) throw invalid("policy", "an object", policy);
+/** What a policy may say. */
+export const policyNames: OptionNames<Policy> = { block: true, allow: true, decide: true };
+
+function assertPolicy(policy: Policy, names: OptionNames<Policy>): void {
+  if (!isRecord(policy)) throw invalidOption("policy", "an object", policy);
+  assertOptionNames(policy, names, "of a policy", "policy");
   for (const list of ["block", "allow"] as const) {
     const globs: unknown = policy[list];
     if (globs === undefined || (Array.isArray(globs) && globs.every((each) => typeof each === "string"))) continue;
-    throw invalid(`policy.${list}`, "a list of globs on refs", globs);
+    throw invalidOption(`policy.${list}`, "a list of globs on refs", globs);
   }
   if (policy.decide !== undefined && typeof policy.decide !== "function") {
-    throw invalid("policy.decide", "a function", policy.decide);
+    throw invalidOption("policy.decide", "a function", policy.decide);
   }
-}
-
-function invalid(path: string, wanted: string, value: unknown): ToolkitError<"INVALID_CONFIG"> {
-  const message = `The option ${path} must be ${wanted}, and is ${messageOf(value)}.`;
-  return new ToolkitError("INVALID_CONFIG", message, { path });
 }

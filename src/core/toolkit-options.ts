@@ -3,10 +3,10 @@ import { isRecord, present } from "../lib/value.ts";
 import type { ApprovalOptions } from "./approval-store.ts";
 import { assertSettingsByGlob, type CallSettings } from "./call-settings.ts";
 import type { Delegate } from "./delegate.ts";
-import { messageOf, ToolkitError } from "./error.ts";
 import type { Item } from "./item.ts";
 import { silentLogger, steadyLogger } from "./logger.ts";
 import type { Middleware } from "./middleware.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "./options.ts";
 import { type Policy, PolicyRules } from "./policy.ts";
 import type { Logger } from "./session.ts";
 import type { TelemetryOptions } from "./telemetry-options.ts";
@@ -75,9 +75,10 @@ interface ReadApprovalOptions {
 /**
  * Reads the options of a toolkit and puts the defaults in.
  *
- * @throws ToolkitError `INVALID_CONFIG` for one out of its range
+ * @throws ToolkitError `INVALID_CONFIG` for one out of its range, or one there is not
  */
 export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions {
+  assertOptionNames(options, optionNames, "of a toolkit");
   const { timeoutMs = 60_000, maxTimeoutMs = 600_000, startTimeoutMs = 10_000, maxDepth = 8 } = options;
   for (const [name, value] of Object.entries({ timeoutMs, maxTimeoutMs, startTimeoutMs })) {
     if (!(typeof value === "number" && value > 0)) throw invalidOption(name, "a number above 0", value);
@@ -115,6 +116,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
 
 function readApprovals(approvals: ApprovalOptions = {}): ReadApprovalOptions {
   if (!isRecord(approvals)) throw invalidOption("approvals", "an object", approvals);
+  assertOptionNames(approvals, approvalNames, "of approvals", "approvals");
   const { ttlMs = 900_000, keepMs = 900_000, store }: ApprovalOptions = approvals;
   for (const [name, value] of Object.entries({ ttlMs, keepMs })) {
     if (!(Number.isFinite(value) && value > 0))
@@ -135,6 +137,7 @@ function assertTelemetry({ tracer, meter, recordContent, redact }: TelemetryOpti
 
 function readCacheLimits(cache: unknown = {}): CacheLimits {
   if (!isRecord(cache)) throw invalidOption("cache", "an object", cache);
+  assertOptionNames(cache, cacheNames, "of the cache", "cache");
   const limits = { maxEntries: 1_000, maxBytes: 64 * 2 ** 20, ...present(cache) };
   for (const [name, value] of Object.entries(limits)) {
     if (!isCount(value)) throw invalidOption(`cache.${name}`, "a whole number from 1", value);
@@ -148,7 +151,27 @@ const logMethods = ["debug", "info", "warn", "error"] as const satisfies readonl
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
-function invalidOption(path: string, wanted: string, value: unknown): ToolkitError<"INVALID_CONFIG"> {
-  const message = `The option ${path} must be ${wanted}, and is ${messageOf(value)}.`;
-  return new ToolkitError("INVALID_CONFIG", message, { path });
-}
+const optionNames: OptionNames<ToolkitOptions> = {
+  items: true,
+  delegate: true,
+  policy: true,
+  approvals: true,
+  use: true,
+  logger: true,
+  strictNames: true,
+  timeoutMs: true,
+  maxTimeoutMs: true,
+  settings: true,
+  cache: true,
+  maxQueuedCalls: true,
+  maxDepth: true,
+  startTimeoutMs: true,
+  clock: true,
+  random: true,
+  tracer: true,
+  meter: true,
+  recordContent: true,
+  redact: true,
+};
+const approvalNames: OptionNames<ApprovalOptions> = { ttlMs: true, keepMs: true, store: true };
+const cacheNames: OptionNames<CacheLimits> = { maxEntries: true, maxBytes: true };

@@ -33,7 +33,7 @@ export interface Directory {
   find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): MaybePromise<Entry<K>>;
   /** The entry that is registered now for an entry handed out before. */
   current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined;
-  /** The entry of a registered item. */
+  /** The entry of a registered item. @throws ToolkitError `NOT_FOUND` for one that is hidden */
   entryOf(item: Item): Entry | undefined;
   list<K extends Kind>(query: ListQuery<K>): Promise<ListPage<K>>;
 }

@@ -1,7 +1,8 @@
 import { definitionOf } from "../core/entry.ts";
-import { messageOf, ToolkitError, toError } from "../core/error.ts";
+import { ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, RenderedPrompt } from "../core/item.ts";
+import { shown } from "../core/options.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
@@ -305,7 +306,7 @@ function closedError(ref?: string): ToolkitError<"CLOSED"> {
 }
 
 function invalidTimeout(ref: string, given: unknown): ToolkitError<"INVALID_INPUT"> {
-  const message = `must be a number of milliseconds above 0, and is ${messageOf(given)}`;
+  const message = `must be a number of milliseconds above 0, and is ${shown(given)}`;
   return new ToolkitError(
     "INVALID_INPUT",
     `The option timeoutMs of the call of ${ref} ${message}. Nothing ran.`,

@@ -1,6 +1,7 @@
 import type { Connector, ConnectorSession } from "../core/connector.ts";
-import { type ReadConnectorLimits, readConnectorLimits } from "../core/connector-limits.ts";
+import { connectorLimitOptions, type ReadConnectorLimits, readConnectorLimits } from "../core/connector-limits.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import {
   type Attempt,
@@ -46,7 +47,7 @@ export interface McpConnectorOptions extends ConnectorOptions {
  * Nothing is started here: `connect` does, each time anew.
  *
  * @throws ToolkitError `INVALID_TARGET`; an environment variable that is missing is named. `INVALID_CONFIG` for a limit that is no
- *   whole number from 1
+ *   whole number from 1, and for an option or a field of the target there is not
  * @example
  * ```ts
  * toolkit.addConnector(mcpConnector({ command: "npx", args: ["-y", "@modelcontextprotocol/server-everything"] }));
@@ -54,6 +55,7 @@ export interface McpConnectorOptions extends ConnectorOptions {
  * ```
  */
 export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptions = {}): Connector {
+  assertOptionNames(options, mcpConnectorNames, "of an MCP connector");
   const checked = parseTarget(target, options);
   const label = labelOf(checked);
   const redactor = redactorOf(checked);
@@ -71,6 +73,12 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
   };
 }
 
+/** How an MCP server in this process is spoken to. */
+export interface InMemoryConnectorOptions extends ConnectorOptions {
+  /** For people. Default: `in-memory`. */
+  readonly label?: string | undefined;
+}
+
 /**
  * A connector for an MCP server in this process.
  *
@@ -80,10 +88,8 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
  * toolkit.addConnector(inMemoryConnector((transport) => createMyServer().connect(transport)));
  * ```
  */
-export function inMemoryConnector(
-  create: ServerFactory,
-  options: ConnectorOptions & { /** For people. Default: `in-memory`. */ readonly label?: string | undefined } = {},
-): Connector {
+export function inMemoryConnector(create: ServerFactory, options: InMemoryConnectorOptions = {}): Connector {
+  assertOptionNames(options, inMemoryNames, "of an in-memory connector");
   const label = options.label ?? "in-memory";
   const limits = readConnectorLimits(options);
   return {
@@ -97,6 +103,22 @@ export function inMemoryConnector(
       }),
   };
 }
+
+const connectorNames: OptionNames<ConnectorOptions> = {
+  ...connectorLimitOptions,
+  connectTimeoutMs: true,
+  clientInfo: true,
+  roots: true,
+  logLevel: true,
+};
+const mcpConnectorNames: OptionNames<McpConnectorOptions> = {
+  ...connectorNames,
+  headers: true,
+  auth: true,
+  fetch: true,
+  env: true,
+};
+const inMemoryNames: OptionNames<InMemoryConnectorOptions> = { ...connectorNames, label: true };
 
 /** Makes one session, within one attempt. */
 type Open = (attempt: Attempt) => Promise<ConnectorSession>;

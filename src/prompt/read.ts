@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
+import { shown } from "../core/options.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import { parsePromptFile } from "./parse.ts";
 import { promptProblem } from "./problem.ts";
@@ -66,8 +67,9 @@ function isTemplateFile(name: string): boolean {
 
 function pathOf(source: string | URL): string {
   if (typeof source === "string") return source;
-  if (source.protocol === "file:") return fileURLToPath(source);
-  const message = `Prompts are read from files, and ${source.protocol} is no file: give a path or a file: URL.`;
+  if (source?.protocol === "file:") return fileURLToPath(source);
+  const given = source?.protocol ?? shown(source);
+  const message = `Prompts are read from files, and ${given} is no file: give a path or a file: URL.`;
   throw new ToolkitError("INVALID_INPUT", message, {
     issues: [{ pointer: "", message: "must be a path or a file: URL" }],
   });

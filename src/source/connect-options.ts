@@ -1,7 +1,7 @@
 import type { Connector } from "../core/connector.ts";
-import { type ConnectorLimits, readConnectorLimits } from "../core/connector-limits.ts";
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { type ConnectorLimits, connectorLimitOptions, readConnectorLimits } from "../core/connector-limits.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 
 /** How a connector is added, and takes part in a toolkit. Of the limits a `Connector` takes `maxConcurrentCalls` alone; it has the others of its own. */
 export interface AddConnectorOptions extends ConnectorLimits {
@@ -39,6 +39,42 @@ export interface AddConnectorOptions extends ConnectorLimits {
   readonly maxRetryMs?: number | undefined;
   /** Failed attempts in a row after which it is removed. Default: it never gives up. */
   readonly maxAttempts?: number | undefined;
+}
+
+const making = {
+  headers: true,
+  auth: true,
+  connectTimeoutMs: true,
+  ...connectorLimitOptions,
+} as const satisfies Partial<OptionNames<AddConnectorOptions>>;
+
+const optionNames: OptionNames<AddConnectorOptions> = {
+  namespace: true,
+  lazy: true,
+  timeoutMs: true,
+  pollMs: true,
+  healthCheckMs: true,
+  elicitation: true,
+  sampling: true,
+  retryMs: true,
+  maxRetryMs: true,
+  maxAttempts: true,
+  ...making,
+};
+
+/** What of the options a connector is made with; the rest is for those who supervise it. */
+export type MakingOptions = Pick<AddConnectorOptions, keyof typeof making>;
+
+/**
+ * What of the options the connector of a target is made with.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for an option there is not
+ */
+export function makingOptions(options: AddConnectorOptions): MakingOptions {
+  assertOptionNames(options, optionNames, "of a connector");
+  return Object.fromEntries(
+    (Object.keys(making) as readonly (keyof typeof making)[]).map((name) => [name, options[name]]),
+  );
 }
 
 /** What a connector takes over from its toolkit. */
@@ -121,6 +157,5 @@ export function readSupervision(
 
 function assertPositive(name: string, value: unknown): void {
   if (value === undefined || (typeof value === "number" && value > 0)) return;
-  const message = `The option ${name} of a connector must be a number above 0, and is ${messageOf(value)}.`;
-  throw new ToolkitError("INVALID_CONFIG", message, { path: name });
+  throw invalidOption(name, "a number above 0", value, "of a connector");
 }

@@ -3,7 +3,7 @@ import type { Connector } from "../core/connector.ts";
 import { connectorLimitNames } from "../core/connector-limits.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ConnectorTarget } from "../core/target.ts";
-import type { AddConnectorOptions } from "./connect-options.ts";
+import { type AddConnectorOptions, type MakingOptions, makingOptions } from "./connect-options.ts";
 import type { SupervisedConnection } from "./connection.ts";
 
 /** What a connector is made with, and knows for itself once it is. */
@@ -16,13 +16,14 @@ const ownOptions = [
 /**
  * The connector of a target: a Connector is its own, of anything else one is made.
  *
- * @throws ToolkitError `INVALID_TARGET`; `RESERVED_NAME` for `connector:user`; whatever `make` throws
+ * @throws ToolkitError `INVALID_TARGET`; `INVALID_CONFIG` for an option there is not; `RESERVED_NAME` for `connector:user`; whatever `make` throws
  */
 export function connectorOf(
   target: ConnectorTarget | Connector,
   options: AddConnectorOptions,
-  make: (target: ConnectorTarget) => Connector,
+  make: (target: ConnectorTarget, options: MakingOptions) => Connector,
 ): Connector {
+  const making = makingOptions(options);
   if (isConnector(target)) {
     const [option] = ownOptions.filter((name) => options[name] !== undefined);
     if (option === undefined) return target;
@@ -35,7 +36,7 @@ export function connectorOf(
   if (typeof target === "object" && target !== null && ("mcpServers" in target || "mcp_servers" in target)) {
     throw invalidTarget("This configuration names several servers: give it to addConnectors.", "mcpServers");
   }
-  return make(target);
+  return make(target, making);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
+import { shown } from "../core/options.ts";
 import { describeTool, searchTool } from "./disclosure-tools.ts";
 import { shortened } from "./shorten.ts";
 import { sumTokens, type TokenReport } from "./tokens.ts";
@@ -47,7 +48,7 @@ export function tell(full: readonly ToolDefinitionForModel[], { maxTokens, isKep
 export function assertBudget(maxTokens: unknown): void {
   if (maxTokens === undefined || (Number.isInteger(maxTokens) && Number(maxTokens) > 0)) return;
   const message = "must be a whole number from 1";
-  throw new ToolkitError("INVALID_INPUT", `maxTokens ${message}, and is ${String(maxTokens)}.`, {
+  throw new ToolkitError("INVALID_INPUT", `maxTokens ${message}, and is ${shown(maxTokens)}.`, {
     issues: [{ pointer: "/maxTokens", message }],
   });
 }

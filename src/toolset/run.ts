@@ -1,12 +1,14 @@
 import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
+import { shown } from "../core/options.ts";
 import { denied, type PolicyRules, type Ruling } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions, CallReport } from "../core/session.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
 import { nearest } from "../lib/similar.ts";
+import { isRecord } from "../lib/value.ts";
 import { Judge } from "./judge.ts";
 import { referencesOf } from "./references.ts";
 import type { Caller, Offer, ToolAnswer, ToolCall, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./types.ts";
@@ -96,10 +98,11 @@ export class ToolRun {
    *
    * Identical calls are one. Then the policy is asked. Then a tool that takes control must be alone: in a batch with others nothing runs.
    *
-   * @throws the reason of an abort; everything else is an answer
+   * @throws ToolkitError `INVALID_INPUT` for what is no list of calls; the reason of an abort. Everything else is an answer
    */
   async execute(calls: readonly ToolCall[]): Promise<readonly ToolAnswer[]> {
     this.#options.signal?.throwIfAborted();
+    assertCalls(calls);
     const batch = new Map<string, Promise<ToolAnswer>>();
     const firstIds = new Map<string, string>();
     const jobs = new Map<string, Job>();
@@ -220,6 +223,18 @@ export class ToolRun {
     const exclusive = definitionOf(entry as Entry).options?.exclusive === true;
     return { origin: entry.namespace, forced: this.#offer.isForced(name), exclusive };
   }
+}
+
+/** Calls as whoever reads the model's answer makes them. */
+function assertCalls(calls: unknown): void {
+  if (!Array.isArray(calls)) throw noCalls("", `must be a list of calls, and is ${shown(calls)}`);
+  const wrong = calls.findIndex((call) => !(isRecord(call) && typeof call.name === "string"));
+  if (wrong >= 0) throw noCalls(`/${wrong}`, `must be a call { id, name, input }, and is ${shown(calls[wrong])}`);
+}
+
+function noCalls(pointer: string, message: string): ToolkitError<"INVALID_INPUT"> {
+  const where = pointer === "" ? "What is executed" : `Call ${pointer.slice(1)} of what is executed`;
+  return new ToolkitError("INVALID_INPUT", `${where} ${message}.`, { issues: [{ pointer, message }] });
 }
 
 function keyOf({ name, input }: ToolCall): string {

@@ -1,5 +1,7 @@
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
+import { builtinNamespace } from "../core/identifier.ts";
+import { invalidOption, type OptionNames } from "../core/options.ts";
 import { glob } from "../lib/glob.ts";
 import { nearest } from "../lib/similar.ts";
 import type { ToolEntry } from "./types.ts";
@@ -12,6 +14,14 @@ export interface Selection {
   readonly exclude?: readonly string[] | undefined;
   /** Refs to be called in the first turn: one is the tool choice, of several only these are offered and one is required. */
   readonly forced?: readonly string[] | undefined;
+}
+
+export const selectionNames: OptionNames<Selection> = { include: true, exclude: true, forced: true };
+
+/** @throws ToolkitError `INVALID_CONFIG` for what is no list of globs or refs */
+export function assertGlobs(name: keyof Selection, list: unknown, owner: string): void {
+  if (list === undefined || (Array.isArray(list) && list.every((each) => typeof each === "string"))) return;
+  throw invalidOption(name, `a list of ${name === "forced" ? "refs" : "globs on refs"}`, list, owner);
 }
 
 /** What a selection comes to. */
@@ -66,10 +76,18 @@ function isExclusive(entry: ToolEntry): boolean {
   return definitionOf(entry).options?.exclusive === true;
 }
 
-/** Whether an entry fits a glob: by its ref, or by its name where it is a builtin. */
+/** Whether an entry fits a glob. */
 function fitting(pattern: string): (entry: ToolEntry) => boolean {
+  const fits = refGlob(pattern);
+  return ({ ref }) => fits(ref);
+}
+
+const builtinScope = `${builtinNamespace}.`;
+
+/** Whether a ref fits a glob: by itself, or by its bare name where it is that of a builtin tool or prompt. */
+export function refGlob(pattern: string): (ref: string) => boolean {
   const fits = glob(pattern);
-  return ({ ref, namespace, name }) => fits(ref) || (namespace === "builtin" && fits(name));
+  return (ref) => fits(ref) || (ref.startsWith(builtinScope) && fits(ref.slice(builtinScope.length)));
 }
 
 function find(entries: readonly ToolEntry[], key: string, how: string): ToolEntry {

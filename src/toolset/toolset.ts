@@ -2,7 +2,8 @@ import { readDefinition } from "../core/definition.ts";
 import { definitionOf, makeEntry } from "../core/entry.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Tool, Toolbox } from "../core/item.ts";
-import { PolicyRules } from "../core/policy.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
+import type { PolicyRules } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
 import { type AiSdkAdapter, aiSdkAdapter } from "./adapter/ai-sdk.ts";
 import { type AnthropicAdapter, anthropicAdapter } from "./adapter/anthropic.ts";
@@ -17,7 +18,8 @@ import { Disclosure } from "./disclosure.ts";
 import { reservedAliases } from "./disclosure-tools.ts";
 import { formatGuidanceOf, guidanceOf } from "./guidance.ts";
 import { type BeginOptions, ToolRun } from "./run.ts";
-import { hidingRule, type Selection, select } from "./selection.ts";
+import { runRules } from "./run-policy.ts";
+import { assertGlobs, hidingRule, type Selection, select, selectionNames } from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
 import type { Offer, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./types.ts";
 
@@ -45,6 +47,14 @@ export interface ToolStanding {
 /** Which tools are asked for, and for whom. */
 export interface ToolsetRequest extends ToolsetOptions, Pick<CallOptions, "signal" | "session"> {}
 
+const requestNames: OptionNames<ToolsetRequest> = {
+  ...selectionNames,
+  policy: true,
+  maxTokens: true,
+  signal: true,
+  session: true,
+};
+
 /** What one model run may use: a frozen view, with names and definitions that stay the same from turn to turn. */
 export class Toolset implements Offer {
   /** What is offered, in the order of lists. */
@@ -66,7 +76,7 @@ export class Toolset implements Offer {
     this.#entries = entries;
     this.#options = options;
     this.policy = policy;
-    this.#rules = new PolicyRules(policy);
+    this.#rules = runRules(policy);
     this.#byAlias = aliasesOf(offered, maxTokens === undefined ? undefined : reservedAliases);
     const aliasOf = new Map([...this.#byAlias].map(([alias, entry]) => [entry, alias]));
     this.tools = Object.freeze(offered.map((entry) => Object.freeze({ alias: aliasOf.get(entry) ?? "", entry })));
@@ -77,9 +87,12 @@ export class Toolset implements Offer {
    * Takes down what there is now.
    *
    * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref nothing has, `INVALID_INPUT` for a selection that contradicts itself,
-   *   `INVALID_CONFIG` for a policy that is none; `INVALID_INPUT` too for a budget that is no whole number from 1
+   *   `INVALID_CONFIG` for a policy or selection that is none, or says what there is not; `INVALID_INPUT` too for a budget that is no
+   *   whole number from 1
    */
   static async of(toolbox: Toolbox, options: ToolsetRequest = {}): Promise<Toolset> {
+    assertOptionNames(options, requestNames, "of a toolset");
+    for (const name of ["include", "exclude", "forced"] as const) assertGlobs(name, options[name], "of a toolset");
     const { signal, session, ...selection } = options;
     const { entries } = await toolbox.list({ kind: ["tool", "prompt"], signal, session });
     return new Toolset(toolbox, entries, selection);

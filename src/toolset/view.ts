@@ -1,20 +1,37 @@
 import type { EventListener, ToolkitEvent, ToolkitEventType } from "../core/event.ts";
 import type { Host } from "../core/host.ts";
+import { builtinNamespace } from "../core/identifier.ts";
 import type { Entry } from "../core/item.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { glob } from "../lib/glob.ts";
-import type { Selection } from "./selection.ts";
+import { assertGlobs, refGlob } from "./selection.ts";
 
-/** What may be seen through a view. */
-export type ViewSelection = Pick<Selection, "include" | "exclude">;
+/**
+ * What may be seen through a view. The globs are live rules: they hold for what comes later too, and one that nothing fits now is no
+ * mistake.
+ */
+export interface ViewSelection {
+  /** Globs on refs, such as `weather.*` or `*#weather` for its resources, or bare names of builtin tools and prompts. Default: everything. */
+  readonly include?: readonly string[] | undefined;
+  /** The same: what fits is not there, included or not. */
+  readonly exclude?: readonly string[] | undefined;
+}
+
+const selectionNames: OptionNames<ViewSelection> = { include: true, exclude: true };
 
 /** Says what a view shows, from globs on refs. */
 export class ViewSight {
   readonly #shows: (ref: string) => boolean;
   readonly #namespaces: ((name: string) => boolean) | undefined;
 
-  constructor({ include, exclude = [] }: ViewSelection) {
-    const included = include?.map(glob);
-    const excluded = exclude.map(glob);
+  /** @throws ToolkitError `INVALID_CONFIG` for what is no such selection */
+  constructor(selection: ViewSelection) {
+    assertOptionNames(selection, selectionNames, "of a view");
+    const { include, exclude = [] } = selection;
+    assertGlobs("include", include, "of a view");
+    assertGlobs("exclude", exclude, "of a view");
+    const included = include?.map(refGlob);
+    const excluded = exclude.map(refGlob);
     this.#shows = (ref) =>
       (included === undefined || included.some((fits) => fits(ref))) && !excluded.some((fits) => fits(ref));
     const namespaces = include?.map(namespacePattern);
@@ -40,7 +57,10 @@ function namespacePattern(pattern: string): (name: string) => boolean {
   if (hash >= 0) return glob(pattern.slice(hash + 1));
   const dot = pattern.indexOf(".");
   // A `*` before the dot may stand for a dot as well.
-  return glob(dot < 0 ? pattern : pattern.slice(0, dot));
+  if (dot >= 0) return glob(pattern.slice(0, dot));
+  // Without a dot it may be the bare name of a builtin.
+  const fits = glob(pattern);
+  return (name) => name === builtinNamespace || fits(name);
 }
 
 type Toolbox = Omit<Host, "on">;

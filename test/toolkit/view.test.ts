@@ -127,4 +127,28 @@ describe("a view", () => {
     await using other = new Toolkit({ items: [resource.text("note", "hi")] });
     expect((await other.view({}).list()).count).toBe(1);
   });
+
+  verifies("T1", "excludes and includes builtins by their bare names, live", async () => {
+    const all = bench.toolkit.view({ exclude: ["shut", "later"] });
+    const one = bench.toolkit.view({ include: ["open"] });
+    bench.toolkit.add(tool("later"));
+    const refs = async (host: Host) =>
+      (await host.list({ kind: "tool", namespace: "builtin" })).entries.map(({ ref }) => ref);
+    expect(await refs(all)).toEqual(["builtin.nested", "builtin.open"]);
+    expect(await refs(one)).toEqual(["builtin.open"]);
+    for (const name of ["shut", "later"]) expect((await failure(all.call(name))).code).toBe("NOT_FOUND");
+  });
+
+  verifies("T1", "a tool it hides cannot be called by its object, one that is not registered can", async () => {
+    const hidden = tool("hidden");
+    const own = tool("own");
+    const host = bench.toolkit.view({ exclude: ["hidden"] });
+    // Known as an inline tool from before.
+    expect(await (await host.call(hidden)).text()).toBe("hidden");
+    bench.toolkit.add(hidden);
+    const error = await failure(host.call(hidden));
+    expect([error.code, error.phase]).toEqual(["NOT_FOUND", "resolve"]);
+    expect(await (await bench.toolkit.call(hidden)).text()).toBe("hidden");
+    expect(await (await host.call(own)).text()).toBe("own");
+  });
 });

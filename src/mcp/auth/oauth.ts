@@ -1,5 +1,5 @@
-import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { HttpAuth } from "../../core/http-auth.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { authorizationCodeFlow } from "./authorization-code.ts";
 import { clientCredentialsFlow } from "./client-credentials.ts";
 import { OAuthCredentials } from "./credentials.ts";
@@ -19,6 +19,7 @@ import type { ClientCredentialsOptions, OAuthClient, OAuthOptions, TokenOptions 
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization
  */
 export function oauth(options: OAuthOptions = {}): HttpAuth {
+  assertOptionNames(options, oauthNames, "of oauth");
   const { redirectPort = 0, authorizationTimeoutMs = 300_000, clientName = "Toolweave" } = options;
   const { open, client, clientMetadataUrl, scope } = options;
   check("open", open === undefined || typeof open === "function", "a function", open);
@@ -58,9 +59,23 @@ export function oauth(options: OAuthOptions = {}): HttpAuth {
  * ```
  */
 export function clientCredentials(options: ClientCredentialsOptions): HttpAuth {
+  assertOptionNames(options, clientCredentialsNames, "of clientCredentials");
   checkClient(options.client);
   return authOf(clientCredentialsFlow(options.client, options.scope), options);
 }
+
+const tokenNames: OptionNames<TokenOptions> = { scope: true, store: true };
+const clientCredentialsNames: OptionNames<ClientCredentialsOptions> = { client: true, ...tokenNames };
+const oauthNames: OptionNames<OAuthOptions> = {
+  open: true,
+  client: true,
+  clientMetadataUrl: true,
+  clientName: true,
+  redirectPort: true,
+  authorizationTimeoutMs: true,
+  ...tokenNames,
+};
+const clientNames: OptionNames<OAuthClient> = { id: true, secret: true, privateKey: true, algorithm: true };
 
 function authOf(flow: Flow, { store = memoryTokenStore(), scope }: TokenOptions): HttpAuth {
   check("scope", scope === undefined || typeof scope === "string", "text", scope);
@@ -70,13 +85,12 @@ function authOf(flow: Flow, { store = memoryTokenStore(), scope }: TokenOptions)
 
 function checkClient(client: OAuthClient): void {
   check("client.id", typeof client?.id === "string" && client.id !== "", "text", client?.id);
+  assertOptionNames(client, clientNames, "of a client", "client");
   const { secret } = client;
   // Never shown: what is wrong with it may be that it is somewhere else.
   check("client.secret", secret === undefined || (typeof secret === "string" && secret !== ""), "text", typeof secret);
 }
 
 function check(path: string, fits: boolean, wanted: string, given: unknown): void {
-  if (fits) return;
-  const message = `The option ${path} must be ${wanted}, and is ${messageOf(given)}.`;
-  throw new ToolkitError("INVALID_CONFIG", message, { path });
+  if (!fits) throw invalidOption(path, wanted, given);
 }

@@ -1,5 +1,6 @@
 import type { HeadersOption, HttpAuth } from "../../core/http-auth.ts";
-import type { ConnectorTarget } from "../../core/target.ts";
+import { assertOptionNames, type OptionNames } from "../../core/options.ts";
+import type { ConnectorTarget, HttpTarget, StdioTarget } from "../../core/target.ts";
 import { commandName } from "./command-name.ts";
 import { type Environment, expand } from "./expand.ts";
 import { invalidTarget } from "./invalid.ts";
@@ -51,7 +52,8 @@ const knownTypes = ["stdio", ...Object.keys(httpTypes)];
 /**
  * Checks a target, and expands `${VAR}` and `${VAR:-default}` in it.
  *
- * @throws ToolkitError `INVALID_TARGET` saying what to write; never with a header, a variable's value, user info or a query in it
+ * @throws ToolkitError `INVALID_TARGET` saying what to write; never with a header, a variable's value, user info or a query in it;
+ *   `INVALID_CONFIG` for a field there is not
  */
 export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}): CheckedTarget {
   const { env = process.env } = options;
@@ -60,6 +62,7 @@ export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}
     throw invalidTarget("A connector target is a URL, { url } or { command, args }.", String(target));
   }
   const config: Readonly<Record<string, unknown>> = { ...target };
+  assertOptionNames(config, fieldsOf(config), "of a connector target");
   checkType(config.type);
   if (config.url !== undefined && config.command !== undefined) {
     throw invalidTarget('A connector target has both "url" and "command": give one of them.', "url, command");
@@ -79,6 +82,15 @@ export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}
     `A connector target needs ${needed}, such as { url: "https://host/mcp" } or { command: "npx" }.`,
     "{}",
   );
+}
+
+const httpFields: OptionNames<HttpTarget> = { url: true, headers: true, type: true };
+const stdioFields: OptionNames<StdioTarget> = { command: true, args: true, env: true, cwd: true, type: true };
+
+/** The fields a target may have. What belongs to the other kind is told apart later, or is none of this one. */
+function fieldsOf({ url, command }: Readonly<Record<string, unknown>>): object {
+  if (command !== undefined) return { ...stdioFields, url: true, headers: true };
+  return url === undefined ? { ...httpFields, ...stdioFields } : httpFields;
 }
 
 /** What a person sees of a target, without secrets: the canonical URL, or the command without its folder and its arguments. */

@@ -1,0 +1,60 @@
+import { nearest } from "../lib/similar.ts";
+import { isRecord } from "../lib/value.ts";
+import { messageOf, ToolkitError } from "./error.ts";
+
+/** The names of the options of a type, every one of them: the compiler asks for what is forgotten. */
+export type OptionNames<T> = { readonly [K in keyof T]-?: true };
+
+/** How much of a value a message shows, in characters. */
+const shownLength = 200;
+
+/** A value for a message, so that its type is seen: a string has quotes. It never throws. */
+export function shown(value: unknown): string {
+  const text = inFull(value);
+  return text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
+}
+
+function inFull(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "function") return "a function";
+  // In JSON, NaN and the infinities are null.
+  return typeof value === "number" ? String(value) : messageOf(value);
+}
+
+/**
+ * The error for an option that is not what it must be.
+ *
+ * @param owner - whose it is, for the message: `of a connector`
+ */
+export function invalidOption(
+  path: string,
+  wanted: string,
+  value: unknown,
+  owner?: string,
+): ToolkitError<"INVALID_CONFIG"> {
+  const option = owner === undefined ? path : `${path} ${owner}`;
+  return new ToolkitError("INVALID_CONFIG", `The option ${option} must be ${wanted}, and is ${shown(value)}.`, {
+    path,
+  });
+}
+
+/**
+ * Refuses options with a name there is not: what restricts must not open wide on a slip of the pen. One that is undefined is not there.
+ *
+ * @param owner - whose they are, for the message: `of a view`
+ * @param path - where they stand, for the details. Default: at the top
+ * @throws ToolkitError `INVALID_CONFIG`, naming the option, the nearest there is, and all
+ */
+export function assertOptionNames<T>(options: unknown, names: OptionNames<T>, owner: string, path = ""): void {
+  if (!isRecord(options)) {
+    const message = `The options ${owner} must be an object, and are ${shown(options)}.`;
+    throw new ToolkitError("INVALID_CONFIG", message, { path });
+  }
+  const odd = Object.keys(options).find((name) => !Object.hasOwn(names, name) && options[name] !== undefined);
+  if (odd === undefined) return;
+  const known = Object.keys(names);
+  const [near] = nearest(odd, known, 1);
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  const message = `There is no option ${JSON.stringify(odd)} ${owner}.${hint} There are ${known.join(", ")}.`;
+  throw new ToolkitError("INVALID_CONFIG", message, { path: path === "" ? odd : `${path}.${odd}` });
+}
