@@ -58,6 +58,10 @@ export class Directory {
     }
   }
 
+  get isConfined(): boolean {
+    return this.#sight !== undefined;
+  }
+
   current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined {
     const current = this.#catalog.current(entry);
     return current === undefined || this.#sees(current as Entry) ? current : undefined;

@@ -7,6 +7,8 @@ export interface StoredApproval extends Approval {
   readonly itemKind: "tool" | "prompt";
   /** A digest of whose call it is, of what, as it was then, with which arguments: what a grant is bound to. */
   readonly binding: string;
+  /** Only where it was made can it be run: it has attachments, or is confined to a view. Elsewhere it is void. */
+  readonly isLocal?: true | undefined;
   /** Sent along as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
   /** When nothing more can become of it, in milliseconds since the epoch. */

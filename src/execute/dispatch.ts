@@ -29,6 +29,8 @@ import type { Trace } from "./trace/trace.ts";
 
 /** What exists, as far as calls need to know. */
 export interface Directory {
+  /** Not everything may be seen through it. */
+  readonly isConfined: boolean;
   /** Finds what a key means; at once where it is known. @throws ToolkitError `NOT_FOUND` and the like */
   find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): MaybePromise<Entry<K>>;
   /** The entry that is registered now for an entry handed out before. */
@@ -66,6 +68,10 @@ export class Dispatch implements Toolbox, CallOrigin {
     this.parent = parent;
     this.grant = grant;
     this.#inline = inline;
+  }
+
+  get isConfined(): boolean {
+    return this.#directory.isConfined;
   }
 
   /** The toolbox of a call in progress. */

@@ -31,6 +31,8 @@ export interface CallOrigin {
   readonly parent: CallState | undefined;
   /** Leave to make this call, where it was approved before. */
   readonly grant: Grant | undefined;
+  /** It does not see everything. */
+  readonly isConfined: boolean;
   /** What the call may use itself: as much as the one it was made through. */
   within(parent: CallState): Toolbox;
   /** The same, for a call that was approved. */

@@ -398,6 +398,23 @@ describe("a call that needs approval", () => {
     ]);
   });
 
+  verifies("H2", "what has attachments, or is confined to a view, is void in another process", async () => {
+    const store = memoryApprovals();
+    const first = benchWith({ approvals: { store } }).toolkit;
+    const second = benchWith({ approvals: { store } }).toolkit;
+    const attachments = [resource.text("note", "hi")];
+    const calls = [
+      first.call("pay", { to: "Ada" }, { attachments }),
+      first.view({ exclude: ["*.free"] }).call("pay", { to: "Ada" }),
+    ];
+    for (const call of calls) {
+      const { id } = (await pending(call)).details;
+      expect(await failure(second.approvals.resolve(id, { approved: true }))).toMatchObject({ code: "CONFLICT" });
+      expect((await store.get(id))?.status).toBe("void");
+    }
+    expect(runs).toEqual([]);
+  });
+
   verifies("H2", "a tool of a toolset's own is run as itself; a view is not left", async () => {
     const secret = defineTool({ name: "secret", run: () => "secret" });
     const peek = defineTool({

@@ -149,7 +149,11 @@ export class DeskApprovals implements Approvals {
   }
 
   /** What is called now by the name it was called by then; undefined where nothing is. */
-  async #entry({ tool, itemKind }: StoredApproval, call: WaitingCall | undefined): Promise<Callable | undefined> {
+  async #entry(
+    { tool, itemKind, isLocal }: StoredApproval,
+    call: WaitingCall | undefined,
+  ): Promise<Callable | undefined> {
+    if (call === undefined && isLocal) return undefined;
     if (call?.entry.namespace === inlineNamespace) return call.entry;
     try {
       return await this.#host.find(tool, [itemKind]);

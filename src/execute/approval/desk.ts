@@ -97,7 +97,8 @@ export class Desk {
     const { attachments, timeoutMs, bypassCache } = options;
     const { id, tool, kind, reason, message, binding, expiresAt, callbackUrl, metadata } = fields;
     const about = { id, tool, kind, reason, message, binding, arguments: fields.arguments, itemKind: entry.kind };
-    const optional = present({ expiresAt, callbackUrl, metadata, meta });
+    const isLocal = attachments !== undefined || state.origin.isConfined ? (true as const) : undefined;
+    const optional = present({ expiresAt, callbackUrl, metadata, meta, isLocal });
     const call = {
       entry,
       origin: state.origin,

@@ -228,6 +228,7 @@ export function asApproval({
   itemKind: _itemKind,
   binding: _binding,
   meta: _meta,
+  isLocal: _isLocal,
   settledAt: _settledAt,
   ...approval
 }: StoredApproval): Approval {
