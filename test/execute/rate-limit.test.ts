@@ -113,6 +113,16 @@ describe("a bound on calls at once", () => {
   };
   const session = (id: string, principal?: string) => ({ session: { id, principal } });
 
+  verifies(["C10", "C2"], "holds no longer where a later setting lifts it", async () => {
+    const { tool, started, end } = worker("t", { maxConcurrent: 1 });
+    const toolkit = make({ items: [tool], settings: { "*": { maxConcurrent: false } } });
+    const calls = [1, 2, 3].map((id) => toolkit.call("t", { id }));
+    await settle();
+    expect(started).toHaveLength(3);
+    for (let time = 0; time < 3; time += 1) await end();
+    await Promise.all(calls);
+  });
+
   verifies("C10", "lets others wait, and each of them in when one is done", async () => {
     const { tool, started, end } = worker("t", { maxConcurrent: 2 });
     const toolkit = make({ items: [tool] });
