@@ -25,6 +25,7 @@ export type {
   DescriptorMap,
   PromptDescriptor,
   ResourceDescriptor,
+  ServerProcess,
   TemplateDescriptor,
   ToolDescriptor,
 } from "./core/connector.ts";

@@ -4,7 +4,12 @@ export { clientCredentials, oauth } from "./auth/oauth.ts";
 export type { ClientCredentialsOptions, OAuthClient, OAuthOptions, OpenPage, TokenOptions } from "./auth/options.ts";
 export type { StoredAuthorization, StoredClient, StoredTokens, TokenStore } from "./auth/store.ts";
 export type { ConnectorOptions, Root } from "./connect.ts";
-export { inMemoryConnector, type McpConnectorOptions, mcpConnector } from "./connector.ts";
+export {
+  type InMemoryConnectorOptions,
+  inMemoryConnector,
+  type McpConnectorOptions,
+  mcpConnector,
+} from "./connector.ts";
 export { type NodeFetchOptions, nodeFetch } from "./fetch/node-fetch.ts";
 export type { ClientInfo } from "./handshake.ts";
 export { type NamedConfig, parseMcpServers } from "./target/mcp-servers.ts";
