@@ -23,7 +23,7 @@ const counted = new WeakMap<ToolDefinitionForModel, number>();
 
 /**
  * Estimates what a definition costs a model: one token for each four bytes of its name, description and schema as JSON in UTF-8. Each
- * provider counts otherwise, and writes definitions otherwise; for English names and descriptions expect to be off by a third at most.
+ * provider counts otherwise, and writes definitions otherwise: take it as a measure to compare by, not as a bill.
  * The same definition always gives the same number.
  */
 export function estimateTokens(definition: ToolDefinitionForModel): number {
