@@ -1,5 +1,5 @@
 import { nearest } from "../lib/similar.ts";
-import { isRecord } from "../lib/value.ts";
+import { isPlainObject, isRecord } from "../lib/value.ts";
 import { messageOf, ToolkitError } from "./error.ts";
 
 /** The names of the options of a type, every one of them: the compiler asks for what is forgotten. */
@@ -40,6 +40,7 @@ export function invalidOption(
 
 /**
  * Refuses options with a name there is not: what restricts must not open wide on a slip of the pen. One that is undefined is not there.
+ * What an object of a class has beside them is its own.
  *
  * @param owner - whose they are, for the message: `of a view`
  * @param path - where they stand, for the details. Default: at the top
@@ -50,6 +51,7 @@ export function assertOptionNames<T>(options: unknown, names: OptionNames<T>, ow
     const message = `The options ${owner} must be an object, and are ${shown(options)}.`;
     throw new ToolkitError("INVALID_CONFIG", message, { path });
   }
+  if (!isPlainObject(options)) return;
   const odd = Object.keys(options).find((name) => !Object.hasOwn(names, name) && options[name] !== undefined);
   if (odd === undefined) return;
   const known = Object.keys(names);

@@ -3,6 +3,14 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** True for an object of no class, of another realm too. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // One of another realm has another Object.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 /** True for a value that JSON holds as it is: what it is made of is plain, no number is beyond numbers, and it is no deeper than that. */
 export function isJson(value: unknown, maxDepth = 100): boolean {
   if (typeof value === "number") return Number.isFinite(value);

@@ -82,6 +82,20 @@ describe("a slip in the name of an option", () => {
     expect(error.message).toBe('There is no option "deny" of a view. There are include, exclude.');
   });
 
+  test("is none in an object of a class, which may keep what it needs", async () => {
+    class Audit {
+      readonly asked: unknown[] = [];
+      decide(request: unknown) {
+        this.asked.push(request);
+        return true;
+      }
+    }
+    const policy = new Audit();
+    const toolkit = make({ policy, items: [defineTool({ name: "hello", run: () => "hi" })] });
+    await toolkit.call("hello");
+    expect(policy.asked).toHaveLength(1);
+  });
+
   test("is none where the value is undefined, and the entries other clients share may say more", async () => {
     const toolkit = make({ polcy: undefined });
     toolkit.view(given({ inclde: undefined }));

@@ -1,6 +1,7 @@
 import type { HeadersOption, HttpAuth } from "../../core/http-auth.ts";
 import { assertOptionNames, type OptionNames } from "../../core/options.ts";
 import type { ConnectorTarget, HttpTarget, StdioTarget } from "../../core/target.ts";
+import { isPlainObject } from "../../lib/value.ts";
 import { commandName } from "./command-name.ts";
 import { type Environment, expand } from "./expand.ts";
 import { invalidTarget } from "./invalid.ts";
@@ -181,13 +182,6 @@ function valuesOf(values: unknown, where: string): Record<string, string> {
     texts[name] = String(value);
   }
   return texts;
-}
-
-function isPlainObject(value: unknown): value is object {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // One of another realm has another Object.
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function setHeaders(headers: Headers, values: Readonly<Record<string, string>>): void {
