@@ -57,7 +57,7 @@ class Mending {
     const schema = this.#target.definition.input;
     if (schema === undefined || !(isRecord(input) || typeof input === "string")) return undefined;
     try {
-      const mended = mend(schema, input);
+      const mended = mend(schema, input, { trusted: this.#target.definition.origin === "local" });
       return mended instanceof Promise ? mended.catch(nothing) : mended;
     } catch {
       return undefined;

@@ -9,11 +9,11 @@ export type InputParser = (input: unknown) => unknown;
 
 /** What reads the input of a target; undefined where it takes anything. */
 export function inputParser(target: Target, report: SchemaReport): InputParser | undefined {
-  const { inputSchema, input } = target.definition;
+  const { inputSchema, input, origin } = target.definition;
   if (inputSchema === undefined) return undefined;
   // The schema of a tool that has none is worth no validator. What validates by itself may want more than it writes down.
   if (inputSchema === input && Object.keys(inputSchema).length === 1 && inputSchema.type === "object") {
     return (value) => (isRecord(value) ? value : new Violation([{ pointer: "", message: "must be an object" }]));
   }
-  return checked(validatorOf(inputSchema), target, report);
+  return checked(validatorOf(inputSchema, { trusted: origin === "local" }), target, report);
 }

@@ -13,9 +13,9 @@ import type { Receive, Target } from "./step.ts";
 
 /** Validates the result where there is an output schema; defaults and transforms of a Standard Schema apply. */
 export function validateOutput(target: Target, normalised: Receive, report: SchemaReport): Receive {
-  const { outputSchema, name } = target.definition;
+  const { outputSchema, name, origin } = target.definition;
   if (outputSchema === undefined) return normalised;
-  const validate = checked(validatorOf(outputSchema), target, report);
+  const validate = checked(validatorOf(outputSchema, { trusted: origin === "local" }), target, report);
   const transforms = isTypedSchema(outputSchema);
   const accept = (content: Content, value: unknown, parsed: unknown): Content => {
     if (parsed instanceof Violation) throw invalidOutput(target, parsed.issues);

@@ -3,7 +3,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { Issue } from "../core/error-catalog.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
-import { validatorOf } from "../core/schema/validator.ts";
+import { type Trust, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
 import type { Asker } from "../execute/asking.ts";
 import { abortable } from "../lib/promise.ts";
@@ -21,12 +21,12 @@ export class Answers implements Asker {
   }
 
   /** @throws ToolkitError `INVALID_OUTPUT` for an answer that is none or does not fit; whatever is thrown by the one who is asked */
-  async elicit(request: ElicitRequest, context: AskContext): Promise<ElicitResult> {
+  async elicit(request: ElicitRequest, context: AskContext, trust: Trust = {}): Promise<ElicitResult> {
     const { session, signal } = context;
     signal.throwIfAborted();
     const asking =
       session?.elicit === undefined ? this.#delegates.elicit(request, context) : session.elicit(request, { signal });
-    return readAnswer((await abortable(asking, signal)) ?? { action: "decline" }, request);
+    return readAnswer((await abortable(asking, signal)) ?? { action: "decline" }, request, trust);
   }
 
   /** @throws ToolkitError `NO_DELEGATE`; `INVALID_OUTPUT` for an answer that is none; whatever is thrown by the one who is asked */
@@ -50,7 +50,11 @@ export class Answers implements Asker {
   }
 }
 
-async function readAnswer(result: ElicitResult, { message, schema }: ElicitRequest): Promise<ElicitResult> {
+async function readAnswer(
+  result: ElicitResult,
+  { message, schema }: ElicitRequest,
+  trust: Trust,
+): Promise<ElicitResult> {
   const what = `What was asked with ${JSON.stringify(message)}`;
   if (!isRecord(result) || !actions.has(result.action)) {
     throw unfit(what, [{ pointer: "/action", message: "the action must be accept, decline or cancel" }]);
@@ -58,7 +62,7 @@ async function readAnswer(result: ElicitResult, { message, schema }: ElicitReque
   const { action, content = {} } = result;
   if (action !== "accept" || schema === undefined) return { action };
   const filled = { ...defaultsOf(schema), ...content };
-  const read = await validatorOf(schema)(filled);
+  const read = await validatorOf(schema, trust)(filled);
   if (read instanceof Violation) throw unfit(what, read.issues);
   return { action, content: filled };
 }

@@ -29,7 +29,7 @@ export class Questions {
   }
 
   elicit(request: ElicitRequest, options: AskOptions): Promise<ElicitResult> {
-    return this.#ask(options, (context) => this.#host.asker.elicit(request, context));
+    return this.#ask(options, (context) => this.#host.asker.elicit(request, context, { trusted: false }));
   }
 
   sample(request: SampleRequest, options: AskOptions): Promise<SampleResult> {

@@ -125,6 +125,16 @@ describe("a server and its limits", () => {
       expect(await (await toolkit.call("far.nearly")).text()).toBe("done");
     });
 
+    verifies(["M12", "I2"], "no pattern of a server holds up the service", async () => {
+      const inputSchema = { type: "object", properties: { s: { type: "string", pattern: "^(a+)+$" } } };
+      server = faultyServer({ tools: { slow: { run: () => "done", inputSchema } } });
+      await connect(way);
+      const started = performance.now();
+      const error = await failure(toolkit.call("far.slow", { s: `${"a".repeat(32)}!` }));
+      expect(error).toMatchObject({ code: "INVALID_INPUT" });
+      expect(performance.now() - started).toBeLessThan(2_000);
+    });
+
     verifies("M12", "calls beyond maxConcurrentCalls fail at once and are not sent; lists go on", async () => {
       server = faultyServer();
       const connection = await connect(way, { maxConcurrentCalls: 3 });

@@ -4,7 +4,7 @@ import { andThen, type MaybePromise } from "../../lib/promise.ts";
 import { isRecord } from "../../lib/value.ts";
 import { accepts, meantBy } from "./slip.ts";
 import type { JsonSchema } from "./types.ts";
-import { validatorOf } from "./validator.ts";
+import { type Trust, validatorOf } from "./validator.ts";
 import { Violation } from "./violation.ts";
 import { declares, listOf, requires, type Way, Ways } from "./ways.ts";
 
@@ -37,9 +37,13 @@ const maxWraps = 4;
  * @returns undefined where there is nothing to mend, or not all
  * @throws Error as a validator does, for a schema that cannot be compiled
  */
-export function mend(schema: JsonSchema, value: unknown): MaybePromise<Mended | undefined> {
-  const validate = validatorOf(schema);
-  const mender = new Mender(schema);
+export function mend(
+  schema: JsonSchema,
+  value: unknown,
+  { trusted = true }: Trust = {},
+): MaybePromise<Mended | undefined> {
+  const validate = validatorOf(schema, { trusted });
+  const mender = new Mender(schema, trusted);
   const from = (given: Mended, rounds: number): MaybePromise<Mended | undefined> =>
     andThen(validate(given.value), (result) => {
       if (!(result instanceof Violation)) return given.mends.length === 0 ? undefined : given;
@@ -55,8 +59,8 @@ const dropped: unique symbol = Symbol("dropped");
 class Mender {
   readonly #ways: Ways;
 
-  constructor(schema: JsonSchema) {
-    this.#ways = new Ways(schema);
+  constructor(schema: JsonSchema, trusted: boolean) {
+    this.#ways = new Ways(schema, { patterns: trusted });
   }
 
   /** Mends what can be at some places, each before what is inside it: that is for the next round. */

@@ -13,11 +13,17 @@ import { Violation } from "./violation.ts";
  */
 export type Validator = (value: unknown) => unknown;
 
+/** Whose schema it is: what a stranger wrote must not take longer than its values are long. */
+export interface Trust {
+  /** True where left out. */
+  readonly trusted?: boolean | undefined;
+}
+
 /** The validator of a schema. Compiled at first use; equal JSON Schemas share one, however often they are met. */
-export function validatorOf(schema: SchemaLike): Validator {
+export function validatorOf(schema: SchemaLike, { trusted = true }: Trust = {}): Validator {
   return isTypedSchema(schema)
     ? standardValidator(schema["~standard"].validate)
-    : sharedValidator(schema as JsonSchema);
+    : sharedValidator(schema as JsonSchema, trusted || !mayBeSlow(schema as JsonSchema));
 }
 
 function standardValidator(
@@ -47,11 +53,16 @@ const forget = new FinalizationRegistry<string>((key) => {
   if (byContent.get(key)?.deref() === undefined) byContent.delete(key);
 });
 
-function sharedValidator(schema: JsonSchema): Validator {
-  const key = digest(schema);
+/** Whether matching the texts of a schema may take long; a mere property of that name is taken for a pattern. */
+function mayBeSlow(schema: JsonSchema): boolean {
+  return /"pattern|"url"/.test(JSON.stringify(schema));
+}
+
+function sharedValidator(schema: JsonSchema, native: boolean): Validator {
+  const key = native ? digest(schema) : `linear:${digest(schema)}`;
   let validator = byContent.get(key)?.deref();
   if (validator === undefined) {
-    validator = jsonValidator(schema);
+    validator = jsonValidator(schema, native ? usual : linear);
     byContent.set(key, new WeakRef(validator));
     forget.register(validator, key);
   }
@@ -59,29 +70,37 @@ function sharedValidator(schema: JsonSchema): Validator {
   return validator;
 }
 
-function jsonValidator(schema: JsonSchema): Validator {
+function jsonValidator(schema: JsonSchema, compiler: Compiler): Validator {
   let check: Validator | undefined;
-  const ready = (loaded: Compiler): Validator => {
-    check ??= compiled(schema, loaded);
+  const ready = (compile: Compile): Validator => {
+    check ??= compiled(schema, compile);
     return check;
   };
   return (value) => {
     if (check !== undefined) return check(value);
-    return compiler === undefined ? loadCompiler().then((loaded) => ready(loaded)(value)) : ready(compiler)(value);
+    const { loaded } = compiler;
+    return loaded === undefined ? load(compiler).then((compile) => ready(compile)(value)) : ready(loaded)(value);
   };
 }
 
-type Compiler = typeof import("./ajv.ts");
-let compiler: Compiler | undefined;
+type Compile = (schema: JsonSchema) => Validator;
+
+interface Compiler {
+  loaded?: Compile;
+  readonly import: () => Promise<Compile>;
+}
+
+const usual: Compiler = { import: async () => (await import("./ajv.ts")).compile };
+const linear: Compiler = { import: async () => (await import("./linear.ts")).compileLinear };
 
 /** Once: to ask for a module that is there costs a third of a compilation. */
-async function loadCompiler(): Promise<Compiler> {
-  compiler ??= await import("./ajv.ts");
-  return compiler;
+async function load(compiler: Compiler): Promise<Compile> {
+  compiler.loaded ??= await compiler.import();
+  return compiler.loaded;
 }
 
 /** What cannot be compiled says so at each value. */
-function compiled(schema: JsonSchema, { compile }: Compiler): Validator {
+function compiled(schema: JsonSchema, compile: Compile): Validator {
   try {
     return compile(schema);
   } catch (error) {

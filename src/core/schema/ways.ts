@@ -16,9 +16,12 @@ const anything: readonly Way[] = [[]];
 /** Finds the ways to fit the schemas of one document: references are followed, `allOf` is joined, `anyOf` and `oneOf` are told apart. */
 export class Ways {
   readonly #root: JsonSchema;
+  readonly #patterns: boolean;
 
-  constructor(root: JsonSchema) {
+  /** @param options - `patterns`: whether to match names with patterns; never with those of strangers, which may take for ever */
+  constructor(root: JsonSchema, { patterns = false }: { readonly patterns?: boolean | undefined } = {}) {
     this.#root = root;
+    this.#patterns = patterns;
   }
 
   /** The ways to fit the whole document. */
@@ -28,7 +31,7 @@ export class Ways {
 
   /** The ways for a member of what is to fit one way. */
   ofMember(way: Way, container: unknown, key: string): readonly Way[] {
-    const schemas = way.flatMap((schema) => memberSchemas(schema, container, key));
+    const schemas = way.flatMap((schema) => memberSchemas(schema, container, key, this.#patterns));
     return joined(schemas.map((schema) => this.#of(schema, 0)));
   }
 
@@ -58,8 +61,8 @@ export class Ways {
 }
 
 /** The schemas that a schema has for a member. */
-function memberSchemas(schema: JsonSchema, container: unknown, key: string): readonly unknown[] {
-  return Array.isArray(container) ? itemSchemas(schema, Number(key)) : propertySchemas(schema, key);
+function memberSchemas(schema: JsonSchema, container: unknown, key: string, patterns: boolean): readonly unknown[] {
+  return Array.isArray(container) ? itemSchemas(schema, Number(key)) : propertySchemas(schema, key, patterns);
 }
 
 function itemSchemas({ prefixItems, items, additionalItems }: JsonSchema, index: number): readonly unknown[] {
@@ -70,9 +73,11 @@ function itemSchemas({ prefixItems, items, additionalItems }: JsonSchema, index:
   return rest === undefined ? [] : [rest];
 }
 
-function propertySchemas(schema: JsonSchema, key: string): readonly unknown[] {
+function propertySchemas(schema: JsonSchema, key: string, patterns: boolean): readonly unknown[] {
   const { patternProperties, additionalProperties } = schema;
   const found = declares(schema, key) ? [(schema.properties as JsonSchema)[key]] : [];
+  // Not known: nothing is said of it.
+  if (patternProperties !== undefined && !patterns) return found;
   for (const [pattern, each] of Object.entries(isRecord(patternProperties) ? patternProperties : {}))
     if (toPattern(pattern)?.test(key)) found.push(each);
   return found.length > 0 || additionalProperties === undefined ? found : [additionalProperties];
