@@ -18,6 +18,7 @@ export default defineConfig({
       // Errors outside the type tests are those of `npm run check:types`; here they would be counted twice.
       ignoreSourceErrors: true,
     },
+    setupFiles: ["test/support/steady-chance.ts"],
     pool: "forks",
     globals: false,
     // Real servers start in seconds on a slow machine; a test that hangs fails after this.
