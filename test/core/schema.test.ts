@@ -341,3 +341,14 @@ test("a schema whose validation throws is an INVALID_SCHEMA of that tool, with t
     cause: boom,
   });
 });
+
+verifies("I2", "a member called as what every object has is missing where it is missing", async () => {
+  const names = ["constructor", "toString", "valueOf", "hasOwnProperty"];
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  const optional = validatorOf({ type: "object", properties });
+  expect(await optional({})).toEqual({});
+  expect(await optional({ toString: 7 })).toMatchObject({ issues: [{ pointer: "/toString" }] });
+  const required = validatorOf({ type: "object", properties, required: ["constructor"] });
+  expect(await required({})).toMatchObject({ issues: [{ pointer: "/constructor", message: "is missing" }] });
+  expect(await required({ constructor: "x" })).toEqual({ constructor: "x" });
+});

@@ -32,7 +32,7 @@ export function compile(schema: JsonSchema, matching: Matching = native): (value
   const draft07 = typeof schema.$schema === "string" && /draft-0[467]/.test(schema.$schema);
   const regExp = Object.assign((source: string) => matching.regExp(source), { code: "new RegExp" });
   // One for each: ajv keeps what it has seen, takes one $id for another's, and is made as fast as it compiles.
-  const ajv = new (draft07 ? Ajv : Ajv2020)({ ...options, code: { regExp } });
+  const ajv = new (draft07 ? Ajv : Ajv2020)({ ...options, ownProperties: namesInherited(schema), code: { regExp } });
   formats.default(ajv);
   for (const [name, format] of Object.entries(matching.formats ?? {})) ajv.addFormat(name, format);
   // A keyword of draft-04, which ajv refuses.
@@ -42,6 +42,12 @@ export function compile(schema: JsonSchema, matching: Matching = native): (value
   if (typeof $id === "string" && typeof $anchor === "string") ajv.refs[`${$id}#${$anchor}`] = $id;
   const check = ajv.compile(withoutDraft04(schema) as JsonSchema);
   return (value) => (check(value) ? value : new Violation((check.errors ?? []).map(toIssue)));
+}
+
+/** True where a member is called as what every object has: its absence must not be taken for a function. Looking costs each validation. */
+function namesInherited(schema: JsonSchema): boolean {
+  const text = JSON.stringify(schema);
+  return Object.getOwnPropertyNames(Object.prototype).some((name) => text.includes(`"${name}"`));
 }
 
 /** In draft-04 `exclusiveMinimum: true` goes with `minimum`; many servers still write that. */
