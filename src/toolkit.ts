@@ -68,6 +68,8 @@ const closeMs = 5_000;
 /** Ends what was never begun: builtins tell of their changes unasked. */
 const nothingToEnd = () => undefined;
 
+// Longer than other files: it is the face of the library, where each method is a line or two and its docstring the rest.
+
 /**
  * Holds every tool, prompt and resource a service's models may use, wherever they come from, and calls them.
  *
