@@ -3,14 +3,22 @@
  * ends the stack, not even one that contains itself.
  */
 export function isNestedDeeper(value: unknown, max: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  return typeof value === "object" && value !== null && isDeeper(value, max);
+}
+
+// What is no object is not called for: most of what there is.
+function isDeeper(value: object, max: number): boolean {
   if (max <= 0) return true;
   if (Array.isArray(value)) {
-    for (const entry of value) if (isNestedDeeper(entry, max - 1)) return true;
+    for (let at = 0; at < value.length; at++) {
+      const entry: unknown = value[at];
+      if (typeof entry === "object" && entry !== null && isDeeper(entry, max - 1)) return true;
+    }
     return false;
   }
   for (const key in value) {
-    if (isNestedDeeper((value as Readonly<Record<string, unknown>>)[key], max - 1)) return true;
+    const member = (value as Readonly<Record<string, unknown>>)[key];
+    if (typeof member === "object" && member !== null && isDeeper(member, max - 1)) return true;
   }
   return false;
 }
