@@ -3,7 +3,7 @@ import type { CacheSetting } from "../core/call-settings.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { Content } from "../core/resource.ts";
 import { canonicalJson } from "../lib/canonical.ts";
-import { andThen, type MaybePromise } from "../lib/promise.ts";
+import { andThen, isPromiseLike, type MaybePromise } from "../lib/promise.ts";
 import { isJson } from "../lib/value.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
 import type { AnswerCache } from "./answer-cache.ts";
@@ -68,13 +68,18 @@ function keyMaker({ entry, definition }: Target, setting: CacheSetting): (call: 
   const partOf = (input: unknown) => {
     if (setting.key === undefined) return isJson(input) ? canonicalJson(input) : undefined;
     try {
-      return `key ${setting.key(input)}`;
+      const key: unknown = setting.key(input);
+      if (key === undefined || key === null || isPromiseLike(key) || !isJson(key))
+        throw new TypeError("the key of its cache must be a text, or JSON, at once");
+      return `key ${canonicalJson(key)}`;
     } catch (error) {
       throw failed(error);
     }
   };
   return ({ input, state }) => {
-    const part = state.attachments.length > 0 ? undefined : partOf(input);
+    // Through a view a tool may come to less, or to what others must not be shown.
+    const apart = state.attachments.length > 0 || state.origin.isConfined;
+    const part = apart ? undefined : partOf(input);
     const principal = state.givenSession?.principal;
     return part === undefined
       ? undefined

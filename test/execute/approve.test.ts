@@ -624,3 +624,13 @@ describe("a call whose work completes elsewhere", () => {
     expect([error.code, error.message]).toEqual(["TOOL_FAILED", expect.stringContaining("a text for message")]);
   });
 });
+
+verifies("H2", "whoever waits when the toolkit closes is told, however soon that is", async () => {
+  const asked = defineTool({ name: "asked", options: { needsApproval: true }, run: () => "done" });
+  const toolkit = new Toolkit({ items: [asked] });
+  const pending = await failure(toolkit.call("asked"));
+  const { id } = pending.details as { readonly id: string };
+  const waiting = failure(toolkit.approvals.wait(id));
+  await toolkit.close();
+  expect((await waiting).code).toBe("CLOSED");
+});

@@ -575,3 +575,18 @@ for (const [options, path] of wrong) {
     },
   );
 }
+
+verifies("C9", "a key of its own may be any JSON, and must be there at once", async () => {
+  const keyed = (name: string, key: (input: { readonly a?: number }) => unknown) =>
+    defineTool({
+      name,
+      options: { cache: { ttlMs: 60_000, key: key as (input: unknown) => string } },
+      run: (input) => input,
+    });
+  await using toolkit = new Toolkit({
+    items: [keyed("object", ({ a }) => ({ a })), keyed("nothing", () => undefined), keyed("later", async () => "key")],
+  });
+  expect(await (await toolkit.call("object", { a: 1 })).json()).toEqual({ a: 1 });
+  expect(await (await toolkit.call("object", { a: 2 })).json()).toEqual({ a: 2 });
+  for (const name of ["nothing", "later"]) expect((await failure(toolkit.call(name))).code).toBe("TOOL_FAILED");
+});

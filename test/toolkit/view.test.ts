@@ -121,6 +121,21 @@ describe("a view", () => {
     expect((await view.list()).failures.map(({ namespace }) => namespace)).toEqual(["weather"]);
   });
 
+  verifies(
+    ["T1", "C9"],
+    "is answered with nothing that was kept for those who see more, and keeps nothing for them",
+    async () => {
+      const proxy = defineTool({
+        name: "proxy",
+        options: { cache: { ttlMs: 60_000 } },
+        run: async (_input, { toolbox }) => (await toolbox.call("hid")).text(),
+      });
+      await using toolkit = new Toolkit({ items: [proxy, tool("hid")] });
+      expect(await (await toolkit.call("proxy")).text()).toBe("hid");
+      expect((await failure(toolkit.view({ exclude: ["hid"] }).call("proxy"))).code).toBe("TOOL_FAILED");
+    },
+  );
+
   test("without include it shows everything but what is excluded", async () => {
     const most = bench.toolkit.view({ exclude: ["secrets.*", "*#secrets"] });
     expect((await most.list()).count).toBe(6);

@@ -150,6 +150,8 @@ export class Ledger {
         this.#changes.set(id, change);
         const stored = await this.read(id);
         if (isSo(stored)) return stored;
+        // Closed while it was read: nobody else would tell.
+        if (this.#closed) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
         if (stored.status === "pending") this.#wakeUpAt(stored.expiresAt);
         await this.#options.room.wait(change.promise, waiterFor(signal), unlimited);
       }
