@@ -1,4 +1,5 @@
 import { isRecord } from "../../lib/value.ts";
+import { isOfType } from "./type.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** Whether a value is of a type and among the choices of a schema: what can be told without looking inside. */
@@ -34,21 +35,6 @@ function typesOf(schema: JsonSchema): readonly string[] {
 
 function isComposite(value: unknown): boolean {
   return typeof value === "object" && value !== null;
-}
-
-function isOfType(value: unknown, type: string): boolean {
-  switch (type) {
-    case "null":
-      return value === null;
-    case "array":
-      return Array.isArray(value);
-    case "object":
-      return isRecord(value);
-    case "integer":
-      return Number.isInteger(value);
-    default:
-      return typeof value === type;
-  }
 }
 
 type Conversion = (value: unknown) => readonly unknown[];

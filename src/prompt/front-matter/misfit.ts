@@ -1,4 +1,5 @@
 import { toPattern } from "../../core/schema/check.ts";
+import { isOfType } from "../../core/schema/type.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import { resolveReference } from "../../lib/pointer.ts";
@@ -36,21 +37,6 @@ function misfitOfValue(value: unknown, schema: JsonSchema): string | undefined {
     return `must be one of ${schema.enum.map((each) => JSON.stringify(each)).join(", ")}`;
   }
   return Object.hasOwn(schema, "const") && !same(schema.const) ? `must be ${JSON.stringify(schema.const)}` : undefined;
-}
-
-function isOfType(value: unknown, type: unknown): boolean {
-  switch (type) {
-    case "null":
-      return value === null;
-    case "array":
-      return Array.isArray(value);
-    case "object":
-      return isRecord(value);
-    case "integer":
-      return Number.isInteger(value);
-    default:
-      return typeof value === type;
-  }
 }
 
 function misfitOfText(value: unknown, schema: JsonSchema): string | undefined {

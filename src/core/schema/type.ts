@@ -1,0 +1,17 @@
+import { isRecord } from "../../lib/value.ts";
+
+/** Whether a value is of a type of JSON Schema. */
+export function isOfType(value: unknown, type: unknown): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return isRecord(value);
+    case "integer":
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
