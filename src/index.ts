@@ -74,6 +74,7 @@ export type {
   Toolbox,
 } from "./core/item.ts";
 export type { Call, Handler, Middleware } from "./core/middleware.ts";
+export type { ModelSettings } from "./core/model-settings.ts";
 export type { PendingRequest } from "./core/pending.ts";
 export type { Policy, PolicyRequest, Verdict } from "./core/policy.ts";
 export {

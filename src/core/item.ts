@@ -1,5 +1,6 @@
 import type { ToolkitError } from "./error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
+import type { ModelSettings } from "./model-settings.ts";
 import type { PendingRequest } from "./pending.ts";
 import type { Content, Described, Resource } from "./resource.ts";
 import type { SchemaLike } from "./schema/types.ts";
@@ -53,6 +54,8 @@ export interface Prompt<In = any> extends Described {
   readonly thinking?: boolean | undefined;
   /** In tokens. */
   readonly thinkingBudget?: number | undefined;
+  /** How the model writes its answer. */
+  readonly settings?: ModelSettings | undefined;
   /** Part of the fingerprint: another one says that the prompt changed, such as a hash of its file. */
   readonly version?: string | undefined;
   render(input: In, context: CallContext): Promise<RenderedPrompt>;
