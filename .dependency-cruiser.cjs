@@ -52,10 +52,10 @@ module.exports = {
     },
     {
       name: "no-dev-dependencies",
-      comment: "What is shipped needs only what is installed with it.",
+      comment: "What is shipped needs only what is installed with it, or what it asks for by name: a peer.",
       severity: "error",
       from: { path: "^src/" },
-      to: { dependencyTypes: ["npm-dev"] },
+      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["npm-peer"] },
     },
     {
       name: "resolvable",
