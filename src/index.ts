@@ -1,4 +1,13 @@
 export type {
+  AgentEvent,
+  AgentEventMap,
+  AgentEventType,
+  AgentStep,
+  AgentToolCall,
+  FinishReason,
+  TokenUsage,
+} from "./core/agent-event.ts";
+export type {
   Approval,
   ApprovalQuery,
   ApprovalRequest,
@@ -75,6 +84,7 @@ export type {
 } from "./core/item.ts";
 export type { Call, Handler, Middleware } from "./core/middleware.ts";
 export type { ModelSettings } from "./core/model-settings.ts";
+export { outputInstruction, outputTool } from "./core/output-tool.ts";
 export type { PendingRequest } from "./core/pending.ts";
 export type { Policy, PolicyRequest, Verdict } from "./core/policy.ts";
 export {

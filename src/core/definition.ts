@@ -4,6 +4,7 @@ import { assertSettings } from "./call-settings.ts";
 import { ToolkitError } from "./error.ts";
 import { assertItemName, assertUri } from "./identifier.ts";
 import { type Item, type Kind, kinds, type Prompt, type ResourceTemplate, type Tool } from "./item.ts";
+import { isOutputTool } from "./output-tool.ts";
 import { isResource, type Resource } from "./resource.ts";
 import { toJsonSchema, toObjectSchema } from "./schema/json-schema.ts";
 import { isTypedSchema, type JsonSchema, type SchemaLike } from "./schema/types.ts";
@@ -148,7 +149,7 @@ function schemas(item: Tool | Prompt, origin: Origin): Partial<Fields> {
 function assertName(item: Item): void {
   if (item.kind === "resource") assertUri(item.uri);
   else if (item.kind === "template") assertUri(item.uriTemplate);
-  else assertItemName(item.name, item.kind);
+  else if (!isOutputTool(item)) assertItemName(item.name, item.kind);
 }
 
 function assertItem(item: unknown): asserts item is Item {

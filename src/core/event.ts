@@ -1,3 +1,4 @@
+import type { AgentStep } from "./agent-event.ts";
 import type { ApprovalStatus } from "./approval.ts";
 import type { Connection, ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
@@ -52,6 +53,8 @@ export interface EventMap {
     readonly by?: string | undefined;
     readonly reason?: string | undefined;
   };
+  /** A model has answered in the run of an agent. */
+  agentStep: AgentStep & { readonly run: string; readonly ref: string; readonly depth: number };
   callStarted: { readonly callId: string; readonly ref: string };
   callFinished: {
     readonly callId: string;
@@ -75,6 +78,7 @@ const eventTypes: { readonly [T in ToolkitEventType]: true } = {
   eventsLost: true,
   approvalRequested: true,
   approvalResolved: true,
+  agentStep: true,
   callStarted: true,
   callFinished: true,
 };

@@ -1,3 +1,4 @@
+import type { AgentEvent } from "./agent-event.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { Content, Resource } from "./resource.ts";
 
@@ -76,4 +77,9 @@ export interface CallOptions {
   onProgress?(progress: Progress): void;
   /** Hears each part of a result that comes in parts. */
   onPartial?(part: Content): void;
+  /**
+   * Hears how the run of an agent goes: text as it comes, tool calls, results, steps, usage. The run waits for a promise it gives, so that a
+   * slow reader slows the model down. What it throws is logged.
+   */
+  onEvent?(event: AgentEvent): void | PromiseLike<void>;
 }

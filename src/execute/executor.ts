@@ -1,3 +1,4 @@
+import type { AgentEvent } from "../core/agent-event.ts";
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
@@ -98,6 +99,11 @@ export class Executor implements StateHost {
   /** How many calls wait for a place under a limit of calls at once. */
   get queued(): number {
     return this.#options.limits.queued;
+  }
+
+  ran(event: AgentEvent): void {
+    if (event.type !== "step" || !this.#options.events.hears("agentStep")) return;
+    this.#options.events.emit({ ...event, type: "agentStep" });
   }
 
   /** Ends every call in flight, and answers each further one, with `CLOSED`. */

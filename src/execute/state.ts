@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { AgentEvent } from "../core/agent-event.ts";
 import type { AskContext } from "../core/delegate.ts";
 import { messageOf } from "../core/error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
@@ -11,7 +12,7 @@ import type { Mend } from "../core/schema/mend.ts";
 import type { SchemaLike } from "../core/schema/types.ts";
 import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
 import type { Bound } from "../lib/lane.ts";
-import { runDetached } from "../lib/promise.ts";
+import { isPromiseLike, runDetached } from "../lib/promise.ts";
 import { unlimited, type Wait, type Waiter, type WaitLimits } from "../lib/waiting-room.ts";
 import type { Grant } from "./approval/binding.ts";
 import { PendingCall } from "./approval/pending-call.ts";
@@ -23,6 +24,8 @@ import type { Trace } from "./trace/trace.ts";
 export interface StateHost {
   readonly logger: Logger;
   readonly asker: Asker;
+  /** Tells whoever looks after the toolkit how the run of an agent goes. */
+  ran(event: AgentEvent): void;
 }
 
 /** The toolbox through which a call was made. */
@@ -212,6 +215,24 @@ export class CallState implements CallContext, Waiter {
     return this.#ask((context) => this.host.asker.sample(request, context));
   }
 
+  get isHeard(): boolean {
+    return this.options.onEvent !== undefined;
+  }
+
+  tell(event: AgentEvent): void | PromiseLike<void> {
+    this.touch();
+    this.host.ran(event);
+    const { onEvent } = this.options;
+    if (onEvent === undefined || this.#cut !== undefined) return;
+    const failed = (error: unknown) => this.#listenerFailed("event", error);
+    try {
+      const told = onEvent.call(this.options, event);
+      if (isPromiseLike(told)) return Promise.resolve(told).catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  }
+
   pending(request: PendingRequest): never {
     throw new PendingCall(this.ref, this.input, request);
   }
@@ -312,7 +333,7 @@ export class CallState implements CallContext, Waiter {
     if (this.#cut !== undefined) throw this.#cut.reason;
   }
 
-  #listenerFailed(what: "progress" | "partial", error: unknown): void {
+  #listenerFailed(what: "progress" | "partial" | "event", error: unknown): void {
     this.host.logger.error(`A ${what} listener of ${this.ref} failed: ${messageOf(error)}`, { error });
   }
 }

@@ -4,6 +4,7 @@ import type { AskContext, Delegate } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { Entry } from "../core/item.ts";
+import { runnerOf } from "../core/prompt-runner.ts";
 import type { Resource } from "../core/resource.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import type { CallState } from "../execute/state.ts";
@@ -23,6 +24,8 @@ export class Delegates {
 
   /** @throws ToolkitError `NO_DELEGATE`, or whatever the delegate throws */
   async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallState): Promise<Resource> {
+    const own = runnerOf(entry.item);
+    if (own !== undefined) return own(input, context);
     const result = await this.#first((delegate) => delegate.runPrompt?.(entry, input, context));
     if (result !== undefined) return result;
     const able = this.#delegates.some((delegate) => delegate.runPrompt !== undefined);

@@ -1,5 +1,6 @@
 import { Catalog } from "../catalog/catalog.ts";
 import { Directory } from "../catalog/directory.ts";
+import type { AgentEvent } from "../core/agent-event.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
 import { silentLogger } from "../core/logger.ts";
 import type { Resource } from "../core/resource.ts";
@@ -38,6 +39,8 @@ export interface TestContextOptions {
 export interface TestContext extends CallContext {
   /** Whatever was reported through `progress`. */
   readonly reported: readonly Progress[];
+  /** Whatever was told through `tell`. */
+  readonly told: readonly AgentEvent[];
 }
 
 /**
@@ -55,6 +58,7 @@ export function testContext(options: TestContextOptions = {}): TestContext {
   const session: Session = options.session ?? Object.freeze({ id: crypto.randomUUID() });
   const { signal = new AbortController().signal } = options;
   const reported: Progress[] = [];
+  const told: AgentEvent[] = [];
   const asking = { signal, asker: "the tool", session };
   return {
     session,
@@ -65,6 +69,7 @@ export function testContext(options: TestContextOptions = {}): TestContext {
     toolbox: toolbox ?? emptyToolbox(logger),
     depth,
     reported,
+    told,
     async progress(progress, total, message) {
       reported.push({
         progress,
@@ -76,6 +81,10 @@ export function testContext(options: TestContextOptions = {}): TestContext {
     async elicit(message, schema) {
       const form = toObjectSchema(schema, { what: "schema of what the tool asks", direction: "input" });
       return nobody.elicit({ message, schema: form }, asking);
+    },
+    isHeard: true,
+    tell(event) {
+      told.push(event);
     },
     sample: (request) => nobody.sample(request, asking),
     pending(request) {

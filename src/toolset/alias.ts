@@ -1,5 +1,6 @@
 import { builtinNamespace } from "../core/identifier.ts";
 import type { Entry } from "../core/item.ts";
+import { isOutputTool } from "../core/output-tool.ts";
 import { digest } from "../lib/canonical.ts";
 
 /** What every provider accepts: OpenAI and Bedrock take 64 characters, Gemini wants a letter or `_` first. */
@@ -32,7 +33,9 @@ export function aliasesOf<E extends Entry>(
   return aliases;
 }
 
-function plainAlias({ namespace, name }: Entry): string {
+function plainAlias({ namespace, name, item }: Entry): string {
+  // Its name is reserved: nothing else can have it.
+  if (isOutputTool(item)) return name;
   const text = namespace === builtinNamespace ? name : `${namespace}__${name}`;
   const safe = text.replaceAll(/[^A-Za-z0-9_-]/g, "_");
   return /^[A-Za-z_]/.test(safe) ? safe : `_${safe}`;

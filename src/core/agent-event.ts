@@ -1,0 +1,89 @@
+import type { ToolkitError } from "./error.ts";
+
+/** What models were given and gave, in tokens. What a provider does not say counts as 0. */
+export interface TokenUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Of the input: read from the provider's cache. */
+  readonly cachedInputTokens: number;
+  /** Of the output: spent on thinking. */
+  readonly reasoningTokens: number;
+  /** In the currency of the prices that were given; undefined where no price is known. */
+  readonly cost?: number | undefined;
+}
+
+/** Why a model stopped, in the words of the model port. */
+export type FinishReason =
+  | "stop"
+  | "length"
+  | "content-filter"
+  | "tool-calls"
+  | "error"
+  | "interrupted"
+  | "other"
+  /** A tool took control: its result is the answer. */
+  | "control";
+
+/** One call of a model. */
+export interface AgentStep {
+  /** From 0. */
+  readonly step: number;
+  readonly provider: string;
+  readonly model: string;
+  readonly finishReason: FinishReason;
+  readonly usage: TokenUsage;
+  /** Of the model alone, in milliseconds. */
+  readonly durationMs: number;
+}
+
+/** A tool call of a model, and what became of it. */
+export interface AgentToolCall {
+  /** Of the model. */
+  readonly id: string;
+  /** The alias by which the model called it. */
+  readonly name: string;
+  /** Undefined where there is no such tool. */
+  readonly ref?: string | undefined;
+  readonly step: number;
+  readonly status: "ok" | "failed" | "denied" | "pending";
+  readonly durationMs: number;
+}
+
+/** What each kind of event says. */
+export interface AgentEventMap {
+  /** A piece of the answer's text. */
+  textDelta: { readonly step: number; readonly delta: string };
+  /** A piece of what the model thinks. */
+  reasoningDelta: { readonly step: number; readonly delta: string };
+  /** A tool is about to be called. */
+  toolCall: { readonly step: number; readonly id: string; readonly name: string; readonly input: unknown };
+  toolResult: AgentToolCall & {
+    /** URI by which `read_resource` reads the result in this run. */
+    readonly uri?: string | undefined;
+    readonly error?: ToolkitError | undefined;
+  };
+  /** A model has answered. */
+  step: AgentStep;
+  /** All that was used so far, of sub-agents too. */
+  usage: { readonly usage: TokenUsage };
+  /** The answer did not fit, and the model is asked again. What was told of its text is void. */
+  repair: { readonly step: number; readonly reason: string };
+  /** The run waits for approval or for work elsewhere. */
+  suspended: { readonly id: string };
+  finish: { readonly finishReason: FinishReason; readonly steps: number; readonly usage: TokenUsage };
+}
+
+export type AgentEventType = keyof AgentEventMap;
+
+/** Something that happens in the run of an agent, told to whoever called it. */
+export type AgentEvent<T extends AgentEventType = AgentEventType> = {
+  [P in T]: {
+    readonly type: P;
+    /** The id of the run. */
+    readonly run: string;
+    /** The ref of the prompt it executes. */
+    readonly ref: string;
+    /** 0 for the run that was called from outside; a sub-agent has a higher one. */
+    readonly depth: number;
+  } & AgentEventMap[P];
+}[T];

@@ -1,0 +1,81 @@
+import { isRecord, present } from "../lib/value.ts";
+import type { Tool } from "./item.ts";
+import { toJsonSchema } from "./schema/json-schema.ts";
+import type { JsonSchema, SchemaLike } from "./schema/types.ts";
+
+/** The name of the tool through which a model gives a structured answer. */
+export const outputToolName = "submit_output";
+
+/** Where an answer stands that is no object: the input of a tool is one. */
+const wholeAnswer = "answer";
+
+const made = new WeakSet<object>();
+
+/** True for what `outputTool` made. */
+export function isOutputTool(tool: object): boolean {
+  return made.has(tool);
+}
+
+/** An answer in the form of an object, and the way back. */
+export interface AnswerForm {
+  /** Describes an object. */
+  readonly schema: JsonSchema;
+  /** The answer out of the object. */
+  unwrap(value: unknown): unknown;
+}
+
+/**
+ * The form in which a model is asked for an answer: an answer that is no object stands in one, under `answer`, because neither tools nor the
+ * JSON modes of providers take anything else.
+ *
+ * @throws ToolkitError `INVALID_SCHEMA`
+ */
+export function answerForm(output: SchemaLike): AnswerForm {
+  const schema = toJsonSchema(output, { what: "output schema", direction: "output" });
+  if (schema.type === "object") return { schema, unwrap: (value) => value };
+  const { $schema, $defs, definitions, ...answer } = moved(schema);
+  const properties = { [wholeAnswer]: answer };
+  return {
+    schema: {
+      ...present({ $schema, $defs, definitions }),
+      type: "object",
+      properties,
+      required: [wholeAnswer],
+      additionalProperties: false,
+    },
+    unwrap: (value) => (isRecord(value) ? value[wholeAnswer] : undefined),
+  };
+}
+
+/** The schema with its references as they are written one level further down; what is defined for all stays at the top. */
+function moved(schema: JsonSchema): JsonSchema {
+  const isShared = (ref: string) => /^#\/(?:\$defs|definitions)\//.test(ref);
+  return JSON.parse(JSON.stringify(schema), (key, value) =>
+    key === "$ref" && typeof value === "string" && value.startsWith("#") && !isShared(value)
+      ? `#/properties/${wholeAnswer}${value.slice(1)}`
+      : value,
+  );
+}
+
+/**
+ * The tool through which a model gives a structured answer: `submit_output`. It takes control, so it is called alone, and what it is given
+ * is the answer of the run.
+ *
+ * @throws ToolkitError `INVALID_SCHEMA`
+ */
+export function outputTool(output: SchemaLike): Tool {
+  const { schema, unwrap } = answerForm(output);
+  const tool: Tool = {
+    kind: "tool",
+    name: outputToolName,
+    description: "Gives the final answer. Call it once, alone, when everything else is done.",
+    input: schema,
+    options: { takesControl: true, capability: true },
+    run: (input: unknown) => unwrap(input),
+  };
+  made.add(tool);
+  return tool;
+}
+
+/** What a model is told of the tool for its answer. */
+export const outputInstruction = `When you have what you need, give the answer by calling the tool ${outputToolName}, alone and once. Do not write the answer as text.`;
