@@ -33,3 +33,14 @@ export function placeOf(text: string, offset: number): Place {
   const lineStart = before.lastIndexOf("\n") + 1;
   return { line: before.split("\n").length, column: offset - lineStart + 1 };
 }
+
+/** Which check a problem comes from. */
+export type ProblemKind = "file" | "yaml" | "field" | "name" | "schema" | "template" | "partial";
+
+/** Takes a problem: whoever reads a prompt refuses it at the first, lint notes it and goes on. */
+export type Report = (problem: ToolkitError, kind: ProblemKind) => void;
+
+/** Throws the problem. */
+export const refuse: Report = (problem) => {
+  throw problem;
+};

@@ -1,9 +1,11 @@
+import type { ToolkitError } from "../../core/error.ts";
 import { findSchemaProblem } from "../../core/schema/check.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { stepsOf } from "../../lib/pointer.ts";
-import { promptProblem } from "../problem.ts";
+import { type ProblemKind, promptProblem, type Report, refuse } from "../problem.ts";
 import { misspelt } from "./misspelt.ts";
-import { findSchemaMistake } from "./schema-mistake.ts";
+import { schemaMistakes } from "./schema-mistake.ts";
+import { withoutProblem } from "./schema-repair.ts";
 import type { FieldPath, FrontMatter } from "./yaml.ts";
 
 const article: Readonly<Record<string, string>> = {
@@ -23,19 +25,27 @@ const separators = /[\s,;]+/;
 /**
  * Reads typed fields of front matter. A field without a value (`model:`) counts as left out.
  *
- * Each method throws a ToolkitError `INVALID_PROMPT` at the place of a value of another type.
+ * A value of another type is reported at its place, as INVALID_PROMPT, and then counts as left out.
  */
 export class FieldReader {
-  readonly #frontMatter: FrontMatter;
+  readonly frontMatter: FrontMatter;
+  readonly #report: Report;
   readonly #known = new Set<string>();
 
-  constructor(frontMatter: FrontMatter) {
-    this.#frontMatter = frontMatter;
+  constructor(frontMatter: FrontMatter, report: Report = refuse) {
+    this.frontMatter = frontMatter;
+    this.#report = report;
   }
 
-  /** An error at the place of a field. */
-  problem(path: FieldPath, what: string, hint: string): Error {
-    return promptProblem(this.#frontMatter.file, this.#frontMatter.placeOf(path), what, hint);
+  /** Reports a problem at the place of a field. */
+  wrong(path: FieldPath, what: string, hint: string, kind: ProblemKind = "field"): undefined {
+    return this.refuse(promptProblem(this.frontMatter.file, this.frontMatter.placeOf(path), what, hint), kind);
+  }
+
+  /** Reports a problem. */
+  refuse(problem: ToolkitError, kind: ProblemKind = "field"): undefined {
+    this.#report(problem, kind);
+    return undefined;
   }
 
   has(field: string): boolean {
@@ -49,13 +59,13 @@ export class FieldReader {
       typeof value === "number" || typeof value === "boolean"
         ? `Put it in quotes: \`${field}: "${value}"\`.`
         : `Write text, such as \`${field}: ${example}\`, or remove the field.`;
-    throw this.problem([field], `${field} must be text and is ${value === "" ? "empty" : wordFor(value)}.`, hint);
+    return this.wrong([field], `${field} must be text and is ${value === "" ? "empty" : wordFor(value)}.`, hint);
   }
 
   flag(field: string): boolean | undefined {
     const value = this.#value(field);
     if (value === undefined || typeof value === "boolean") return value;
-    throw this.problem(
+    return this.wrong(
       [field],
       `${field} must be true or false and is ${JSON.stringify(value)}.`,
       `Write \`${field}: true\` or \`${field}: false\`, without quotes.`,
@@ -66,7 +76,7 @@ export class FieldReader {
     const value = this.#value(field);
     if (value === undefined) return undefined;
     if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
-    throw this.problem(
+    return this.wrong(
       [field],
       `${field} must be a whole number above 0 and is ${JSON.stringify(value)}.`,
       `Write digits alone, such as \`${field}: ${example}\`.`,
@@ -79,7 +89,7 @@ export class FieldReader {
     const list: readonly unknown[] = Array.isArray(value) ? value : [value];
     for (const [index, entry] of list.entries()) {
       if (typeof entry === "string" && entry.trim() !== "") continue;
-      throw this.problem(
+      return this.wrong(
         Array.isArray(value) ? [field, index] : [field],
         `${field} must be a list of names, and this is ${entry === null || entry === "" ? "empty" : wordFor(entry)}.`,
         `Write \`${field}: ${example}\`.`,
@@ -89,7 +99,7 @@ export class FieldReader {
     const joined = names.findIndex((entry) => separators.test(entry.trim()));
     if (joined === -1) return Object.freeze([...names]);
     const single = names.flatMap((entry) => entry.trim().split(separators)).filter((name) => name !== "");
-    throw this.problem(
+    return this.wrong(
       Array.isArray(value) ? [field, joined] : [field],
       `${field} must be a list of names, and ${JSON.stringify(names[joined])} is one text.`,
       `Write \`${field}: [${single.join(", ")}]\`.`,
@@ -97,42 +107,49 @@ export class FieldReader {
   }
 
   schema(field: string): JsonSchema | undefined {
-    const value = this.#value(field);
-    if (value === undefined) return undefined;
-    const problem = findSchemaProblem(value);
-    if (problem === undefined) return this.#sound(field, value as JsonSchema);
-    const path = [field, ...stepsOf(problem.pointer)];
-    const where = problem.pointer === "" ? "" : ` at ${problem.pointer}`;
-    throw this.problem(
-      path,
-      `${field} is no JSON Schema${where}: ${problem.message}.`,
-      `Describe the value as in \`${field}: { type: object, properties: { text: { type: string } } }\`.`,
-    );
+    let schema = this.#value(field);
+    let last: string | undefined;
+    while (schema !== undefined) {
+      const problem = findSchemaProblem(schema);
+      if (problem === undefined) return this.#sound(field, schema as JsonSchema);
+      const where = problem.pointer === "" ? "" : ` at ${problem.pointer}`;
+      this.wrong(
+        [field, ...stepsOf(problem.pointer)],
+        `${field} is no JSON Schema${where}: ${problem.message}.`,
+        `Describe the value as in \`${field}: { type: object, properties: { text: { type: string } } }\`.`,
+        "schema",
+      );
+      if (problem.pointer === last) return undefined;
+      last = problem.pointer;
+      schema = withoutProblem(schema, problem.pointer);
+    }
+    return undefined;
   }
 
   /** The fields nothing asked for. One that is nearly the name of a field is a misspelling, and would change nothing. */
   rest(): Readonly<Record<string, unknown>> | undefined {
-    const { file, values } = this.#frontMatter;
+    const { file, values } = this.frontMatter;
     const unknown = Object.entries(values).filter(([field]) => !this.#known.has(field));
     for (const [field] of unknown) {
       const meant = misspelt(field, this.#known);
       if (meant === undefined) continue;
-      const place = this.#frontMatter.placeOfName(field);
+      const place = this.frontMatter.placeOfName(field);
       const hint = `A field of your own that is called so can be written \`x-${field}\`.`;
-      throw promptProblem(file, place, `There is no field \`${field}\`: did you mean \`${meant}\`?`, hint);
+      this.refuse(promptProblem(file, place, `There is no field \`${field}\`: did you mean \`${meant}\`?`, hint));
     }
     return unknown.length === 0 ? undefined : Object.freeze(Object.fromEntries(unknown));
   }
 
   #sound(field: string, schema: JsonSchema): JsonSchema {
-    const mistake = findSchemaMistake(schema);
-    if (mistake === undefined) return schema;
-    throw this.problem([field, ...stepsOf(mistake.pointer)], `${field}${mistake.what}`, mistake.hint);
+    for (const { pointer, what, hint } of schemaMistakes(schema)) {
+      this.wrong([field, ...stepsOf(pointer)], `${field}${what}`, hint, "schema");
+    }
+    return schema;
   }
 
   #value(field: string): unknown {
     this.#known.add(field);
-    const { values } = this.#frontMatter;
+    const { values } = this.frontMatter;
     return Object.hasOwn(values, field) ? (values[field] ?? undefined) : undefined;
   }
 }

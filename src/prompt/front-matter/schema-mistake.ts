@@ -12,42 +12,42 @@ export interface SchemaMistake {
   readonly hint: string;
 }
 
-/** Finds a required property that is not described, and a `default` that its own schema refuses. */
-export function findSchemaMistake(schema: JsonSchema): SchemaMistake | undefined {
+/** Finds required properties that are not described, and each `default` that its own schema refuses. */
+export function schemaMistakes(schema: JsonSchema): Iterable<SchemaMistake> {
   return walk(schema, "", schema);
 }
 
-function walk(schema: JsonSchema, pointer: string, root: JsonSchema): SchemaMistake | undefined {
-  const own = undescribed(schema, pointer) ?? unfitDefault(schema, pointer, root);
-  if (own !== undefined) return own;
-  const properties = isRecord(schema.properties) ? Object.entries(schema.properties) : [];
-  for (const [name, child] of properties) {
-    const mistake = isRecord(child) ? walk(child, pointerTo(pointerTo(pointer, "properties"), name), root) : undefined;
-    if (mistake !== undefined) return mistake;
+function* walk(schema: JsonSchema, pointer: string, root: JsonSchema): Generator<SchemaMistake> {
+  yield* undescribed(schema, pointer);
+  const unfit = unfitDefault(schema, pointer, root);
+  if (unfit !== undefined) yield unfit;
+  for (const [name, child] of isRecord(schema.properties) ? Object.entries(schema.properties) : []) {
+    if (isRecord(child)) yield* walk(child, pointerTo(pointerTo(pointer, "properties"), name), root);
   }
-  return isRecord(schema.items) ? walk(schema.items, pointerTo(pointer, "items"), root) : undefined;
+  if (isRecord(schema.items)) yield* walk(schema.items, pointerTo(pointer, "items"), root);
 }
 
 /** Keywords that may describe a property elsewhere. */
 const elsewhere = "$ref $dynamicRef allOf anyOf oneOf if patternProperties dependentSchemas dependencies".split(" ");
 
-function undescribed(schema: JsonSchema, pointer: string): SchemaMistake | undefined {
+function* undescribed(schema: JsonSchema, pointer: string): Generator<SchemaMistake> {
   const { properties, required, additionalProperties } = schema;
-  if (!isRecord(properties) || !Array.isArray(required)) return undefined;
+  if (!isRecord(properties) || !Array.isArray(required)) return;
   const describesOthers = isRecord(additionalProperties) || additionalProperties === true;
-  if (describesOthers || elsewhere.some((keyword) => schema[keyword] !== undefined)) return undefined;
-  const index = required.findIndex((name) => !Object.hasOwn(properties, String(name)));
-  if (index === -1) return undefined;
-  const name = JSON.stringify(required[index]);
-  const [meant] = nearest(String(required[index]), Object.keys(properties), 1);
-  return {
-    pointer: pointerTo(pointerTo(pointer, "required"), index),
-    what: ` requires ${name}, and there is no such property${pointer === "" ? "" : ` at ${pointer}`}.`,
-    hint:
-      meant === undefined
-        ? `Describe ${name} under properties, or remove it from required.`
-        : `Did you mean ${JSON.stringify(meant)}? Otherwise describe ${name} under properties.`,
-  };
+  if (describesOthers || elsewhere.some((keyword) => schema[keyword] !== undefined)) return;
+  for (const [index, one] of required.entries()) {
+    if (Object.hasOwn(properties, String(one))) continue;
+    const name = JSON.stringify(one);
+    const [meant] = nearest(String(one), Object.keys(properties), 1);
+    yield {
+      pointer: pointerTo(pointerTo(pointer, "required"), index),
+      what: ` requires ${name}, and there is no such property${pointer === "" ? "" : ` at ${pointer}`}.`,
+      hint:
+        meant === undefined
+          ? `Describe ${name} under properties, or remove it from required.`
+          : `Did you mean ${JSON.stringify(meant)}? Otherwise describe ${name} under properties.`,
+    };
+  }
 }
 
 function unfitDefault(schema: JsonSchema, pointer: string, root: JsonSchema): SchemaMistake | undefined {

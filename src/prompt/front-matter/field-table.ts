@@ -1,0 +1,139 @@
+import { basename, extname } from "node:path";
+import { ToolkitError } from "../../core/error.ts";
+import { assertItemName, isIdentifier } from "../../core/identifier.ts";
+import type { JsonSchema } from "../../core/schema/types.ts";
+import { describePlace } from "../problem.ts";
+import type { FieldReader } from "./reader.ts";
+
+/** One field of the front matter. */
+interface Field<T> {
+  /** For authors, as editors show it. */
+  readonly description: string;
+  /** What its value may be, for editors. */
+  readonly schema: JsonSchema;
+  /** Its value as the front matter has it; what is wrong with it is reported. */
+  read(reader: FieldReader): T;
+}
+
+const minTitleLength = 10;
+
+const text = (name: string, example: string, description: string): Field<string | undefined> => ({
+  description,
+  schema: { type: "string", minLength: 1, examples: [example] },
+  read: (reader) => reader.text(name, example),
+});
+
+const jsonSchema: JsonSchema = { $ref: "https://json-schema.org/draft/2020-12/schema" };
+
+/** Every field a prompt may have, by its name in the front matter, in the order in which the docs name them. */
+export const fieldTable = {
+  name: {
+    description:
+      "What the prompt is called by: a letter, then letters, digits, _ or -. Left out, it is the name of the file without its extension.",
+    schema: { type: "string", pattern: "^[A-Za-z][A-Za-z0-9_-]{0,63}$", examples: ["summarize"] },
+    read: readName,
+  },
+  title: {
+    description: `For people: what the prompt does, in a few words, at least ${minTitleLength} characters. Left out, it is the first # heading of the text.`,
+    schema: { type: "string", minLength: minTitleLength, examples: ["Summarise a text"] },
+    read: readTitle,
+  },
+  description: text(
+    "description",
+    "Summarises a text.",
+    "For people and models: what the prompt does and when to use it.",
+  ),
+  model: text("model", "gpt-5", "The model to use. Left out, it is the one the service has chosen."),
+  provider: text("provider", "openai", "Whose model it is, such as openai or anthropic."),
+  system_prompt: text(
+    "system_prompt",
+    "You are a careful editor.",
+    "What the model is told about its role. A template, as the text of the prompt is.",
+  ),
+  input: {
+    description:
+      "What a caller passes, as a JSON Schema. The text may use each name under properties. A call that does not fit is refused.",
+    schema: jsonSchema,
+    read: (reader) => reader.schema("input"),
+  },
+  output: {
+    description: "The form of the answer, as a JSON Schema. The answer of the model is checked against it.",
+    schema: jsonSchema,
+    read: (reader) => reader.schema("output"),
+  },
+  format: {
+    description: "Another name of output. Give one of the two.",
+    schema: { ...jsonSchema, deprecated: true },
+    read: readFormat,
+  },
+  tools: {
+    description: "What the model may use: names of tools and prompts. * stands for any characters.",
+    schema: {
+      anyOf: [
+        { type: "array", items: { type: "string", pattern: "^[^\\s,;]+$" } },
+        { type: "string", pattern: "^[^\\s,;]+$" },
+      ],
+      examples: [["weather.forecast", "fs.*"]],
+    },
+    read: (reader) => reader.texts("tools", "[weather.forecast, fs.*]"),
+  },
+  thinking: {
+    description: "Whether the model thinks before it answers, where it can.",
+    schema: { type: "boolean" },
+    read: (reader) => reader.flag("thinking"),
+  },
+  thinking_budget: {
+    description: "How many tokens it may spend on thinking.",
+    schema: { type: "integer", minimum: 1, examples: [2000] },
+    read: (reader) => reader.count("thinking_budget", 2000),
+  },
+} satisfies Readonly<Record<string, Field<unknown>>>;
+
+/** The value of each field. */
+export type FieldValues = { readonly [F in keyof typeof fieldTable]: ReturnType<(typeof fieldTable)[F]["read"]> };
+
+/** Reads every field of the table. */
+export function readValues(reader: FieldReader): FieldValues {
+  const entries = Object.entries(fieldTable).map(([name, field]) => [name, field.read(reader)]);
+  return Object.fromEntries(entries) as FieldValues;
+}
+
+function readTitle(reader: FieldReader): string | undefined {
+  const title = reader.text("title", "Summarise a text");
+  if (title === undefined || [...title.trim()].length >= minTitleLength) return title;
+  return reader.wrong(
+    ["title"],
+    `The title ${JSON.stringify(title)} has fewer than ${minTitleLength} characters.`,
+    "Say in a few words what the prompt does, or remove the field: then the first `# heading` of the text is the title.",
+  );
+}
+
+function readFormat(reader: FieldReader): JsonSchema | undefined {
+  const format = reader.schema("format");
+  if (format === undefined || !reader.has("output")) return format;
+  return reader.wrong(["format"], "Both output and format are given, and they mean the same.", "Keep `output`.");
+}
+
+/** Empty where there is none that can be used. */
+function readName(reader: FieldReader): string {
+  const { file, placeOf } = reader.frontMatter;
+  const given = reader.text("name", "summarize");
+  const place = describePlace(file, given === undefined ? { line: 1, column: 1 } : placeOf(["name"]));
+  const name = given ?? (file === undefined ? undefined : basename(file, extname(file)));
+  if (name === undefined) {
+    const message = `${place}: The prompt has no name. Write \`name: summarize\`.`;
+    reader.refuse(new ToolkitError("INVALID_NAME", message, { name: "", allowed: "an identifier" }), "name");
+    return "";
+  }
+  try {
+    assertItemName(name, "prompt");
+    return name;
+  } catch (error) {
+    if (!ToolkitError.is(error)) throw error;
+    const hint =
+      given === undefined && !isIdentifier(name) ? " Rename the file, or write `name: ...` in its front matter." : "";
+    const message = `${place}: ${error.message}${hint}`;
+    reader.refuse(new ToolkitError(error.code, message, error.details, { cause: error }), "name");
+    return "";
+  }
+}
