@@ -6,6 +6,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
 import { shown } from "../core/options.ts";
 import type { ReadOptions } from "../core/resource.ts";
+import { fileRole } from "./file-name.ts";
 import { parsePromptFile } from "./parse.ts";
 import { promptProblem } from "./problem.ts";
 import { type PartialFile, Partials, partialFileNames } from "./template/partials.ts";
@@ -41,7 +42,7 @@ export async function readPrompts(folder: string | URL, options: ReadOptions = {
   const owners = new Map<string, string>();
   const prompts: Prompt[] = [];
   for (const [name, text] of texts.found) {
-    if (!isPromptFile(name)) continue;
+    if (fileRole(name) !== "prompt") continue;
     const file = join(path, name);
     try {
       const prompt = parsePromptFile(text, file, partials);
@@ -54,15 +55,6 @@ export async function readPrompts(folder: string | URL, options: ReadOptions = {
   }
   if (errors.length > 0) throw joined(errors, path);
   return prompts;
-}
-
-/** True for the name of a file that is a prompt of its folder. */
-function isPromptFile(name: string): boolean {
-  return /^[^._].*\.md$/is.test(name) && name.toLowerCase() !== "readme.md";
-}
-
-function isTemplateFile(name: string): boolean {
-  return /\.(?:md|hbs)$/i.test(name) && !name.startsWith(".");
 }
 
 function pathOf(source: string | URL): string {
@@ -137,7 +129,7 @@ async function listNames(folder: string, { signal }: ReadOptions): Promise<reado
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries
-      .filter((entry) => !entry.isDirectory() && isTemplateFile(entry.name) && entry.name.toLowerCase() !== "readme.md")
+      .filter((entry) => !entry.isDirectory() && fileRole(entry.name) !== undefined)
       .map((entry) => entry.name)
       .sort();
   } catch (cause) {
