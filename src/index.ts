@@ -109,6 +109,23 @@ export type {
 export type { CallOptions, CallReport, LogEntry, Logger, LogLevel, Progress, Session } from "./core/session.ts";
 export type { Lister, Source, SourceChange, Unsubscribe } from "./core/source.ts";
 export type {
+  Collection,
+  DeleteOptions,
+  GetOptions,
+  ListRecordsOptions,
+  PutOptions,
+  Quota,
+  RecordDraft,
+  RecordFailure,
+  RecordKey,
+  RecordList,
+  RecordQuery,
+  Store,
+  StoredRecord,
+  StoreEvent,
+  StoreOptions,
+} from "./core/store.ts";
+export type {
   ConnectorConfig,
   ConnectorTarget,
   HttpTarget,
@@ -142,6 +159,7 @@ export type { ReadResult } from "./resource/handle.ts";
 export type { ReadSource, ReadSourceOptions } from "./resource/read.ts";
 export { type Bytes, type ResourceOptions, resource, type SameKind } from "./resource/resource.ts";
 export type { AddConnectorOptions } from "./source/connect-options.ts";
+export { type MemoryStoreOptions, memoryStore } from "./store/memory.ts";
 export { Toolkit } from "./toolkit.ts";
 export type {
   AiSdkAdapter,

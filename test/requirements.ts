@@ -316,6 +316,21 @@ export const requirements: readonly Requirement[] = [
     id: "H3",
     text: "context.pending ends a call PENDING for work elsewhere. approvals.complete validates the result and delivers it, or an error, once; a result that does not fit is waited for still.",
   },
+
+  // S: stores
+  {
+    id: "S1",
+    text: "A Store keeps records of a collection, an owner and a key, each with a version that counts on past a deletion: get, list in the order of code units, put, delete, history of prompts and resources, watch. What expects another version is CONFLICT and of many at once one wins; a quota holds under concurrency. Any text is safe in every field, ten megabytes come back byte by byte. One contract suite holds every store to it.",
+  },
+  {
+    id: "S3",
+    text: "A record that cannot be read is named and hides no other; an owner never sees what is another's.",
+  },
+  {
+    id: "K2",
+    text: "What one process changes in a store that several share is told in the others within a second, once, as done elsewhere.",
+  },
+
   {
     id: "T6",
     text: "toOpenAI (chat and responses), toAnthropic, toGoogle and toAiSdk give tools and tool choice in the provider's form, and lead back from its calls and to its results. Schemas are projected so that none is refused, with a report of what is lost. tokens() estimates what definitions cost; maxTokens shortens them, and then reveals them on demand, deterministically.",

@@ -14,7 +14,12 @@ export interface ErrorDetails {
   AMBIGUOUS_NAME: { readonly name: string; readonly candidates: readonly string[] };
   INVALID_NAME: { readonly name: string; readonly allowed: string };
   RESERVED_NAME: { readonly name: string };
-  CONFLICT: { readonly key: string; readonly owners: readonly string[] };
+  CONFLICT: {
+    readonly key: string;
+    readonly owners: readonly string[];
+    /** The version that is there, where another was expected; 0 for none. */
+    readonly version?: number | undefined;
+  };
   INVALID_SCHEMA: { readonly pointer: string };
   INVALID_INPUT: { readonly issues: readonly Issue[] };
   INVALID_OUTPUT: { readonly issues: readonly Issue[] };
@@ -110,8 +115,9 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
   },
   RESERVED_NAME: { summary: "The name belongs to Toolweave itself.", remedy: "Choose another name." },
   CONFLICT: {
-    summary: "Something else has this key already.",
-    remedy: "Rename one, remove the other first, or give both explicit namespaces.",
+    summary: "Something else has this key already, or it has changed meanwhile.",
+    remedy:
+      "Rename one, remove the other first, or give both explicit namespaces. What has changed: read it again, and change what is there now.",
   },
   INVALID_SCHEMA: {
     summary: "A schema given for an item is not one.",

@@ -1,0 +1,203 @@
+import { ToolkitError } from "../core/error.ts";
+import { throwIfAborted } from "../core/signal.ts";
+import type {
+  DeleteOptions,
+  GetOptions,
+  ListRecordsOptions,
+  PutOptions,
+  Quota,
+  RecordDraft,
+  RecordKey,
+  RecordList,
+  RecordQuery,
+  Store,
+  StoredRecord,
+  StoreEvent,
+  StoreOptions,
+} from "../core/store.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
+import {
+  assertCollection,
+  assertOwner,
+  compareKeys,
+  keepsVersions,
+  parseRow,
+  parseRows,
+  type ReadDraft,
+  type Row,
+  readDraft,
+  readKey,
+} from "./record.ts";
+import { assertQuota, assertVersion, countedCollections, needsUsage, readKeepVersions, type Usage } from "./rules.ts";
+import { Watchers } from "./watchers.ts";
+
+/** How records are kept in memory. */
+export interface MemoryStoreOptions {
+  /** How many past versions are kept of a prompt or resource. Default 20. */
+  readonly keepVersions?: number | undefined;
+  /** Time, for tests. Default: the machine's. */
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Keeps records for as long as the process lives.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for an option out of its range
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  return new MemoryStore(options);
+}
+
+interface Kept extends Row {
+  readonly version: number;
+  readonly bytes: Uint8Array | undefined;
+  readonly totalBytes: number;
+}
+
+/** All there is of one key. */
+interface Shelf extends RecordKey {
+  readonly version: number;
+  /** Undefined once it is deleted. */
+  readonly current: Kept | undefined;
+  /** The latest first. */
+  readonly past: readonly Kept[];
+}
+
+class MemoryStore implements Store {
+  readonly #keepVersions: number;
+  readonly #clock: Clock;
+  readonly #shelves = new Map<string, Shelf>();
+  readonly #watchers = new Watchers();
+  #isClosed = false;
+
+  constructor({ keepVersions, clock = systemClock }: MemoryStoreOptions) {
+    this.#keepVersions = readKeepVersions(keepVersions);
+    this.#clock = clock;
+  }
+
+  async open(options?: StoreOptions): Promise<void> {
+    this.#begin(options);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#shelves.clear();
+    this.#watchers.clear();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async get(key: RecordKey, options: GetOptions = {}): Promise<StoredRecord | undefined> {
+    this.#begin(options);
+    const shelf = this.#shelves.get(idOf(readKey(key)));
+    const { version } = options;
+    const kept = version === undefined ? shelf?.current : versionsOf(shelf).find((each) => each.version === version);
+    return kept === undefined ? undefined : parseRow(lent(kept, true), "get");
+  }
+
+  async list({ collection, owner }: RecordQuery, options: ListRecordsOptions = {}): Promise<RecordList> {
+    this.#begin(options);
+    assertCollection(collection);
+    if (owner !== undefined) assertOwner(owner);
+    const found = this.#current((each) => each.collection === collection && (owner ?? each.owner) === each.owner);
+    return parseRows(
+      found.sort(compareKeys).map((kept) => lent(kept, options.bytes)),
+      "list",
+    );
+  }
+
+  async put(draft: RecordDraft, options: PutOptions = {}): Promise<StoredRecord> {
+    this.#begin(options);
+    const read = readDraft(draft);
+    const shelf = this.#shelves.get(idOf(read));
+    assertVersion(read, options.expectedVersion, shelf?.current?.version ?? 0);
+    const { quota } = options;
+    if (quota !== undefined) assertQuota(read, quota, this.#usage(read, quota));
+    const kept = this.#kept(read, (shelf?.version ?? 0) + 1);
+    const { collection, owner, key, version } = kept;
+    this.#shelves.set(idOf(kept), { collection, owner, key, version, current: kept, past: this.#past(shelf) });
+    this.#watchers.tell({ type: "changed", collection, owner, key, version, origin: "here" });
+    return parseRow(lent(kept, false), "put");
+  }
+
+  async delete(key: RecordKey, options: DeleteOptions = {}): Promise<number | undefined> {
+    this.#begin(options);
+    const named = readKey(key);
+    const id = idOf(named);
+    const shelf = this.#shelves.get(id);
+    assertVersion(named, options.expectedVersion, shelf?.current?.version ?? 0);
+    if (shelf?.current === undefined) return undefined;
+    const version = shelf.version + 1;
+    if (keepsVersions(named.collection))
+      this.#shelves.set(id, { ...shelf, version, current: undefined, past: this.#past(shelf) });
+    else this.#shelves.delete(id);
+    this.#watchers.tell({ type: "changed", ...named, version, deleted: true, origin: "here" });
+    return version;
+  }
+
+  async history(key: RecordKey, options: ListRecordsOptions = {}): Promise<RecordList> {
+    this.#begin(options);
+    const versions = versionsOf(this.#shelves.get(idOf(readKey(key))));
+    return parseRows(
+      versions.map((kept) => lent(kept, options.bytes)),
+      "history",
+    );
+  }
+
+  watch(listener: (event: StoreEvent) => void): () => void {
+    this.#begin();
+    return this.#watchers.add(listener);
+  }
+
+  #begin({ signal }: StoreOptions = {}): void {
+    if (this.#isClosed) throw new ToolkitError("CLOSED", "The store is closed.", { what: "store" });
+    throwIfAborted(signal);
+  }
+
+  #kept({ collection, owner, key, json, bytes, totalBytes }: ReadDraft, version: number): Kept {
+    const updatedAt = Math.floor(this.#clock.now());
+    return { collection, owner, key, version, updatedAt, json, size: bytes?.byteLength, bytes, totalBytes };
+  }
+
+  /** What is past once what is there now is too. */
+  #past(shelf: Shelf | undefined): readonly Kept[] {
+    if (shelf === undefined || !keepsVersions(shelf.collection)) return [];
+    const { current, past } = shelf;
+    return (current === undefined ? past : [current, ...past]).slice(0, this.#keepVersions);
+  }
+
+  #usage(draft: ReadDraft, quota: Quota): Usage {
+    if (!needsUsage(quota)) return { items: 0, bytes: 0 };
+    const counted = countedCollections(draft, quota);
+    const isOther = ({ collection, key }: Kept) => collection !== draft.collection || key !== draft.key;
+    const others = this.#current(
+      (each) => each.owner === draft.owner && counted.includes(each.collection) && isOther(each),
+    );
+    return { items: others.length, bytes: others.reduce((sum, { totalBytes }) => sum + totalBytes, 0) };
+  }
+
+  #current(isWanted: (kept: Kept) => boolean): Kept[] {
+    const found: Kept[] = [];
+    for (const { current } of this.#shelves.values()) {
+      if (current !== undefined && isWanted(current)) found.push(current);
+    }
+    return found;
+  }
+}
+
+function versionsOf(shelf: Shelf | undefined): readonly Kept[] {
+  if (shelf === undefined) return [];
+  return shelf.current === undefined ? shelf.past : [shelf.current, ...shelf.past];
+}
+
+/** What is read of it: its bytes are copied, so that nobody changes what is kept. */
+function lent(kept: Kept, withBytes: boolean | undefined): Row {
+  return { ...kept, bytes: withBytes === true && kept.bytes !== undefined ? new Uint8Array(kept.bytes) : undefined };
+}
+
+/** NUL is in no collection, owner or key. */
+function idOf({ collection, owner, key }: RecordKey): string {
+  return `${collection}\0${owner}\0${key}`;
+}

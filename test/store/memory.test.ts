@@ -1,0 +1,13 @@
+import { describe, expect, test } from "vitest";
+import { memoryStore } from "../../src/store/memory.ts";
+import { storeContract } from "../contract/store.ts";
+
+storeContract("memoryStore", async (options) => ({ store: memoryStore(options), dispose: async () => undefined }));
+
+describe("memoryStore", () => {
+  test("refuses an option out of its range", () => {
+    for (const keepVersions of [-1, 1.5, Number.NaN]) {
+      expect(() => memoryStore({ keepVersions })).toThrow(/keepVersions/);
+    }
+  });
+});
