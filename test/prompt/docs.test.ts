@@ -82,9 +82,8 @@ describe("the prompts we ship", async () => {
       const source = FilePrompt.sourceOf(one);
       expect(source?.unknown).toEqual([]);
       const declared = Object.keys((one.input as { properties: object }).properties).sort();
-      const used = [...(source?.body.uses.fields ?? []), ...(source?.system?.uses.fields ?? [])].map(
-        ({ name }) => name,
-      );
+      const values = [source?.body, source?.system].flatMap((template) => template?.uses.values ?? []);
+      const used = values.map(({ way }) => way.steps[0]);
       expect([...new Set(used)].sort()).toEqual(declared);
     }
   });

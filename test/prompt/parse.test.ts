@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { parsePrompt } from "../../src/prompt/parse.ts";
 import { FilePrompt } from "../../src/prompt/prompt.ts";
+import type { Template } from "../../src/prompt/template/template.ts";
+import { eachEntry } from "../../src/prompt/template/uses.ts";
 import { verifies } from "../support/verifies.ts";
 import { parseError, render, renderBody } from "./support.ts";
 
@@ -132,33 +134,55 @@ describe("encoding", () => {
 describe("what a linter needs", () => {
   test("the source knows fields used, partials and places", () => {
     const prompt = parsePrompt(
-      "---\nname: a\nfoo: 1\nsystem_prompt: In {{language}}.\ninput:\n  properties:\n    items: { type: array }\n---\n{{#each items}}{{name}} {{../tone}} {{@root.mood}}{{/each}}\n{{> sign}} {{#with x as |y|}}{{y}}{{/with}}",
+      "---\nname: a\nfoo: 1\nsystem_prompt: In {{language}}.\ninput:\n  properties:\n    items: { type: array }\n---\n{{#each items}}{{name}} {{../tone}} {{@root.mood}}{{/each}}\n{{> sign}} {{#with x as |y|}}{{y}}{{/with}}{{> sign x mood=1}}",
       { filename: "a.md", partials: { sign: "{{name}}" } },
     );
     const source = FilePrompt.sourceOf(prompt);
     expect(source?.file).toBe("a.md");
     expect(source?.unknown).toEqual(["foo"]);
-    expect(source?.body.uses.fields).toEqual([
-      { name: "items", place: { line: 9, column: 9 } },
-      { name: "tone", place: { line: 9, column: 27 } },
-      { name: "mood", place: { line: 9, column: 39 } },
-      { name: "x", place: { line: 10, column: 20 } },
+    expect(values(source?.body)).toEqual([
+      ["9:9", "items", false, ["items"]],
+      ["9:18", "name", false, ["items", eachEntry, "name"]],
+      ["9:27", "../tone", false, ["tone"]],
+      ["9:39", "@root.mood", true, ["mood"]],
+      ["10:20", "x", false, ["x"]],
+      ["10:32", "y", false, ["x"]],
+      ["10:53", "x", false, ["x"]],
     ]);
-    expect(source?.body.uses.whole).toBe(false);
-    expect(source?.body.uses.partials).toEqual([{ name: "sign", place: { line: 10, column: 1 } }]);
-    expect(source?.system?.uses.fields).toEqual([{ name: "language", place: { line: 4, column: 21 } }]);
-    expect(source?.partials.get("sign")?.uses.fields).toEqual([{ name: "name", place: { line: 1, column: 3 } }]);
+    expect(source?.body.uses.values.map(({ isList }) => isList).indexOf(true)).toBe(0);
+    const root = { fromRoot: false, steps: [] };
+    expect(source?.body.uses.partials).toEqual([
+      { name: "sign", place: { line: 10, column: 1 }, way: root, added: [] },
+      { name: "sign", place: { line: 10, column: 44 }, way: { ...root, steps: ["x"] }, added: ["mood"] },
+    ]);
+    expect(values(source?.system)).toEqual([["4:21", "language", false, ["language"]]]);
+    expect(values(source?.partials.get("sign"))).toEqual([["1:3", "name", false, ["name"]]]);
     expect(source?.placeOf(["input", "properties", "items"])).toEqual({ line: 7, column: 5 });
     expect(
       FilePrompt.sourceOf({ kind: "prompt", name: "b", render: () => Promise.reject(new Error()) }),
     ).toBeUndefined();
   });
 
-  test("`{{this}}` uses the input as a whole", () => {
-    const source = FilePrompt.sourceOf(parsePrompt("---\nname: a\n---\n{{this}}"));
-    expect(source?.body.uses.whole).toBe(true);
+  test("`{{this}}` uses the input as a whole, and what is computed has no way", () => {
+    const source = FilePrompt.sourceOf(
+      parsePrompt("---\nname: a\n---\n{{this}} {{#each (lookup a b) as |x|}}{{x}}{{y}}{{@index}}{{/each}}"),
+    );
+    expect(values(source?.body)).toEqual([
+      ["4:3", "this", false, []],
+      ["4:26", "a", false, ["a"]],
+      ["4:28", "b", false, ["b"]],
+    ]);
   });
 });
+
+function values(template: Template | undefined) {
+  return template?.uses.values.map(({ written, place, way }) => [
+    `${place.line}:${place.column}`,
+    written,
+    way.fromRoot,
+    way.steps,
+  ]);
+}
 
 verifies("P1", "the text is cut at both ends and kept otherwise", async () => {
   expect(await renderBody("\n\n  Hello\n\n  there\n\n")).toBe("Hello\n\n  there");

@@ -1,40 +1,39 @@
-import { type Place, placeOf, promptProblem } from "../problem.ts";
+import { ToolkitError } from "../../core/error.ts";
+import { type Place, placeOf, promptProblem, type Report, refuse } from "../problem.ts";
 import { isBlock, isMustache, isPath, parseFailure, parseTemplate } from "./engine.ts";
 import { findGoTag, goHint } from "./go-syntax.ts";
 import { type HelperForm, helperForms } from "./helpers.ts";
 import { explainParseFailure } from "./parse-failure.ts";
 import type { TemplateSource } from "./source.ts";
-
-/** A field of the input, or a partial, that a template uses. */
-export interface TemplateUse {
-  readonly name: string;
-  readonly place: Place;
-}
-
-/** What a template needs. */
-export interface TemplateUses {
-  /** Fields of the input itself, as far as they are named; not those of list entries. */
-  readonly fields: readonly TemplateUse[];
-  /** It uses the input as a whole (`{{this}}`). */
-  readonly whole: boolean;
-  readonly partials: readonly TemplateUse[];
-}
+import { eachEntry, further, type PartialUse, Scopes, type TemplateUses, type ValueUse } from "./uses.ts";
 
 /** Whether a template is the text of a prompt, or a partial, which does not know where it is used. */
 export type TemplateRole = "prompt" | "partial";
 
 /**
- * Reads a template and refuses what is wrong or unsafe in it, with the place in the file. Nothing is compiled.
+ * Reads a template and reports what is wrong or unsafe in it, as INVALID_PROMPT with the place in the file. Nothing is compiled.
  *
- * @throws ToolkitError `INVALID_PROMPT`
+ * @throws ToolkitError `INVALID_PROMPT`, unless something else is done with what is reported
  */
-export function checkTemplate(source: TemplateSource, role: TemplateRole): TemplateUses {
+export function checkTemplate(source: TemplateSource, role: TemplateRole, report: Report = refuse): TemplateUses {
   // Without a tag there is nothing to parse.
-  if (!source.text.includes("{{")) return { fields: [], whole: false, partials: [] };
-  refuseDeepNesting(source);
-  const check = new TemplateCheck(source, role);
-  check.program(parse(source));
+  if (!source.text.includes("{{")) return { values: [], partials: [] };
+  const check = new TemplateCheck(source, role, report);
+  attempt(report, () => {
+    refuseDeepNesting(source);
+    check.program(parse(source));
+  });
   return check;
+}
+
+/** Checks a part of a template; a problem inside is reported, and ends that part alone. */
+function attempt(report: Report, check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    if (!ToolkitError.is(error)) throw error;
+    report(error, "template");
+  }
 }
 
 // Far more than anybody writes. Handlebars needs time that grows with the square of the depth, and then overflows the stack.
@@ -85,29 +84,24 @@ const dataNames = new Set(["index", "key", "first", "last", "root"]);
 const partialName = /^[A-Za-z0-9_][A-Za-z0-9_-]*$/;
 const helperList = [...helperForms.keys()].join(", ");
 
-/** What names mean inside a block: the fields of the input, or of something else. */
-interface Scope {
-  readonly isInput: boolean;
-  readonly blockParams: readonly string[];
-}
-
 class TemplateCheck implements TemplateUses {
-  readonly fields: TemplateUse[] = [];
-  readonly partials: TemplateUse[] = [];
-  whole = false;
+  readonly values: ValueUse[] = [];
+  readonly partials: PartialUse[] = [];
   readonly #source: TemplateSource;
   readonly #role: TemplateRole;
-  readonly #scopes: Scope[] = [{ isInput: true, blockParams: [] }];
+  readonly #report: Report;
+  readonly #scopes = new Scopes();
   readonly #open: string[] = [];
   #lineStarts: readonly number[] | undefined;
 
-  constructor(source: TemplateSource, role: TemplateRole) {
+  constructor(source: TemplateSource, role: TemplateRole, report: Report) {
     this.#source = source;
     this.#role = role;
+    this.#report = report;
   }
 
   program(program: hbs.AST.Program): void {
-    for (const node of program.body) this.#statement(node);
+    for (const node of program.body) attempt(this.#report, () => this.#statement(node));
   }
 
   #statement(node: hbs.AST.Statement): void {
@@ -151,12 +145,26 @@ class TemplateCheck implements TemplateUses {
     }
     this.#call(node, path, form, "block");
     this.#open.push(path.original);
-    const changesScope = path.original === "each" || path.original === "with";
-    if (changesScope && program) this.#scopes.unshift({ isInput: false, blockParams: program.blockParams ?? [] });
-    if (program) this.program(program);
-    if (changesScope && program) this.#scopes.shift();
+    if (program) this.#inside(node, program);
     if (inverse) this.program(inverse);
     this.#open.pop();
+  }
+
+  #inside({ path, params }: hbs.AST.BlockStatement, program: hbs.AST.Program): void {
+    const goesThrough = path.original === "each";
+    if (!goesThrough && path.original !== "with") {
+      this.program(program);
+      return;
+    }
+    const [value] = params;
+    const way = value !== undefined && isPath(value) ? this.#scopes.wayOf(value) : undefined;
+    const inner = goesThrough ? further(way, [eachEntry]) : way;
+    const [first, ...others] = program.blockParams ?? [];
+    const named =
+      first === undefined ? [] : [[first, inner] as const, ...others.map((name) => [name, undefined] as const)];
+    this.#scopes.enter(inner, named);
+    this.program(program);
+    this.#scopes.leave();
   }
 
   /** A helper with its values. */
@@ -187,11 +195,11 @@ class TemplateCheck implements TemplateUses {
       }
       this.#expression(pair.value);
     }
-    for (const param of params) this.#expression(param);
+    for (const param of params) this.#expression(param, name === "each");
   }
 
-  #expression(node: hbs.AST.Expression): void {
-    if (isPath(node)) this.#value(node);
+  #expression(node: hbs.AST.Expression, isList = false): void {
+    if (isPath(node)) this.#value(node, isList);
     else if (node.type === "SubExpression") {
       const { path } = node as hbs.AST.SubExpression;
       this.#call(node as hbs.AST.SubExpression, path, isPath(path) ? this.#helper(path) : undefined, "inline");
@@ -213,44 +221,32 @@ class TemplateCheck implements TemplateUses {
     }
     for (const param of params) this.#expression(param);
     for (const pair of hash?.pairs ?? []) this.#expression(pair.value);
-    this.partials.push({ name: text, place: this.#placeOf(node) });
+    const [shown] = params;
+    const way = shown === undefined ? this.#scopes.here : isPath(shown) ? this.#scopes.wayOf(shown) : undefined;
+    const added = (hash?.pairs ?? []).map(({ key }) => key);
+    this.partials.push({ name: text, place: this.#placeOf(node), way, added });
   }
 
   /** A field, `this` or `@index`, where its value is used. */
-  #value(path: hbs.AST.PathExpression): void {
-    const [head] = path.parts;
-    const isScoped = /^(?:this\b|\.)/.test(path.original);
-    if (path.data) {
-      if (!dataNames.has(head ?? "")) {
-        const known = [...dataNames].map((name) => `@${name}`).join(", ");
-        throw this.#problem(path, `There is no @${head}.`, `There are ${known}.`);
-      }
-      if (head === "root") this.#use(path.parts[1], path);
-      return;
+  #value(path: hbs.AST.PathExpression, isList = false): void {
+    const [head = ""] = path.parts;
+    if (path.data && !dataNames.has(head)) {
+      const known = [...dataNames].map((name) => `@${name}`).join(", ");
+      throw this.#problem(path, `There is no @${head}.`, `There are ${known}.`);
     }
-    if (!isScoped && head !== undefined && this.#isBlockParam(head)) return;
-    const scope = this.#scopes[path.depth];
-    if (scope?.isInput) this.#use(head, path);
-    if (scope === undefined && this.#role === "prompt") {
+    if (path.depth >= this.#scopes.depth && this.#role === "prompt") {
       const hint = "Remove one ../: only {{#each}} and {{#with}} lead into a value, {{#if}} does not.";
       throw this.#problem(path, `${path.original} leads out of the input.`, hint);
     }
-  }
-
-  #use(name: string | undefined, path: hbs.AST.PathExpression): void {
-    if (name === undefined) this.whole = true;
-    else this.fields.push({ name, place: this.#placeOf(path) });
+    const way = this.#scopes.wayOf(path);
+    if (way !== undefined) this.values.push({ written: path.original, place: this.#placeOf(path), way, isList });
   }
 
   #helper(path: hbs.AST.PathExpression): HelperForm | undefined {
     const { original, depth, data, parts } = path;
-    if (data || depth > 0 || parts.length !== 1 || original !== parts[0] || this.#isBlockParam(original))
+    if (data || depth > 0 || parts.length !== 1 || original !== parts[0] || this.#scopes.isParam(original))
       return undefined;
     return helperForms.get(original);
-  }
-
-  #isBlockParam(name: string): boolean {
-    return this.#scopes.some(({ blockParams }) => blockParams.includes(name));
   }
 
   /** `{{ if .x }}` is a path to Handlebars, `if.x`: only what is written tells. */

@@ -1,8 +1,9 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { promptProblem } from "../problem.ts";
-import { checkTemplate, type TemplateRole, type TemplateUses } from "./check.ts";
+import { checkTemplate, type TemplateRole } from "./check.ts";
 import { type Compiled, compileTemplate, renderOptions } from "./engine.ts";
 import type { TemplateSource } from "./source.ts";
+import type { TemplateUses } from "./uses.ts";
 
 /** A checked template, compiled when it is first needed and never again. */
 export class Template {
