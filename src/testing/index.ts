@@ -11,5 +11,18 @@ export type { Listening, ListenOptions } from "./faulty/http.ts";
 export { type FaultyServer, faultyServer } from "./faulty/server.ts";
 export type { Fault } from "./faulty/switchboard.ts";
 export { type ToolweaveMatchers, toolweaveMatchers } from "./matchers.ts";
+export { type ScriptedModel, type ScriptedModelOptions, scriptedModel } from "./scripted-model/model.ts";
+export type {
+  ModelRequest,
+  Script,
+  ScriptedFailure,
+  ScriptedFinish,
+  ScriptedReasoning,
+  ScriptedStep,
+  ScriptedText,
+  ScriptedToolCall,
+  ScriptedUsage,
+  ScriptFunction,
+} from "./scripted-model/script.ts";
 export { type TestContext, type TestContextOptions, testContext } from "./test-context.ts";
 export { type VirtualClock, virtualClock } from "./virtual-clock.ts";

@@ -1,7 +1,7 @@
 import { ToolkitError } from "../../src/core/error.ts";
 
 /** What something rejects with, such as the reason of an abort. */
-export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+export async function rejection(promise: PromiseLike<unknown>): Promise<unknown> {
   try {
     await promise;
   } catch (error) {
@@ -11,7 +11,7 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
 }
 
 /** The ToolkitError something rejects with. */
-export async function failure(promise: Promise<unknown>): Promise<ToolkitError> {
+export async function failure(promise: PromiseLike<unknown>): Promise<ToolkitError> {
   const error = await rejection(promise);
   if (ToolkitError.is(error)) return error;
   throw new Error(`Expected a ToolkitError, got ${String(error)}`);
