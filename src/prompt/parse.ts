@@ -1,11 +1,10 @@
 import type { Prompt } from "../core/item.ts";
 import { readFields } from "./front-matter/fields.ts";
-import { splitFrontMatter } from "./front-matter/split.ts";
-import { type FrontMatter, readFrontMatter } from "./front-matter/yaml.ts";
-import { promptProblem } from "./problem.ts";
+import { assertBody, splitFrontMatter } from "./front-matter/split.ts";
+import { readFrontMatter } from "./front-matter/yaml.ts";
 import { FilePrompt } from "./prompt.ts";
 import { Partials } from "./template/partials.ts";
-import { type TemplateSource, templateFromLine } from "./template/source.ts";
+import { templateFromLine } from "./template/source.ts";
 import { Template } from "./template/template.ts";
 import { firstHeading } from "./title.ts";
 
@@ -45,13 +44,12 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
   const split = splitFrontMatter(text, file);
   const frontMatter = readFrontMatter(split, file);
   const fields = readFields(frontMatter);
-  if (split.body.trim() === "") {
-    const place = { line: split.bodyLine, column: 1 };
-    throw promptProblem(file, place, "The prompt has no text.", "Write it after the closing line ---.");
-  }
+  assertBody(split, file);
   const body = new Template(templateFromLine(split.body, file, split.bodyLine), "prompt");
   const system =
-    fields.system === undefined ? undefined : new Template(systemSource(fields.system, frontMatter), "prompt");
+    fields.system === undefined
+      ? undefined
+      : new Template(frontMatter.source("system_prompt", fields.system), "prompt");
   const partials = new Map([...folder.neededBy(body), ...(system === undefined ? [] : folder.neededBy(system))]);
   return new FilePrompt(fields, fields.title ?? firstHeading(split.body), {
     file,
@@ -63,12 +61,4 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
     partials,
     placeOf: frontMatter.placeOf,
   });
-}
-
-function systemSource(text: string, frontMatter: FrontMatter): TemplateSource {
-  return {
-    text,
-    file: frontMatter.file,
-    placeAt: (line, column) => frontMatter.placeInText("system_prompt", text, line, column),
-  };
 }

@@ -27,6 +27,29 @@ export function promptProblem(
   );
 }
 
+/** What a problem of a prompt says, in its parts. */
+export interface ProblemParts {
+  readonly file: string | undefined;
+  readonly place: Place;
+  readonly what: string;
+  readonly hint: string | undefined;
+}
+
+/** The parts that the message of a problem was made of; `file` is where it is, unless it says another. */
+export function problemParts(problem: ToolkitError, file: string | undefined): ProblemParts {
+  const details = ToolkitError.is(problem, "INVALID_PROMPT") ? problem.details : {};
+  const where = details.file ?? file;
+  const [, line = "1", column = "1", text = problem.message] =
+    /^:(\d+):(\d+): ([\s\S]*)$/.exec(withoutStart(problem.message, where ?? "prompt")) ?? [];
+  const { hint } = details;
+  const what = hint !== undefined && text.endsWith(hint) ? text.slice(0, -hint.length).trimEnd() : text;
+  return { file: where, place: { line: Number(line), column: Number(column) }, what, hint };
+}
+
+function withoutStart(text: string, start: string): string {
+  return text.startsWith(start) ? text.slice(start.length) : text;
+}
+
 /** The place of an offset in a text. */
 export function placeOf(text: string, offset: number): Place {
   const before = text.slice(0, offset);

@@ -48,6 +48,13 @@ export function splitFrontMatter(given: string, file: string | undefined): Split
   return { text, yaml, yamlLine: 2, body, bodyLine: 2 + yaml.split("\n").length };
 }
 
+/** Refuses a prompt without a text. @throws ToolkitError `INVALID_PROMPT` */
+export function assertBody({ body, bodyLine }: SplitFile, file: string | undefined): void {
+  if (body.trim() !== "") return;
+  const place = { line: bodyLine, column: 1 };
+  throw promptProblem(file, place, "The prompt has no text.", "Write it after the closing line ---.");
+}
+
 function unclosed(rest: string, start: number, fail: (offset: number, what: string, hint: string) => Error): Error {
   const almost = /^[ \t]*(?:-{3,}|\.{3})[ \t]*$/m.exec(rest);
   if (almost !== null) {

@@ -2,6 +2,7 @@ import type { Document, Node, Pair, Scalar, YAMLParseError } from "yaml";
 import { messageOf } from "../../core/error.ts";
 import { loadYaml } from "../libraries.ts";
 import { type Place, placeOf, promptProblem } from "../problem.ts";
+import type { TemplateSource } from "../template/source.ts";
 import type { SplitFile } from "./split.ts";
 
 /** A way into the front matter: names of fields and indices of lists. */
@@ -15,8 +16,8 @@ export interface FrontMatter {
   placeOf(path: FieldPath): Place;
   /** Where the name of a field is written. */
   placeOfName(field: string): Place;
-  /** Where a line and column of the text of a field are in the file; where the field starts when that cannot be told. */
-  placeInText(field: string, text: string, line: number, column: number): Place;
+  /** The text of a field as a template. What is in it is placed where the field starts when its own place cannot be told. */
+  source(field: string, text: string): TemplateSource;
 }
 
 // Enough for a schema that repeats itself; an expansion of so few cannot grow beyond what is read in milliseconds.
@@ -59,8 +60,12 @@ export function readFrontMatter(split: SplitFile, file: string | undefined): Fro
     values,
     placeOf: (path) => at(offsetOf(document, path)),
     placeOfName: (field) => at(follow(document, [field]).key?.range?.[0] ?? 0),
-    placeInText: (field, text, line, column) =>
-      placeInScalar(document, field, split.text, start, text, line, column) ?? at(offsetOf(document, [field])),
+    source: (field, text) => ({
+      text,
+      file,
+      placeAt: (line, column) =>
+        placeInScalar(document, field, split.text, start, text, line, column) ?? at(offsetOf(document, [field])),
+    }),
   };
 }
 

@@ -158,7 +158,7 @@ class TemplateCheck implements TemplateUses {
     }
     const [value] = params;
     const way = value !== undefined && isPath(value) ? this.#scopes.wayOf(value) : undefined;
-    const inner = goesThrough ? further(way, [eachEntry]) : way;
+    const inner = goesThrough && way !== undefined ? further(way, [eachEntry]) : way;
     const [first, ...others] = program.blockParams ?? [];
     const named =
       first === undefined ? [] : [[first, inner] as const, ...others.map((name) => [name, undefined] as const)];
@@ -238,8 +238,9 @@ class TemplateCheck implements TemplateUses {
       const hint = "Remove one ../: only {{#each}} and {{#with}} lead into a value, {{#if}} does not.";
       throw this.#problem(path, `${path.original} leads out of the input.`, hint);
     }
-    const way = this.#scopes.wayOf(path);
-    if (way !== undefined) this.values.push({ written: path.original, place: this.#placeOf(path), way, isList });
+    const followed = this.#scopes.follow(path);
+    if (followed === undefined) return;
+    this.values.push({ written: path.original, place: this.#placeOf(path), ...followed, isList });
   }
 
   #helper(path: hbs.AST.PathExpression): HelperForm | undefined {

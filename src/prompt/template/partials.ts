@@ -1,6 +1,7 @@
+import type { ToolkitError } from "../../core/error.ts";
 import { partialBody } from "../front-matter/split.ts";
 import { type Place, promptProblem } from "../problem.ts";
-import { templateFromLine } from "./source.ts";
+import { type TemplateSource, templateFromLine } from "./source.ts";
 import { Template } from "./template.ts";
 
 /** The file of a partial. */
@@ -19,6 +20,34 @@ export interface PartialShelf {
 /** The files a partial may be in, the first that exists counts: `{{> tone}}` is `_tone.md`, `tone.hbs` or `tone.md`. */
 export function partialFileNames(name: string): readonly string[] {
   return [`_${name}.md`, `${name}.hbs`, `${name}.md`];
+}
+
+/** The template in the file of a partial. @throws ToolkitError `INVALID_PROMPT` */
+export function partialSource({ file, text }: PartialFile): TemplateSource {
+  const { body, bodyLine } = partialBody(text, file);
+  return templateFromLine(body, file, bodyLine);
+}
+
+/** The problem of a tag that names a partial there is not. */
+export function missingPartial(
+  name: string,
+  shelf: PartialShelf,
+  file: string | undefined,
+  place: Place,
+): ToolkitError {
+  const what = `There is no partial "${name}": looked for ${shelf.describe(name)}.`;
+  return promptProblem(file, place, what, `Write the file, or correct the name in {{> ${name}}}.`);
+}
+
+/** The problem of a tag that leads back to the partial it stands in. */
+export function circularPartial(
+  name: string,
+  chain: readonly string[],
+  file: string | undefined,
+  place: Place,
+): ToolkitError {
+  const circle = [...chain.slice(chain.indexOf(name)), name].join(" > ");
+  return promptProblem(file, place, `The partial "${name}" uses itself (${circle}).`, "Remove one of these tags.");
 }
 
 /** The partials of one folder, each read and checked once, however many prompts use it. */
@@ -44,9 +73,7 @@ export class Partials {
   #collect(template: Template, needed: Map<string, Template>, chain: readonly string[]): void {
     for (const { name, place } of template.uses.partials) {
       if (chain.includes(name)) {
-        const { file } = template.source;
-        const circle = [...chain.slice(chain.indexOf(name)), name].join(" > ");
-        throw promptProblem(file, place, `The partial "${name}" uses itself (${circle}).`, "Remove one of these tags.");
+        throw circularPartial(name, chain, template.source.file, place);
       }
       if (needed.has(name)) continue;
       const partial = this.#load(name, template.source.file, place);
@@ -59,12 +86,8 @@ export class Partials {
     let template = this.#templates.get(name);
     if (template === undefined) {
       const found = this.#shelf.find(name);
-      if (found === undefined) {
-        const what = `There is no partial "${name}": looked for ${this.#shelf.describe(name)}.`;
-        throw promptProblem(user, place, what, `Write the file, or correct the name in {{> ${name}}}.`);
-      }
-      const { body, bodyLine } = partialBody(found.text, found.file);
-      template = new Template(templateFromLine(body, found.file, bodyLine), "partial");
+      if (found === undefined) throw missingPartial(name, this.#shelf, user, place);
+      template = new Template(partialSource(found), "partial");
       this.#templates.set(name, template);
     }
     return template;

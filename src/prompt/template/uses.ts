@@ -16,6 +16,8 @@ export interface ValueUse {
   readonly written: string;
   readonly place: Place;
   readonly way: Way;
+  /** So many of its first steps the blocks around it make; the others are written in it. */
+  readonly inherited: number;
   /** True where its entries are gone through. */
   readonly isList: boolean;
 }
@@ -72,18 +74,24 @@ export class Scopes {
     return this.#scopes.some(({ params }) => params.has(name));
   }
 
-  /** The way a path leads; undefined where that cannot be told. */
-  wayOf({ data, depth, parts, original }: hbs.AST.PathExpression): Way | undefined {
+  /** The way a path leads, and how much of it the blocks around make; undefined where that cannot be told. */
+  follow({ data, depth, parts, original }: hbs.AST.PathExpression): Pick<ValueUse, "way" | "inherited"> | undefined {
     const [head = "", ...rest] = parts;
-    if (data) return head === "root" ? { fromRoot: true, steps: rest } : undefined;
+    if (data) return head === "root" ? { way: { fromRoot: true, steps: rest }, inherited: 0 } : undefined;
     const isScoped = /^(?:this\b|\.)/.test(original);
     const params = isScoped ? undefined : this.#scopes.find((scope) => scope.params.has(head))?.params;
-    if (params !== undefined) return further(params.get(head), rest);
-    return further(this.#scopes[depth]?.way, parts);
+    const from = params === undefined ? this.#scopes[depth]?.way : params.get(head);
+    if (from === undefined) return undefined;
+    return { way: further(from, params === undefined ? parts : rest), inherited: from.steps.length };
+  }
+
+  /** The way a path leads; undefined where that cannot be told. */
+  wayOf(path: hbs.AST.PathExpression): Way | undefined {
+    return this.follow(path)?.way;
   }
 }
 
 /** A way and some more steps. */
-export function further(way: Way | undefined, steps: Way["steps"]): Way | undefined {
-  return way === undefined ? undefined : { fromRoot: way.fromRoot, steps: [...way.steps, ...steps] };
+export function further(way: Way, steps: Way["steps"]): Way {
+  return { fromRoot: way.fromRoot, steps: [...way.steps, ...steps] };
 }
