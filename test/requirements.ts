@@ -303,6 +303,16 @@ export const requirements: readonly Requirement[] = [
     text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists of globs on refs, maxTotalToolCalls over the conversation, a function. DENIED names the rule. That of the toolkit goes by its lists and its function for every call, render and read, before anything is said of a schema; what cannot decide refuses. explain(key) says how a key parses, every candidate in order, the winner and what it shadows, the rules that refuse or hide it, its connector, alias, steps and cost; of what means nothing it says why.",
   },
 
+  // A: how prompts are executed
+  {
+    id: "A1",
+    text: "Models are registered by provider, or one by one as provider/name. Provider and model choose together or in one text; a model alone by the only one of that name, and of several INVALID_INPUT names them; neither gives the default. What is not registered is NOT_FOUND with what there is. A known provider is loaded from its package when first named: MISSING_PEER with the command to install it, UNAUTHORIZED naming the variable of its key.",
+  },
+  {
+    id: "A6",
+    text: "A call of a model is repeated on 429, 5xx and a lost connection until something of the answer has come, waiting as the provider asks and within one budget of all calls. Whatever fails is MODEL_FAILED with provider, model and status, and never a key. Thinking and its budget become the option of each provider.",
+  },
+
   // H: approvals and pending calls
   {
     id: "H1",

@@ -80,7 +80,14 @@ export interface ErrorDetails {
     readonly content?: unknown;
   };
   REMOTE_ERROR: { readonly server: string; readonly rpcCode?: number | undefined; readonly data?: unknown };
-  MODEL_FAILED: { readonly provider: string; readonly model: string; readonly status?: number | undefined };
+  MODEL_FAILED: {
+    readonly provider: string;
+    readonly model: string;
+    /** Of HTTP, where the provider answered with one. */
+    readonly status?: number | undefined;
+    /** How long the provider asks to be left alone. */
+    readonly retryAfterMs?: number | undefined;
+  };
   STEP_LIMIT: { readonly maxSteps: number };
   STEP_FAILED: { readonly step: string; readonly input?: unknown };
   DEPTH_EXCEEDED: { readonly maxDepth: number; readonly chain: readonly string[] };
@@ -175,7 +182,10 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
     summary: "A server answered with a protocol error.",
     remedy: "See the server and its JSON-RPC code.",
   },
-  MODEL_FAILED: { summary: "The language model failed.", remedy: "See provider, model and status." },
+  MODEL_FAILED: {
+    summary: "The language model failed.",
+    remedy: "See provider, model and status; try again after the wait it names, if any.",
+  },
   STEP_LIMIT: {
     summary: "An agent run took more steps than allowed.",
     remedy: "Raise maxSteps, or simplify the task.",
