@@ -40,7 +40,14 @@ export type {
 } from "./core/connector.ts";
 export type { AskContext, Delegate } from "./core/delegate.ts";
 export { ToolkitError, type ToolkitErrorOptions } from "./core/error.ts";
-export { type ErrorCode, type ErrorDetails, errorCatalog, type Issue, type Phase } from "./core/error-catalog.ts";
+export {
+  type ErrorCode,
+  type ErrorDetails,
+  errorCatalog,
+  type Issue,
+  type Phase,
+  type PromptChange,
+} from "./core/error-catalog.ts";
 export type { EventListener, EventMap, ListChange, ToolkitEvent, ToolkitEventType } from "./core/event.ts";
 export type { Host } from "./core/host.ts";
 export type {

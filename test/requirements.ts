@@ -280,6 +280,10 @@ export const requirements: readonly Requirement[] = [
     id: "P6",
     text: "Variables are validated against `input`. A prompt's MCP arguments are its top-level properties, or one argument `input` where it is no object; MCP's string arguments are coerced by the schema.",
   },
+  {
+    id: "P8",
+    text: "A template of Go or Jinja is refused with every tag it has to change and what to write instead, in the message and in the details; changed so, it says the same. What Handlebars cannot say is told with what to do.",
+  },
 
   // T: what one model run may use
   {

@@ -8,6 +8,22 @@ export interface Issue {
   readonly message: string;
 }
 
+/** One thing to change in a prompt file that was written for something else. */
+export interface PromptChange {
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+  /** What stands there. */
+  readonly text: string;
+  /** What is to stand there; undefined where nothing does the same. */
+  readonly instead: string | undefined;
+  /** A field that the input needs for it. */
+  readonly field?: string | undefined;
+  /** A partial to be written, `_name.md` in the same folder, and its text. */
+  readonly partial?: { readonly name: string; readonly text: string } | undefined;
+}
+
 /** The typed details of each code. */
 export interface ErrorDetails {
   NOT_FOUND: { readonly key: string; readonly suggestions: readonly string[] };
@@ -31,6 +47,8 @@ export interface ErrorDetails {
     readonly column?: number | undefined;
     /** What to write instead. */
     readonly hint?: string | undefined;
+    /** For a template of another language: what to change, in the order of the file. */
+    readonly changes?: readonly PromptChange[] | undefined;
   };
   INVALID_MANIFEST: { readonly file?: string | undefined; readonly line?: number | undefined };
   INVALID_CONFIG: { readonly path: string };

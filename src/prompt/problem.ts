@@ -1,4 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
+import type { ErrorDetails } from "../core/error-catalog.ts";
 
 /** A place in a file, as editors count: line and column from 1. */
 export interface Place {
@@ -18,11 +19,12 @@ export function promptProblem(
   what: string,
   hint: string,
   cause?: unknown,
+  changes?: ErrorDetails["INVALID_PROMPT"]["changes"],
 ): ToolkitError<"INVALID_PROMPT"> {
   return new ToolkitError(
     "INVALID_PROMPT",
     `${describePlace(file, place)}: ${what} ${hint}`,
-    { file, line: place.line, column: place.column, hint },
+    { file, line: place.line, column: place.column, hint, ...(changes === undefined ? {} : { changes }) },
     { cause },
   );
 }

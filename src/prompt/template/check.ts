@@ -1,7 +1,7 @@
 import { ToolkitError } from "../../core/error.ts";
 import { type Place, placeOf, promptProblem, type Report, refuse } from "../problem.ts";
 import { isBlock, isMustache, isPath, parseFailure, parseTemplate } from "./engine.ts";
-import { findGoTag, goHint } from "./go-syntax.ts";
+import { findForeign, foreignProblem } from "./foreign/refusal.ts";
 import { type HelperForm, helperForms } from "./helpers.ts";
 import { explainParseFailure } from "./parse-failure.ts";
 import type { TemplateSource } from "./source.ts";
@@ -17,10 +17,12 @@ export type TemplateRole = "prompt" | "partial";
  */
 export function checkTemplate(source: TemplateSource, role: TemplateRole, report: Report = refuse): TemplateUses {
   // Without a tag there is nothing to parse.
-  if (!source.text.includes("{{")) return { values: [], partials: [] };
+  if (!/\{[{%]/.test(source.text)) return { values: [], partials: [] };
   const check = new TemplateCheck(source, role, report);
   attempt(report, () => {
     refuseDeepNesting(source);
+    const foreign = findForeign(source.text, false, false);
+    if (foreign !== undefined) throw foreignProblem(source, foreign);
     check.program(parse(source));
   });
   return check;
@@ -70,11 +72,8 @@ function parse(source: TemplateSource): hbs.AST.Program {
     return parseTemplate(source.text);
   } catch (error) {
     const failure = parseFailure(error);
-    const go = findGoTag(source.text);
-    if (go !== undefined) {
-      const { line, column } = placeOf(source.text, go.offset);
-      throw promptProblem(source.file, source.placeAt(line, column), `${go.tag} cannot be read.`, go.hint, error);
-    }
+    const foreign = findForeign(source.text, true, false);
+    if (foreign !== undefined) throw foreignProblem(source, foreign, error);
     const { what, hint, line, column } = explainParseFailure(source.text, failure);
     throw promptProblem(source.file, source.placeAt(line, column), what, hint, error);
   }
@@ -91,7 +90,6 @@ class TemplateCheck implements TemplateUses {
   readonly #role: TemplateRole;
   readonly #report: Report;
   readonly #scopes = new Scopes();
-  readonly #open: string[] = [];
   #lineStarts: readonly number[] | undefined;
 
   constructor(source: TemplateSource, role: TemplateRole, report: Report) {
@@ -121,7 +119,7 @@ class TemplateCheck implements TemplateUses {
 
   #mustache(node: hbs.AST.MustacheStatement): void {
     const { path, params } = node;
-    this.#refuseGo(node);
+    this.#refuseBlanks(node);
     if (!isPath(path)) {
       throw this.#problem(node, "This tag holds a value and no field.", "Write the text without {{ and }}.");
     }
@@ -136,7 +134,7 @@ class TemplateCheck implements TemplateUses {
 
   #block(node: hbs.AST.BlockStatement): void {
     const { path, program, inverse } = node;
-    this.#refuseGo(node);
+    this.#refuseBlanks(node);
     const form = isPath(path) ? this.#helper(path) : undefined;
     if (form === undefined && node.params.length === 0) {
       const name = isPath(path) ? path.original : "name";
@@ -144,10 +142,8 @@ class TemplateCheck implements TemplateUses {
       throw this.#problem(node, `There is no block {{#${name}}}.`, hint);
     }
     this.#call(node, path, form, "block");
-    this.#open.push(path.original);
     if (program) this.#inside(node, program);
     if (inverse) this.program(inverse);
-    this.#open.pop();
   }
 
   #inside({ path, params }: hbs.AST.BlockStatement, program: hbs.AST.Program): void {
@@ -250,23 +246,14 @@ class TemplateCheck implements TemplateUses {
     return helperForms.get(original);
   }
 
-  /** `{{ if .x }}` is a path to Handlebars, `if.x`: only what is written tells. */
-  #refuseGo(node: hbs.AST.MustacheStatement | hbs.AST.BlockStatement): void {
+  /** `{{author .name}}` is a path to Handlebars, `author.name`: only what is written tells. */
+  #refuseBlanks(node: hbs.AST.MustacheStatement | hbs.AST.BlockStatement): void {
     const { path, params } = node;
-    const name = isPath(path) ? path.original : "";
-    const isSuspicious =
-      path.loc.end.column - path.loc.start.column !== name.length ||
-      params.length > 0 ||
-      name.startsWith("$.") ||
-      helperForms.get(name)?.block === true;
-    if (!isSuspicious) return;
-    const written = this.#written(node);
-    const inner = /^\{\{\{?~?([\s\S]*?)~?\}\}/.exec(written)?.[1] ?? "";
-    const hint = goHint(inner, this.#open);
-    if (hint !== undefined) throw this.#problem(node, `{{${inner}}} is no Handlebars.`, hint);
-    if (/[^[]*\s[./]|[./]\s/.test(inner) && isPath(path) && params.length === 0 && !/["'[]/.test(inner)) {
-      throw this.#problem(node, `{{${inner}}} has a blank inside a name.`, `Write {{${path.original}}}.`);
-    }
+    if (!isPath(path) || params.length > 0 || path.loc.end.column - path.loc.start.column === path.original.length)
+      return;
+    const inner = /^\{\{\{?~?([\s\S]*?)~?\}\}/.exec(this.#written(node))?.[1] ?? "";
+    if (!/[^[]*\s[./]|[./]\s/.test(inner) || /["'[]/.test(inner)) return;
+    throw this.#problem(node, `{{${inner}}} has a blank inside a name.`, `Write {{${path.original}}}.`);
   }
 
   /** The tag as it is written, from its first brace to the first end of a tag. */
