@@ -40,6 +40,7 @@ import { Ledger } from "./execute/approval/ledger.ts";
 import { Dispatch } from "./execute/dispatch.ts";
 import { Executor } from "./execute/executor.ts";
 import { Settings } from "./execute/settings.ts";
+import { Tenant } from "./execute/tenant.ts";
 import { Telemetry } from "./execute/trace/telemetry.ts";
 import { type ExplainOptions, explain } from "./explain/explain.ts";
 import type { Explanation } from "./explain/explanation.ts";
@@ -139,15 +140,15 @@ export class Toolkit implements Host, AsyncDisposable {
       desk: new Desk({
         ledger: this.#ledger,
         ask: (request, signal) => this.#delegates.approve(request, signal),
-        current: (entry) => (entry.namespace === inlineNamespace ? entry : directory.current(entry)),
+        current: (entry, owner) => (entry.namespace === inlineNamespace ? entry : directory.current(entry, owner)),
         emit,
       }),
       telemetry: this.#telemetry,
       asker,
       events: this.#events,
       runPrompt: (entry, input, context) => this.#delegates.runPrompt(entry, input, context),
-      subscribe: ({ namespace, item }, options) =>
-        this.#catalog.namespace(namespace)?.subscribe?.(item.uri, options) ?? nothingToEnd,
+      subscribe: ({ namespace, item }, call) =>
+        this.#catalog.namespace(namespace, call.givenSession?.principal)?.subscribe?.(item.uri, call) ?? nothingToEnd,
       onBadSchema: (entry, message) => this.#badSchema(entry.namespace, message),
     });
     this.#toolbox = new Dispatch(directory, this.#executor);
@@ -155,7 +156,7 @@ export class Toolkit implements Host, AsyncDisposable {
       logger,
       origin: this.#toolbox,
       assertOpen: () => this.#assertOpen(),
-      find: (key, kinds) => directory.find(key, kinds, undefined),
+      find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
       receive: this.#executor.receive.bind(this.#executor),
     });
     if (options.items !== undefined) this.add(...options.items);
@@ -325,7 +326,8 @@ export class Toolkit implements Host, AsyncDisposable {
   view(selection: ViewSelection): Host {
     const sight = new ViewSight(selection);
     const directory = new Directory(this.#catalog, () => this.#assertOpen(), sight);
-    return new View(new Dispatch(directory, this.#executor), this.on.bind(this), sight);
+    const tenant = sight.principal === undefined ? undefined : new Tenant(sight.principal);
+    return new View(new Dispatch(directory, this.#executor, { tenant }), this.on.bind(this), sight);
   }
 
   /**

@@ -1,20 +1,20 @@
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../core/event.ts";
-import { builtinNamespace } from "../core/identifier.ts";
+import { builtinNamespace, userNamespace } from "../core/identifier.ts";
 import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import { present } from "../lib/value.ts";
 import { explainKey, type KeyExplanation } from "./explain.ts";
-import { entryFromTemplate } from "./from-template.ts";
-import { parseKey } from "./key.ts";
 import {
   type Difference,
-  mergedEntries,
   Namespace,
   type NamespaceChange,
   type NamespaceOptions,
   type Registration,
 } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
+import { Scope } from "./scope.ts";
+import { fromTemplate, search, type Unsettled } from "./search.ts";
 import { everything, type Sight } from "./sight.ts";
 
 /** What a catalogue is made with. */
@@ -24,24 +24,27 @@ export interface CatalogOptions {
   emit(event: ToolkitEvent): void;
 }
 
-/** A namespace that must settle before the key can be answered. */
-export interface Unsettled {
-  readonly unsettled: Namespace;
-}
+/** Gives the namespace that one owner has, and no other; the owner that is empty is nobody. */
+export type PersonalNamespaces = (owner: string) => Namespace;
 
 /**
  * What exists: the namespaces in their order, and an index that answers from memory.
  *
- * The order is that of lookups: builtins, then the other namespaces in the order in which they were added.
+ * The order is that of lookups: builtins, then the other namespaces in the order in which they were added, then that of the owner who
+ * asks, where owners have one.
  */
 export class Catalog {
   readonly #options: CatalogOptions;
   readonly #byName = new Map<string, Namespace>();
   readonly #byItem = new WeakMap<Item, Entry>();
-  /** Keys that were resolved to an item, by set of kinds; forgotten at every change. */
-  readonly #resolved: Map<string, Entry>[] = [];
-  readonly #reported = new Set<string>();
-  readonly #lists = new Map<string, readonly Entry[]>();
+  /** Which ambiguous names were told: of the builtins for all, or of the namespace of one owner. */
+  readonly #reported = new WeakMap<Namespace, Set<string>>();
+  #common = new Scope([]);
+  #personal: PersonalNamespaces | undefined;
+  /** By the namespace of the owner. */
+  #scopes = new WeakMap<Namespace, Scope>();
+  /** The one of an owner whose lists are kept: each may be long. */
+  #listed: Scope | undefined;
   readonly builtin: Namespace;
 
   constructor(options: CatalogOptions) {
@@ -49,13 +52,24 @@ export class Catalog {
     this.builtin = this.mount(builtinNamespace, {});
   }
 
-  /** The namespaces in the order of lookups. */
-  get namespaces(): readonly Namespace[] {
-    return [...this.#byName.values()];
+  /** The namespaces an owner has, in the order of lookups. */
+  namespaces(owner = ""): readonly Namespace[] {
+    return this.#scope(owner).namespaces;
   }
 
-  namespace(name: string): Namespace | undefined {
-    return this.#byName.get(name);
+  namespace(name: string, owner = ""): Namespace | undefined {
+    return this.#scope(owner).namespace(name);
+  }
+
+  /** From now on each owner has a namespace of its own, behind all others. */
+  personalize(namespaces: PersonalNamespaces): void {
+    this.#personal = namespaces;
+  }
+
+  /** Makes the namespace of an owner. It is there for whoever is given it. */
+  makePersonal(name: string, options: NamespaceOptions): Namespace {
+    const namespace: Namespace = new Namespace(name, options, () => this.#scopes.delete(namespace));
+    return namespace;
   }
 
   /** @throws ToolkitError `CONFLICT` when the name is taken */
@@ -63,7 +77,7 @@ export class Catalog {
     this.#assertFree(name);
     const namespace = new Namespace(name, options, (touched) => this.#forget(touched));
     this.#byName.set(name, namespace);
-    this.#forget([]);
+    this.#rearranged();
     return namespace;
   }
 
@@ -72,7 +86,7 @@ export class Catalog {
     if (this.#byName.get(namespace.name) !== namespace) return;
     const differences = kinds.map((kind) => namespace.replace(kind, []));
     this.#byName.delete(namespace.name);
-    this.#forget([]);
+    this.#rearranged();
     this.#announce(namespace, differences);
   }
 
@@ -88,14 +102,19 @@ export class Catalog {
     namespace.rename(name);
     this.#byName.clear();
     for (const each of all) this.#byName.set(each.name, each);
-    this.#forget([]);
+    this.#rearranged();
   }
 
   /** Changes a namespace and tells what became different, in one event a kind. */
   change(namespace: Namespace, change: NamespaceChange): void {
+    this.#announce(namespace, [this.fill(namespace, change)]);
+  }
+
+  /** Changes a namespace and tells nobody: what it is given was there before. */
+  fill(namespace: Namespace, change: NamespaceChange): Difference {
     const difference = namespace.change(change);
     this.#remember(namespace, change.put ?? []);
-    this.#announce(namespace, [difference]);
+    return difference;
   }
 
   /** Makes what a namespace has of some kinds exactly this, and tells what became different. */
@@ -108,160 +127,105 @@ export class Catalog {
     this.#announce(namespace, differences);
   }
 
-  /** The entry of a registered item, by identity. */
-  entryOf(item: Item, sight: Sight = everything): Entry | undefined {
+  /** The entry that an owner has of a registered item, by identity. */
+  entryOf(item: Item, owner = "", sight: Sight = everything): Entry | undefined {
     const last = this.#byItem.get(item);
     if (last === undefined) return undefined;
     const { key } = definitionOf(last);
+    const scope = this.#scope(owner);
     // Another item may be there now under the same key, and this one in another namespace as well.
-    for (const namespace of [this.#byName.get(last.namespace), ...this.#byName.values()]) {
+    for (const namespace of [scope.namespace(last.namespace), ...scope.namespaces]) {
       const entry: Entry | undefined = namespace?.get(last.kind, key);
       if (entry?.item === item && sight.entry(entry)) return entry;
     }
     return undefined;
   }
 
+  /** True for an item that is, or was, of somebody's own namespace. */
+  isPersonal(item: Item): boolean {
+    const last = this.#byItem.get(item);
+    return last !== undefined && last.namespace === userNamespace;
+  }
+
   /** The entry that has the kind and ref of an earlier one now. */
-  current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined {
-    const namespace = this.#byName.get(entry.namespace);
+  current<K extends Kind>(entry: Entry<K>, owner = ""): Entry<K> | undefined {
+    const namespace = this.#scope(owner).namespace(entry.namespace);
     const { key } = definitionOf(entry as Entry);
     const known = namespace?.get(entry.kind, key);
     if (known !== undefined) return known as Entry<K>;
-    return entry.kind === "resource"
-      ? (this.#fromTemplate(namespace, key, everything) as Entry<K> | undefined)
-      : undefined;
+    return entry.kind === "resource" ? (fromTemplate(namespace, key, everything) as Entry<K> | undefined) : undefined;
   }
 
   /**
-   * Finds what a key means.
+   * Finds what a key means to an owner.
    *
    * @throws ToolkitError `NOT_FOUND` or `AMBIGUOUS_NAME`
    */
-  resolve<K extends Kind>(key: string, kinds: readonly K[], sight?: Sight): Entry<K> | Unsettled {
-    return sight === undefined ? this.#resolveAll(key, kinds) : this.#resolveVisible(key, kinds, sight);
-  }
-
-  #resolveVisible<K extends Kind>(key: string, kinds: readonly K[], sight: Sight): Entry<K> | Unsettled {
-    const found = this.#search(key, kinds, sight);
-    if (found !== undefined) return found as Entry<K> | Unsettled;
-    throw notFound(key, kinds, [...this.#byName.values()], sight);
-  }
-
-  #resolveAll<K extends Kind>(key: string, kinds: readonly K[]): Entry<K> | Unsettled {
-    let set = 0;
-    for (const kind of kinds) set |= bits[kind];
-    const known = this.#resolved[set]?.get(key);
+  resolve<K extends Kind>(key: string, kinds: readonly K[], owner = "", sight?: Sight): Entry<K> | Unsettled {
+    const scope = this.#scope(owner);
+    const known = sight === undefined ? scope.resolved(key, kinds) : undefined;
     if (known !== undefined) return known as Entry<K>;
-    const found = this.#search(key, kinds, everything);
-    if (found === undefined) throw notFound(key, kinds, [...this.#byName.values()], everything);
-    if ("unsettled" in found) return found;
+    const found = search(key, kinds, {
+      scope,
+      sight: sight ?? everything,
+      strict: this.#options.strictNames,
+      ambiguous: (name, candidates) => this.#ambiguous(name, candidates, scope),
+    });
+    if (found === undefined) throw notFound(key, kinds, scope, sight ?? everything);
+    if ("unsettled" in found || sight !== undefined) return found as Entry<K> | Unsettled;
     // What a template makes is not kept: there is no end of its URIs.
-    if (this.#byName.get(found.namespace)?.get(found.kind, definitionOf(found).key) === found) {
-      const resolved = this.#resolved[set] ?? new Map<string, Entry>();
-      this.#resolved[set] = resolved.set(key, found);
-    }
+    if (scope.namespace(found.namespace)?.get(found.kind, definitionOf(found).key) === found)
+      scope.keepResolved(key, kinds, found);
     return found as Entry<K>;
   }
 
-  /** What a key may mean. See `explainKey`. */
-  explain(key: string): KeyExplanation {
-    return explainKey(key, this.namespaces, this.#options.strictNames);
+  /** What a key may mean to an owner. See `explainKey`. */
+  explain(key: string, owner = ""): KeyExplanation {
+    return explainKey(key, this.#scope(owner), this.#options.strictNames);
   }
 
-  /** Every entry of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */
-  entries(kinds: readonly Kind[], namespaces?: ReadonlySet<string>): readonly Entry[] {
-    const all = [...this.#byName.values()].filter(({ name }) => namespaces?.has(name) ?? true);
-    const [only, ...others] = all;
-    if (only !== undefined && others.length === 0 && kinds.length === 1) return only.entries(kinds[0] as Kind);
-    if (namespaces !== undefined) return Object.freeze(kinds.flatMap((kind) => mergedEntries(all, kind)));
-    const cacheKey = kinds.join();
-    let entries = this.#lists.get(cacheKey);
-    if (entries === undefined) {
-      entries = Object.freeze(kinds.flatMap((kind) => mergedEntries(all, kind)));
-      this.#lists.set(cacheKey, entries);
-    }
-    return entries;
+  /** Every entry an owner has of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */
+  entries(kinds: readonly Kind[], namespaces?: ReadonlySet<string>, owner = ""): readonly Entry[] {
+    const scope = this.#scope(owner);
+    const own = scope.namespaces.at(-1);
+    if (scope === this.#common || own === undefined) return scope.entries(kinds, namespaces);
+    if (kinds.every((kind) => own.count(kind) === 0)) return this.#common.entries(kinds, namespaces);
+    if (this.#listed !== scope) this.#listed?.forgetLists();
+    this.#listed = scope;
+    return scope.entries(kinds, namespaces);
   }
 
-  failures(namespaces?: ReadonlySet<string>): readonly ListFailure[] {
-    const failures: ListFailure[] = [];
-    for (const namespace of this.#byName.values()) {
-      if (namespaces?.has(namespace.name) ?? true) failures.push(...namespace.failures);
-    }
-    return failures;
+  failures(namespaces?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
+    const seen = this.#scope(owner).namespaces.filter(({ name }) => namespaces?.has(name) ?? true);
+    return seen.flatMap(({ failures }) => failures);
   }
 
-  #search(key: string, kinds: readonly Kind[], sight: Sight): Entry | Unsettled | undefined {
-    const parsed = parseKey(key, (name) => this.#byName.has(name));
-    const named = kinds.filter((kind) => kind === "tool" || kind === "prompt");
-    const addressed = kinds.filter((kind) => kind === "resource" || kind === "template");
-    if (parsed.scopedName !== undefined && named.length > 0) {
-      const found = this.#inNamespace(parsed.scopedName.namespace, parsed.scopedName.name, named, sight);
-      if (found !== undefined) return found;
-    }
-    if (parsed.scopedUri !== undefined && addressed.length > 0) {
-      const found = this.#inNamespace(parsed.scopedUri.namespace, parsed.scopedUri.uri, addressed, sight);
-      if (found !== undefined) return found;
-    }
-    if (parsed.name !== undefined && named.length > 0) {
-      const found = this.#everywhere(parsed.name, named, sight);
-      if (found !== undefined) return found;
-    }
-    return parsed.uri === undefined || addressed.length === 0
-      ? undefined
-      : this.#everywhere(parsed.uri, addressed, sight);
+  #scope(owner: string): Scope {
+    return this.#personal === undefined ? this.#common : this.#scopeWith(this.#personal(owner));
   }
 
-  #inNamespace(name: string, key: string, kinds: readonly Kind[], sight: Sight): Entry | Unsettled | undefined {
-    const namespace = this.#byName.get(name);
-    if (namespace === undefined) return undefined;
-    const found = firstOf(namespace, key, kinds, sight);
-    if (found !== undefined) return found;
-    if (namespace.settling(false) !== undefined) return { unsettled: namespace };
-    return kinds.includes("resource") ? this.#fromTemplate(namespace, key, sight) : undefined;
-  }
-
-  #everywhere(key: string, kinds: readonly Kind[], sight: Sight): Entry | Unsettled | undefined {
-    const found: Entry[] = [];
-    const strict = this.#options.strictNames && !kinds.includes("resource");
-    for (const namespace of this.#byName.values()) {
-      const entry = firstOf(namespace, key, kinds, sight);
-      if (entry !== undefined) found.push(entry);
-      // The answer must not depend on who was faster: an earlier namespace that may still come to have it goes first, and a later one
-      // may make it ambiguous.
-      else if ((found.length === 0 || strict) && namespace.settling(false) !== undefined)
-        return { unsettled: namespace };
+  #scopeWith(personal: Namespace): Scope {
+    let scope = this.#scopes.get(personal);
+    if (scope === undefined) {
+      scope = new Scope([...this.#byName.values(), personal]);
+      this.#scopes.set(personal, scope);
     }
-    const [chosen] = found;
-    if (chosen === undefined) return kinds.includes("resource") ? this.#fromAnyTemplate(key, sight) : undefined;
-    if (found.length > 1 && (chosen.kind === "tool" || chosen.kind === "prompt")) this.#ambiguous(key, chosen, found);
-    return chosen;
+    return scope;
   }
 
-  #ambiguous(name: string, chosen: Entry, found: readonly Entry[]): void {
+  #ambiguous(name: string, found: readonly [Entry, ...Entry[]], scope: Scope): void {
     const candidates = found.map(({ ref }) => ref);
     if (this.#options.strictNames) {
       const message = `"${name}" is in several namespaces: write one of ${candidates.join(", ")}.`;
       throw new ToolkitError("AMBIGUOUS_NAME", message, { name, candidates }, { phase: "resolve" });
     }
-    if (this.#reported.has(name)) return;
-    this.#reported.add(name);
-    this.#options.emit({ type: "ambiguousName", name, chosen: chosen.ref, candidates });
-  }
-
-  #fromAnyTemplate(uri: string, sight: Sight): Entry | undefined {
-    for (const namespace of this.#byName.values()) {
-      const entry = this.#fromTemplate(namespace, uri, sight);
-      if (entry !== undefined) return entry;
-    }
-    return undefined;
-  }
-
-  #fromTemplate(namespace: Namespace | undefined, uri: string, sight: Sight): Entry<"resource"> | undefined {
-    const template = namespace?.template(uri);
-    if (template === undefined) return undefined;
-    const entry = entryFromTemplate(template, uri);
-    return sight.entry(entry) ? entry : undefined;
+    const isOwn = found.at(-1)?.namespace === userNamespace;
+    const teller = (isOwn ? scope.namespace(userNamespace) : undefined) ?? this.builtin;
+    const reported = this.#reported.get(teller) ?? new Set();
+    if (reported.has(name)) return;
+    this.#reported.set(teller, reported.add(name));
+    const { principal } = teller;
+    this.#options.emit({ type: "ambiguousName", name, chosen: found[0].ref, candidates, ...present({ principal }) });
   }
 
   #assertFree(name: string): void {
@@ -279,11 +243,15 @@ export class Catalog {
     }
   }
 
+  /** Items of some kinds changed, which everybody has. */
   #forget(kinds: readonly Kind[]): void {
-    this.#resolved.length = 0;
-    for (const key of this.#lists.keys()) {
-      if (kinds.length === 0 || kinds.some((kind) => key.split(",").includes(kind))) this.#lists.delete(key);
-    }
+    this.#common.forget(kinds);
+    this.#scopes = new WeakMap();
+  }
+
+  #rearranged(): void {
+    this.#common = new Scope([...this.#byName.values()]);
+    this.#scopes = new WeakMap();
   }
 
   #announce(namespace: Namespace, differences: readonly Difference[]): void {
@@ -293,7 +261,7 @@ export class Catalog {
       this.#options.emit({
         type,
         namespace: namespace.name,
-        ...(namespace.connection === undefined ? {} : { connection: namespace.connection }),
+        ...present({ connection: namespace.connection, principal: namespace.principal }),
         added: lists.flatMap(({ added }) => added),
         removed: lists.flatMap(({ removed }) => removed),
         changed: lists.flatMap(({ changed }) => changed),
@@ -302,9 +270,6 @@ export class Catalog {
   }
 }
 
-/** A set of kinds as a number. */
-const bits: Readonly<Record<Kind, number>> = { tool: 1, prompt: 2, resource: 4, template: 8 };
-
 type ListEventType = Extract<ToolkitEventType, `${string}ListChanged`>;
 
 const announcements: readonly (readonly [ListEventType, readonly Kind[]])[] = [
@@ -312,11 +277,3 @@ const announcements: readonly (readonly [ListEventType, readonly Kind[]])[] = [
   ["promptListChanged", ["prompt"]],
   ["resourceListChanged", ["resource", "template"]],
 ];
-
-function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], sight: Sight): Entry | undefined {
-  for (const kind of kinds) {
-    const entry: Entry | undefined = namespace.get(kind, key);
-    if (entry !== undefined && sight.entry(entry)) return entry;
-  }
-  return undefined;
-}

@@ -32,26 +32,32 @@ export class Directory {
   }
 
   /**
-   * Finds what a key means: at once from memory, or when the namespaces that come before have settled.
+   * Finds what a key means to an owner: at once from memory, or when the namespaces that come before have settled.
    *
    * @throws ToolkitError `NOT_FOUND`, `AMBIGUOUS_NAME` or `CLOSED`
    */
-  find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): MaybePromise<Entry<K>> {
+  find<K extends Kind>(
+    key: string,
+    kinds: readonly K[],
+    owner: string,
+    signal: AbortSignal | undefined,
+  ): MaybePromise<Entry<K>> {
     this.#assertOpen();
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
     throwIfAborted(signal);
-    const found = this.#catalog.resolve(key, kinds, this.#sight);
-    return "unsettled" in found ? this.#findLater(key, kinds, signal) : found;
+    const found = this.#catalog.resolve(key, kinds, owner, this.#sight);
+    return "unsettled" in found ? this.#findLater(key, kinds, owner, signal) : found;
   }
 
   async #findLater<K extends Kind>(
     key: string,
     kinds: readonly K[],
+    owner: string,
     signal: AbortSignal | undefined,
   ): Promise<Entry<K>> {
     for (;;) {
-      const found = this.#catalog.resolve(key, kinds, this.#sight);
+      const found = this.#catalog.resolve(key, kinds, owner, this.#sight);
       if (!("unsettled" in found)) return found;
       await abortable(found.unsettled.settling(true) ?? Promise.resolve(), signal);
       this.#assertOpen();
@@ -62,21 +68,20 @@ export class Directory {
     return this.#sight !== undefined;
   }
 
-  current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined {
-    const current = this.#catalog.current(entry);
+  current<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> | undefined {
+    const current = this.#catalog.current(entry, owner);
     return current === undefined || this.#sees(current as Entry) ? current : undefined;
   }
 
   /**
    * The entry of a registered item.
    *
-   * @throws ToolkitError `NOT_FOUND` for one that may not be seen: it is not the service's own to call either
+   * @throws ToolkitError `NOT_FOUND` for one that may not be seen, or is another owner's: it is not the service's own to call either
    */
-  entryOf(item: Item): Entry | undefined {
-    const entry = this.#catalog.entryOf(item, this.#sight);
-    const hidden = entry === undefined && this.#sight !== undefined ? this.#catalog.entryOf(item) : undefined;
-    if (hidden === undefined) return entry;
-    const { kind, name } = hidden;
+  entryOf(item: Item, owner: string): Entry | undefined {
+    const entry = this.#catalog.entryOf(item, owner, this.#sight);
+    if (entry !== undefined || !this.#isHidden(item)) return entry;
+    const { kind, name } = item;
     throw new ToolkitError(
       "NOT_FOUND",
       `There is no ${kind} "${name}".`,
@@ -85,25 +90,29 @@ export class Directory {
     );
   }
 
+  #isHidden(item: Item): boolean {
+    return this.#catalog.isPersonal(item) || (this.#sight !== undefined && this.#catalog.entryOf(item) !== undefined);
+  }
+
   #sees(entry: Entry): boolean {
     return this.#sight === undefined || this.#sight.entry(entry);
   }
 
   /**
-   * Lists what there is, from memory. Only what has not been asked for at all, such as a lazy connector, is waited for.
+   * Lists what there is for an owner, from memory. Only what has not been asked for at all, such as a lazy connector, is waited for.
    *
    * @throws ToolkitError `INVALID_INPUT` for a bad limit or offset, `CLOSED`
    */
-  async list<K extends Kind>(query: ListQuery<K>): Promise<ListPage<K>> {
+  async list<K extends Kind>(query: ListQuery<K>, owner: string): Promise<ListPage<K>> {
     this.#assertOpen();
     const { limit, offset = 0, signal } = query;
     throwIfAborted(signal);
     assertCount("limit", limit);
     assertCount("offset", offset);
     const namespaces = query.namespace === undefined ? undefined : new Set([query.namespace].flat());
-    await this.#settle(namespaces, signal);
-    const kinds = kindsOf(query.kind);
-    const matching = this.#matching(kinds, namespaces, query.name);
+    await this.#settle(namespaces, owner, signal);
+    const all = this.#catalog.entries(kindsOf(query.kind), namespaces, owner);
+    const matching = this.#matching(all, query.name);
     const end = limit === undefined ? undefined : offset + limit;
     return Object.freeze({
       entries: offset === 0 && end === undefined ? matching : Object.freeze(matching.slice(offset, end)),
@@ -111,14 +120,18 @@ export class Directory {
       offset,
       limit,
       failures: Object.freeze(
-        this.#catalog.failures(namespaces).filter(({ namespace }) => this.#sight?.namespace(namespace) ?? true),
+        this.#catalog.failures(namespaces, owner).filter(({ namespace }) => this.#sight?.namespace(namespace) ?? true),
       ),
     }) as ListPage<K>;
   }
 
-  async #settle(namespaces: ReadonlySet<string> | undefined, signal: AbortSignal | undefined): Promise<void> {
+  async #settle(
+    namespaces: ReadonlySet<string> | undefined,
+    owner: string,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const waits: Promise<void>[] = [];
-    for (const namespace of this.#catalog.namespaces) {
+    for (const namespace of this.#catalog.namespaces(owner)) {
       // One that is connecting is not waited for: it delays nobody, and is among the failures until it is there.
       if (namespace.connection !== undefined && namespace.connection.state !== "idle") continue;
       if (namespaces?.has(namespace.name) === false) continue;
@@ -128,12 +141,7 @@ export class Directory {
     if (waits.length > 0) await abortable(Promise.all(waits), signal);
   }
 
-  #matching(
-    kinds: readonly Kind[],
-    namespaces: ReadonlySet<string> | undefined,
-    name: ListQuery["name"],
-  ): readonly Entry[] {
-    const all = this.#catalog.entries(kinds, namespaces);
+  #matching(all: readonly Entry[], name: ListQuery["name"]): readonly Entry[] {
     const entries = this.#sight === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
     if (name === undefined) return entries;
     const names = new Set([name].flat());

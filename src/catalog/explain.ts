@@ -4,6 +4,8 @@ import { entryFromTemplate } from "./from-template.ts";
 import { parseKey } from "./key.ts";
 import type { Namespace } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
+import type { Scope } from "./scope.ts";
+import { isNamespace } from "./search.ts";
 import { everything } from "./sight.ts";
 
 /** One way in which a key may be meant. */
@@ -28,21 +30,22 @@ export interface KeyExplanation {
 }
 
 /** Everything a key may mean, in the order of lookups. Nothing is waited for, told or thrown. */
-export function explainKey(key: string, namespaces: readonly Namespace[], strictNames: boolean): KeyExplanation {
-  const readings = readingsOf(key, namespaces);
+export function explainKey(key: string, within: Scope, strictNames: boolean): KeyExplanation {
+  const { namespaces } = within;
+  const readings = readingsOf(key, within);
   const found = readings.flatMap((reading) => searched(reading, namespaces));
   const candidates = [...new Map(found.map((entry) => [`${entry.kind} ${entry.ref}`, entry])).values()];
   const unsettled = readings.flatMap(({ namespace }) => scope(namespace, namespaces));
   return {
     readings,
     candidates,
-    problem: problemOf(key, candidates, namespaces, strictNames && readings[0]?.namespace === undefined),
+    problem: problemOf(key, candidates, within, strictNames && readings[0]?.namespace === undefined),
     unsettled: [...new Set(unsettled.filter((each) => each.settling(false) !== undefined).map(({ name }) => name))],
   };
 }
 
-function readingsOf(key: string, namespaces: readonly Namespace[]): readonly KeyReading[] {
-  const { scopedName, scopedUri, name, uri } = parseKey(key, (given) => namespaces.some((each) => each.name === given));
+function readingsOf(key: string, within: Scope): readonly KeyReading[] {
+  const { scopedName, scopedUri, name, uri } = parseKey(key, (given) => isNamespace(given, within));
   const readings: KeyReading[] = [];
   if (scopedName !== undefined)
     readings.push({ as: "namespace.name", namespace: scopedName.namespace, rest: scopedName.name });
@@ -77,13 +80,8 @@ function scope(namespace: string | undefined, namespaces: readonly Namespace[]):
   return namespace === undefined ? namespaces : namespaces.filter(({ name }) => name === namespace);
 }
 
-function problemOf(
-  key: string,
-  candidates: readonly Entry[],
-  namespaces: readonly Namespace[],
-  mustBeOne: boolean,
-): string | undefined {
-  if (candidates.length === 0) return messageOf(notFound(key, defaultKinds, namespaces, everything));
+function problemOf(key: string, candidates: readonly Entry[], within: Scope, mustBeOne: boolean): string | undefined {
+  if (candidates.length === 0) return messageOf(notFound(key, defaultKinds, within, everything));
   const named = candidates.filter(({ kind }) => kind !== "resource");
   if (!mustBeOne || new Set(named.map(({ namespace }) => namespace)).size < 2) return undefined;
   return `It is in several namespaces, and strictNames is on: write one of ${named.map(({ ref }) => ref).join(", ")}.`;

@@ -23,6 +23,8 @@ export type Difference = { readonly [K in Kind]?: { added: string[]; removed: st
 /** What a namespace is made with. */
 export interface NamespaceOptions {
   readonly connection?: Connection | undefined;
+  /** Whose it is, where not everybody has it. */
+  readonly principal?: string | undefined;
   /**
    * Undefined once what it holds is what it has; else resolves when that is so, or when it is known not to come. `start` where it must
    * be asked to begin.
@@ -37,6 +39,7 @@ export interface NamespaceOptions {
 /** The items of one namespace, by kind and key. */
 export class Namespace {
   readonly connection: Connection | undefined;
+  readonly principal: string | undefined;
   readonly settling: (start: boolean) => Promise<void> | undefined;
   readonly subscribe: Source["subscribe"] | undefined;
   #name: string;
@@ -57,6 +60,7 @@ export class Namespace {
   constructor(name: string, options: NamespaceOptions, onChange: (touched: readonly Kind[]) => void) {
     this.#name = name;
     this.connection = options.connection;
+    this.principal = options.principal;
     this.settling = options.settling ?? (() => undefined);
     this.subscribe = options.subscribe;
     this.#failures = options.failures ?? (() => []);

@@ -3,21 +3,18 @@ import type { Kind } from "../core/item.ts";
 import { nearest } from "../lib/similar.ts";
 import { parseKey } from "./key.ts";
 import type { Namespace } from "./namespace.ts";
+import type { Scope } from "./scope.ts";
+import { isNamespace } from "./search.ts";
 import type { Sight } from "./sight.ts";
 
 /** Above so many names none are compared: an error must not be dear. */
 const maxCompared = 20_000;
 
 /** The error for a key that finds nothing: near matches, and why a namespace that was asked for has nothing. */
-export function notFound(
-  key: string,
-  kinds: readonly Kind[],
-  namespaces: readonly Namespace[],
-  sight: Sight,
-): ToolkitError<"NOT_FOUND"> {
-  const parsed = parseKey(key, (name) => namespaces.some((namespace) => namespace.name === name));
+export function notFound(key: string, kinds: readonly Kind[], within: Scope, sight: Sight): ToolkitError<"NOT_FOUND"> {
+  const parsed = parseKey(key, (name) => isNamespace(name, within));
   const scope = parsed.scopedName?.namespace ?? parsed.scopedUri?.namespace;
-  const seen = namespaces.filter(({ name }) => sight.namespace(name));
+  const seen = within.namespaces.filter(({ name }) => sight.namespace(name));
   const searched = scope === undefined ? seen : seen.filter(({ name }) => name === scope);
   const suggestions = nearest(key, refs(searched, kinds, sight), 3);
   const reasons = searched.flatMap(({ failures }) => failures).map(({ error }) => error.message);

@@ -9,6 +9,8 @@ export interface ListChange {
   readonly namespace: string;
   /** The connection the namespace belongs to; undefined for builtins and local sources. */
   readonly connection?: Connection | undefined;
+  /** Whose items they are, in the namespace `user`; undefined where they are nobody's. */
+  readonly principal?: string | undefined;
   readonly added: readonly string[];
   readonly removed: readonly string[];
   /** Still there under the same ref, with another fingerprint. */
@@ -22,7 +24,13 @@ export interface EventMap {
   /** Resources and resource templates. */
   resourceListChanged: ListChange;
   /** The content of a resource changed. */
-  resourceUpdated: { readonly namespace: string; readonly uri: string; readonly connection?: Connection | undefined };
+  resourceUpdated: {
+    readonly namespace: string;
+    readonly uri: string;
+    readonly connection?: Connection | undefined;
+    /** Whose it is, in the namespace `user`; undefined where it is nobody's. */
+    readonly principal?: string | undefined;
+  };
   connectorConnected: { readonly namespace: string; readonly connection: Connection; readonly server: ServerInfo };
   connectorDisconnected: {
     readonly namespace: string;
@@ -35,7 +43,13 @@ export interface EventMap {
   };
   connectorRemoved: { readonly namespace: string; readonly connection: Connection; readonly error?: Error | undefined };
   /** An unscoped name that several namespaces have was resolved by order; told once a name. */
-  ambiguousName: { readonly name: string; readonly chosen: string; readonly candidates: readonly string[] };
+  ambiguousName: {
+    readonly name: string;
+    readonly chosen: string;
+    readonly candidates: readonly string[];
+    /** To whom it is ambiguous, where that is because of an item of theirs. */
+    readonly principal?: string | undefined;
+  };
   /** Only in `events()`: so many were lost here, because the reader was too slow. */
   eventsLost: { readonly count: number };
   /** A call waits for somebody's approval, or for work elsewhere. What it was given is on the approval. */
@@ -44,6 +58,8 @@ export interface EventMap {
     readonly ref: string;
     readonly kind: "approval" | "completion";
     readonly reason: string;
+    /** Who called. */
+    readonly principal?: string | undefined;
   };
   /** It was decided: `running` where it was approved, and `succeeded` or `failed` where work elsewhere came to that. */
   approvalResolved: {
@@ -52,13 +68,28 @@ export interface EventMap {
     readonly status: Exclude<ApprovalStatus, "pending">;
     readonly by?: string | undefined;
     readonly reason?: string | undefined;
+    /** Who called. */
+    readonly principal?: string | undefined;
+  };
+  callStarted: {
+    readonly callId: string;
+    readonly ref: string;
+    /** Who called. */
+    readonly principal?: string | undefined;
   };
   /** A model has answered in the run of an agent. */
-  agentStep: AgentStep & { readonly run: string; readonly ref: string; readonly depth: number };
-  callStarted: { readonly callId: string; readonly ref: string };
+  agentStep: AgentStep & {
+    readonly run: string;
+    readonly ref: string;
+    readonly depth: number;
+    /** Who called. */
+    readonly principal?: string | undefined;
+  };
   callFinished: {
     readonly callId: string;
     readonly ref: string;
+    /** Who called. */
+    readonly principal?: string | undefined;
     readonly durationMs: number;
     readonly error?: ToolkitError | Error | undefined;
   };

@@ -11,7 +11,7 @@ const reservedNames: ReadonlySet<string> = new Set(["submit_output"]);
 
 /** The namespaces Toolweave makes itself. */
 export const builtinNamespace = "builtin";
-const userNamespace = "user";
+export const userNamespace = "user";
 export const inlineNamespace = "inline";
 const reservedNamespaces: ReadonlySet<string> = new Set([builtinNamespace, userNamespace, inlineNamespace]);
 

@@ -17,13 +17,14 @@ import {
   type Toolbox,
 } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
-import type { CallOptions } from "../core/session.ts";
+import type { CallOptions, Session } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import { type MaybePromise, rescue } from "../lib/promise.ts";
 import type { Grant } from "./approval/binding.ts";
 import { asAnswer } from "./call-error.ts";
 import type { Arrival, Executor } from "./executor.ts";
 import { type CallOrigin, type CallState, metaOf } from "./state.ts";
+import type { Tenant } from "./tenant.ts";
 import type { Verb } from "./trace/attributes.ts";
 import type { Trace } from "./trace/trace.ts";
 
@@ -31,13 +32,18 @@ import type { Trace } from "./trace/trace.ts";
 export interface Directory {
   /** Not everything may be seen through it. */
   readonly isConfined: boolean;
-  /** Finds what a key means; at once where it is known. @throws ToolkitError `NOT_FOUND` and the like */
-  find<K extends Kind>(key: string, kinds: readonly K[], signal: AbortSignal | undefined): MaybePromise<Entry<K>>;
+  /** Finds what a key means to an owner; at once where it is known. @throws ToolkitError `NOT_FOUND` and the like */
+  find<K extends Kind>(
+    key: string,
+    kinds: readonly K[],
+    owner: string,
+    signal: AbortSignal | undefined,
+  ): MaybePromise<Entry<K>>;
   /** The entry that is registered now for an entry handed out before. */
-  current<K extends Kind>(entry: Entry<K>): Entry<K> | undefined;
+  current<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> | undefined;
   /** The entry of a registered item. @throws ToolkitError `NOT_FOUND` for one that is hidden */
-  entryOf(item: Item): Entry | undefined;
-  list<K extends Kind>(query: ListQuery<K>): Promise<ListPage<K>>;
+  entryOf(item: Item, owner: string): Entry | undefined;
+  list<K extends Kind>(query: ListQuery<K>, owner: string): Promise<ListPage<K>>;
 }
 
 const callKinds = ["tool", "prompt"] as const;
@@ -47,6 +53,14 @@ const noOptions: CallOptions = Object.freeze({});
 
 type CallTarget = string | Tool | Prompt | Entry<"tool" | "prompt">;
 
+/** What a dispatch passes on. */
+interface DispatchOptions {
+  readonly parent?: CallState | undefined;
+  readonly grant?: Grant | undefined;
+  /** Whose it is: it takes calls of nobody else. Default: of each that calls. */
+  readonly tenant?: Tenant | undefined;
+}
+
 /** The toolbox: resolves what is to be called and hands it to the executor. One made for a call in progress passes on what that call has. */
 export class Dispatch implements Toolbox, CallOrigin {
   readonly #directory: Directory;
@@ -55,18 +69,20 @@ export class Dispatch implements Toolbox, CallOrigin {
   readonly parent: CallState | undefined;
   /** Leave to make the one call it was made for. */
   readonly grant: Grant | undefined;
+  readonly #tenant: Tenant | undefined;
   readonly #inline: WeakMap<object, Entry>;
 
   constructor(
     directory: Directory,
     executor: Executor,
-    { parent, grant }: { readonly parent?: CallState; readonly grant?: Grant } = {},
+    { parent, grant, tenant }: DispatchOptions = {},
     inline = new WeakMap<object, Entry>(),
   ) {
     this.#directory = directory;
     this.#executor = executor;
     this.parent = parent;
     this.grant = grant;
+    this.#tenant = tenant;
     this.#inline = inline;
   }
 
@@ -76,32 +92,34 @@ export class Dispatch implements Toolbox, CallOrigin {
 
   /** The toolbox of a call in progress. */
   within(parent: CallState): Dispatch {
-    return new Dispatch(this.#directory, this.#executor, { parent }, this.#inline);
+    return new Dispatch(this.#directory, this.#executor, { parent, tenant: this.#tenant }, this.#inline);
   }
 
   /** The toolbox through which one call is made that was approved. It is of no call in progress: that one has ended. */
   granted(grant: Grant): Dispatch {
-    return new Dispatch(this.#directory, this.#executor, { grant }, this.#inline);
+    return new Dispatch(this.#directory, this.#executor, { grant, tenant: this.#tenant }, this.#inline);
   }
 
   async lookup<K extends Kind = DefaultKind>(key: string, options: LookupOptions<K> = {}): Promise<Entry<K>> {
     const { kind, signal = this.parent?.signal } = options;
     const wanted = kind === undefined ? (defaultKinds as readonly Kind[] as readonly K[]) : [kind];
-    return this.#answer(() => this.#directory.find(key, wanted, signal));
+    return this.#answer(() => this.#directory.find(key, wanted, this.#owner(options), signal));
   }
 
   async list<K extends Kind = DefaultKind>(query: ListQuery<K> = {}): Promise<ListPage<K>> {
     const { signal = this.parent?.signal } = query;
-    return this.#answer(() => this.#directory.list(signal === query.signal ? query : { ...query, signal }));
+    const bound = signal === query.signal ? query : { ...query, signal };
+    return this.#answer(() => this.#directory.list(bound, this.#owner(query)));
   }
 
   // Not async, and without a closure: what is synchronous inside costs one promise, and a promise from inside is handed on as it is.
   call(target: CallTarget, input?: unknown, given?: CallOptions): Promise<never> {
-    const options = given ?? noOptions;
     const { parent } = this;
-    const trace = this.#trace("call", target, options);
+    let trace: Trace | undefined;
     let answer: MaybePromise<Content>;
     try {
+      const options = this.#options(given);
+      trace = this.#trace("call", target, options);
       const entry = this.#callable(target, options);
       answer =
         entry instanceof Promise
@@ -119,14 +137,14 @@ export class Dispatch implements Toolbox, CallOrigin {
   }
 
   async read(target: string | Entry<"resource">, given?: CallOptions): Promise<Content> {
-    const options = given ?? noOptions;
+    const options = this.#options(given);
     const run = (entry: Entry<"resource">, arrival: Arrival) => this.#executor.read(entry, options, this, arrival);
     return this.#traced("read", target, options, () => this.#readable(target, options), run);
   }
 
   /** Has the source of a resource say when its content changes, until the returned function is called. */
   async subscribe(target: string | Entry<"resource">, given?: CallOptions): Promise<Unsubscribe> {
-    const options = given ?? noOptions;
+    const options = this.#options(given);
     const run = (entry: Entry<"resource">, arrival: Arrival) => this.#executor.subscribe(entry, options, this, arrival);
     return this.#answer(() => this.#withEntry(this.#readable(target, options), target, options, run));
   }
@@ -136,10 +154,25 @@ export class Dispatch implements Toolbox, CallOrigin {
     input?: unknown,
     given?: CallOptions,
   ): Promise<RenderedPrompt> {
-    const options = given ?? noOptions;
+    const options = this.#options(given);
     const run = (entry: Entry<"prompt">, arrival: Arrival) =>
       this.#executor.render(entry, input, options, this, arrival);
     return this.#traced("render", target, options, () => this.#renderable(target, options), run);
+  }
+
+  /** How a call is made: of whose this is, where it is somebody's. @throws ToolkitError `DENIED` for the session of another */
+  #options(given: CallOptions | undefined): CallOptions {
+    const options = given ?? noOptions;
+    if (this.#tenant === undefined) return options;
+    const session = options.session ?? this.parent?.givenSession;
+    const own = this.#tenant.session(session);
+    return own === options.session ? options : { ...options, session: own };
+  }
+
+  /** Whose items are meant beside those that everybody has. */
+  #owner(options: { readonly session?: Session | undefined }): string {
+    const session = options.session ?? this.parent?.givenSession;
+    return (this.#tenant === undefined ? session : this.#tenant.session(session))?.principal ?? "";
   }
 
   /** What a call in progress is answered; an error is marked, so that it is not taken for its own. */
@@ -186,23 +219,28 @@ export class Dispatch implements Toolbox, CallOrigin {
     return telemetry.begin({ verb, key, options, parent, meta: metaOf(options, parent) });
   }
 
-  #callable(target: CallTarget, { signal }: CallOptions): MaybePromise<Entry<"tool" | "prompt">> {
-    if (typeof target === "string") return this.#find(target, callKinds, signal, "call");
-    const entry: Entry = isEntry(target) ? this.#registered(target) : this.#ofItem(target);
+  #callable(target: CallTarget, options: CallOptions): MaybePromise<Entry<"tool" | "prompt">> {
+    const owner = this.#owner(options);
+    if (typeof target === "string") return this.#find(target, callKinds, owner, options.signal, "call");
+    const entry: Entry = isEntry(target) ? this.#registered(target, owner) : this.#ofItem(target, owner);
     if (entry.kind === "tool" || entry.kind === "prompt") return entry as Entry<"tool" | "prompt">;
     const instead = entry.kind === "resource" ? "read it" : "read its resources";
     throw notTarget(entry, `a ${entry.kind} is not called: ${instead}`);
   }
 
-  #readable(target: string | Entry<"resource">, { signal }: CallOptions): MaybePromise<Entry<"resource">> {
-    if (typeof target === "string") return this.#find(target, resourceKinds, signal, "read");
-    if (isEntry(target) && target.kind === "resource") return this.#registered(target as Entry<"resource">);
+  #readable(target: string | Entry<"resource">, options: CallOptions): MaybePromise<Entry<"resource">> {
+    const owner = this.#owner(options);
+    if (typeof target === "string") return this.#find(target, resourceKinds, owner, options.signal, "read");
+    if (isEntry(target) && target.kind === "resource") return this.#registered(target as Entry<"resource">, owner);
     throw notTarget(target, "read takes the name or URI of a resource, or its entry");
   }
 
-  #renderable(target: string | Prompt | Entry<"prompt">, { signal }: CallOptions): MaybePromise<Entry<"prompt">> {
-    if (typeof target === "string") return this.#find(target, promptKinds, signal, "render");
-    const entry: Entry = isEntry(target) ? this.#registered(target as Entry<"prompt">) : this.#ofItem(target as Prompt);
+  #renderable(target: string | Prompt | Entry<"prompt">, options: CallOptions): MaybePromise<Entry<"prompt">> {
+    const owner = this.#owner(options);
+    if (typeof target === "string") return this.#find(target, promptKinds, owner, options.signal, "render");
+    const entry: Entry = isEntry(target)
+      ? this.#registered(target as Entry<"prompt">, owner)
+      : this.#ofItem(target as Prompt, owner);
     if (entry.kind === "prompt") return entry as Entry<"prompt">;
     throw notTarget(target, "render takes a prompt");
   }
@@ -210,26 +248,29 @@ export class Dispatch implements Toolbox, CallOrigin {
   #find<K extends Kind>(
     key: string,
     kinds: readonly K[],
+    owner: string,
     signal: AbortSignal | undefined,
     use: keyof typeof insteadOf,
   ): MaybePromise<Entry<K>> {
     const parentSignal = this.parent?.signal;
     try {
-      const found = this.#directory.find(key, kinds, signal ?? parentSignal);
-      return found instanceof Promise ? found.then(undefined, (error) => this.#otherKind(error, key, use)) : found;
+      const found = this.#directory.find(key, kinds, owner, signal ?? parentSignal);
+      return found instanceof Promise
+        ? found.then(undefined, (error) => this.#otherKind(error, key, owner, use))
+        : found;
     } catch (error) {
-      return this.#otherKind(error, key, use);
+      return this.#otherKind(error, key, owner, use);
     }
   }
 
   /** Where the key names something of another kind, says what that is for. */
-  #otherKind(thrown: unknown, key: string, use: keyof typeof insteadOf): never {
+  #otherKind(thrown: unknown, key: string, owner: string, use: keyof typeof insteadOf): never {
     if (!ToolkitError.is(thrown)) throw thrown;
     const error = located(thrown, String(key), "resolve");
     if (error.code !== "NOT_FOUND") throw error;
     let other: MaybePromise<Entry<DefaultKind>>;
     try {
-      other = this.#directory.find(key, defaultKinds, undefined);
+      other = this.#directory.find(key, defaultKinds, owner, undefined);
     } catch {
       throw error;
     }
@@ -240,8 +281,8 @@ export class Dispatch implements Toolbox, CallOrigin {
     throw notTarget(other, `${other.ref} is a ${other.kind}: ${insteadOf[use][other.kind]}`);
   }
 
-  #registered<K extends Kind>(entry: Entry<K>): Entry<K> {
-    const current = this.#directory.current(entry) ?? (entry.namespace === inlineNamespace ? entry : undefined);
+  #registered<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> {
+    const current = this.#directory.current(entry, owner) ?? (entry.namespace === inlineNamespace ? entry : undefined);
     if (current !== undefined) return current;
     const message = `${entry.ref} is no longer there.`;
     throw new ToolkitError(
@@ -252,8 +293,8 @@ export class Dispatch implements Toolbox, CallOrigin {
     );
   }
 
-  #ofItem(item: Item): Entry {
-    const known = this.#directory.entryOf(item) ?? this.#inline.get(item);
+  #ofItem(item: Item, owner: string): Entry {
+    const known = this.#directory.entryOf(item, owner) ?? this.#inline.get(item);
     if (known !== undefined) return known;
     const entry: Entry = makeEntry(readDefinition(item, "local"), item, inlineNamespace, false);
     this.#inline.set(item, entry);

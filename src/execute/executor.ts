@@ -4,7 +4,7 @@ import { ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry, RenderedPrompt } from "../core/item.ts";
 import { shown } from "../core/options.ts";
-import type { Content, ReadOptions } from "../core/resource.ts";
+import type { Content } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import type { Unsubscribe } from "../core/source.ts";
@@ -12,6 +12,7 @@ import type { CacheLimits } from "../core/toolkit-options.ts";
 import type { Emitter } from "../lib/emitter.ts";
 import { andThen, type MaybePromise, rescue } from "../lib/promise.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
+import { present } from "../lib/value.ts";
 import type { WaitingRoom } from "../lib/waiting-room.ts";
 import { loadResource } from "../resource/handle.ts";
 import { AnswerCache } from "./answer-cache.ts";
@@ -49,7 +50,7 @@ export interface ExecutorOptions extends Omit<PipelineOptions, keyof Shared> {
   /** How many calls may wait for a place, in each queue. */
   readonly maxQueuedCalls: number;
   /** Has the source of a resource say when it changes. */
-  subscribe(entry: Entry<"resource">, options: ReadOptions): Promise<Unsubscribe> | Unsubscribe;
+  subscribe(entry: Entry<"resource">, options: CallState): Promise<Unsubscribe> | Unsubscribe;
 }
 
 /** What all calls share, made here. */
@@ -101,9 +102,9 @@ export class Executor implements StateHost {
     return this.#options.limits.queued;
   }
 
-  ran(event: AgentEvent): void {
+  ran(event: AgentEvent, principal: string | undefined): void {
     if (event.type !== "step" || !this.#options.events.hears("agentStep")) return;
-    this.#options.events.emit({ ...event, type: "agentStep" });
+    this.#options.events.emit({ ...event, type: "agentStep", ...present({ principal }) });
   }
 
   /** Ends every call in flight, and answers each further one, with `CLOSED`. */
@@ -275,12 +276,13 @@ export class Executor implements StateHost {
   }
 
   /** Tells that a call began; gives what tells that it ended. */
-  #announce({ ref, trace }: CallState): (error: unknown) => void {
+  #announce({ ref, trace, givenSession }: CallState): (error: unknown) => void {
     const { events, room } = this.#options;
     // A span that is recorded is the better name: it is known elsewhere too.
     const callId = trace?.id ?? String(++this.#sequence);
     const startedAt = room.clock.now();
-    events.emit({ type: "callStarted", callId, ref });
+    const of = present({ principal: givenSession?.principal });
+    events.emit({ type: "callStarted", callId, ref, ...of });
     return (error) => {
       const durationMs = room.clock.now() - startedAt;
       events.emit({
@@ -288,6 +290,7 @@ export class Executor implements StateHost {
         callId,
         ref,
         durationMs,
+        ...of,
         ...(error === undefined ? {} : { error: toError(error) }),
       });
     };

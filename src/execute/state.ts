@@ -25,7 +25,7 @@ export interface StateHost {
   readonly logger: Logger;
   readonly asker: Asker;
   /** Tells whoever looks after the toolkit how the run of an agent goes. */
-  ran(event: AgentEvent): void;
+  ran(event: AgentEvent, principal: string | undefined): void;
 }
 
 /** The toolbox through which a call was made. */
@@ -221,7 +221,7 @@ export class CallState implements CallContext, Waiter {
 
   tell(event: AgentEvent): void | PromiseLike<void> {
     this.touch();
-    this.host.ran(event);
+    this.host.ran(event, this.givenSession?.principal);
     const { onEvent } = this.options;
     if (onEvent === undefined || this.#cut !== undefined) return;
     const failed = (error: unknown) => this.#listenerFailed("event", error);

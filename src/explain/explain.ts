@@ -2,6 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { messageOf } from "../core/error.ts";
 import type { DefaultKind, Entry } from "../core/item.ts";
 import type { PolicyRules } from "../core/policy.ts";
+import type { Session } from "../core/session.ts";
 import type { Executor } from "../execute/executor.ts";
 import { present } from "../lib/value.ts";
 import { aliasesOf } from "../toolset/alias.ts";
@@ -16,6 +17,8 @@ import { textOf } from "./text.ts";
 export interface ExplainOptions {
   /** How it stands in this one. Default: in one of all tools. */
   readonly toolset?: Toolset | undefined;
+  /** Whose items of `user` are meant: those of its principal. Default: nobody's. */
+  readonly session?: Session | undefined;
 }
 
 /** What knows the answers. */
@@ -26,9 +29,10 @@ export interface Explainer {
 }
 
 /** Says what a key means and what a call of it would go through. Nothing is waited for, run or told. */
-export function explain(given: string, explainer: Explainer, { toolset }: ExplainOptions = {}): Explanation {
+export function explain(given: string, explainer: Explainer, options: ExplainOptions = {}): Explanation {
   const key = messageOf(given);
-  const { readings, candidates, problem, unsettled } = explainer.catalog.explain(key);
+  const { toolset, session: { principal = "" } = {} } = options;
+  const { readings, candidates, problem, unsettled } = explainer.catalog.explain(key, principal);
   const [winner, ...others] = problem === undefined ? candidates : [];
   const about = {
     key,

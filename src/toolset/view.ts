@@ -1,8 +1,8 @@
 import type { EventListener, ToolkitEvent, ToolkitEventType } from "../core/event.ts";
 import type { Host } from "../core/host.ts";
-import { builtinNamespace } from "../core/identifier.ts";
+import { builtinNamespace, userNamespace } from "../core/identifier.ts";
 import type { Entry } from "../core/item.ts";
-import { assertOptionNames, type OptionNames } from "../core/options.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import { glob } from "../lib/glob.ts";
 import { assertGlobs, refGlob } from "./selection.ts";
 
@@ -15,19 +15,28 @@ export interface ViewSelection {
   readonly include?: readonly string[] | undefined;
   /** The same: what fits is not there, included or not. */
   readonly exclude?: readonly string[] | undefined;
+  /**
+   * Whose view it is. Calls that come without a session, or with one that names nobody, are made as this principal, and those of another
+   * are `DENIED`; of the namespace `user`, and of what is called, it tells this principal's own alone. Default: of whoever calls.
+   */
+  readonly principal?: string | undefined;
 }
 
-const selectionNames: OptionNames<ViewSelection> = { include: true, exclude: true };
+const selectionNames: OptionNames<ViewSelection> = { include: true, exclude: true, principal: true };
 
 /** Says what a view shows, from globs on refs. */
 export class ViewSight {
+  readonly principal: string | undefined;
   readonly #shows: (ref: string) => boolean;
   readonly #namespaces: ((name: string) => boolean) | undefined;
 
   /** @throws ToolkitError `INVALID_CONFIG` for what is no such selection */
   constructor(selection: ViewSelection) {
     assertOptionNames(selection, selectionNames, "of a view");
-    const { include, exclude = [] } = selection;
+    const { include, exclude = [], principal } = selection;
+    if (principal !== undefined && (typeof principal !== "string" || principal === ""))
+      throw invalidOption("principal", "a text that is not empty", principal, "of a view");
+    this.principal = principal;
     assertGlobs("include", include, "of a view");
     assertGlobs("exclude", exclude, "of a view");
     const included = include?.map(refGlob);
@@ -40,6 +49,11 @@ export class ViewSight {
 
   entry({ ref }: Entry): boolean {
     return this.#shows(ref);
+  }
+
+  /** Whether something may be told that is of this principal, or of nobody. */
+  of(principal: string | undefined): boolean {
+    return this.principal === undefined || this.principal === principal;
   }
 
   ref(ref: string): boolean {
@@ -98,6 +112,11 @@ export class View implements Host {
     }) as EventListener<T>);
   }
 
+  /** Everybody has what is in other namespaces. */
+  #isOwn({ namespace, principal }: { readonly namespace: string; readonly principal?: string | undefined }): boolean {
+    return namespace !== userNamespace || this.#sight.of(principal);
+  }
+
   /** What of an event may be told; undefined where nothing may. */
   #shown(event: ToolkitEvent): ToolkitEvent | undefined {
     const sight = this.#sight;
@@ -106,21 +125,24 @@ export class View implements Host {
       case "toolListChanged":
       case "promptListChanged":
       case "resourceListChanged": {
+        if (!this.#isOwn(event)) return undefined;
         const { added, removed, changed } = event;
         const shown = { ...event, added: seen(added), removed: seen(removed), changed: seen(changed) };
         return shown.added.length + shown.removed.length + shown.changed.length > 0 ? shown : undefined;
       }
       case "ambiguousName": {
         const candidates = seen(event.candidates);
+        if (event.principal !== undefined && !sight.of(event.principal)) return undefined;
         return candidates.length > 1 && sight.ref(event.chosen) ? { ...event, candidates } : undefined;
       }
       case "resourceUpdated":
-        return sight.ref(`${event.uri}#${event.namespace}`) ? event : undefined;
+        return this.#isOwn(event) && sight.ref(`${event.uri}#${event.namespace}`) ? event : undefined;
       case "approvalRequested":
       case "approvalResolved":
       case "callStarted":
       case "callFinished":
-        return sight.ref(event.ref) ? event : undefined;
+      case "agentStep":
+        return sight.of(event.principal) && sight.ref(event.ref) ? event : undefined;
       default:
         return "namespace" in event && !sight.namespace(event.namespace) ? undefined : event;
     }

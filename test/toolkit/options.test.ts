@@ -79,7 +79,7 @@ describe("a slip in the name of an option", () => {
 
   test("names all there are where none is near", async () => {
     const error = await problem(() => make().view(given({ deny: ["a"], include: undefined })));
-    expect(error.message).toBe('There is no option "deny" of a view. There are include, exclude.');
+    expect(error.message).toBe('There is no option "deny" of a view. There are include, exclude, principal.');
   });
 
   test("is none in an object of a class, which may keep what it needs", async () => {

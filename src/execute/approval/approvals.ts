@@ -23,7 +23,7 @@ export interface ApprovalsHost {
   /** Where a call was made whose own toolbox is not known any more. */
   readonly origin: CallOrigin;
   assertOpen(): void;
-  find<K extends Kind>(key: string, kinds: readonly K[]): MaybePromise<Entry<K>>;
+  find<K extends Kind>(key: string, kinds: readonly K[], owner: string): MaybePromise<Entry<K>>;
   /** Makes the result of a call of what it came to. */
   receive(entry: Callable, value: unknown, options: CallOptions, origin: CallOrigin): MaybePromise<Content>;
 }
@@ -150,13 +150,13 @@ export class DeskApprovals implements Approvals {
 
   /** What is called now by the name it was called by then; undefined where nothing is. */
   async #entry(
-    { tool, itemKind, isLocal }: StoredApproval,
+    { tool, itemKind, isLocal, session }: StoredApproval,
     call: WaitingCall | undefined,
   ): Promise<Callable | undefined> {
     if (call === undefined && isLocal) return undefined;
     if (call?.entry.namespace === inlineNamespace) return call.entry;
     try {
-      return await this.#host.find(tool, [itemKind]);
+      return await this.#host.find(tool, [itemKind], session.principal ?? "");
     } catch (error) {
       if (ToolkitError.is(error, "NOT_FOUND")) return undefined;
       throw error;

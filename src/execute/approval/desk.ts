@@ -21,7 +21,7 @@ export interface DeskOptions {
   /** Asks whoever decides at once; undefined where nobody does. */
   ask(request: ApprovalRequest, signal: AbortSignal): Promise<Decision | undefined>;
   /** The entry that is registered now for one of before. */
-  current(entry: Callable): Callable | undefined;
+  current(entry: Callable, owner: string): Callable | undefined;
   emit(event: ToolkitEvent): void;
 }
 
@@ -65,7 +65,8 @@ export class Desk {
     if (decision === undefined)
       throw pendingError(await this.#open(requested, { ...request, kind: "approval", binding }));
     if (!decision.approved) throw deniedBy(entry.ref, decision);
-    if (!this.#isCurrent(entry, definition)) throw undecided(entry.ref, "it has changed while it was being approved");
+    if (!this.#isCurrent(entry, definition, session))
+      throw undecided(entry.ref, "it has changed while it was being approved");
   }
 
   /**
@@ -123,15 +124,16 @@ export class Desk {
     }
   }
 
-  #tell({ id, tool: ref, reason }: ApprovalRequest, decision: Decision): void {
-    this.#options.emit({ type: "approvalRequested", id, ref, kind: "approval", reason });
+  #tell({ id, tool: ref, reason, session }: ApprovalRequest, decision: Decision): void {
+    const of = present({ principal: session.principal });
+    this.#options.emit({ type: "approvalRequested", id, ref, kind: "approval", reason, ...of });
     const { by, reason: why } = decision;
     const status = decision.approved ? "running" : "denied";
-    this.#options.emit({ type: "approvalResolved", id, ref, status, ...present({ by, reason: why }) });
+    this.#options.emit({ type: "approvalResolved", id, ref, status, ...of, ...present({ by, reason: why }) });
   }
 
-  #isCurrent(entry: Callable, { fingerprint }: Definition): boolean {
-    const current = this.#options.current(entry);
+  #isCurrent(entry: Callable, { fingerprint }: Definition, { principal = "" }: Session): boolean {
+    const current = this.#options.current(entry, principal);
     return current !== undefined && definitionOf(current as Entry).fingerprint === fingerprint;
   }
 }

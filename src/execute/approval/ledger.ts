@@ -180,15 +180,15 @@ export class Ledger {
     });
   }
 
-  #requested({ id, tool, kind, reason, expiresAt }: StoredApproval): void {
+  #requested({ id, tool, kind, reason, expiresAt, session: { principal } }: StoredApproval): void {
     this.#wakeUpAt(expiresAt);
-    this.#options.emit({ type: "approvalRequested", id, ref: tool, kind, reason });
+    this.#options.emit({ type: "approvalRequested", id, ref: tool, kind, reason, ...present({ principal }) });
   }
 
-  #resolved({ id, tool, status, decision }: StoredApproval): void {
+  #resolved({ id, tool, status, decision, session: { principal } }: StoredApproval): void {
     if (status === "pending") return;
     const { by, reason } = decision ?? {};
-    this.#options.emit({ type: "approvalResolved", id, ref: tool, status, ...present({ by, reason }) });
+    this.#options.emit({ type: "approvalResolved", id, ref: tool, status, ...present({ by, reason, principal }) });
   }
 
   /** Somebody waits, or one fewer does: what is waited for keeps the process alive. */

@@ -1,0 +1,68 @@
+import type { Entry, Kind } from "../core/item.ts";
+import { mergedEntries, type Namespace } from "./namespace.ts";
+
+/** The namespaces that somebody has, in the order of lookups, and what was found in them until one changes. */
+export class Scope {
+  readonly namespaces: readonly Namespace[];
+  readonly #byName: ReadonlyMap<string, Namespace>;
+  /** Keys that were resolved to an item, by set of kinds. */
+  readonly #resolved: Map<string, Entry>[] = [];
+  readonly #lists = new Map<string, readonly Entry[]>();
+
+  constructor(namespaces: readonly Namespace[]) {
+    this.namespaces = namespaces;
+    this.#byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]));
+  }
+
+  namespace(name: string): Namespace | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** What a key was resolved to before. */
+  resolved(key: string, kinds: readonly Kind[]): Entry | undefined {
+    return this.#resolved[setOf(kinds)]?.get(key);
+  }
+
+  keepResolved(key: string, kinds: readonly Kind[], entry: Entry): void {
+    const set = setOf(kinds);
+    const resolved = this.#resolved[set] ?? new Map<string, Entry>();
+    this.#resolved[set] = resolved.set(key, entry);
+  }
+
+  /** Every entry of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */
+  entries(kinds: readonly Kind[], names?: ReadonlySet<string>): readonly Entry[] {
+    const all = names === undefined ? this.namespaces : this.namespaces.filter(({ name }) => names.has(name));
+    const [only, ...others] = all;
+    if (only !== undefined && others.length === 0 && kinds.length === 1) return only.entries(kinds[0] as Kind);
+    if (names !== undefined) return merged(all, kinds);
+    const key = kinds.join();
+    const entries = this.#lists.get(key) ?? merged(all, kinds);
+    this.#lists.set(key, entries);
+    return entries;
+  }
+
+  /** Forgets what was found before some kinds changed. */
+  forget(kinds: readonly Kind[]): void {
+    this.#resolved.length = 0;
+    for (const key of this.#lists.keys()) {
+      if (kinds.some((kind) => key.split(",").includes(kind))) this.#lists.delete(key);
+    }
+  }
+
+  forgetLists(): void {
+    this.#lists.clear();
+  }
+}
+
+/** A set of kinds as a number. */
+const bits: Readonly<Record<Kind, number>> = { tool: 1, prompt: 2, resource: 4, template: 8 };
+
+function setOf(kinds: readonly Kind[]): number {
+  let set = 0;
+  for (const kind of kinds) set |= bits[kind];
+  return set;
+}
+
+function merged(namespaces: readonly Namespace[], kinds: readonly Kind[]): readonly Entry[] {
+  return Object.freeze(kinds.flatMap((kind) => mergedEntries(namespaces, kind)));
+}

@@ -1,0 +1,107 @@
+import { userNamespace } from "../core/identifier.ts";
+import type { Entry, Kind } from "../core/item.ts";
+import { entryFromTemplate } from "./from-template.ts";
+import { parseKey } from "./key.ts";
+import type { Namespace } from "./namespace.ts";
+import type { Scope } from "./scope.ts";
+import type { Sight } from "./sight.ts";
+
+/** A namespace that must settle before the key can be answered. */
+export interface Unsettled {
+  readonly unsettled: Namespace;
+}
+
+/** Where a key is looked for. */
+export interface Searched {
+  readonly scope: Scope;
+  readonly sight: Sight;
+  /** Look on for more of an unscoped name, so that none is taken for the only one. */
+  readonly strict: boolean;
+  /** Told of everything that an unscoped name may mean, the first of which is meant, where it is more than one. */
+  ambiguous(name: string, found: readonly [Entry, ...Entry[]]): void;
+}
+
+/** Finds what a key means, reading it in each way in which it may be meant. */
+export function search(key: string, kinds: readonly Kind[], searched: Searched): Entry | Unsettled | undefined {
+  const parsed = parseKey(key, (name) => isNamespace(name, searched.scope));
+  const named = kinds.filter((kind) => kind === "tool" || kind === "prompt");
+  const addressed = kinds.filter((kind) => kind === "resource" || kind === "template");
+  if (parsed.scopedName !== undefined && named.length > 0) {
+    const found = inNamespace(parsed.scopedName.namespace, parsed.scopedName.name, named, searched);
+    if (found !== undefined) return found;
+  }
+  if (parsed.scopedUri !== undefined && addressed.length > 0) {
+    const found = inNamespace(parsed.scopedUri.namespace, parsed.scopedUri.uri, addressed, searched);
+    if (found !== undefined) return found;
+  }
+  if (parsed.name !== undefined && named.length > 0) {
+    const found = everywhere(parsed.name, named, searched);
+    if (found !== undefined) return found;
+  }
+  return parsed.uri === undefined || addressed.length === 0 ? undefined : everywhere(parsed.uri, addressed, searched);
+}
+
+/** True for a namespace of the scope. `user` is one where nothing is stored too: what is stored later changes the meaning of no key. */
+export function isNamespace(name: string, scope: Scope): boolean {
+  return scope.namespace(name) !== undefined || name === userNamespace;
+}
+
+/** The resource of a URI that a template of the namespace makes, where it may be seen. */
+export function fromTemplate(
+  namespace: Namespace | undefined,
+  uri: string,
+  sight: Sight,
+): Entry<"resource"> | undefined {
+  const template = namespace?.template(uri);
+  if (template === undefined) return undefined;
+  const entry = entryFromTemplate(template, uri);
+  return sight.entry(entry) ? entry : undefined;
+}
+
+function inNamespace(
+  name: string,
+  key: string,
+  kinds: readonly Kind[],
+  { scope, sight }: Searched,
+): Entry | Unsettled | undefined {
+  const namespace = scope.namespace(name);
+  if (namespace === undefined) return undefined;
+  const found = firstOf(namespace, key, kinds, sight);
+  if (found !== undefined) return found;
+  if (namespace.settling(false) !== undefined) return { unsettled: namespace };
+  return kinds.includes("resource") ? fromTemplate(namespace, key, sight) : undefined;
+}
+
+function everywhere(key: string, kinds: readonly Kind[], searched: Searched): Entry | Unsettled | undefined {
+  const { scope, sight } = searched;
+  const found: Entry[] = [];
+  const strict = searched.strict && !kinds.includes("resource");
+  for (const namespace of scope.namespaces) {
+    const entry = firstOf(namespace, key, kinds, sight);
+    if (entry !== undefined) found.push(entry);
+    // The answer must not depend on who was faster: an earlier namespace that may still come to have it goes first, and a later one
+    // may make it ambiguous.
+    else if ((found.length === 0 || strict) && namespace.settling(false) !== undefined) return { unsettled: namespace };
+  }
+  const [chosen, ...others] = found;
+  if (chosen === undefined) return kinds.includes("resource") ? fromAnyTemplate(key, searched) : undefined;
+  if (others.length > 0 && (chosen.kind === "tool" || chosen.kind === "prompt"))
+    searched.ambiguous(key, [chosen, ...others]);
+  return chosen;
+}
+
+function fromAnyTemplate(uri: string, { scope, sight }: Searched): Entry | undefined {
+  for (const namespace of scope.namespaces) {
+    const entry = fromTemplate(namespace, uri, sight);
+    if (entry !== undefined) return entry;
+  }
+  return undefined;
+}
+
+function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], sight: Sight): Entry | undefined {
+  for (const kind of kinds) {
+    const entry: Entry | undefined = namespace.get(kind, key);
+    if (entry !== undefined && sight.entry(entry)) return entry;
+  }
+  return undefined;
+}

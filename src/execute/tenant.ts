@@ -1,0 +1,39 @@
+import { randomUUID } from "node:crypto";
+import { ToolkitError } from "../core/error.ts";
+import type { Session } from "../core/session.ts";
+
+/** The one principal who may use a toolbox. */
+export class Tenant {
+  readonly principal: string;
+  /** Of calls that come without one. */
+  readonly #session: Session;
+
+  constructor(principal: string) {
+    this.principal = principal;
+    this.#session = Object.freeze({ id: randomUUID(), principal });
+  }
+
+  /**
+   * A session as that of the principal.
+   *
+   * @throws ToolkitError `DENIED` for that of another
+   */
+  session(given: Session | undefined): Session {
+    if (given === undefined) return this.#session;
+    if (given.principal === this.principal) return given;
+    if (given.principal === undefined) return signed(given, this.principal);
+    const message = `This view is that of ${JSON.stringify(this.principal)}, and the session is that of ${JSON.stringify(given.principal)}: make a view for it.`;
+    throw new ToolkitError("DENIED", message, { rule: "principal" }, { phase: "policy" });
+  }
+}
+
+/** A session that says nothing of who is calling, where that is known. */
+function signed(given: Session, principal: string): Session {
+  const { id, clientInfo, capabilities, meta } = given;
+  return {
+    ...{ id, principal, clientInfo, capabilities, meta },
+    ...(given.log === undefined ? {} : { log: given.log.bind(given) }),
+    ...(given.elicit === undefined ? {} : { elicit: given.elicit.bind(given) }),
+    ...(given.sample === undefined ? {} : { sample: given.sample.bind(given) }),
+  };
+}
