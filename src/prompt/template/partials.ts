@@ -50,10 +50,15 @@ export function circularPartial(
   return promptProblem(file, place, `The partial "${name}" uses itself (${circle}).`, "Remove one of these tags.");
 }
 
-/** The partials of one folder, each read and checked once, however many prompts use it. */
+/** What was made of a file. */
+interface LoadedPartial extends PartialFile {
+  readonly template: Template;
+}
+
+/** The partials of one folder, each checked once for each text it has, however many prompts use it. */
 export class Partials {
   readonly #shelf: PartialShelf;
-  readonly #templates = new Map<string, Template>();
+  readonly #loaded = new Map<string, LoadedPartial>();
 
   constructor(shelf: PartialShelf) {
     this.#shelf = shelf;
@@ -82,14 +87,23 @@ export class Partials {
     }
   }
 
+  /** True where the partial of a name is still what this template was made of. */
+  isCurrent(name: string, template: Template): boolean {
+    const loaded = this.#loaded.get(name);
+    return loaded?.template === template && isSame(loaded, this.#shelf.find(name));
+  }
+
   #load(name: string, user: string | undefined, place: Place): Template {
-    let template = this.#templates.get(name);
-    if (template === undefined) {
-      const found = this.#shelf.find(name);
-      if (found === undefined) throw missingPartial(name, this.#shelf, user, place);
-      template = new Template(partialSource(found), "partial");
-      this.#templates.set(name, template);
-    }
+    const found = this.#shelf.find(name);
+    if (found === undefined) throw missingPartial(name, this.#shelf, user, place);
+    const loaded = this.#loaded.get(name);
+    if (loaded !== undefined && isSame(loaded, found)) return loaded.template;
+    const template = new Template(partialSource(found), "partial");
+    this.#loaded.set(name, { ...found, template });
     return template;
   }
+}
+
+function isSame(a: PartialFile, b: PartialFile | undefined): boolean {
+  return a.file === b?.file && a.text === b.text;
 }

@@ -1,0 +1,104 @@
+import { isUtf8 } from "node:buffer";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { messageOf, ToolkitError } from "../core/error.ts";
+import { shown } from "../core/options.ts";
+import type { ReadOptions } from "../core/resource.ts";
+import { fileRole } from "./file-name.ts";
+import { promptProblem } from "./problem.ts";
+
+/** The path of a file or folder. @throws ToolkitError `INVALID_INPUT` for what is neither a path nor a `file:` URL */
+export function pathOf(source: string | URL): string {
+  if (typeof source === "string") return source;
+  if (source?.protocol === "file:") return fileURLToPath(source);
+  const given = source?.protocol ?? shown(source);
+  const message = `Prompts are read from files, and ${given} is no file: give a path or a file: URL.`;
+  throw new ToolkitError("INVALID_INPUT", message, {
+    issues: [{ pointer: "", message: "must be a path or a file: URL" }],
+  });
+}
+
+/** The text of a file. @throws ToolkitError `NOT_FOUND`, `INVALID_PROMPT`; the reason of an aborted signal */
+export async function readText(file: string, { signal }: ReadOptions): Promise<string> {
+  let bytes: Buffer;
+  try {
+    signal?.throwIfAborted();
+    bytes = await readFile(file, { signal });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw unreadable(file, cause);
+  }
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  throw promptProblem(
+    file,
+    { line: 1, column: 1 },
+    "The file is not text in UTF-8.",
+    "Save it with the encoding UTF-8.",
+  );
+}
+
+function unreadable(file: string, cause: unknown): Error {
+  const { code } = cause as { code?: string };
+  if (code === "ENOENT" || code === "ENOTDIR") {
+    const message = `There is no ${JSON.stringify(file)}: check the path.`;
+    return new ToolkitError("NOT_FOUND", message, { key: file, suggestions: [] }, { cause });
+  }
+  const hint = code === "EISDIR" ? "Read a folder with readPrompts." : "Check that it may be read.";
+  return promptProblem(file, { line: 1, column: 1 }, `The file cannot be read: ${messageOf(cause)}.`, hint, cause);
+}
+
+// Enough to keep the disk busy, few enough for any limit on open files.
+const readsAtOnce = 16;
+
+/** What was read of some files of a folder, by their names. */
+export interface FolderTexts {
+  readonly texts: ReadonlyMap<string, string>;
+  /** Why a file has no text. */
+  readonly errors: ReadonlyMap<string, ToolkitError>;
+}
+
+/** Reads some files of a folder. @throws the reason of an aborted signal */
+export async function readTexts(folder: string, names: readonly string[], options: ReadOptions): Promise<FolderTexts> {
+  const texts = new Map<string, string>();
+  const errors = new Map<string, ToolkitError>();
+  const waiting = names.values();
+  const reader = async () => {
+    for (const name of waiting) {
+      try {
+        texts.set(name, await readText(join(folder, name), options));
+      } catch (error) {
+        if (!ToolkitError.is(error)) throw error;
+        errors.set(name, error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: readsAtOnce }, reader));
+  return { texts, errors };
+}
+
+/** The names of the files of a folder that are its business. @throws ToolkitError as `unreadableFolder` says; the reason of an aborted signal */
+export async function listNames(folder: string, { signal }: ReadOptions): Promise<readonly string[]> {
+  signal?.throwIfAborted();
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries
+      .filter((entry) => !entry.isDirectory() && fileRole(entry.name) !== undefined)
+      .map((entry) => entry.name)
+      .sort();
+  } catch (cause) {
+    throw await unreadableFolder(folder, cause);
+  }
+}
+
+/** Says why a folder cannot be read: `NOT_FOUND` where there is none, else `INVALID_PROMPT`. */
+export async function unreadableFolder(folder: string, cause: unknown): Promise<Error> {
+  if (!(await isFile(folder))) return unreadable(folder, cause);
+  const place = { line: 1, column: 1 };
+  return promptProblem(folder, place, "This is a file and no folder.", "Read it with readPrompt.", cause);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true;
+}
