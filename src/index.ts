@@ -153,6 +153,7 @@ export type { ExplainOptions } from "./explain/explain.ts";
 export type { ExplainedItem, ExplainedRule, Explanation } from "./explain/explanation.ts";
 export type { Clock, Timer } from "./lib/clock.ts";
 export type { EventStreamOptions } from "./lib/event-stream.ts";
+export { type PromptFolderOptions, promptFolder } from "./prompt/folder.ts";
 export { type ParsePromptOptions, parsePrompt } from "./prompt/parse.ts";
 export { readPrompt, readPrompts } from "./prompt/read.ts";
 export type { ByteStream } from "./resource/collect-bytes.ts";

@@ -277,6 +277,10 @@ export const requirements: readonly Requirement[] = [
     text: "INVALID_PROMPT gives file, line, column and what to write instead, for Go template syntax its Handlebars form. A missing closing `---` is an error.",
   },
   {
+    id: "P5",
+    text: "promptFolder(dir, { watch }) is a source of the prompts of a folder and follows it: what is new, changed or removed counts within 500 ms, a batch of changes as one promptListChanged. A broken file keeps its last good version, is told once to the logger and is among the failures of list(), and stops no other. readPrompts(dir) reads once.",
+  },
+  {
     id: "P6",
     text: "Variables are validated against `input`. A prompt's MCP arguments are its top-level properties, or one argument `input` where it is no object; MCP's string arguments are coerced by the schema.",
   },

@@ -43,6 +43,11 @@ export class Collection {
     return this.#problems;
   }
 
+  /** True for a file that holds no prompt, though it should. */
+  isBroken(name: string): boolean {
+    return this.#files.get(name)?.error !== undefined;
+  }
+
   /**
    * Takes in how the folder is now.
    *

@@ -10,6 +10,7 @@ import type { Clock } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
 import { runDetached } from "../lib/promise.ts";
 import { Settling } from "../lib/settling.ts";
+import { Problems } from "./problems.ts";
 
 /** What a local source is mounted with. */
 export interface LocalSourceHost {
@@ -33,7 +34,9 @@ export class LocalSource {
   readonly #namespace: Namespace;
   readonly #abort = new AbortController();
   readonly #reload: Coalescer<Kind>;
-  readonly #problems = new Map<Kind, ListFailure>();
+  /** Why a kind could not be read. */
+  readonly #unread = new Map<Kind, ListFailure>();
+  readonly #problems: Problems;
   readonly #reading = new Set<Kind>();
   readonly #settling = new Settling();
   #unwatch: (() => void) | undefined;
@@ -43,9 +46,10 @@ export class LocalSource {
     assertSource(name, source);
     this.#source = source;
     this.#host = host;
+    this.#problems = new Problems(name, source, host);
     this.#namespace = host.catalog.mount(name, {
       settling: () => this.#settling.pending,
-      failures: () => [...this.#problems.values()],
+      failures: () => [...this.#unread.values(), ...this.#problems.failures],
       subscribe: source.subscribe?.bind(source),
     });
     const { clock, startTimeoutMs } = host;
@@ -108,8 +112,10 @@ export class LocalSource {
   }
 
   async #loadGroup(group: readonly Kind[]): Promise<void> {
+    if (group.length === 0) return;
     const lists = await Promise.all(group.map(async (kind) => [kind, await this.#read(kind)] as const));
     if (this.#abort.signal.aborted) return;
+    this.#problems.refresh();
     this.#host.catalog.replace(
       this.#namespace,
       new Map(lists.flatMap(([kind, list]) => (list === undefined ? [] : [[kind, list]]))),
@@ -121,7 +127,7 @@ export class LocalSource {
     this.#reading.add(kind);
     try {
       const items: readonly Item[] = (await this.#source[kind]?.({ signal: this.#abort.signal })) ?? [];
-      this.#problems.delete(kind);
+      this.#unread.delete(kind);
       return this.#registrations(kind, items);
     } catch (error) {
       if (!this.#abort.signal.aborted) this.#fail(kind, error);
@@ -155,7 +161,7 @@ export class LocalSource {
     const error = ToolkitError.is(cause)
       ? cause
       : new ToolkitError("UNAVAILABLE", message, { namespace: this.namespace }, { cause });
-    this.#problems.set(kind, { namespace: this.namespace, error, since: this.#host.clock.now() });
+    this.#unread.set(kind, { namespace: this.namespace, error, since: this.#host.clock.now() });
   }
 }
 
