@@ -32,9 +32,10 @@ const logger = { debug: () => undefined, info: write, warn, error: write };
 // #region watch
 const toolkit = new Toolkit({ logger });
 toolkit.addSource("prompts", promptFolder(folder, { watch: true }));
-await toolkit.start();
-
 // #endregion
+const ended = new AbortController();
+const running = toolkit.run({ signal: ended.signal });
+await toolkit.start();
 const events = toolkit.events();
 
 /** What the next change of the list says. */
@@ -86,5 +87,6 @@ assert.equal(log.length, 2, "told once that it broke, and once that it is mended
 await rm(join(folder, "thank.md"));
 assert.equal(await changed(), "removed prompts.thank");
 
-await toolkit.close();
+ended.abort();
+await running;
 await rm(folder, { recursive: true });
