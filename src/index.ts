@@ -9,6 +9,7 @@ export type {
 } from "./core/agent-event.ts";
 export type {
   Approval,
+  ApprovalOptions,
   ApprovalQuery,
   ApprovalRequest,
   ApprovalStatus,
@@ -16,7 +17,6 @@ export type {
   Completion,
   Decision,
 } from "./core/approval.ts";
-export type { ApprovalOptions, ApprovalStore, StoredApproval } from "./core/approval-store.ts";
 export type {
   ApprovalTest,
   CacheSetting,

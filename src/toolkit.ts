@@ -32,11 +32,13 @@ import type { Content } from "./core/resource.ts";
 import type { CallOptions, Logger } from "./core/session.ts";
 import { readSignal } from "./core/signal.ts";
 import type { Source, Unsubscribe } from "./core/source.ts";
+import type { Store } from "./core/store.ts";
 import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
 import { readToolkitOptions, type ToolkitOptions } from "./core/toolkit-options.ts";
 import { DeskApprovals } from "./execute/approval/approvals.ts";
 import { Desk } from "./execute/approval/desk.ts";
 import { Ledger } from "./execute/approval/ledger.ts";
+import { Shelf } from "./execute/approval/shelf.ts";
 import { Dispatch } from "./execute/dispatch.ts";
 import { Executor } from "./execute/executor.ts";
 import { Settings } from "./execute/settings.ts";
@@ -59,7 +61,7 @@ import { Connectors } from "./source/connectors.ts";
 import { Delegates } from "./source/delegates.ts";
 import { LocalSource, type LocalSourceHost } from "./source/local.ts";
 import { connectionOf, connectorOf } from "./source/target.ts";
-import { memoryApprovals } from "./store/memory-approvals.ts";
+import { memoryStore } from "./store/memory.ts";
 import { Toolset, type ToolsetRequest } from "./toolset/toolset.ts";
 import { View, type ViewSelection, ViewSight } from "./toolset/view.ts";
 
@@ -85,8 +87,6 @@ const nothingToEnd = () => undefined;
  * ```
  */
 export class Toolkit implements Host, AsyncDisposable {
-  /** The calls that wait for somebody's approval, or for work elsewhere. */
-  readonly approvals: Approvals;
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #events: Emitter<ToolkitEvent>;
@@ -95,7 +95,9 @@ export class Toolkit implements Host, AsyncDisposable {
   readonly #connectors: Connectors;
   readonly #delegates: Delegates;
   readonly #executor: Executor;
+  readonly #store: Store;
   readonly #ledger: Ledger;
+  readonly #approvals: DeskApprovals;
   readonly #policy: PolicyRules;
   readonly #telemetry: Telemetry | undefined;
   readonly #toolbox: Dispatch;
@@ -104,6 +106,7 @@ export class Toolkit implements Host, AsyncDisposable {
   readonly #ended = Promise.withResolvers<void>();
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
+  #storeIsOpen = true;
 
   /** @throws ToolkitError as `add` does for `items`, `INVALID_CONFIG` for an option out of its range, or one there is not */
   constructor(options: ToolkitOptions = {}) {
@@ -131,8 +134,9 @@ export class Toolkit implements Host, AsyncDisposable {
     this.#connectors = new Connectors({ ...this.#sourceHost, asker, random: read.random, timeoutMs: read.timeoutMs });
     const directory = new Directory(this.#catalog, () => this.#assertOpen());
     const room = new WaitingRoom(clock);
-    const { store = memoryApprovals() } = read.approvals;
-    this.#ledger = new Ledger({ ...read.approvals, store, room, logger, emit });
+    this.#store = options.store ?? memoryStore({ clock });
+    const shelf = new Shelf({ store: this.#store, logger, limit: read.approvals.limit });
+    this.#ledger = new Ledger({ ...read.approvals, shelf, room, logger, emit });
     this.#executor = new Executor({
       ...read,
       settings: new Settings(read.settings),
@@ -152,14 +156,20 @@ export class Toolkit implements Host, AsyncDisposable {
       onBadSchema: (entry, message) => this.#badSchema(entry.namespace, message),
     });
     this.#toolbox = new Dispatch(directory, this.#executor);
-    this.approvals = new DeskApprovals(this.#ledger, {
+    this.#approvals = new DeskApprovals(this.#ledger, {
       logger,
+      isClosing: () => this.#closing !== undefined,
       origin: this.#toolbox,
       assertOpen: () => this.#assertOpen(),
       find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
       receive: this.#executor.receive.bind(this.#executor),
     });
     if (options.items !== undefined) this.add(...options.items);
+  }
+
+  /** The calls that wait for somebody's approval, or for work elsewhere. */
+  get approvals(): Approvals {
+    return this.#approvals;
   }
 
   /** Every connector, with its state, in the order in which they were added. */
@@ -245,12 +255,16 @@ export class Toolkit implements Host, AsyncDisposable {
 
   /**
    * Connects every connector that is not lazy and reads every source. Resolves when each has succeeded or failed once, or after
-   * `startTimeoutMs`: a server that is down makes nothing fail.
+   * `startTimeoutMs`: a server that is down makes nothing fail, and so does a store.
    */
   async start(): Promise<void> {
     this.#assertOpen();
     this.#telemetry?.look();
-    await Promise.all([this.#connectors.start(), ...[...this.#sources].map((source) => source.settled())]);
+    await Promise.all([
+      this.#ledger.look(),
+      this.#connectors.start(),
+      ...[...this.#sources].map((source) => source.settled()),
+    ]);
   }
 
   /**
@@ -384,7 +398,7 @@ export class Toolkit implements Host, AsyncDisposable {
     this.#telemetry?.close();
     for (const source of this.#sources) source.close();
     this.#sources.clear();
-    const all = this.#connectors.close();
+    const all = Promise.all([this.#connectors.close(), this.#closeStore()]);
     const limit = Promise.withResolvers<"late">();
     const timer = this.#clock.setTimer(() => limit.resolve("late"), closeMs);
     timer.keepAlive(true);
@@ -396,9 +410,16 @@ export class Toolkit implements Host, AsyncDisposable {
     });
     if (outcome !== "late") return;
     all.catch((error) => this.#logger.error(messageOf(error), { error }));
-    const names = this.#connectors.unended.join(", ");
+    const names = [...this.#connectors.unended, ...(this.#storeIsOpen ? ["the store"] : [])].join(", ");
     const message = `Not everything ended within ${closeMs} ms: ${names}.`;
     throw new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: closeMs, elapsedMs: closeMs });
+  }
+
+  /** What ran as it was approved is written down first. */
+  async #closeStore(): Promise<void> {
+    await this.#approvals.settled();
+    await this.#store.close();
+    this.#storeIsOpen = false;
   }
 
   #assertOpen(): void {

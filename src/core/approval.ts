@@ -109,3 +109,18 @@ export interface Approvals {
    */
   wait(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Content>;
 }
+
+/** How calls that wait are kept. */
+export interface ApprovalOptions {
+  /** How long an approval is waited for, in milliseconds. Default 900,000 (15 minutes). */
+  readonly ttlMs?: number | undefined;
+  /** How long it is known afterwards what became of one, in milliseconds. Default 900,000 (15 minutes). */
+  readonly keepMs?: number | undefined;
+  /** How many are kept. Where it is reached those go first that nobody waits for; where all wait, no more are taken. Default 10,000. */
+  readonly limit?: number | undefined;
+  /**
+   * For how long the process that runs an approved call may give no sign of life, in milliseconds, until the others that share the store
+   * take it for dead. Default 30,000.
+   */
+  readonly leaseMs?: number | undefined;
+}

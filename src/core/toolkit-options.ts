@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { isRecord, present } from "../lib/value.ts";
-import type { ApprovalOptions } from "./approval-store.ts";
+import type { ApprovalOptions } from "./approval.ts";
 import { assertSettingsByGlob, type CallSettings } from "./call-settings.ts";
 import type { Delegate } from "./delegate.ts";
 import type { Item } from "./item.ts";
@@ -9,6 +9,7 @@ import type { Middleware } from "./middleware.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "./options.ts";
 import { type Policy, PolicyRules } from "./policy.ts";
 import type { Logger } from "./session.ts";
+import type { Store } from "./store.ts";
 import type { TelemetryOptions } from "./telemetry-options.ts";
 
 /** How a toolkit is made. Everything has a default. */
@@ -19,6 +20,11 @@ export interface ToolkitOptions extends TelemetryOptions {
   readonly delegate?: Delegate | readonly Delegate[] | undefined;
   /** What may be called, rendered and read. Default: everything. */
   readonly policy?: Policy | undefined;
+  /**
+   * What outlives the process: calls that wait, and agent runs that are suspended. It is opened at `start`, or when it is needed first, and
+   * closed with the toolkit. Default: in memory.
+   */
+  readonly store?: Store | undefined;
   /** How calls are kept that wait for approval, or for work elsewhere. */
   readonly approvals?: ApprovalOptions | undefined;
   /** Wraps every call, the first outermost. */
@@ -64,13 +70,9 @@ export type ReadToolkitOptions = {
 } & { readonly policy: PolicyRules; readonly approvals: ReadApprovalOptions; readonly cache: CacheLimits };
 
 /** Options that are read otherwise. */
-type Unread = "items" | "delegate" | "policy" | "approvals" | "cache" | keyof TelemetryOptions;
+type Unread = "items" | "delegate" | "policy" | "store" | "approvals" | "cache" | keyof TelemetryOptions;
 
-interface ReadApprovalOptions {
-  readonly ttlMs: number;
-  readonly keepMs: number;
-  readonly store: ApprovalOptions["store"];
-}
+type ReadApprovalOptions = { readonly [K in keyof ApprovalOptions]-?: NonNullable<ApprovalOptions[K]> };
 
 /**
  * Reads the options of a toolkit and puts the defaults in.
@@ -95,6 +97,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     throw invalidOption("delegate", "a delegate or a list of them", delegate);
   if (logger !== undefined && !logMethods.every((method) => isFunction(logger[method])))
     throw invalidOption("logger", `an object with the functions ${logMethods.join(", ")}`, logger);
+  if (options.store !== undefined && !isStore(options.store)) throw invalidOption("store", "a store", options.store);
   assertTelemetry(options);
   return {
     approvals: readApprovals(options.approvals),
@@ -117,12 +120,13 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
 function readApprovals(approvals: ApprovalOptions = {}): ReadApprovalOptions {
   if (!isRecord(approvals)) throw invalidOption("approvals", "an object", approvals);
   assertOptionNames(approvals, approvalNames, "of approvals", "approvals");
-  const { ttlMs = 900_000, keepMs = 900_000, store }: ApprovalOptions = approvals;
-  for (const [name, value] of Object.entries({ ttlMs, keepMs })) {
+  const { ttlMs = 900_000, keepMs = 900_000, leaseMs = 30_000, limit = 10_000 }: ApprovalOptions = approvals;
+  if (!isCount(limit)) throw invalidOption("approvals.limit", "a whole number from 1", limit);
+  for (const [name, value] of Object.entries({ ttlMs, keepMs, leaseMs })) {
     if (!(Number.isFinite(value) && value > 0))
       throw invalidOption(`approvals.${name}`, "a finite number above 0", value);
   }
-  return { ttlMs, keepMs, store };
+  return { ttlMs, keepMs, leaseMs, limit };
 }
 
 function assertTelemetry({ tracer, meter, recordContent, redact }: TelemetryOptions): void {
@@ -149,12 +153,15 @@ const isCount = (value: unknown): boolean => Number.isInteger(value) && (value a
 
 const logMethods = ["debug", "info", "warn", "error"] as const satisfies readonly (keyof Logger)[];
 
+const isStore = (value: unknown): boolean => isRecord(value) && isFunction(value.put) && isFunction(value.watch);
+
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
 const optionNames: OptionNames<ToolkitOptions> = {
   items: true,
   delegate: true,
   policy: true,
+  store: true,
   approvals: true,
   use: true,
   logger: true,
@@ -173,5 +180,5 @@ const optionNames: OptionNames<ToolkitOptions> = {
   recordContent: true,
   redact: true,
 };
-const approvalNames: OptionNames<ApprovalOptions> = { ttlMs: true, keepMs: true, store: true };
+const approvalNames: OptionNames<ApprovalOptions> = { ttlMs: true, keepMs: true, leaseMs: true, limit: true };
 const cacheNames: OptionNames<CacheLimits> = { maxEntries: true, maxBytes: true };

@@ -10,6 +10,7 @@ import { readToolkitOptions } from "../core/toolkit-options.ts";
 import { Desk } from "../execute/approval/desk.ts";
 import { Ledger } from "../execute/approval/ledger.ts";
 import { PendingCall } from "../execute/approval/pending-call.ts";
+import { Shelf } from "../execute/approval/shelf.ts";
 import { Dispatch } from "../execute/dispatch.ts";
 import { Executor } from "../execute/executor.ts";
 import { Settings } from "../execute/settings.ts";
@@ -17,7 +18,7 @@ import { Emitter } from "../lib/emitter.ts";
 import { WaitingRoom } from "../lib/waiting-room.ts";
 import { Answers } from "../source/answers.ts";
 import { Delegates } from "../source/delegates.ts";
-import { memoryApprovals } from "../store/memory-approvals.ts";
+import { memoryStore } from "../store/memory.ts";
 
 /** What a test context has that is not the default. */
 export interface TestContextOptions {
@@ -102,7 +103,8 @@ function emptyToolbox(logger: Logger): Toolbox {
   const directory = new Directory(new Catalog({ strictNames: false, emit: ignore }), ignore);
   const options = readToolkitOptions({ logger });
   const room = new WaitingRoom(options.clock);
-  const ledger = new Ledger({ ...options.approvals, store: memoryApprovals(), room, logger, emit: ignore });
+  const shelf = new Shelf({ store: memoryStore(), logger, limit: options.approvals.limit });
+  const ledger = new Ledger({ ...options.approvals, shelf, room, logger, emit: ignore });
   const executor: Executor = new Executor({
     ...options,
     settings: new Settings({}),

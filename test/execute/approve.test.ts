@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest, ApprovalStatus, Decision } from "../../src/core/approval.ts";
-import type { ApprovalStore } from "../../src/core/approval-store.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { CallContext } from "../../src/core/item.ts";
 import type { PendingRequest } from "../../src/core/pending.ts";
@@ -10,15 +9,17 @@ import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
 import { parsePrompt } from "../../src/prompt/parse.ts";
 import { resource } from "../../src/resource/resource.ts";
-import { memoryApprovals } from "../../src/store/memory-approvals.ts";
+import { memoryStore } from "../../src/store/memory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit.ts";
 import { Bench } from "../source/support.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
+import { sharing } from "../support/sharing.ts";
 import { verifies } from "../support/verifies.ts";
 
 const minute = 60_000;
+const keyOf = (id: string) => ({ collection: "approval", owner: "", key: id }) as const;
 
 /** A call that rejects with PENDING, as its error. */
 async function pending(call: Promise<unknown>): Promise<ToolkitError<"PENDING">> {
@@ -365,28 +366,27 @@ describe("a call that needs approval", () => {
   };
   for (const [what, change] of Object.entries(tampered)) {
     verifies("H2", `an approval whose ${what} is not what was asked about is void`, async () => {
-      const store = memoryApprovals();
-      const first = benchWith({ approvals: { store } });
+      const store = memoryStore();
+      const first = benchWith({ store: sharing(store) });
       const session = { id: "7", principal: "ada" };
       const { id } = (await pending(first.toolkit.call("pay", { to: "Ada" }, { session }))).details;
-      const stored = await store.get(id);
-      if (stored === undefined) throw new Error("It is not kept.");
-      await store.put({ ...stored, ...change, version: 2 });
-      const second = benchWith({ approvals: { store } });
+      const stored = await store.get(keyOf(id));
+      await store.put({ ...keyOf(id), value: { ...(stored?.value as object), ...change } });
+      const second = benchWith({ store: sharing(store) });
       expect(await failure(second.toolkit.approvals.resolve(id, { approved: true }))).toMatchObject({
         code: "CONFLICT",
       });
-      expect([runs.length, (await store.get(id))?.status]).toEqual([0, "void"]);
+      expect([runs.length, (await second.toolkit.approvals.get(id)).status]).toEqual([0, "void"]);
     });
   }
 
   verifies("H2", "is known and run by another toolkit on the same store, by one of them alone", async () => {
-    const store: ApprovalStore = memoryApprovals();
-    const first = benchWith({ approvals: { store } });
+    const store = memoryStore();
+    const first = benchWith({ store: sharing(store) });
     const session = { id: "7", principal: "ada", meta: { tenant: "x" } };
     const { id } = (await pending(first.toolkit.call("pay", { to: "Ada" }, { session }))).details;
     await first.toolkit.close();
-    const others = [benchWith({ approvals: { store } }), benchWith({ approvals: { store } })];
+    const others = [benchWith({ store: sharing(store) }), benchWith({ store: sharing(store) })];
     const waiting = others.map(({ toolkit }) => toolkit.approvals.wait(id));
     const resolved = await Promise.all(others.map(({ toolkit }) => toolkit.approvals.resolve(id, { approved: true })));
     expect(resolved.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
@@ -399,9 +399,9 @@ describe("a call that needs approval", () => {
   });
 
   verifies("H2", "what has attachments, or is confined to a view, is void in another process", async () => {
-    const store = memoryApprovals();
-    const first = benchWith({ approvals: { store } }).toolkit;
-    const second = benchWith({ approvals: { store } }).toolkit;
+    const store = memoryStore();
+    const first = benchWith({ store: sharing(store) }).toolkit;
+    const second = benchWith({ store: sharing(store) }).toolkit;
     const attachments = [resource.text("note", "hi")];
     const calls = [
       first.call("pay", { to: "Ada" }, { attachments }),
@@ -410,7 +410,7 @@ describe("a call that needs approval", () => {
     for (const call of calls) {
       const { id } = (await pending(call)).details;
       expect(await failure(second.approvals.resolve(id, { approved: true }))).toMatchObject({ code: "CONFLICT" });
-      expect((await store.get(id))?.status).toBe("void");
+      expect((await second.approvals.get(id)).status).toBe("void");
     }
     expect(runs).toEqual([]);
   });
@@ -485,7 +485,7 @@ describe("a call that needs approval", () => {
   });
 
   verifies(["H2", "C12"], "what is no decision, no id, or too late says so; a store that is full refuses", async () => {
-    const { toolkit } = benchWith({ approvals: { store: memoryApprovals({ limit: 1 }) } });
+    const { toolkit } = benchWith({ approvals: { limit: 1 } });
     const { approvals } = toolkit;
     const { id } = (await pending(toolkit.call("pay", { to: "Ada" }))).details;
     expect(await failure(approvals.resolve(id, { approved: "yes" } as never))).toMatchObject({ code: "INVALID_INPUT" });
@@ -510,8 +510,9 @@ describe("a call that needs approval", () => {
   });
 
   verifies("H2", "options that are none are refused", () => {
-    for (const approvals of [7, { ttlMs: 0 }, { keepMs: Number.POSITIVE_INFINITY }])
+    for (const approvals of [7, { ttlMs: 0 }, { keepMs: Number.POSITIVE_INFINITY }, { leaseMs: -1 }, { limit: 0.5 }])
       expect(() => new Toolkit({ approvals: approvals as never })).toThrow(/option approvals/);
+    expect(() => new Toolkit({ store: {} as never })).toThrow(/option store/);
   });
 });
 

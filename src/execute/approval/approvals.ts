@@ -1,5 +1,4 @@
 import type { Approval, ApprovalQuery, Approvals, Completion, Decision } from "../../core/approval.ts";
-import type { StoredApproval } from "../../core/approval-store.ts";
 import { definitionOf } from "../../core/entry.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { inlineNamespace } from "../../core/identifier.ts";
@@ -10,10 +9,12 @@ import type { MaybePromise } from "../../lib/promise.ts";
 import { isRecord, present } from "../../lib/value.ts";
 import { toCallError } from "../call-error.ts";
 import type { CallOrigin } from "../state.ts";
+import { ApprovedRun, type Outcome } from "./approved-run.ts";
 import { bindingOf, Grant } from "./binding.ts";
 import { isDecision } from "./desk.ts";
-import { deniedBy, misused, tooLate, undecided } from "./errors.ts";
-import { asApproval, type Ledger, type WaitingCall } from "./ledger.ts";
+import { deniedBy, misused, outcomeUnknown, tooLate, undecided } from "./errors.ts";
+import type { Ledger, WaitingCall } from "./ledger.ts";
+import { asApproval, type StoredApproval } from "./stored.ts";
 
 type Callable = Entry<"tool" | "prompt">;
 
@@ -22,6 +23,7 @@ export interface ApprovalsHost {
   readonly logger: Logger;
   /** Where a call was made whose own toolbox is not known any more. */
   readonly origin: CallOrigin;
+  isClosing(): boolean;
   assertOpen(): void;
   find<K extends Kind>(key: string, kinds: readonly K[], owner: string): MaybePromise<Entry<K>>;
   /** Makes the result of a call of what it came to. */
@@ -33,9 +35,17 @@ export class DeskApprovals implements Approvals {
   readonly #ledger: Ledger;
   readonly #host: ApprovalsHost;
 
+  readonly #runs = new Set<Promise<void>>();
+
   constructor(ledger: Ledger, host: ApprovalsHost) {
     this.#ledger = ledger;
     this.#host = host;
+    ledger.repeatWith((stored) => this.#repeat(stored));
+  }
+
+  /** Resolves when what runs has ended, and what became of it is kept. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#runs);
   }
 
   async list({ status, tool, principal }: ApprovalQuery = {}): Promise<readonly Approval[]> {
@@ -112,25 +122,52 @@ export class DeskApprovals implements Approvals {
     const call = this.#ledger.callOf(stored.id);
     const entry = await this.#entry(stored, call);
     if (entry === undefined || !isBound(stored, entry, call)) return this.#void(stored, "approved");
-    const running = await this.#ledger.change(stored, { decision, status: "running" });
-    if (running === undefined) return false;
-    void this.#run(running, entry, call);
+    return this.#take(stored, decision, entry, call);
+  }
+
+  /** Takes over one that may run twice, after whoever ran it is gone. False where it cannot be run here. */
+  async #repeat(stored: StoredApproval): Promise<boolean> {
+    const call = this.#ledger.callOf(stored.id);
+    const entry = await this.#entry(stored, call);
+    if (entry === undefined || !isBound(stored, entry, call)) return false;
+    await this.#take(stored, stored.decision, entry, call);
     return true;
   }
 
-  /** Runs it to its end. It never rejects. */
-  async #run(stored: StoredApproval, entry: Callable, call: WaitingCall | undefined): Promise<void> {
+  async #take(
+    stored: StoredApproval,
+    decision: Decision | undefined,
+    entry: Callable,
+    call: WaitingCall | undefined,
+  ): Promise<boolean> {
+    const lease = this.#ledger.newLease();
+    const running = await this.#ledger.change(stored, { decision, status: "running", lease });
+    if (running === undefined) return false;
+    const run = new ApprovedRun(running, lease, this.#ledger);
+    const ending = run
+      .end((signal) => this.#call(running, entry, call, signal))
+      .catch((error) => {
+        const message = `What became of the approved call of ${stored.tool} was not kept: ${messageOf(error)}`;
+        this.#host.logger.error(message, { error });
+      })
+      .finally(() => this.#runs.delete(ending));
+    this.#runs.add(ending);
+    return true;
+  }
+
+  async #call(
+    stored: StoredApproval,
+    entry: Callable,
+    call: WaitingCall | undefined,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     const { origin } = call ?? this.#host;
     const toolbox = origin.granted(new Grant(stored.id, stored.binding));
+    const input = call === undefined ? stored.arguments : call.input;
     try {
-      const outcome = await toolbox
-        .call(entry, stored.arguments, optionsOf(stored, call))
-        .then(succeeded, (error) => failed(stored, error));
-      // One that goes on waiting, for work elsewhere, has another version by then and stays as it is.
-      await this.#ledger.settle(stored, outcome);
+      return succeeded(await toolbox.call(entry, input, { ...optionsOf(stored, call), signal }));
     } catch (error) {
-      const message = `What became of the approved call of ${stored.tool} was not kept: ${messageOf(error)}`;
-      this.#host.logger.error(message, { error });
+      return this.#host.isClosing() ? interrupted(stored, error) : failed(stored, error);
     }
   }
 
@@ -170,6 +207,13 @@ function succeeded(content: Content) {
 
 function failed({ tool }: StoredApproval, thrown: unknown) {
   return { status: "failed", error: toCallError(tool, "execute")(thrown) } as const;
+}
+
+/** What became of one whose process ended it midway: one that may run twice is let go of, so that another runs it. */
+function interrupted(stored: StoredApproval, error: unknown): Outcome {
+  if (stored.isRepeatable && stored.lease !== undefined)
+    return { status: "running", lease: { ...stored.lease, until: 0 } };
+  return { status: "failed", error: outcomeUnknown(stored, error) };
 }
 
 /** What a call is made with that was made before. */

@@ -6,12 +6,13 @@ import { messageOf } from "../../core/error.ts";
 import type { ToolkitEvent } from "../../core/event.ts";
 import type { Entry } from "../../core/item.ts";
 import type { Session } from "../../core/session.ts";
-import { isRecord, present } from "../../lib/value.ts";
+import { isJson, isRecord, present } from "../../lib/value.ts";
 import type { CallState } from "../state.ts";
 import { bindingOf } from "./binding.ts";
 import { deniedBy, misused, pendingError, undecided } from "./errors.ts";
 import type { Ledger, NewApproval } from "./ledger.ts";
 import type { PendingCall } from "./pending-call.ts";
+import type { StoredApproval } from "./stored.ts";
 
 type Callable = Entry<"tool" | "prompt">;
 
@@ -80,10 +81,8 @@ export class Desk {
     const { reason, message, expiresAt, callbackUrl, metadata } = request;
     const about = { kind: "completion", reason, message, callbackUrl, metadata } as const;
     if (state.grant !== undefined) {
-      const stored = await this.ledger.read(state.grant.id);
       const until = expiresAt ?? this.ledger.now + this.ledger.ttlMs;
-      const deferred = await this.ledger.change(stored, { ...about, status: "pending", expiresAt: until });
-      throw pendingError(deferred ?? stored);
+      throw pendingError(await this.#deferred(state.grant.id, { ...about, status: "pending", expiresAt: until }));
     }
     const input = copyOf(requested);
     const definition = definitionOf(entry as Entry);
@@ -93,17 +92,31 @@ export class Desk {
     );
   }
 
+  /** Has one that runs wait again: somebody may be renewing its lease meanwhile. */
+  async #deferred(id: string, change: Partial<StoredApproval>): Promise<StoredApproval> {
+    for (;;) {
+      const stored = await this.ledger.read(id);
+      const deferred =
+        stored.status === "running" ? await this.ledger.change(stored, { ...change, lease: undefined }) : stored;
+      if (deferred !== undefined) return deferred;
+    }
+  }
+
   async #open({ entry, state }: Requested, fields: Omit<NewApproval, "session" | "itemKind">) {
     const { session, options, meta } = state;
     const { attachments, timeoutMs, bypassCache } = options;
     const { id, tool, kind, reason, message, binding, expiresAt, callbackUrl, metadata } = fields;
     const about = { id, tool, kind, reason, message, binding, arguments: fields.arguments, itemKind: entry.kind };
-    const isLocal = attachments !== undefined || state.origin.isConfined ? (true as const) : undefined;
-    const optional = present({ expiresAt, callbackUrl, metadata, meta, isLocal });
+    const isConfined = attachments !== undefined || state.origin.isConfined;
+    const isWritable = isJson([fields.arguments ?? null, session.meta ?? null, meta ?? null]);
+    const isLocal = isConfined || !isWritable ? (true as const) : undefined;
+    const isRepeatable = mayRunTwice(definitionOf(entry as Entry)) ? (true as const) : undefined;
+    const optional = present({ expiresAt, callbackUrl, metadata, meta, isLocal, isRepeatable });
     const call = {
       entry,
       origin: state.origin,
       options: { session, meta, attachments, timeoutMs, bypassCache },
+      input: fields.arguments,
     };
     return this.ledger.open({ ...about, ...optional, session: written(session) }, call);
   }
@@ -142,6 +155,11 @@ export class Desk {
 export function isDecision(value: unknown): value is Decision {
   if (!isRecord(value) || typeof value.approved !== "boolean") return false;
   return [value.by, value.reason].every((text) => text === undefined || typeof text === "string");
+}
+
+/** True for a tool that says so of itself. */
+function mayRunTwice({ kind, annotations }: Definition): boolean {
+  return kind === "tool" && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
 }
 
 /** What of a session can be written down. */

@@ -31,6 +31,13 @@ export function undecided(ref: string, why: string, cause?: unknown): ToolkitErr
   return denied(ref, rule, { why, cause });
 }
 
+/** What those who wait are told of a call whose process is gone: it may have run. */
+export function outcomeUnknown({ id, tool }: Approval, cause?: unknown): ToolkitError<"OUTCOME_UNKNOWN"> {
+  const message = `Whether ${tool} ran is not known: the process that ran it as the approval ${id} is gone. Find out before you call it again.`;
+  const namespace = tool.slice(0, Math.max(0, tool.indexOf(".")));
+  return new ToolkitError("OUTCOME_UNKNOWN", message, { namespace }, { ref: tool, phase: "execute", cause });
+}
+
 /** The error for what comes too late, or against what was decided. */
 export function tooLate({ id, tool, status }: Approval, what: string): ToolkitError<"CONFLICT"> {
   const message = `The approval ${id} of ${tool} cannot be ${what}: it is ${status}.`;

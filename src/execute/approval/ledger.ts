@@ -1,19 +1,21 @@
-import type { Approval } from "../../core/approval.ts";
-import type { ApprovalStore, StoredApproval } from "../../core/approval-store.ts";
+import { randomUUID } from "node:crypto";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { ToolkitEvent } from "../../core/event.ts";
 import type { Entry } from "../../core/item.ts";
 import type { CallOptions, Logger } from "../../core/session.ts";
 import { throwIfAborted } from "../../core/signal.ts";
-import type { Timer } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import { present } from "../../lib/value.ts";
 import type { Waiter, WaitingRoom, WaitLimits } from "../../lib/waiting-room.ts";
+import { type Lease, newLease } from "../lease.ts";
 import type { CallOrigin } from "../state.ts";
-import { noApproval, undecided } from "./errors.ts";
+import { noApproval, outcomeUnknown, undecided } from "./errors.ts";
+import type { Shelf } from "./shelf.ts";
+import { isDue, type StoredApproval } from "./stored.ts";
 
 /** What a ledger is made with. */
 export interface LedgerOptions {
-  readonly store: ApprovalStore;
+  readonly shelf: Shelf;
   /** Where those wait who want to know what becomes of one. */
   readonly room: WaitingRoom;
   readonly logger: Logger;
@@ -21,11 +23,16 @@ export interface LedgerOptions {
   readonly ttlMs: number;
   /** How long it is kept afterwards, in milliseconds. */
   readonly keepMs: number;
+  /** How long whoever runs one may give no sign of life, in milliseconds. */
+  readonly leaseMs: number;
   emit(event: ToolkitEvent): void;
 }
 
 /** What is known of a call that begins to wait. */
-export type NewApproval = Omit<StoredApproval, "version" | "status" | "requestedAt" | "expiresAt" | "settledAt"> & {
+export type NewApproval = Omit<
+  StoredApproval,
+  "version" | "sequence" | "status" | "requestedAt" | "expiresAt" | "settledAt"
+> & {
   readonly expiresAt?: number | undefined;
 };
 
@@ -34,6 +41,8 @@ export interface WaitingCall {
   readonly entry: Entry<"tool" | "prompt">;
   readonly origin: CallOrigin;
   readonly options: CallOptions;
+  /** As it was given: JSON may not hold all of it. */
+  readonly input: unknown;
 }
 
 type Change = Partial<Omit<StoredApproval, "id" | "version">>;
@@ -48,6 +57,10 @@ export class Ledger {
   readonly #calls = new Map<string, WaitingCall>();
   readonly #changes = new Map<string, PromiseWithResolvers<void>>();
   readonly #unwatch: () => void;
+  /** Names this process in leases. */
+  readonly #holder = randomUUID();
+  #repeat: ((stored: StoredApproval) => Promise<boolean>) | undefined;
+  #opened = 0;
   #waiting = 0;
   #timer: Timer | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
@@ -55,7 +68,7 @@ export class Ledger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
-    this.#unwatch = options.store.watch((id) => this.#changed(id));
+    this.#unwatch = options.shelf.watch((id) => this.#changed(id));
   }
 
   get now(): number {
@@ -64,6 +77,29 @@ export class Ledger {
 
   get ttlMs(): number {
     return this.#options.ttlMs;
+  }
+
+  get clock(): Clock {
+    return this.#options.room.clock;
+  }
+
+  get leaseMs(): number {
+    return this.#options.leaseMs;
+  }
+
+  /** Leave to run one, as of now. */
+  newLease(): Lease {
+    return newLease(this.#holder, this);
+  }
+
+  /** Has one that may run twice run again after whoever ran it is gone: by what resolves to whether that can be done here. */
+  repeatWith(repeat: (stored: StoredApproval) => Promise<boolean>): void {
+    this.#repeat = repeat;
+  }
+
+  /** Looks through all of them: others may have left some behind. */
+  look(): Promise<void> {
+    return this.#sweep();
   }
 
   /** What this process knows of one that was opened here. */
@@ -85,8 +121,10 @@ export class Ledger {
     { expiresAt = this.now + this.ttlMs, ...fields }: NewApproval,
     call: WaitingCall,
   ): Promise<StoredApproval> {
-    const opened: StoredApproval = { ...fields, status: "pending", requestedAt: this.now, expiresAt, version: 1 };
-    if (!(await this.#options.store.put(opened))) {
+    this.#opened += 1;
+    const about = { sequence: this.#opened, status: "pending", requestedAt: this.now, expiresAt } as const;
+    const opened: StoredApproval = { ...fields, ...about, version: 1 };
+    if (!(await this.#options.shelf.put(opened))) {
       throw new ToolkitError("CONFLICT", `The approval ${opened.id} is there already.`, { key: opened.id, owners: [] });
     }
     this.#calls.set(opened.id, call);
@@ -97,26 +135,23 @@ export class Ledger {
   /** As it is now. @throws ToolkitError `NOT_FOUND` */
   async read(id: string): Promise<StoredApproval> {
     for (;;) {
-      const stored = await this.#options.store.get(id);
+      const stored = await this.#options.shelf.get(id);
       if (stored === undefined) throw noApproval(id);
-      if (!this.#isDue(stored)) return stored;
-      await this.#expire(stored);
+      if (!(await this.#advance(stored))) return stored;
     }
   }
 
   /** All, as they are now, the oldest first. */
   async list(): Promise<readonly StoredApproval[]> {
-    const all = await this.#options.store.list();
-    const due = all.filter((stored) => this.#isDue(stored));
-    if (due.length === 0) return all;
-    await Promise.all(due.map((stored) => this.#expire(stored)));
-    return this.#options.store.list();
+    const all = await this.#options.shelf.list();
+    const advanced = await Promise.all(all.map((stored) => isDue(stored, this.now) && this.#advance(stored)));
+    return advanced.includes(true) ? this.#options.shelf.list() : all;
   }
 
   /** Makes another of it, and tells; undefined where somebody was faster. */
   async change(stored: StoredApproval, change: Change): Promise<StoredApproval | undefined> {
     const changed: StoredApproval = { ...stored, ...change, version: stored.version + 1 };
-    if (!(await this.#options.store.put(changed))) return undefined;
+    if (!(await this.#options.shelf.put(changed))) return undefined;
     if (changed.status === "pending") this.#requested(changed);
     else if (stored.status === "pending") this.#resolved(changed);
     if (changed.settledAt !== undefined) {
@@ -152,7 +187,7 @@ export class Ledger {
         if (isSo(stored)) return stored;
         // Closed while it was read: nobody else would tell.
         if (this.#closed) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
-        if (stored.status === "pending") this.#wakeUpAt(stored.expiresAt);
+        this.#wakeUpFor(stored);
         await this.#options.room.wait(change.promise, waiterFor(signal), unlimited);
       }
     } finally {
@@ -161,14 +196,22 @@ export class Ledger {
     }
   }
 
-  #changed(id: string): void {
-    const change = this.#changes.get(id);
-    this.#changes.delete(id);
-    change?.resolve();
+  #changed(id: string | undefined): void {
+    for (const each of id === undefined ? [...this.#changes.keys()] : [id]) {
+      const change = this.#changes.get(each);
+      this.#changes.delete(each);
+      change?.resolve();
+    }
   }
 
-  #isDue({ status, expiresAt }: StoredApproval): boolean {
-    return status === "pending" && expiresAt <= this.now;
+  /** Does what it is time for; false where that was nothing. */
+  async #advance(stored: StoredApproval): Promise<boolean> {
+    if (!isDue(stored, this.now)) return false;
+    if (stored.status === "pending") await this.#expire(stored);
+    // Whoever ran it is gone. Where it may run twice, it is left to those who can run it, until it expires.
+    else if (stored.isRepeatable && stored.expiresAt > this.now) return (await this.#repeat?.(stored)) ?? false;
+    else await this.settle(stored, { status: "failed", lease: undefined, error: outcomeUnknown(stored) });
+    return true;
   }
 
   async #expire(stored: StoredApproval): Promise<void> {
@@ -197,6 +240,13 @@ export class Ledger {
     this.#timer?.keepAlive(this.#waiting > 0);
   }
 
+  /** Looks again when something may be due for it. */
+  #wakeUpFor({ status, expiresAt, lease }: StoredApproval): void {
+    if (status === "pending") this.#wakeUpAt(expiresAt);
+    // One that cannot be repeated here is looked at from time to time: somebody else may, or it expires.
+    else if (lease !== undefined) this.#wakeUpAt(lease.until > this.now ? lease.until : this.now + this.leaseMs);
+  }
+
   /** Looks through all of them at the time, unless that is done sooner. */
   #wakeUpAt(time: number): void {
     if (this.#closed || time >= this.#wakeAt) return;
@@ -210,31 +260,20 @@ export class Ledger {
   async #sweep(): Promise<void> {
     this.#timer = undefined;
     this.#wakeAt = Number.POSITIVE_INFINITY;
-    const { store, keepMs, logger } = this.#options;
+    const { shelf, keepMs, logger } = this.#options;
     try {
       for (const stored of await this.list()) {
-        const dueAt = stored.settledAt === undefined ? stored.expiresAt : stored.settledAt + keepMs;
-        if (stored.settledAt !== undefined && dueAt <= this.now) await store.delete(stored.id);
-        else if (stored.status !== "running") this.#wakeUpAt(dueAt);
+        const { id, settledAt } = stored;
+        if (settledAt === undefined) this.#wakeUpFor(stored);
+        else if (settledAt + keepMs <= this.now) await shelf.delete(id);
+        else this.#wakeUpAt(settledAt + keepMs);
       }
     } catch (error) {
+      if (this.#closed) return;
       logger.error(`The store of approvals failed: ${messageOf(error)}`, { error });
       this.#wakeUpAt(this.now + retryMs);
     }
   }
-}
-
-/** What of a stored one is for its reader. */
-export function asApproval({
-  version: _version,
-  itemKind: _itemKind,
-  binding: _binding,
-  meta: _meta,
-  isLocal: _isLocal,
-  settledAt: _settledAt,
-  ...approval
-}: StoredApproval): Approval {
-  return Object.freeze(approval);
 }
 
 function waiterFor(signal: AbortSignal | undefined): Waiter {
