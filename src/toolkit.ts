@@ -50,6 +50,7 @@ import { type Clock, keepProcessAlive } from "./lib/clock.ts";
 import { Emitter } from "./lib/emitter.ts";
 import { type EventStreamOptions, eventStream } from "./lib/event-stream.ts";
 import { abortable } from "./lib/promise.ts";
+import { Settling } from "./lib/settling.ts";
 import { WaitingRoom } from "./lib/waiting-room.ts";
 import { mcpConnector } from "./mcp/connector.ts";
 import { parseMcpServers } from "./mcp/target/mcp-servers.ts";
@@ -89,6 +90,7 @@ const nothingToEnd = () => undefined;
 export class Toolkit implements Host, AsyncDisposable {
   readonly #logger: Logger;
   readonly #clock: Clock;
+  readonly #startTimeoutMs: number;
   readonly #events: Emitter<ToolkitEvent>;
   readonly #catalog: Catalog;
   readonly #builtins: Builtins;
@@ -114,6 +116,7 @@ export class Toolkit implements Host, AsyncDisposable {
     const { clock, logger, startTimeoutMs, strictNames } = read;
     this.#logger = logger;
     this.#clock = clock;
+    this.#startTimeoutMs = startTimeoutMs;
     this.#policy = read.policy;
     this.#delegates = new Delegates(options.delegate);
     this.#events = new Emitter((error, { type }) =>
@@ -261,7 +264,7 @@ export class Toolkit implements Host, AsyncDisposable {
     this.#assertOpen();
     this.#telemetry?.look();
     await Promise.all([
-      this.#ledger.look(),
+      this.#look(),
       this.#connectors.start(),
       ...[...this.#sources].map((source) => source.settled()),
     ]);
@@ -413,6 +416,14 @@ export class Toolkit implements Host, AsyncDisposable {
     const names = [...this.#connectors.unended, ...(this.#storeIsOpen ? ["the store"] : [])].join(", ");
     const message = `Not everything ended within ${closeMs} ms: ${names}.`;
     throw new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: closeMs, elapsedMs: closeMs });
+  }
+
+  /** Others may have left approvals in the store that are due. A store that hangs holds nothing up for longer than a server may. */
+  async #look(): Promise<void> {
+    const settling = new Settling();
+    settling.limit(this.#clock, this.#startTimeoutMs);
+    void this.#ledger.look().then(() => settling.settle());
+    await settling.pending;
   }
 
   /** What ran as it was approved is written down first. */
