@@ -1,8 +1,7 @@
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
-import { builtinNamespace } from "../core/identifier.ts";
 import { invalidOption, type OptionNames } from "../core/options.ts";
-import { glob } from "../lib/glob.ts";
+import { refGlob } from "../core/ref-glob.ts";
 import { nearest } from "../lib/similar.ts";
 import type { ToolEntry } from "./types.ts";
 
@@ -80,14 +79,6 @@ function isExclusive(entry: ToolEntry): boolean {
 function fitting(pattern: string): (entry: ToolEntry) => boolean {
   const fits = refGlob(pattern);
   return ({ ref }) => fits(ref);
-}
-
-const builtinScope = `${builtinNamespace}.`;
-
-/** Whether a ref fits a glob: by itself, or by its bare name where it is that of a builtin tool or prompt. */
-export function refGlob(pattern: string): (ref: string) => boolean {
-  const fits = glob(pattern);
-  return (ref) => fits(ref) || (ref.startsWith(builtinScope) && fits(ref.slice(builtinScope.length)));
 }
 
 function find(entries: readonly ToolEntry[], key: string, how: string): ToolEntry {

@@ -3,8 +3,9 @@ import type { Host } from "../core/host.ts";
 import { builtinNamespace, userNamespace } from "../core/identifier.ts";
 import type { Entry } from "../core/item.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import { refGlob } from "../core/ref-glob.ts";
 import { glob } from "../lib/glob.ts";
-import { assertGlobs, refGlob } from "./selection.ts";
+import { assertGlobs } from "./selection.ts";
 
 /**
  * What may be seen through a view. The globs are live rules: they hold for what comes later too, and one that nothing fits now is no
