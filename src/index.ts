@@ -154,6 +154,11 @@ export type { ExplainedItem, ExplainedRule, Explanation } from "./explain/explan
 export type { Clock, Timer } from "./lib/clock.ts";
 export type { EventStreamOptions } from "./lib/event-stream.ts";
 export { type PromptFolderOptions, promptFolder } from "./prompt/folder.ts";
+export type { LintProblem } from "./prompt/lint/findings.ts";
+export { formatLint } from "./prompt/lint/format.ts";
+export { type LintOptions, type LintReport, lintPrompts } from "./prompt/lint/lint.ts";
+export type { LintCode, LintSeverity } from "./prompt/lint/rules.ts";
+export type { LintTarget, LintText } from "./prompt/lint/target.ts";
 export { type ParsePromptOptions, parsePrompt } from "./prompt/parse.ts";
 export { readPrompt, readPrompts } from "./prompt/read.ts";
 export type { ByteStream } from "./resource/collect-bytes.ts";

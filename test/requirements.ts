@@ -285,6 +285,10 @@ export const requirements: readonly Requirement[] = [
     text: "Variables are validated against `input`. A prompt's MCP arguments are its top-level properties, or one argument `input` where it is no object; MCP's string arguments are coerced by the schema.",
   },
   {
+    id: "P7",
+    text: "Lint finds every problem of a prompt with file, line, column, severity, rule, message and hint, as text for people and as JSON: fields, schemas as deep as a validator looks, the template, names the input does not have and required ones nothing uses, through blocks and partials, entries of `tools` the given toolbox does not have, models that are not among the given ones. It never throws for what a file says. `npm run prompt -- lint` and `run` do it from the command line.",
+  },
+  {
     id: "P8",
     text: "A template of Go or Jinja is refused with every tag it has to change and what to write instead, in the message and in the details; changed so, it says the same. What Handlebars cannot say is told with what to do.",
   },

@@ -3,7 +3,7 @@ import { readFields } from "./front-matter/fields.ts";
 import { assertBody, splitFrontMatter } from "./front-matter/split.ts";
 import { readFrontMatter } from "./front-matter/yaml.ts";
 import { FilePrompt } from "./prompt.ts";
-import { Partials } from "./template/partials.ts";
+import { givenPartials, Partials } from "./template/partials.ts";
 import { templateFromLine } from "./template/source.ts";
 import { Template } from "./template/template.ts";
 import { firstHeading } from "./title.ts";
@@ -28,15 +28,7 @@ export interface ParsePromptOptions {
  * ```
  */
 export function parsePrompt(text: string, options: ParsePromptOptions = {}): Prompt {
-  const given = options.partials ?? {};
-  const shelf = {
-    find(name: string) {
-      const partial = Object.hasOwn(given, name) ? given[name] : undefined;
-      return partial === undefined ? undefined : { file: `partial ${name}`, text: partial };
-    },
-    describe: (name: string) => `"${name}" in the option partials`,
-  };
-  return parsePromptFile(text, options.filename, new Partials(shelf));
+  return parsePromptFile(text, options.filename, new Partials(givenPartials(options.partials)));
 }
 
 /** As `parsePrompt`, with the partials of a folder. */

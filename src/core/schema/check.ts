@@ -78,7 +78,13 @@ const otherKeywords = new Set(
     "contentMediaType contentEncoding contentSchema",
   ].flatMap((line) => line.split(" ")),
 );
-const isKeyword = (key: string) => Object.hasOwn(forms, key) || otherKeywords.has(key) || key.startsWith("x-");
+
+/** Every keyword there is, of all drafts and of OpenAPI. */
+export const schemaKeywords: readonly string[] = [...Object.keys(forms), ...otherKeywords];
+
+/** True for a keyword, and for a word of somebody's own (`x-...`). */
+export const isKeyword = (key: string): boolean =>
+  Object.hasOwn(forms, key) || otherKeywords.has(key) || key.startsWith("x-");
 
 const maxDepth = 100;
 

@@ -1,11 +1,9 @@
 import type { ToolkitError } from "../../core/error.ts";
-import { findSchemaProblem } from "../../core/schema/check.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { stepsOf } from "../../lib/pointer.ts";
 import { type ProblemKind, promptProblem, type Report, refuse } from "../problem.ts";
 import { misspelt } from "./misspelt.ts";
-import { schemaMistakes } from "./schema-mistake.ts";
-import { withoutProblem } from "./schema-repair.ts";
+import { findMistakes } from "./schema-mistake.ts";
 import type { FieldPath, FrontMatter } from "./yaml.ts";
 
 const article: Readonly<Record<string, string>> = {
@@ -46,6 +44,11 @@ export class FieldReader {
   refuse(problem: ToolkitError, kind: ProblemKind = "field"): undefined {
     this.#report(problem, kind);
     return undefined;
+  }
+
+  /** The fields that were asked for. */
+  get known(): ReadonlySet<string> {
+    return this.#known;
   }
 
   has(field: string): boolean {
@@ -107,23 +110,14 @@ export class FieldReader {
   }
 
   schema(field: string): JsonSchema | undefined {
-    let schema = this.#value(field);
-    let last: string | undefined;
-    while (schema !== undefined) {
-      const problem = findSchemaProblem(schema);
-      if (problem === undefined) return this.#sound(field, schema as JsonSchema);
-      const where = problem.pointer === "" ? "" : ` at ${problem.pointer}`;
-      this.wrong(
-        [field, ...stepsOf(problem.pointer)],
-        `${field} is no JSON Schema${where}: ${problem.message}.`,
-        `Describe the value as in \`${field}: { type: object, properties: { text: { type: string } } }\`.`,
-        "schema",
-      );
-      if (problem.pointer === last) return undefined;
-      last = problem.pointer;
-      schema = withoutProblem(schema, problem.pointer);
+    const value = this.#value(field);
+    if (value === undefined) return undefined;
+    const mistakes = findMistakes(field, value);
+    for (let next = mistakes.next(); ; next = mistakes.next()) {
+      if (next.done === true) return next.value;
+      const { pointer, what, hint } = next.value;
+      this.wrong([field, ...stepsOf(pointer)], `${field}${what}`, hint, "schema");
     }
-    return undefined;
   }
 
   /** The fields nothing asked for. One that is nearly the name of a field is a misspelling, and would change nothing. */
@@ -138,13 +132,6 @@ export class FieldReader {
       this.refuse(promptProblem(file, place, `There is no field \`${field}\`: did you mean \`${meant}\`?`, hint));
     }
     return unknown.length === 0 ? undefined : Object.freeze(Object.fromEntries(unknown));
-  }
-
-  #sound(field: string, schema: JsonSchema): JsonSchema {
-    for (const { pointer, what, hint } of schemaMistakes(schema)) {
-      this.wrong([field, ...stepsOf(pointer)], `${field}${what}`, hint, "schema");
-    }
-    return schema;
   }
 
   #value(field: string): unknown {

@@ -1,10 +1,12 @@
+import { findSchemaProblem } from "../../core/schema/check.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
 import { findMisfit } from "./misfit.ts";
+import { withoutProblem } from "./schema-repair.ts";
 
-/** A schema that can be used and cannot be meant so. */
+/** What is wrong with a schema of a prompt. */
 export interface SchemaMistake {
   readonly pointer: string;
   /** Follows the name of the field. */
@@ -12,8 +14,31 @@ export interface SchemaMistake {
   readonly hint: string;
 }
 
+/**
+ * Everything that makes a value no JSON Schema, and where it is one, what cannot be meant so.
+ *
+ * @param field - whose it is, for the hint
+ * @returns the schema without what makes it none; undefined where nothing is left
+ */
+export function* findMistakes(field: string, value: unknown): Generator<SchemaMistake, JsonSchema | undefined> {
+  const hint = `Describe the value as in \`${field}: { type: object, properties: { text: { type: string } } }\`.`;
+  let last: string | undefined;
+  for (let document = value; document !== undefined; ) {
+    const problem = findSchemaProblem(document);
+    if (problem === undefined) {
+      yield* schemaMistakes(document as JsonSchema);
+      return document as JsonSchema;
+    }
+    const { pointer, message } = problem;
+    yield { pointer, what: ` is no JSON Schema${pointer === "" ? "" : ` at ${pointer}`}: ${message}.`, hint };
+    document = pointer === last ? undefined : withoutProblem(document, pointer);
+    last = pointer;
+  }
+  return undefined;
+}
+
 /** Finds required properties that are not described, and each `default` that its own schema refuses. */
-export function schemaMistakes(schema: JsonSchema): Iterable<SchemaMistake> {
+function schemaMistakes(schema: JsonSchema): Iterable<SchemaMistake> {
   return walk(schema, "", schema);
 }
 

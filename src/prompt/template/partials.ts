@@ -17,6 +17,17 @@ export interface PartialShelf {
   describe(name: string): string;
 }
 
+/** Partials whose texts are given by name. */
+export function givenPartials(texts: Readonly<Record<string, string>> = {}): PartialShelf {
+  return {
+    find(name) {
+      const text = Object.hasOwn(texts, name) ? texts[name] : undefined;
+      return text === undefined ? undefined : { file: `partial ${name}`, text };
+    },
+    describe: (name) => `"${name}" in the option partials`,
+  };
+}
+
 /** The files a partial may be in, the first that exists counts: `{{> tone}}` is `_tone.md`, `tone.hbs` or `tone.md`. */
 export function partialFileNames(name: string): readonly string[] {
   return [`_${name}.md`, `${name}.hbs`, `${name}.md`];

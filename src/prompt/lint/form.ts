@@ -1,0 +1,36 @@
+import type { JsonSchema } from "../../core/schema/types.ts";
+import { isRecord } from "../../lib/value.ts";
+import type { Findings } from "./findings.ts";
+import type { FieldSchema } from "./schema.ts";
+
+/** Finds what an input says and nobody can use: a default of what must be given. */
+export function lintInputForm({ file, field, schema, placeOf }: FieldSchema, findings: Findings): void {
+  const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
+  for (const [name, property] of Object.entries(isRecord(schema.properties) ? schema.properties : {})) {
+    if (!required.includes(name) || !isRecord(property) || !Object.hasOwn(property, "default")) continue;
+    findings.add("unused-default", {
+      file,
+      place: placeOf([field, "properties", name, "default"]),
+      message: `${JSON.stringify(name)} is required and has a default, which is never used.`,
+      hint: `Remove ${JSON.stringify(name)} from required, or the default.`,
+    });
+  }
+}
+
+/** Finds an output that many models cannot give: they answer in objects. */
+export function lintOutputForm({ file, field, schema, placeOf }: FieldSchema, findings: Findings): void {
+  if (isObject(schema)) return;
+  const type = schema.type === undefined ? "says no type" : `is of type ${[schema.type].flat().join(" or ")}`;
+  findings.add("output-form", {
+    file,
+    place: placeOf(schema.type === undefined ? [field] : [field, "type"]),
+    message: `${field} ${type}, and many models answer in objects alone.`,
+    hint: `Write \`type: object\` and give the value a name under properties.`,
+  });
+}
+
+function isObject(schema: JsonSchema): boolean {
+  return (
+    schema.type === "object" || schema.$ref !== undefined || (schema.type === undefined && schema.allOf !== undefined)
+  );
+}

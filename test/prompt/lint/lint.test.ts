@@ -1,0 +1,120 @@
+import { pathToFileURL } from "node:url";
+import { describe, expect, test } from "vitest";
+import { formatLint } from "../../../src/prompt/lint/format.ts";
+import { lintPrompts } from "../../../src/prompt/lint/lint.ts";
+import { verifies } from "../../support/verifies.ts";
+import { folderWith, rejection } from "../support.ts";
+
+const described = "title: A title that says it\ndescription: Says it.";
+const whole = `---\n${described}\n---\nHello.`;
+
+describe("folders and files", () => {
+  verifies("P7", "a folder: its prompts with their partials, two of one name, partials nobody uses", async () => {
+    const input = "input: { properties: { author: { properties: { first: {} } } } }";
+    const folder = await folderWith({
+      "greet.md": `---\n${described}\n${input}\n---\n{{> sign author}}\n{{> loop}}`,
+      "other.md": `---\nname: greet\n${described}\n---\n{{> loop}}`,
+      "_sign.md": "---\nnote: of a partial\n---\n{{first}} {{frist}}{{nohelper x}}",
+      "loop.hbs": "{{> loop}}",
+      "_alone.md": "Nobody uses it.",
+      "README.md": "No prompt.",
+      "binary.md": new Uint8Array([0xff, 0xfe, 0x00]),
+    });
+    const { files, problems } = await lintPrompts(folder);
+    const inFolder = (path: string) => path.slice(folder.length + 1);
+    expect(files.map(inFolder)).toEqual(["greet.md", "other.md"]);
+    expect(
+      problems.map(({ file, line, column, code, source }) => [inFolder(file), `${line}:${column}`, code, source]),
+    ).toEqual([
+      ["_alone.md", "1:1", "unused-partial", ""],
+      ["_sign.md", "4:13", "unknown-variable", "{{first}} {{frist}}{{nohelper x}}"],
+      ["_sign.md", "4:22", "template", "{{first}} {{frist}}{{nohelper x}}"],
+      ["binary.md", "1:1", "file", ""],
+      ["loop.hbs", "1:1", "partial", "{{> loop}}"],
+      ["other.md", "1:1", "duplicate-name", "---"],
+    ]);
+    expect(problems[1]?.message).toBe(`There is no "frist" in input.author, as ${folder}/greet.md uses it.`);
+  });
+
+  verifies("P7", "one file finds the partials beside it, by path and by URL", async () => {
+    const folder = await folderWith({
+      "a.md": `---\n${described}\n---\n{{> b}}`,
+      "_b.md": "{{> c}}",
+      "d.md": "broken",
+    });
+    const file = `${folder}/a.md`;
+    for (const target of [file, pathToFileURL(file), [file, file]]) {
+      const { files, problems } = await lintPrompts(target);
+      expect(files).toEqual([file]);
+      expect(problems.map(({ message }) => message)).toEqual([
+        `There is no partial "c": looked for _c.md, c.hbs and c.md in ${folder}.`,
+      ]);
+    }
+  });
+
+  verifies("P7", "the prompts we ship have no problem", async () => {
+    const { files, problems } = await lintPrompts(new URL("../../../prompts/", import.meta.url));
+    expect(files.length).toBeGreaterThanOrEqual(3);
+    expect(problems).toEqual([]);
+  });
+});
+
+describe("what cannot be checked", () => {
+  test("a path that leads nowhere, and what is no target", async () => {
+    expect(await rejection(lintPrompts("no/such/file.md"))).toMatchObject({ code: "NOT_FOUND" });
+    expect(await rejection(lintPrompts({ txt: "" } as never))).toMatchObject({ code: "INVALID_INPUT" });
+  });
+
+  test("options there are not", async () => {
+    const text = { text: whole, filename: "a.md" };
+    expect(await rejection(lintPrompts(text, { model: [] } as never))).toMatchObject({ code: "INVALID_CONFIG" });
+    expect(await rejection(lintPrompts(text, { models: "openai/*" } as never))).toMatchObject({
+      code: "INVALID_CONFIG",
+    });
+  });
+
+  test("an abort", async () => {
+    const reason = new Error("enough");
+    await expect(lintPrompts({ text: whole }, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+});
+
+describe("the text for people", () => {
+  verifies("P7", "each problem with its line, a mark under the place, and what to write; then a count", async () => {
+    const text = `---\n${described}\ninput: { properties: { name: {} } }\n---\n\tHello {{name}}, {{nmae}}!`;
+    const report = await lintPrompts([
+      { text, filename: "greet.md" },
+      { text: whole, filename: "whole.md" },
+    ]);
+    expect(formatLint(report)).toBe(`greet.md:6:20: error: There is no "nmae" in input. [unknown-variable]
+6 | \tHello {{name}}, {{nmae}}!
+  | \t                  ^^^^
+  = Did you mean "name"? Otherwise describe it in input.
+
+2 prompts: 1 error.
+`);
+    expect(JSON.parse(JSON.stringify(report))).toEqual({
+      files: ["greet.md", "whole.md"],
+      problems: [
+        {
+          file: "greet.md",
+          line: 6,
+          column: 20,
+          severity: "error",
+          code: "unknown-variable",
+          message: 'There is no "nmae" in input.',
+          hint: 'Did you mean "name"? Otherwise describe it in input.',
+          source: "\tHello {{name}}, {{nmae}}!",
+        },
+      ],
+    });
+  });
+
+  test("a long line is cut around the place, and none is no problem", async () => {
+    const text = `---\nname: a\n${described}\ninput: { properties: {} }\n---\n${"x".repeat(500)}{{nmae}}${"y".repeat(500)}`;
+    const [, line = "", mark = ""] = formatLint(await lintPrompts({ text })).split("\n");
+    expect(line.length).toBeLessThan(130);
+    expect(line.slice(mark.indexOf("^"), mark.lastIndexOf("^") + 1)).toBe("nmae");
+    expect(formatLint(await lintPrompts({ text: whole, filename: "a.md" }))).toBe("1 prompt: no problem.\n");
+  });
+});
