@@ -93,6 +93,7 @@ async function compileUser(): Promise<string | undefined> {
   const user = `
 import { defineTool, Toolkit, type Tool } from "toolweave";
 import { mcpConnector } from "toolweave/mcp";
+import { postgresStore, type PostgresStoreOptions } from "toolweave/stores/postgres";
 import { type FaultName, faultyServer, testContext, type ToolweaveMatchers, toolweaveMatchers } from "toolweave/testing";
 const text = defineTool<{ text: string }, number>({ name: "text", run: ({ text }) => text.length });
 const toolkit = new Toolkit({ items: [text] });
@@ -102,6 +103,7 @@ export const context = testContext();
 export const fault = faultyServer().fault("hang", { times: 1 });
 // @ts-expect-error there is no such fault
 export const unknownFault: FaultName = "hnag";
+export const stored = postgresStore({ connectionString: "postgresql://localhost/toolweave" } satisfies PostgresStoreOptions);
 export type Matchers = ToolweaveMatchers;
 export const result = toolweaveMatchers.toBeConnected(toolkit.connections[0]).pass;
 // @ts-expect-error the input is of another type

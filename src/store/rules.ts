@@ -58,13 +58,17 @@ export function assertQuota(draft: ReadDraft, { items, itemBytes, bytes }: Quota
  */
 export function assertVersion(named: RecordKey, expected: number | undefined, found: number): void {
   if (expected === undefined || expected === found) return;
-  if (!Number.isSafeInteger(expected) || expected < 0) {
-    const message = `must be a whole number from 0, and is ${shown(expected)}`;
-    const issues = [{ pointer: "/expectedVersion", message }];
-    throw new ToolkitError("INVALID_INPUT", `The expected version of the ${nameOf(named)} ${message}.`, { issues });
-  }
+  assertExpectedVersion(named, expected);
   const is = found === 0 ? "is not there" : `has version ${found}`;
   const wanted = expected === 0 ? "none was expected" : `version ${expected} was expected`;
   const message = `The ${nameOf(named)} ${is}, and ${wanted}. Read it again, and change what is there now.`;
   throw new ToolkitError("CONFLICT", message, { key: named.key, owners: [], version: found });
+}
+
+/** @throws ToolkitError `INVALID_INPUT` for what is no version */
+export function assertExpectedVersion(named: RecordKey, expected: number | undefined): void {
+  if (expected === undefined || (Number.isSafeInteger(expected) && expected >= 0)) return;
+  const message = `must be a whole number from 0, and is ${shown(expected)}`;
+  const issues = [{ pointer: "/expectedVersion", message }];
+  throw new ToolkitError("INVALID_INPUT", `The expected version of the ${nameOf(named)} ${message}.`, { issues });
 }

@@ -1,0 +1,153 @@
+import { ToolkitError } from "../../core/error.ts";
+import { abortable } from "../../lib/promise.ts";
+import { isRefusal } from "./failure.ts";
+import type { PostgresSettings } from "./options.ts";
+import type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.ts";
+import type { Statement } from "./statements.ts";
+
+/** A row: every value is a text or null, whatever parsers of types somebody set in pg. */
+export type TextRow = Readonly<Record<string, string | null>>;
+
+/** A connection that is taken, until it is ended or given back. */
+export interface Session {
+  query(statement: string | Statement, values?: readonly unknown[]): Promise<readonly TextRow[]>;
+}
+
+/** How something is asked in a connection of the pool. */
+export interface RunOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Whether it ends with the signal. What writes does not: its outcome would not be known. */
+  readonly endsEarly?: boolean | undefined;
+}
+
+/** Beyond the time a statement may take, before the server is held to be gone. */
+const graceMs = 2_000;
+
+const types = { getTypeParser: () => (text: string) => text };
+
+/** The connections of a store: a pool of its own, or one that was given. */
+export class Connections {
+  readonly #settings: PostgresSettings;
+  #pool: Promise<PostgresPool> | undefined;
+
+  constructor(settings: PostgresSettings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * Runs something in a connection, which is given back whatever happens.
+   *
+   * @throws the signal's reason; whatever pg throws
+   */
+  async run<R>(work: (session: Session) => Promise<R>, options: RunOptions = {}): Promise<R> {
+    const { signal, endsEarly = false } = options;
+    const client = await this.take(signal);
+    let isGone = false;
+    const end = (destroy: boolean) => {
+      if (isGone) return;
+      isGone = true;
+      signal?.removeEventListener("abort", onAbort);
+      client.removeListener("error", ignore);
+      client.release(destroy);
+    };
+    const onAbort = () => end(true);
+    if (endsEarly) signal?.addEventListener("abort", onAbort);
+    const done = work(this.session(client)).then(
+      (result) => {
+        end(false);
+        return result;
+      },
+      (error) => {
+        end(!isRefusal(error));
+        throw error;
+      },
+    );
+    return endsEarly ? abortable(done, signal) : done;
+  }
+
+  /** A connection for as long as its taker likes. It must be released, and its listener `ignore` belongs to it until then. */
+  async take(signal?: AbortSignal): Promise<PostgresClient> {
+    this.#pool ??= this.#made().catch((error) => {
+      this.#pool = undefined;
+      throw error;
+    });
+    const taken = this.#pool.then((pool) => pool.connect());
+    try {
+      const client = await abortable(taken, signal);
+      // What breaks while it is not asked anything would be thrown otherwise.
+      client.on("error", ignore);
+      return client;
+    } catch (error) {
+      if (signal?.aborted) void taken.then((client) => client.release(), ignore);
+      throw error;
+    }
+  }
+
+  /** @param limitMs - how long an answer may take. Default: longer than the server itself would let it */
+  session(client: PostgresClient, limitMs = this.#settings.statementTimeoutMs + graceMs): Session {
+    return {
+      query: async (statement, values = []) => {
+        const asked: PostgresQuery = typeof statement === "string" ? { text: statement } : statement;
+        const answer = client.query({ ...asked, values: [...values], types });
+        const { rows } = await this.#inTime(answer, limitMs);
+        return rows as readonly TextRow[];
+      },
+    };
+  }
+
+  /** Ends what was not given. */
+  async close(): Promise<void> {
+    const pool = await this.#pool?.catch(() => undefined);
+    if (pool === undefined) return;
+    if (this.#settings.given === undefined) await pool.end();
+    else pool.removeListener("error", ignore);
+  }
+
+  async #made(): Promise<PostgresPool> {
+    const pool = this.#settings.given ?? (await ownPool(this.#settings));
+    // A connection that breaks while it is idle leaves the pool; without a listener it would end the process.
+    pool.on("error", ignore);
+    return pool;
+  }
+
+  /** The server ends what takes too long by itself, unless nothing reaches it any more. */
+  async #inTime<R>(answer: Promise<R>, limitMs: number): Promise<R> {
+    const late = Promise.withResolvers<never>();
+    const onLate = () => late.reject(new Error(`There was no answer within ${limitMs} ms.`));
+    const timer = this.#settings.clock.setTimer(onLate, limitMs);
+    try {
+      return await Promise.race([answer, late.promise]);
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+async function ownPool(settings: PostgresSettings): Promise<PostgresPool> {
+  const { connectionString, max, ssl, connectTimeoutMs, statementTimeoutMs } = settings;
+  const { Pool } = (await importPg()).default;
+  return new Pool({
+    connectionString,
+    max,
+    ...(ssl === undefined ? {} : { ssl }),
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    fallback_application_name: "toolweave",
+    keepAlive: true,
+  });
+}
+
+async function importPg(): Promise<typeof import("pg")> {
+  try {
+    return await import("pg");
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    const install = "npm install pg";
+    const message = `postgresStore needs the package pg, which is not installed: ${install}.`;
+    throw new ToolkitError("MISSING_PEER", message, { package: "pg", install }, { cause: error });
+  }
+}
+
+function ignore(): void {
+  // Whoever asks something of it next is told.
+}

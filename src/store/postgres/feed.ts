@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import { ToolkitError } from "../../core/error.ts";
+import type { RecordKey, StoreEvent } from "../../core/store.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { Watchers } from "../watchers.ts";
+import type { Connections } from "./connections.ts";
+import type { Failed } from "./failure.ts";
+import { Listener } from "./listener.ts";
+import { noticeText, parseNotice } from "./notice.ts";
+import { OwnWrites } from "./own-writes.ts";
+
+/** What a feed is made of. */
+export interface FeedOptions {
+  readonly connections: Connections;
+  readonly channel: string;
+  readonly clock: Clock;
+  readonly failed: Failed;
+  /** Done before it listens, each time. */
+  prepare(): Promise<void>;
+}
+
+/** What happens in the tables, here and elsewhere, for those who watch. */
+export class Feed {
+  readonly #failed: Failed;
+  readonly #listener: Listener;
+  readonly #watchers = new Watchers();
+  readonly #own = new OwnWrites();
+  readonly #writer = randomUUID();
+
+  constructor({ connections, channel, clock, failed, prepare }: FeedOptions) {
+    this.#failed = failed;
+    this.#listener = new Listener({
+      connections,
+      channel,
+      clock,
+      prepare: () => {
+        this.#own.forget();
+        return prepare();
+      },
+      onNotice: (text) => this.#hear(text),
+      onDown: (error) => this.#tellDown(error),
+      onUp: (again) => this.#tellUp(again),
+      isWanted: () => this.#watchers.size > 0,
+    });
+  }
+
+  watch(listener: (event: StoreEvent) => void): () => void {
+    return this.#watchers.add(listener);
+  }
+
+  /** Resolves when it hears what others do. Where it does not, it tries now. @throws whatever keeps it from that */
+  up(): Promise<void> {
+    return this.#listener.up();
+  }
+
+  async close(): Promise<void> {
+    await this.#listener.close();
+    this.#watchers.clear();
+  }
+
+  /**
+   * Makes a change, and tells of it.
+   *
+   * @param run - gets the notice that goes to all with the change; gives the version, undefined where nothing was changed
+   */
+  async change<R extends { readonly version: number | undefined }>(
+    { collection, owner, key }: RecordKey,
+    deleted: boolean,
+    run: (notice: string) => Promise<R>,
+  ): Promise<R> {
+    const named = { collection, owner, key };
+    const write = this.#own.begin();
+    try {
+      const result = await run(noticeText({ ...named, deleted, writer: this.#writer, write }));
+      const { version } = result;
+      if (version === undefined) this.#own.failed(write);
+      else if (this.#own.done(write, named, version)) this.#tellChange(named, version, deleted, "here");
+      return result;
+    } catch (error) {
+      this.#own.failed(write);
+      throw error;
+    }
+  }
+
+  #hear(text: string | undefined): void {
+    const notice = parseNotice(text);
+    if (notice === undefined) {
+      this.#watchers.tell({ type: "gap" });
+      return;
+    }
+    const { collection, owner, key, version, deleted, writer, write } = notice;
+    const named = { collection, owner, key };
+    const isOwn = writer === this.#writer;
+    const isNews = isOwn ? this.#own.heard(write, named, version) : this.#own.heardElsewhere(named, version);
+    if (isNews) this.#tellChange(named, version, deleted, isOwn ? "here" : "elsewhere");
+  }
+
+  #tellChange(named: RecordKey, version: number, deleted: boolean, origin: "here" | "elsewhere"): void {
+    this.#watchers.tell({ type: "changed", ...named, version, ...(deleted ? { deleted } : {}), origin });
+  }
+
+  #tellDown(thrown: unknown): void {
+    const error = this.#failed("listen", thrown);
+    if (ToolkitError.is(error, "STORE_FAILED")) this.#watchers.tell({ type: "failed", error });
+  }
+
+  #tellUp(again: boolean): void {
+    if (!again) return;
+    this.#watchers.tell({ type: "recovered" });
+    this.#watchers.tell({ type: "gap" });
+  }
+}

@@ -1,0 +1,153 @@
+import { backoffDelay } from "../../lib/backoff.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Connections } from "./connections.ts";
+import type { PostgresClient } from "./pool.ts";
+import { quoted } from "./statements.ts";
+
+/** What a listener is made of. */
+export interface ListenerOptions {
+  readonly connections: Connections;
+  readonly channel: string;
+  readonly clock: Clock;
+  /** Done before it listens, each time. */
+  prepare(): Promise<void>;
+  /** Something was sent on the channel. */
+  onNotice(text: string | undefined): void;
+  /** It hears nothing any more, or does not begin to. Told once until it is up again. */
+  onDown(error: unknown): void;
+  /** It hears. `again` where it was down before: something may have been missed. */
+  onUp(again: boolean): void;
+  /** Whether it goes on trying by itself after the first attempt failed. */
+  isWanted(): boolean;
+}
+
+const backoff = { baseMs: 100, maxMs: 5_000, random: Math.random };
+
+/** How often it is asked whether it is still there, and how long it may take to say so. */
+const heartbeatMs = 5_000;
+const patienceMs = 5_000;
+
+/** Sent by each listener when it first listens: that notices arrive is tried, not hoped. */
+const greeting = "hello";
+const unreached =
+  "LISTEN hears nothing. A pooler in transaction mode does that: connect to the server itself, or pool by session.";
+
+/** Listens on a connection of its own for as long as it lives: after a break it connects again, later and later. */
+export class Listener {
+  readonly #options: ListenerOptions;
+  #client: PostgresClient | undefined;
+  #attempt: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #failures = 0;
+  #isDown = false;
+  #wasUp = false;
+  #greeted = Promise.withResolvers<void>();
+  #isClosed = false;
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when it listens. Where it does not, it tries now. @throws whatever keeps it from that */
+  up(): Promise<void> {
+    if (this.#client !== undefined || this.#isClosed) return Promise.resolve();
+    this.#timer?.cancel();
+    this.#attempt ??= this.#try().finally(() => {
+      this.#attempt = undefined;
+    });
+    return this.#attempt;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    await this.#attempt?.catch(() => undefined);
+    this.#leave();
+  }
+
+  async #try(): Promise<void> {
+    try {
+      await this.#options.prepare();
+      await this.#listen();
+    } catch (error) {
+      this.#leave();
+      this.#fail(error);
+      throw error;
+    }
+    if (this.#isClosed) return this.#leave();
+    const again = this.#isDown;
+    this.#isDown = false;
+    this.#wasUp = true;
+    this.#failures = 0;
+    this.#options.onUp(again);
+    this.#beat();
+  }
+
+  async #listen(): Promise<void> {
+    const { connections, channel, onNotice } = this.#options;
+    const client = await connections.take();
+    this.#client = client;
+    client.on("notification", ({ payload }) => {
+      if (payload === greeting) this.#greeted.resolve();
+      else onNotice(payload);
+    });
+    client.on("error", (error) => this.#break(client, error));
+    client.on("end", () => this.#break(client, new Error("The connection that listens has ended.")));
+    await connections.session(client).query(`LISTEN ${quoted(channel)}`);
+    if (!this.#wasUp) await this.#greet();
+    if (this.#client !== client) throw new Error("The connection that listens has ended.");
+  }
+
+  /** A pooler that hands each transaction another connection takes LISTEN, and nothing ever comes. Better said at once. */
+  async #greet(): Promise<void> {
+    const { connections, channel, clock } = this.#options;
+    const timer = clock.setTimer(() => this.#greeted.reject(new Error(unreached)), patienceMs);
+    try {
+      await connections.run(({ query }) => query("SELECT pg_notify($1, $2)", [channel, greeting]));
+      await this.#greeted.promise;
+    } finally {
+      timer.cancel();
+      this.#greeted = Promise.withResolvers<void>();
+    }
+  }
+
+  /** A connection whose other end is gone without a word is found out by asking. */
+  #beat(): void {
+    const client = this.#client;
+    if (client === undefined) return;
+    this.#timer = this.#options.clock.setTimer(() => {
+      this.#options.connections
+        .session(client, patienceMs)
+        .query("SELECT 1")
+        .then(
+          () => this.#client === client && this.#beat(),
+          (error) => this.#break(client, error),
+        );
+    }, heartbeatMs);
+  }
+
+  #break(client: PostgresClient, error: unknown): void {
+    if (this.#client !== client) return;
+    this.#leave();
+    // While it is being connected, that attempt tells.
+    if (this.#attempt === undefined) this.#fail(error);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isClosed) return;
+    this.#failures += 1;
+    const isNews = !this.#isDown;
+    this.#isDown = true;
+    if (isNews) this.#options.onDown(error);
+    if (!this.#wasUp && !this.#options.isWanted()) return;
+    const delayMs = backoffDelay(this.#failures, backoff);
+    this.#timer = this.#options.clock.setTimer(() => this.up().catch(() => undefined), delayMs);
+  }
+
+  #leave(): void {
+    this.#timer?.cancel();
+    const client = this.#client;
+    this.#client = undefined;
+    client?.release(true);
+  }
+}

@@ -1,0 +1,164 @@
+import { ToolkitError } from "../../core/error.ts";
+import type { Session } from "./connections.ts";
+import { quoted } from "./statements.ts";
+
+/** What makes each version of the schema out of the one before. Once published, a step is never changed. */
+const steps: readonly ((inSchema: string) => string)[] = [tablesAndFunctions];
+
+/**
+ * Brings the schema up to date. Of several processes that start at once one does it, and the others wait.
+ *
+ * @throws ToolkitError `STORE_FAILED` for a schema of a newer version of this package, and a database that cannot hold all texts
+ */
+export async function migrate(session: Session, schema: string): Promise<void> {
+  await assertSettings(session);
+  if ((await versionOf(session, schema)) === steps.length) return;
+  await session.query("BEGIN");
+  try {
+    await migrateLocked(session, schema);
+    await session.query("COMMIT");
+  } catch (error) {
+    await session.query("ROLLBACK");
+    throw error;
+  }
+}
+
+async function migrateLocked(session: Session, schema: string): Promise<void> {
+  const inSchema = quoted(schema);
+  await session.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [schema]);
+  // Who may use a schema need not be allowed to make one.
+  const [made] = await session.query("SELECT to_regnamespace($1)::text AS name", [inSchema]);
+  if (made?.name === null) await session.query(`CREATE SCHEMA ${inSchema}`);
+  await session.query(`CREATE TABLE IF NOT EXISTS ${inSchema}.migration (
+    version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`);
+  const version = await versionOf(session, schema);
+  for (const [index, step] of steps.entries()) {
+    if (index < version) continue;
+    await session.query(step(inSchema));
+    await session.query(`INSERT INTO ${inSchema}.migration (version) VALUES ($1)`, [index + 1]);
+  }
+}
+
+/** 0 where there is none. */
+async function versionOf(session: Session, schema: string): Promise<number> {
+  const table = `${quoted(schema)}.migration`;
+  const [found] = await session.query("SELECT to_regclass($1)::text AS name", [table]);
+  if (found?.name === null) return 0;
+  const [row] = await session.query(`SELECT coalesce(max(version), 0) AS version FROM ${table}`);
+  const version = Number(row?.version);
+  if (version <= steps.length) return version;
+  throw failed(
+    `The schema ${quoted(schema)} has version ${version}, and this version of Toolweave knows up to ${steps.length}. Update Toolweave.`,
+  );
+}
+
+async function assertSettings(session: Session): Promise<void> {
+  const [settings] = await session.query(
+    "SELECT current_setting('server_encoding') AS encoding, current_setting('transaction_isolation') AS isolation",
+  );
+  if (settings?.encoding !== "UTF8")
+    throw failed(
+      `The database has the encoding ${settings?.encoding}, which cannot hold all texts. Make one with ENCODING 'UTF8'.`,
+    );
+  // In a stricter one a statement sees what was there when it began, not what is there once it has the lock.
+  if (settings?.isolation !== "read committed")
+    throw failed(
+      `The transactions of this user are ${settings?.isolation} by default. Set default_transaction_isolation to 'read committed' for it.`,
+    );
+}
+
+function failed(message: string): ToolkitError<"STORE_FAILED"> {
+  return new ToolkitError("STORE_FAILED", message, { operation: "open" });
+}
+
+/**
+ * A write is one call of a function, so that it is all or nothing and holds its locks for no way over the network. Each takes the lock of
+ * its record first, and before that the lock of its owner where a quota counts: what it reads afterwards nobody else is changing.
+ *
+ * A record that was deleted stays, without a value, where its version has to go on counting.
+ */
+function tablesAndFunctions(inSchema: string): string {
+  const columns = `
+    collection text COLLATE "C" NOT NULL,
+    owner text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    version bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    value text,
+    bytes bytea,
+    total_bytes bigint NOT NULL`;
+  const one = "collection = in_collection AND owner = in_owner AND key = in_key";
+  return `
+    CREATE TABLE ${inSchema}.record (${columns}, PRIMARY KEY (collection, owner, key));
+    CREATE INDEX record_usage ON ${inSchema}.record (owner, collection) INCLUDE (total_bytes) WHERE value IS NOT NULL;
+    CREATE TABLE ${inSchema}.past (${columns}, PRIMARY KEY (collection, owner, key, version));
+
+    -- The version that is there, 0 for none, once nobody else can change it.
+    CREATE FUNCTION ${inSchema}.locked_version(in_schema text, in_collection text, in_owner text, in_key text)
+    RETURNS bigint LANGUAGE plpgsql AS $body$
+    #variable_conflict use_column
+    DECLARE found_version bigint;
+    BEGIN
+      PERFORM pg_advisory_xact_lock(hashtextextended(concat_ws(E'\\x01', in_schema, in_collection, in_owner, in_key), 2));
+      SELECT version INTO found_version FROM ${inSchema}.record WHERE ${one} AND value IS NOT NULL FOR UPDATE;
+      RETURN coalesce(found_version, 0);
+    END $body$;
+
+    -- What is there becomes past, and what is older than so many versions goes; with null nothing is kept.
+    CREATE FUNCTION ${inSchema}.keep(in_collection text, in_owner text, in_key text, in_keep integer)
+    RETURNS void LANGUAGE plpgsql AS $body$
+    #variable_conflict use_column
+    BEGIN
+      IF in_keep IS NULL THEN RETURN; END IF;
+      INSERT INTO ${inSchema}.past SELECT * FROM ${inSchema}.record WHERE ${one} AND value IS NOT NULL AND in_keep > 0;
+      DELETE FROM ${inSchema}.past WHERE ${one} AND version <= (
+        SELECT version FROM ${inSchema}.past WHERE ${one} ORDER BY version DESC OFFSET in_keep LIMIT 1);
+    END $body$;
+
+    -- Where nothing was put, put_version is null, and the rest says why.
+    CREATE FUNCTION ${inSchema}.put(
+      in_schema text, in_collection text, in_owner text, in_key text, in_value text, in_bytes bytea, in_total bigint,
+      in_expected bigint, in_keep integer, in_counted text[], in_max_items bigint, in_max_bytes bigint, in_notice text,
+      OUT found_version bigint, OUT used_items bigint, OUT used_bytes bigint, OUT put_version bigint, OUT put_at bigint)
+    LANGUAGE plpgsql AS $body$
+    #variable_conflict use_column
+    BEGIN
+      IF in_counted IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(concat_ws(E'\\x01', in_schema, in_owner), 1));
+      END IF;
+      found_version := ${inSchema}.locked_version(in_schema, in_collection, in_owner, in_key);
+      IF in_expected <> found_version THEN RETURN; END IF;
+      IF in_counted IS NOT NULL THEN
+        SELECT count(*), coalesce(sum(total_bytes), 0) INTO used_items, used_bytes FROM ${inSchema}.record
+          WHERE owner = in_owner AND collection = ANY (in_counted) AND value IS NOT NULL
+          AND (collection, key) <> (in_collection, in_key);
+        IF used_items + 1 > in_max_items OR used_bytes + in_total > in_max_bytes THEN RETURN; END IF;
+      END IF;
+      PERFORM ${inSchema}.keep(in_collection, in_owner, in_key, in_keep);
+      put_at := floor(extract(epoch FROM clock_timestamp()) * 1000);
+      INSERT INTO ${inSchema}.record AS r VALUES (in_collection, in_owner, in_key, 1, put_at, in_value, in_bytes, in_total)
+        ON CONFLICT (collection, owner, key) DO UPDATE SET
+          version = r.version + 1, updated_at = put_at, value = in_value, bytes = in_bytes, total_bytes = in_total
+        RETURNING r.version INTO put_version;
+      PERFORM pg_notify(in_schema, put_version || ' ' || in_notice);
+    END $body$;
+
+    -- Where nothing was deleted, gone_version is null.
+    CREATE FUNCTION ${inSchema}.remove(
+      in_schema text, in_collection text, in_owner text, in_key text, in_expected bigint, in_keep integer, in_notice text,
+      OUT found_version bigint, OUT gone_version bigint)
+    LANGUAGE plpgsql AS $body$
+    #variable_conflict use_column
+    BEGIN
+      found_version := ${inSchema}.locked_version(in_schema, in_collection, in_owner, in_key);
+      IF found_version = 0 OR in_expected <> found_version THEN RETURN; END IF;
+      PERFORM ${inSchema}.keep(in_collection, in_owner, in_key, in_keep);
+      gone_version := found_version + 1;
+      IF in_keep IS NULL THEN
+        DELETE FROM ${inSchema}.record WHERE ${one};
+      ELSE
+        UPDATE ${inSchema}.record SET version = gone_version, value = NULL, bytes = NULL, total_bytes = 0 WHERE ${one};
+      END IF;
+      PERFORM pg_notify(in_schema, gone_version || ' ' || in_notice);
+    END $body$`;
+}

@@ -1,0 +1,32 @@
+/**
+ * What a store needs of a pool of connections: a `Pool` of the package pg is one. Said here in our own words, so that no user of
+ * these types needs those of pg.
+ */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>;
+  end(): Promise<void>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+  /** Of a pool of pg, `max` says how many connections it may have. */
+  readonly options?: { readonly max?: number | undefined } | undefined;
+}
+
+/** A connection that was taken out of a pool. */
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
+  on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+  /** Gives it back; with true it is ended instead. */
+  release(destroy?: boolean): void;
+}
+
+/** What is asked of PostgreSQL. */
+export interface PostgresQuery {
+  readonly text: string;
+  readonly values?: unknown[];
+  /** One with a name is prepared once in each connection. */
+  readonly name?: string;
+  readonly types?: { getTypeParser(): (text: string) => string };
+}

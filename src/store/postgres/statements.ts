@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+
+/** A statement that is prepared once in each connection. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What is asked of the tables. */
+export interface Statements {
+  readonly get: Statement;
+  readonly getVersion: Statement;
+  readonly put: Statement;
+  readonly delete: Statement;
+  list(which: { readonly ofOwner: boolean; readonly withBytes: boolean }): Statement;
+  history(which: { readonly withBytes: boolean }): Statement;
+}
+
+/** An identifier as it stands in a statement. */
+export function quoted(identifier: string): string {
+  return `"${identifier.replaceAll('"', '""')}"`;
+}
+
+/** @param schema - its name, not quoted */
+export function statementsOf(schema: string): Statements {
+  const inSchema = quoted(schema);
+  const one = "collection = $1 AND owner = $2 AND key = $3";
+  const present = (withBytes: boolean) =>
+    `SELECT ${columnsOf(withBytes)} FROM ${inSchema}.record WHERE value IS NOT NULL AND`;
+  const all = (withBytes: boolean) =>
+    `${present(withBytes)} ${one} UNION ALL SELECT ${columnsOf(withBytes)} FROM ${inSchema}.past WHERE ${one}`;
+  return {
+    get: statement(`${present(true)} ${one}`),
+    getVersion: statement(`SELECT * FROM (${all(true)}) AS kept WHERE version = $4::float8`),
+    put: statement(`SELECT * FROM ${inSchema}.put($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`),
+    delete: statement(`SELECT * FROM ${inSchema}.remove($1, $2, $3, $4, $5, $6, $7)`),
+    list: ({ ofOwner, withBytes }) =>
+      statement(`${present(withBytes)} collection = $1${ofOwner ? " AND owner = $2" : ""}`),
+    history: ({ withBytes }) => statement(`${all(withBytes)} ORDER BY version DESC`),
+  };
+}
+
+function columnsOf(withBytes: boolean): string {
+  // In base64 bytes are a third longer; in hex, as they come by themselves, twice as long.
+  const bytes = withBytes ? "encode(bytes, 'base64')" : "NULL";
+  return `collection, owner, key, version, updated_at, value, octet_length(bytes) AS size, ${bytes} AS bytes`;
+}
+
+/** Named by its text: a pool that is given may be shared with a store of another schema, or of another version of this package. */
+function statement(text: string): Statement {
+  return { name: `toolweave ${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`, text };
+}

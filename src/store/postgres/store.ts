@@ -1,0 +1,281 @@
+import { ToolkitError } from "../../core/error.ts";
+import { throwIfAborted } from "../../core/signal.ts";
+import type {
+  Collection,
+  DeleteOptions,
+  GetOptions,
+  ListRecordsOptions,
+  PutOptions,
+  Quota,
+  RecordDraft,
+  RecordKey,
+  RecordList,
+  RecordQuery,
+  Store,
+  StoredRecord,
+  StoreEvent,
+  StoreOptions,
+} from "../../core/store.ts";
+import { abortable } from "../../lib/promise.ts";
+import {
+  assertCollection,
+  assertOwner,
+  compareKeys,
+  keepsVersions,
+  parseRow,
+  parseRows,
+  type ReadDraft,
+  type Row,
+  readDraft,
+  readKey,
+} from "../record.ts";
+import { assertExpectedVersion, assertQuota, assertVersion, countedCollections, needsUsage } from "../rules.ts";
+import { Connections, type TextRow } from "./connections.ts";
+import { type Failed, failuresOf } from "./failure.ts";
+import { Feed } from "./feed.ts";
+import { migrate } from "./migrations.ts";
+import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from "./options.ts";
+import { type Statement, type Statements, statementsOf } from "./statements.ts";
+
+/**
+ * Keeps records in PostgreSQL, for all processes that use the same schema. Needs the package `pg`.
+ *
+ * When it is first used it brings its schema up to date, and from then on it keeps one connection to hear what others change. Where that
+ * breaks it connects again by itself, and those who watch are told. Close it at the end: its connections keep the process alive.
+ *
+ * Opening it fails with `MISSING_PEER` where pg is not installed.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for an option that is not what it must be
+ * @example
+ * ```ts
+ * const toolkit = new Toolkit({ store: postgresStore({ connectionString: process.env.DATABASE_URL }) });
+ * ```
+ */
+export function postgresStore(options: PostgresStoreOptions): Store {
+  return new PostgresStore(readPostgresOptions(options));
+}
+
+class PostgresStore implements Store {
+  readonly #settings: PostgresSettings;
+  readonly #statements: Statements;
+  readonly #connections: Connections;
+  readonly #feed: Feed;
+  readonly #failed: Failed;
+  /** Whatever close waits for. */
+  readonly #begun = new Set<Promise<unknown>>();
+  #isMigrated = false;
+  #isReady = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(settings: PostgresSettings) {
+    const { schema, clock } = settings;
+    this.#settings = settings;
+    this.#statements = statementsOf(schema);
+    this.#connections = new Connections(settings);
+    this.#failed = failuresOf(settings);
+    this.#feed = new Feed({
+      connections: this.#connections,
+      channel: schema,
+      clock,
+      failed: this.#failed,
+      prepare: () => this.#prepare(),
+    });
+  }
+
+  open({ signal }: StoreOptions = {}): Promise<void> {
+    return this.#begin("open", signal, () => this.#feed.up());
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  get(named: RecordKey, { signal, version }: GetOptions = {}): Promise<StoredRecord | undefined> {
+    return this.#begin("get", signal, async () => {
+      const { collection, owner, key } = readKey(named);
+      const { get, getVersion } = this.#statements;
+      const [statement, more] = version === undefined ? [get, []] : [getVersion, [version]];
+      const [row] = await this.#read(statement, [collection, owner, key, ...more], signal);
+      return row === undefined ? undefined : parseRow(row, "get");
+    });
+  }
+
+  list({ collection, owner }: RecordQuery, options: ListRecordsOptions = {}): Promise<RecordList> {
+    const { signal, bytes: withBytes = false } = options;
+    return this.#begin("list", signal, async () => {
+      assertCollection(collection);
+      if (owner !== undefined) assertOwner(owner);
+      const ofOwner = owner !== undefined;
+      const statement = this.#statements.list({ ofOwner, withBytes });
+      const rows = await this.#read(statement, ofOwner ? [collection, owner] : [collection], signal);
+      // PostgreSQL knows the order of code points, not that of code units.
+      return parseRows(rows.sort(compareKeys), "list");
+    });
+  }
+
+  history(named: RecordKey, { signal, bytes: withBytes = false }: ListRecordsOptions = {}): Promise<RecordList> {
+    return this.#begin("history", signal, async () => {
+      const { collection, owner, key } = readKey(named);
+      const rows = await this.#read(this.#statements.history({ withBytes }), [collection, owner, key], signal);
+      return parseRows(rows, "history");
+    });
+  }
+
+  put(draft: RecordDraft, { signal, expectedVersion, quota }: PutOptions = {}): Promise<StoredRecord> {
+    return this.#begin("put", signal, async () => {
+      const read = readDraft(draft);
+      assertExpectedVersion(read, expectedVersion);
+      // What is too large by itself need not go over the network.
+      if (quota !== undefined) assertQuota(read, { itemBytes: quota.itemBytes }, { items: 0, bytes: 0 });
+      const answer = await this.#feed.change(read, false, (notice) =>
+        this.#put(read, expectedVersion, quota, notice, signal),
+      );
+      const { version, updatedAt, found, usage } = answer;
+      if (version === undefined) {
+        assertVersion(read, expectedVersion, found);
+        if (quota !== undefined) assertQuota(read, quota, usage);
+        throw new Error("the schema's function put did nothing, and did not say why");
+      }
+      const { collection, owner, key, json, bytes } = read;
+      const row = { collection, owner, key, version, updatedAt, json, size: bytes?.byteLength, bytes: undefined };
+      return parseRow(row, "put");
+    });
+  }
+
+  delete(key: RecordKey, { signal, expectedVersion }: DeleteOptions = {}): Promise<number | undefined> {
+    return this.#begin("delete", signal, async () => {
+      const named = readKey(key);
+      assertExpectedVersion(named, expectedVersion);
+      const answer = await this.#feed.change(named, true, (notice) =>
+        this.#delete(named, expectedVersion, notice, signal),
+      );
+      if (answer.version === undefined) assertVersion(named, expectedVersion, answer.found);
+      return answer.version;
+    });
+  }
+
+  watch(listener: (event: StoreEvent) => void): () => void {
+    this.#assertOpen();
+    const stop = this.#feed.watch(listener);
+    // Whoever watches hears of a failure as of any other event.
+    this.open().catch(() => undefined);
+    return stop;
+  }
+
+  async #begin<R>(operation: string, signal: AbortSignal | undefined, work: () => Promise<R>): Promise<R> {
+    this.#assertOpen();
+    throwIfAborted(signal);
+    const begun = work().catch((error) => {
+      throw this.#failed(operation, error);
+    });
+    const settled = begun.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#begun.add(settled);
+    void settled.then(() => this.#begun.delete(settled));
+    return abortable(begun, signal);
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all(this.#begun);
+    await this.#feed.close();
+    await this.#connections.close();
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new ToolkitError("CLOSED", "The store is closed.", { what: "store" });
+  }
+
+  async #put(
+    draft: ReadDraft,
+    expected: number | undefined,
+    quota: Quota | undefined,
+    notice: string,
+    signal: AbortSignal | undefined,
+  ) {
+    const { collection, owner, key, json, bytes, totalBytes } = draft;
+    const counts = needsUsage(quota)
+      ? [countedCollections(draft, quota), quota.items, quota.bytes]
+      : [null, null, null];
+    const named = [this.#settings.schema, collection, owner, key];
+    const values = [...named, json, bytes, totalBytes, expected, this.#keep(draft), ...counts, notice];
+    const row = await this.#write(this.#statements.put, values, signal);
+    const usage = { items: Number(row.used_items), bytes: Number(row.used_bytes) };
+    return {
+      version: numberOf(row.put_version),
+      updatedAt: numberOf(row.put_at),
+      found: Number(row.found_version),
+      usage,
+    };
+  }
+
+  async #delete(
+    { collection, owner, key }: RecordKey,
+    expected: number | undefined,
+    notice: string,
+    signal: AbortSignal | undefined,
+  ) {
+    const named = [this.#settings.schema, collection, owner, key];
+    const row = await this.#write(
+      this.#statements.delete,
+      [...named, expected, this.#keep({ collection, owner, key }), notice],
+      signal,
+    );
+    return { version: numberOf(row.gone_version), found: Number(row.found_version) };
+  }
+
+  /** How many past versions are kept; undefined for what leaves nothing behind. */
+  #keep({ collection }: RecordKey): number | undefined {
+    return keepsVersions(collection) ? this.#settings.keepVersions : undefined;
+  }
+
+  async #read(statement: Statement, values: readonly unknown[], signal: AbortSignal | undefined): Promise<Row[]> {
+    await this.#ready();
+    const rows = await this.#connections.run(({ query }) => query(statement, values), { signal, endsEarly: true });
+    return rows.map(rowOf);
+  }
+
+  /** Once it is sent, an abort does not end it: nobody would know what became of it. */
+  async #write(statement: Statement, values: readonly unknown[], signal: AbortSignal | undefined): Promise<TextRow> {
+    await this.#ready();
+    const [row] = await this.#connections.run(({ query }) => query(statement, values), { signal });
+    if (row === undefined) throw new Error("the schema's function gave no row");
+    return row;
+  }
+
+  /** The first time: from then on those who watch are told where something may have been missed. */
+  async #ready(): Promise<void> {
+    if (this.#isReady) return;
+    await this.#feed.up();
+    this.#isReady = true;
+  }
+
+  async #prepare(): Promise<void> {
+    if (this.#isMigrated) return;
+    await this.#connections.run((session) => migrate(session, this.#settings.schema));
+    this.#isMigrated = true;
+  }
+}
+
+function rowOf({ collection, owner, key, version, updated_at, value, size, bytes }: TextRow): Row {
+  return {
+    collection: collection as Collection,
+    owner: owner ?? "",
+    key: key ?? "",
+    version: Number(version),
+    updatedAt: Number(updated_at),
+    json: value,
+    size: numberOf(size),
+    bytes: bytes === null || bytes === undefined ? undefined : new Uint8Array(Buffer.from(bytes, "base64")),
+  };
+}
+
+function numberOf(text: string | null | undefined): number | undefined {
+  return text === null || text === undefined ? undefined : Number(text);
+}
