@@ -292,6 +292,14 @@ export const requirements: readonly Requirement[] = [
     id: "P8",
     text: "A template of Go or Jinja is refused with every tag it has to change and what to write instead, in the message and in the details; changed so, it says the same. What Handlebars cannot say is told with what to do.",
   },
+  {
+    id: "P9",
+    text: "A .prompt file in the form of Google's dotprompt is a prompt: model, input, output, tools and config of its front matter, which may be left out; roles are messages, media are files, and no value of the input makes one. What has no like here is INVALID_PROMPT with what to write. A markdown prompt has `settings` for what config says.",
+  },
+  {
+    id: "P10",
+    text: "Picoschema is read as JSON Schema: scalars, descriptions, optional properties, lists, objects, choices and others. What is wrong in it is told with the way to it and what to write.",
+  },
 
   // T: what one model run may use
   {

@@ -128,7 +128,7 @@ export class FolderShelf {
   }
 
   describe(name: string): string {
-    const [first, second, third] = partialFileNames(name);
-    return `${first}, ${second} and ${third} in ${this.#folder}`;
+    const names = partialFileNames(name);
+    return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} in ${this.#folder}`;
   }
 }

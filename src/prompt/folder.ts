@@ -27,7 +27,7 @@ const defaultPollMs = 5_000;
 const leastPollMs = 100;
 
 /**
- * The prompts of a folder as a source, for a namespace of its own: each `*.md` but `README.md` and what starts with `_` (partials)
+ * The prompts of a folder as a source, for a namespace of its own: each `*.md` and `*.prompt` but `README.md` and what starts with `_` (partials)
  * or `.`. Folders inside it are not read.
  *
  * With `watch`, a file that is new, changed or removed counts within half a second, and many at once are one `promptListChanged`. A

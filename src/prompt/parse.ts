@@ -1,4 +1,5 @@
 import type { Prompt } from "../core/item.ts";
+import { isDotprompt } from "./file-name.ts";
 import { readFields } from "./front-matter/fields.ts";
 import { assertBody, splitFrontMatter } from "./front-matter/split.ts";
 import { readFrontMatter } from "./front-matter/yaml.ts";
@@ -28,7 +29,8 @@ export interface ParsePromptOptions {
  * ```
  */
 export function parsePrompt(text: string, options: ParsePromptOptions = {}): Prompt {
-  return parsePromptFile(text, options.filename, new Partials(givenPartials(options.partials)));
+  const { filename, partials } = options;
+  return parsePromptFile(text, filename, new Partials(givenPartials(partials, isDotprompt(filename))));
 }
 
 /** As `parsePrompt`, with the partials of a folder. */

@@ -1,12 +1,13 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { CallContext, Prompt, RenderedPrompt } from "../core/item.ts";
+import type { ModelSettings } from "../core/model-settings.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import { type Validator, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
 import { digest } from "../lib/canonical.ts";
-import { textContent } from "../resource/content.ts";
 import { topLevelDefaults } from "./defaults.ts";
 import type { PromptFields } from "./front-matter/fields.ts";
+import { messagesOf } from "./messages.ts";
 import { type Place, promptProblem } from "./problem.ts";
 import type { Template } from "./template/template.ts";
 
@@ -39,6 +40,7 @@ export class FilePrompt implements Prompt {
   readonly tools: readonly string[] | undefined;
   readonly thinking: boolean | undefined;
   readonly thinkingBudget: number | undefined;
+  readonly settings: ModelSettings | undefined;
   /** A hash of its file and partials: a prompt that renders to something else is another prompt. */
   readonly version: string;
   readonly #source: PromptSource;
@@ -58,6 +60,7 @@ export class FilePrompt implements Prompt {
     this.tools = fields.tools;
     this.thinking = fields.thinking;
     this.thinkingBudget = fields.thinkingBudget;
+    this.settings = fields.settings;
     this.version = digest([source.text, [...source.partials].map(([name, partial]) => [name, partial.source.text])]);
     this.#source = source;
     this.#defaults = topLevelDefaults(fields.input);
@@ -70,7 +73,7 @@ export class FilePrompt implements Prompt {
   }
 
   /**
-   * Renders to one user message: the text, then the attachments in their order.
+   * Renders to one user message: the text, then the attachments in their order. A `.prompt` file may say more of roles and files.
    *
    * @throws ToolkitError `INVALID_INPUT` with every issue where the input does not fit the schema or cannot be shown,
    *   `INVALID_PROMPT` where the schema cannot be used
@@ -80,11 +83,10 @@ export class FilePrompt implements Prompt {
     const checked = await this.#checked(given);
     const value = this.#withDefaults(checked);
     const { body, system, partials } = this.#source;
-    const text = textContent(body.render(value, partials).trim(), { name: this.name });
-    return {
-      ...(system === undefined ? {} : { system: system.render(value, partials).trim() }),
-      messages: [{ role: "user", content: [text, ...context.attachments] }],
-    };
+    const above = system === undefined ? undefined : system.render(value, partials).trim();
+    const rendered = body.render(value, partials);
+    const { attachments } = context;
+    return messagesOf(rendered, { name: this.name, file: this.#source.file, system: above, attachments });
   }
 
   #checked(input: unknown): unknown {

@@ -22,7 +22,7 @@ export async function readPrompt(source: string | URL, options: ReadOptions = {}
 }
 
 /**
- * Reads every prompt of a folder, in the order of the file names: each `*.md` but `README.md` and what starts with `_` (partials)
+ * Reads every prompt of a folder, in the order of the file names: each `*.md` and `*.prompt` but `README.md` and what starts with `_` (partials)
  * or `.`. Folders inside it are not read.
  *
  * @param folder - a path or a `file:` URL

@@ -31,7 +31,7 @@ describe("readPrompt", () => {
     const folder = await folderWith({ "a.md": prompt("a", "{{> tone}}") });
     const error = await rejection(readPrompt(join(folder, "a.md")));
     expect(error.message).toContain(
-      `${join(folder, "a.md")}:4:1: There is no partial "tone": looked for _tone.md, tone.hbs and tone.md in ${folder}.`,
+      `${join(folder, "a.md")}:4:1: There is no partial "tone": looked for _tone.md, tone.hbs, tone.md and _tone.prompt in ${folder}.`,
     );
   });
 

@@ -1,9 +1,9 @@
-import { basename, extname } from "node:path";
-import { ToolkitError } from "../../core/error.ts";
-import { assertItemName, isIdentifier } from "../../core/identifier.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
-import { describePlace } from "../problem.ts";
+import { readDotprompt } from "../dotprompt/values.ts";
+import { isDotprompt } from "../file-name.ts";
+import { readName } from "./name.ts";
 import type { FieldReader } from "./reader.ts";
+import { settingsField, settingsSchema } from "./settings.ts";
 
 /** One field of the front matter. */
 interface Field<T> {
@@ -87,16 +87,24 @@ export const fieldTable = {
     schema: { type: "integer", minimum: 1, examples: [2000] },
     read: (reader) => reader.count("thinking_budget", 2000),
   },
+  settings: {
+    description: "How the model writes its answer.",
+    schema: settingsSchema,
+    read: settingsField,
+  },
 } satisfies Readonly<Record<string, Field<unknown>>>;
 
 /** The value of each field. */
 export type FieldValues = { readonly [F in keyof typeof fieldTable]: ReturnType<(typeof fieldTable)[F]["read"]> };
 
-/** Reads every field of the table. */
+/** Reads every field of the table; in a file of dotprompt, what says the same there. */
 export function readValues(reader: FieldReader): FieldValues {
+  if (isDotprompt(reader.frontMatter.file)) return { ...noValues, ...readDotprompt(reader) };
   const entries = Object.entries(fieldTable).map(([name, field]) => [name, field.read(reader)]);
   return Object.fromEntries(entries) as FieldValues;
 }
+
+const noValues = { system_prompt: undefined, format: undefined };
 
 function readTitle(reader: FieldReader): string | undefined {
   const title = reader.text("title", "Summarise a text");
@@ -112,28 +120,4 @@ function readFormat(reader: FieldReader): JsonSchema | undefined {
   const format = reader.schema("format");
   if (format === undefined || !reader.has("output")) return format;
   return reader.wrong(["format"], "Both output and format are given, and they mean the same.", "Keep `output`.");
-}
-
-/** Empty where there is none that can be used. */
-function readName(reader: FieldReader): string {
-  const { file, placeOf } = reader.frontMatter;
-  const given = reader.text("name", "summarize");
-  const place = describePlace(file, given === undefined ? { line: 1, column: 1 } : placeOf(["name"]));
-  const name = given ?? (file === undefined ? undefined : basename(file, extname(file)));
-  if (name === undefined) {
-    const message = `${place}: The prompt has no name. Write \`name: summarize\`.`;
-    reader.refuse(new ToolkitError("INVALID_NAME", message, { name: "", allowed: "an identifier" }), "name");
-    return "";
-  }
-  try {
-    assertItemName(name, "prompt");
-    return name;
-  } catch (error) {
-    if (!ToolkitError.is(error)) throw error;
-    const hint =
-      given === undefined && !isIdentifier(name) ? " Rename the file, or write `name: ...` in its front matter." : "";
-    const message = `${place}: ${error.message}${hint}`;
-    reader.refuse(new ToolkitError(error.code, message, error.details, { cause: error }), "name");
-    return "";
-  }
 }

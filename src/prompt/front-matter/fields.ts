@@ -1,3 +1,4 @@
+import type { ModelSettings } from "../../core/model-settings.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { readValues } from "./field-table.ts";
 import { FieldReader } from "./reader.ts";
@@ -17,6 +18,7 @@ export interface PromptFields {
   readonly tools: readonly string[] | undefined;
   readonly thinking: boolean | undefined;
   readonly thinkingBudget: number | undefined;
+  readonly settings: ModelSettings | undefined;
   /** The fields that are not known. */
   readonly unknown: Readonly<Record<string, unknown>> | undefined;
 }

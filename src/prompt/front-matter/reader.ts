@@ -52,11 +52,11 @@ export class FieldReader {
   }
 
   has(field: string): boolean {
-    return this.#value(field) !== undefined;
+    return this.value(field) !== undefined;
   }
 
   text(field: string, example: string): string | undefined {
-    const value = this.#value(field);
+    const value = this.value(field);
     if (value === undefined || (typeof value === "string" && value.trim() !== "")) return value;
     const hint =
       typeof value === "number" || typeof value === "boolean"
@@ -66,7 +66,7 @@ export class FieldReader {
   }
 
   flag(field: string): boolean | undefined {
-    const value = this.#value(field);
+    const value = this.value(field);
     if (value === undefined || typeof value === "boolean") return value;
     return this.wrong(
       [field],
@@ -76,7 +76,7 @@ export class FieldReader {
   }
 
   count(field: string, example: number): number | undefined {
-    const value = this.#value(field);
+    const value = this.value(field);
     if (value === undefined) return undefined;
     if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
     return this.wrong(
@@ -87,7 +87,7 @@ export class FieldReader {
   }
 
   texts(field: string, example: string): readonly string[] | undefined {
-    const value = this.#value(field);
+    const value = this.value(field);
     if (value === undefined) return undefined;
     const list: readonly unknown[] = Array.isArray(value) ? value : [value];
     for (const [index, entry] of list.entries()) {
@@ -110,13 +110,18 @@ export class FieldReader {
   }
 
   schema(field: string): JsonSchema | undefined {
-    const value = this.#value(field);
+    return this.schemaAt([field], this.value(field));
+  }
+
+  /** A schema that stands, or is to be thought, at a place inside a field. */
+  schemaAt(path: FieldPath, value: unknown): JsonSchema | undefined {
     if (value === undefined) return undefined;
+    const field = path.join(".");
     const mistakes = findMistakes(field, value);
     for (let next = mistakes.next(); ; next = mistakes.next()) {
       if (next.done === true) return next.value;
       const { pointer, what, hint } = next.value;
-      this.wrong([field, ...stepsOf(pointer)], `${field}${what}`, hint, "schema");
+      this.wrong([...path, ...stepsOf(pointer)], `${field}${what}`, hint, "schema");
     }
   }
 
@@ -134,7 +139,8 @@ export class FieldReader {
     return unknown.length === 0 ? undefined : Object.freeze(Object.fromEntries(unknown));
   }
 
-  #value(field: string): unknown {
+  /** What a field holds, whatever it is; undefined where it is left out. */
+  value(field: string): unknown {
     this.#known.add(field);
     const { values } = this.frontMatter;
     return Object.hasOwn(values, field) ? (values[field] ?? undefined) : undefined;

@@ -1,3 +1,4 @@
+import { isDotprompt } from "../file-name.ts";
 import { placeOf, promptProblem } from "../problem.ts";
 
 /** A file in its two parts. Lines count from 1, in the whole file. */
@@ -5,7 +6,8 @@ export interface SplitFile {
   /** The whole text: without byte order mark, lines ended by `\n`. */
   readonly text: string;
   readonly yaml: string;
-  readonly yamlLine: number;
+  /** Where the YAML starts in the text. */
+  readonly yamlStart: number;
   readonly body: string;
   readonly bodyLine: number;
 }
@@ -22,8 +24,26 @@ function normaliseText(text: string): string {
 /** Cuts the lines around the front matter. @throws ToolkitError `INVALID_PROMPT` */
 export function splitFrontMatter(given: string, file: string | undefined): SplitFile {
   const text = normaliseText(given);
+  const start = isDotprompt(file) ? startInDotprompt(text) : 0;
+  return start === undefined ? { text, yaml: "", yamlStart: 0, body: text, bodyLine: 1 } : cut(text, start, file);
+}
+
+/** Dotprompt lets comments and empty lines stand before the front matter, and lets it be left out. */
+function startInDotprompt(text: string): number | undefined {
+  let start = 0;
+  while (/^[ \t]*(?:#|$)/.test(lineAt(text, start)) && text.indexOf("\n", start) !== -1)
+    start = text.indexOf("\n", start) + 1;
+  return lineAt(text, start).startsWith("---") ? start : undefined;
+}
+
+function lineAt(text: string, start: number): string {
+  const end = text.indexOf("\n", start);
+  return text.slice(start, end === -1 ? undefined : end);
+}
+
+function cut(text: string, start: number, file: string | undefined): SplitFile {
   const fail = (offset: number, what: string, hint: string) => promptProblem(file, placeOf(text, offset), what, hint);
-  const firstLine = text.split("\n", 1)[0] ?? "";
+  const firstLine = lineAt(text, start);
   const opening = openingLine.exec(firstLine);
   if (opening === null) {
     const late = /^\s+---[ \t]*$/m.exec(text)?.index === 0;
@@ -34,18 +54,19 @@ export function splitFrontMatter(given: string, file: string | undefined): Split
   }
   if (opening[1] !== undefined) {
     throw fail(
-      3,
+      start + 3,
       `The opening line says ${JSON.stringify(opening[1])} after ---, but front matter is YAML and no code runs from a prompt file.`,
       "Write --- alone on the first line.",
     );
   }
-  const yamlStart = firstLine.length + 1;
+  const yamlStart = start + firstLine.length + 1;
   const rest = text.slice(yamlStart);
   const closing = closingLine.exec(rest);
   if (closing === null) throw unclosed(rest, yamlStart, fail);
   const yaml = rest.slice(0, closing.index);
   const body = rest.slice(closing.index + closing[0].length + 1);
-  return { text, yaml, yamlLine: 2, body, bodyLine: 2 + yaml.split("\n").length };
+  const bodyLine = placeOf(text, yamlStart).line + yaml.split("\n").length;
+  return { text, yaml, yamlStart, body, bodyLine };
 }
 
 /** Refuses a prompt without a text. @throws ToolkitError `INVALID_PROMPT` */
@@ -74,6 +95,6 @@ function unclosed(rest: string, start: number, fail: (offset: number, what: stri
 /** The text of a partial: front matter, where it has some, is cut off. @throws ToolkitError `INVALID_PROMPT` */
 export function partialBody(given: string, file: string): { readonly body: string; readonly bodyLine: number } {
   const text = normaliseText(given);
-  if (/^---[ \t]*\n/.test(text)) return splitFrontMatter(text, file);
+  if (/^---[ \t]*\n/.test(text)) return cut(text, 0, file);
   return { body: text, bodyLine: 1 };
 }

@@ -48,7 +48,7 @@ const generalHint = "Write one `name: value` a line, and put a value with specia
 
 /** Reads the YAML of a prompt file. @throws ToolkitError `INVALID_PROMPT` */
 export function readFrontMatter(split: SplitFile, file: string | undefined): FrontMatter {
-  const start = split.text.indexOf("\n") + 1;
+  const start = split.yamlStart;
   const at = (offset: number) => placeOf(split.text, start + Math.min(offset, Math.max(0, split.yaml.length - 1)));
   const fail = (offset: number, what: string, hint: string, cause?: unknown) =>
     promptProblem(file, at(offset), what, hint, cause);

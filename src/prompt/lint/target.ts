@@ -5,7 +5,7 @@ import { shown } from "../../core/options.ts";
 import type { ReadOptions } from "../../core/resource.ts";
 import { isRecord } from "../../lib/value.ts";
 import { FolderShelf } from "../collection.ts";
-import { fileRole } from "../file-name.ts";
+import { fileRole, isDotprompt } from "../file-name.ts";
 import { listNames, pathOf, readText, readTexts } from "../files.ts";
 import { givenPartials, type PartialShelf } from "../template/partials.ts";
 import type { Findings } from "./findings.ts";
@@ -58,7 +58,11 @@ function openText(given: LintText): LintGroup {
     });
   }
   const { filename, partials } = given;
-  return { prompts: [{ text, file: filename }], shelf: givenPartials(partials), partialFiles: [] };
+  return {
+    prompts: [{ text, file: filename }],
+    shelf: givenPartials(partials, isDotprompt(filename)),
+    partialFiles: [],
+  };
 }
 
 async function openPath(path: string, findings: Findings, options: ReadOptions): Promise<LintGroup> {

@@ -2,7 +2,7 @@ import { ToolkitError } from "../../core/error.ts";
 import { type Place, placeOf, promptProblem, type Report, refuse } from "../problem.ts";
 import { isBlock, isMustache, isPath, parseFailure, parseTemplate } from "./engine.ts";
 import { findForeign, foreignProblem } from "./foreign/refusal.ts";
-import { type HelperForm, helperForms } from "./helpers.ts";
+import { dotpromptHelperForms, type HelperForm, helperForms } from "./helpers.ts";
 import { explainParseFailure } from "./parse-failure.ts";
 import type { TemplateSource } from "./source.ts";
 import { eachEntry, further, type PartialUse, Scopes, type TemplateUses, type ValueUse } from "./uses.ts";
@@ -21,7 +21,7 @@ export function checkTemplate(source: TemplateSource, role: TemplateRole, report
   const check = new TemplateCheck(source, role, report);
   attempt(report, () => {
     refuseDeepNesting(source);
-    const foreign = findForeign(source.text, false, false);
+    const foreign = findForeign(source.text, false, source.isDotprompt === true);
     if (foreign !== undefined) throw foreignProblem(source, foreign);
     check.program(parse(source));
   });
@@ -72,7 +72,7 @@ function parse(source: TemplateSource): hbs.AST.Program {
     return parseTemplate(source.text);
   } catch (error) {
     const failure = parseFailure(error);
-    const foreign = findForeign(source.text, true, false);
+    const foreign = findForeign(source.text, true, source.isDotprompt === true);
     if (foreign !== undefined) throw foreignProblem(source, foreign, error);
     const { what, hint, line, column } = explainParseFailure(source.text, failure);
     throw promptProblem(source.file, source.placeAt(line, column), what, hint, error);
@@ -81,7 +81,6 @@ function parse(source: TemplateSource): hbs.AST.Program {
 
 const dataNames = new Set(["index", "key", "first", "last", "root"]);
 const partialName = /^[A-Za-z0-9_][A-Za-z0-9_-]*$/;
-const helperList = [...helperForms.keys()].join(", ");
 
 class TemplateCheck implements TemplateUses {
   readonly values: ValueUse[] = [];
@@ -89,6 +88,7 @@ class TemplateCheck implements TemplateUses {
   readonly #source: TemplateSource;
   readonly #role: TemplateRole;
   readonly #report: Report;
+  readonly #helpers: ReadonlyMap<string, HelperForm>;
   readonly #scopes = new Scopes();
   #lineStarts: readonly number[] | undefined;
 
@@ -96,6 +96,7 @@ class TemplateCheck implements TemplateUses {
     this.#source = source;
     this.#role = role;
     this.#report = report;
+    this.#helpers = source.isDotprompt === true ? dotpromptHelperForms : helperForms;
   }
 
   program(program: hbs.AST.Program): void {
@@ -172,8 +173,9 @@ class TemplateCheck implements TemplateUses {
   ): void {
     const name = path.original;
     if (form === undefined) {
-      throw this.#problem(path, `There is no helper ${JSON.stringify(name)}.`, `The helpers are ${helperList}.`);
+      throw this.#problem(path, `There is no helper ${JSON.stringify(name)}.`, this.#helperHint(name));
     }
+    if (form.refusal !== undefined) throw this.#problem(path, form.refusal.what, form.refusal.hint);
     const example = `Write it as in ${form.example}.`;
     if (form.block !== (usedAs === "block")) {
       throw this.#problem(path, form.block ? `${name} is a block.` : `${name} is no block.`, example);
@@ -185,6 +187,7 @@ class TemplateCheck implements TemplateUses {
       const wanted = least === 1 ? "one value" : `${least} values`;
       throw this.#problem(path, `${name} takes ${wanted} and has ${params.length}.`, `${example}${variable}`);
     }
+    this.#assertWritten(node, path, form);
     for (const pair of hash?.pairs ?? []) {
       if (!form.named.includes(pair.key)) {
         throw this.#problem(pair, `${name} takes no ${pair.key}=.`, example);
@@ -192,6 +195,24 @@ class TemplateCheck implements TemplateUses {
       this.#expression(pair.value);
     }
     for (const param of params) this.#expression(param, name === "each");
+  }
+
+  /** What must be given, and what must be written out. */
+  #assertWritten(
+    { params, hash }: Pick<hbs.AST.MustacheStatement, "params" | "hash">,
+    path: hbs.AST.PathExpression,
+    { needed = [], choices, example }: HelperForm,
+  ): void {
+    const name = path.original;
+    const missing = needed.find((key) => !hash?.pairs.some((pair) => pair.key === key));
+    if (missing !== undefined) throw this.#problem(path, `${name} needs ${missing}=.`, `Write it as in ${example}.`);
+    const [given] = params;
+    if (choices === undefined || given === undefined) return;
+    const value = given.type === "StringLiteral" ? (given as hbs.AST.StringLiteral).value : undefined;
+    if (value !== undefined && choices.includes(value)) return;
+    const what =
+      value === undefined ? `The ${name} is not written out.` : `There is no ${name} ${JSON.stringify(value)}.`;
+    throw this.#problem(given, what, `Write one of ${choices.map((choice) => `{{${name} "${choice}"}}`).join(", ")}.`);
   }
 
   #expression(node: hbs.AST.Expression, isList = false): void {
@@ -243,7 +264,12 @@ class TemplateCheck implements TemplateUses {
     const { original, depth, data, parts } = path;
     if (data || depth > 0 || parts.length !== 1 || original !== parts[0] || this.#scopes.isParam(original))
       return undefined;
-    return helperForms.get(original);
+    return this.#helpers.get(original);
+  }
+
+  #helperHint(name: string): string {
+    if (dotpromptHelperForms.has(name)) return `${name} is of dotprompt: name the file *.prompt to use it.`;
+    return `The helpers are ${[...this.#helpers.keys()].join(", ")}.`;
   }
 
   /** `{{author .name}}` is a path to Handlebars, `author.name`: only what is written tells. */

@@ -1,7 +1,7 @@
 // For the global namespace hbs, in the published declarations too.
 /// <reference types="handlebars" preserve="true" />
 import { loadHandlebars } from "../libraries.ts";
-import { helperForms, ownHelpers } from "./helpers.ts";
+import { dotpromptHelperForms, ownHelpers } from "./helpers.ts";
 import { toText } from "./text.ts";
 
 /** A compiled template. */
@@ -15,7 +15,10 @@ const showHelper = "~show";
 const compileOptions = {
   noEscape: true,
   knownHelpersOnly: true,
-  knownHelpers: { [showHelper]: true, ...Object.fromEntries([...helperForms.keys()].map((name) => [name, true])) },
+  knownHelpers: {
+    [showHelper]: true,
+    ...Object.fromEntries([...dotpromptHelperForms.keys()].map((name) => [name, true])),
+  },
 };
 
 /** Given at each render. Said outright, so that a refused property is not written to the console either. */
@@ -81,8 +84,8 @@ function showValues(program: hbs.AST.Program): void {
 
 function showValue(node: hbs.AST.MustacheStatement): void {
   const { path, params, hash, loc } = node;
-  const isCall = params.length > 0;
-  if (isCall && helperForms.get((path as hbs.AST.PathExpression).original)?.givesText) return;
+  const isCall = params.length > 0 || hash !== undefined;
+  if (isCall && dotpromptHelperForms.get((path as hbs.AST.PathExpression).original)?.givesText) return;
   const value = isCall ? { type: "SubExpression", path, params, hash, loc } : path;
   const show = { type: "PathExpression", data: false, depth: 0, parts: [showHelper], original: showHelper, loc };
   Object.assign(node, { path: show, params: [value], hash: undefined });

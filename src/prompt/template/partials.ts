@@ -8,6 +8,8 @@ import { Template } from "./template.ts";
 export interface PartialFile {
   readonly file: string;
   readonly text: string;
+  /** It has the helpers of dotprompt too. Default: by the name of the file. */
+  readonly isDotprompt?: boolean | undefined;
 }
 
 /** Where partials come from. */
@@ -17,26 +19,31 @@ export interface PartialShelf {
   describe(name: string): string;
 }
 
-/** Partials whose texts are given by name. */
-export function givenPartials(texts: Readonly<Record<string, string>> = {}): PartialShelf {
+/**
+ * Partials whose texts are given by name.
+ *
+ * @param isDotprompt - they are for a file of dotprompt, and have its helpers too
+ */
+export function givenPartials(texts: Readonly<Record<string, string>> = {}, isDotprompt = false): PartialShelf {
   return {
     find(name) {
       const text = Object.hasOwn(texts, name) ? texts[name] : undefined;
-      return text === undefined ? undefined : { file: `partial ${name}`, text };
+      return text === undefined ? undefined : { file: `partial ${name}`, text, isDotprompt };
     },
     describe: (name) => `"${name}" in the option partials`,
   };
 }
 
-/** The files a partial may be in, the first that exists counts: `{{> tone}}` is `_tone.md`, `tone.hbs` or `tone.md`. */
+/** The files a partial may be in, the first that exists counts: `{{> tone}}` is `_tone.md`, `tone.hbs`, `tone.md` or `_tone.prompt`. */
 export function partialFileNames(name: string): readonly string[] {
-  return [`_${name}.md`, `${name}.hbs`, `${name}.md`];
+  return [`_${name}.md`, `${name}.hbs`, `${name}.md`, `_${name}.prompt`];
 }
 
 /** The template in the file of a partial. @throws ToolkitError `INVALID_PROMPT` */
-export function partialSource({ file, text }: PartialFile): TemplateSource {
+export function partialSource({ file, text, isDotprompt }: PartialFile): TemplateSource {
   const { body, bodyLine } = partialBody(text, file);
-  return templateFromLine(body, file, bodyLine);
+  const source = templateFromLine(body, file, bodyLine);
+  return isDotprompt === undefined ? source : { ...source, isDotprompt };
 }
 
 /** The problem of a tag that names a partial there is not. */

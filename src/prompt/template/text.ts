@@ -1,9 +1,9 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 
 /** A value as JSON; `null` for what is missing. @throws ToolkitError `INVALID_INPUT` for what JSON cannot hold */
-export function toJsonText(value: unknown): string {
+export function toJsonText(value: unknown, indent?: number): string {
   try {
-    return JSON.stringify(value) ?? "null";
+    return JSON.stringify(value, undefined, indent) ?? "null";
   } catch (cause) {
     const message = `cannot be written as JSON: ${messageOf(cause)}`;
     throw new ToolkitError(
