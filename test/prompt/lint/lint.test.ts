@@ -47,7 +47,7 @@ describe("folders and files", () => {
       const { files, problems } = await lintPrompts(target);
       expect(files).toEqual([file]);
       expect(problems.map(({ message }) => message)).toEqual([
-        `There is no partial "c": looked for _c.md, c.hbs and c.md in ${folder}.`,
+        `There is no partial "c": looked for _c.md, c.hbs, c.md and _c.prompt in ${folder}.`,
       ]);
     }
   });
