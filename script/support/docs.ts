@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { fillExamples } from "./examples-in-docs.ts";
-import { fillGenerated } from "./generated.ts";
+import { fillGenerated, generatedFiles } from "./generated.ts";
 import { brokenLinks } from "./links.ts";
 import type { Manifest } from "./project.ts";
 
@@ -36,6 +36,12 @@ export async function checkDocs(
     if (wanted === text) continue;
     if (options.write === true) await writeFile(join(project, page), wanted);
     else problems.push(`${page}:${firstDifference(text, wanted)} is out of date: run npm run docs.`);
+  }
+  for (const [file, wanted] of Object.entries(generatedFiles)) {
+    const text = await readFile(join(project, file), "utf8").catch(() => undefined);
+    if (text === undefined || text === wanted) continue;
+    if (options.write === true) await writeFile(join(project, file), wanted);
+    else problems.push(`${file}:${firstDifference(text, wanted)} is out of date: run npm run docs.`);
   }
   return [...problems, ...(await brokenLinks(project, pages))];
 }

@@ -2,6 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
 import { errorCatalog } from "../../src/core/error-catalog.ts";
+import { fieldTable } from "../../src/prompt/front-matter/field-table.ts";
+import { lintRules } from "../../src/prompt/lint/rules.ts";
 import { describeFault, type FaultName, faultCatalog } from "../../src/testing/faulty/faults.ts";
 
 /** What a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
@@ -9,6 +11,12 @@ const generators: Readonly<Record<string, (project: string) => Promise<string>>>
   errors: errorTable,
   decisions: decisionTable,
   faults: faultTable,
+  "lint-rules": ruleTable,
+};
+
+/** Files that are generated whole, by their paths in the project. */
+export const generatedFiles: Readonly<Record<string, string>> = {
+  "prompts/front-matter.schema.json": `${JSON.stringify(frontMatterSchema(), undefined, 2)}\n`,
 };
 
 /** The page with its generated parts made anew. @throws Error for a part nothing generates. */
@@ -76,4 +84,27 @@ async function faultTable(): Promise<string> {
     "| --- | --- | --- | --- | --- |",
     ...rows,
   ].join("\n");
+}
+
+async function ruleTable(): Promise<string> {
+  const rows = Object.entries(lintRules).map(
+    ([code, { severity, summary }]) => `| \`${code}\` | ${severity} | ${summary} |`,
+  );
+  return ["| rule | severity | what it finds |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+/** The front matter of a prompt, for editors. */
+function frontMatterSchema(): object {
+  const properties = Object.entries(fieldTable).map(([name, { description, schema }]) => [
+    name,
+    { description, ...schema },
+  ]);
+  return {
+    $schema: "http://json-schema.org/draft-07/schema#",
+    title: "The front matter of a prompt",
+    type: "object",
+    properties: Object.fromEntries(properties),
+    patternProperties: { "^x-": { description: "A field of your own." } },
+    additionalProperties: false,
+  };
 }

@@ -23,7 +23,8 @@ const text = (name: string, example: string, description: string): Field<string 
   read: (reader) => reader.text(name, example),
 });
 
-const jsonSchema: JsonSchema = { $ref: "https://json-schema.org/draft/2020-12/schema" };
+// Of the draft that editors know best.
+const jsonSchema: JsonSchema = { type: "object", allOf: [{ $ref: "http://json-schema.org/draft-07/schema#" }] };
 
 /** Every field a prompt may have, by its name in the front matter, in the order in which the docs name them. */
 export const fieldTable = {

@@ -1,4 +1,3 @@
-import type { JsonSchema } from "../../core/schema/types.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { Findings } from "./findings.ts";
 import type { FieldSchema } from "./schema.ts";
@@ -15,22 +14,4 @@ export function lintInputForm({ file, field, schema, placeOf }: FieldSchema, fin
       hint: `Remove ${JSON.stringify(name)} from required, or the default.`,
     });
   }
-}
-
-/** Finds an output that many models cannot give: they answer in objects. */
-export function lintOutputForm({ file, field, schema, placeOf }: FieldSchema, findings: Findings): void {
-  if (isObject(schema)) return;
-  const type = schema.type === undefined ? "says no type" : `is of type ${[schema.type].flat().join(" or ")}`;
-  findings.add("output-form", {
-    file,
-    place: placeOf(schema.type === undefined ? [field] : [field, "type"]),
-    message: `${field} ${type}, and many models answer in objects alone.`,
-    hint: `Write \`type: object\` and give the value a name under properties.`,
-  });
-}
-
-function isObject(schema: JsonSchema): boolean {
-  return (
-    schema.type === "object" || schema.$ref !== undefined || (schema.type === undefined && schema.allOf !== undefined)
-  );
 }

@@ -1,15 +1,14 @@
-import type { Toolbox } from "../../core/item.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { Findings, type LintProblem } from "./findings.ts";
 import { LintedPartials } from "./folder.ts";
 import { lintPrompt } from "./prompt.ts";
 import { type LintTarget, openTargets } from "./target.ts";
-import { knownTools } from "./tools.ts";
+import { KnownTools, type LintToolbox } from "./tools.ts";
 
 /** What prompts are held against. What is left out is not checked. */
 export interface LintOptions {
   /** Has the tools and prompts that `tools` may name: a toolkit, a view, a toolset. */
-  readonly toolbox?: Pick<Toolbox, "list"> | undefined;
+  readonly toolbox?: LintToolbox | undefined;
   /** The models a prompt may name: `provider/name`, or `provider/*` for all of a provider. */
   readonly models?: readonly string[] | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -47,7 +46,7 @@ export async function lintPrompts(
   if (models !== undefined && !(Array.isArray(models) && models.every((each) => typeof each === "string"))) {
     throw invalidOption("models", "a list of provider/name", models, "of lintPrompts");
   }
-  const tools = toolbox === undefined ? undefined : await knownTools(toolbox, signal);
+  const tools = toolbox === undefined ? undefined : await KnownTools.of(toolbox, signal);
   const findings = new Findings();
   const files = new Set<string>();
   for (const group of await openTargets([targets].flat(), findings, { signal })) {

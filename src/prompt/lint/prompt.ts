@@ -8,7 +8,7 @@ import { type TemplateSource, templateFromLine } from "../template/source.ts";
 import { firstHeading } from "../title.ts";
 import type { Findings } from "./findings.ts";
 import type { LintedPartials } from "./folder.ts";
-import { lintInputForm, lintOutputForm } from "./form.ts";
+import { lintInputForm } from "./form.ts";
 import { lintModel } from "./model.ts";
 import { lintSchema } from "./schema.ts";
 import { type KnownTools, lintTools } from "./tools.ts";
@@ -45,7 +45,7 @@ export async function lintPrompt({ text, file }: PromptText, around: LintSurroun
   const values = readValues(reader);
   lintNames(frontMatter, reader, findings);
   lintDescription(reader, firstHeading(split.body), findings);
-  lintTarget(values, frontMatter, around);
+  await lintTarget(values, frontMatter, around);
   const { system_prompt } = values;
   const system =
     system_prompt === undefined ? [] : [lintTemplate(frontMatter.source("system_prompt", system_prompt), findings)];
@@ -93,11 +93,15 @@ function lintDescription({ frontMatter, known }: FieldReader, heading: string | 
 }
 
 /** What it is executed with. */
-function lintTarget({ tools, model, provider }: FieldValues, frontMatter: FrontMatter, around: LintSurroundings): void {
+async function lintTarget(
+  { tools, model, provider }: FieldValues,
+  frontMatter: FrontMatter,
+  around: LintSurroundings,
+): Promise<void> {
   const { file, values, placeOf } = frontMatter;
   if (tools !== undefined && around.tools !== undefined) {
     const placeOfTool = (index: number) => placeOf(Array.isArray(values.tools) ? ["tools", index] : ["tools"]);
-    lintTools(tools, around.tools, { file, placeOf: placeOfTool }, around.findings);
+    await lintTools(tools, around.tools, { file, placeOf: placeOfTool }, around.findings);
   }
   if (around.models !== undefined) {
     const at = { file, placeOf: (field: string) => placeOf([field]) };
@@ -113,9 +117,7 @@ async function lintForms(
   { findings, partials }: LintSurroundings,
 ): Promise<void> {
   for (const [field, schema] of Object.entries({ output, format })) {
-    if (schema === undefined) continue;
-    const given = { file, field, schema, placeOf };
-    lintOutputForm({ ...given, schema: await lintSchema(given, findings) }, findings);
+    if (schema !== undefined) await lintSchema({ file, field, schema, placeOf }, findings);
   }
   const needed = partials.neededBy(templates);
   if (input === undefined) return;

@@ -27,7 +27,6 @@ export const lintRules = {
   contradiction: warning("A schema no value fits, such as a `minimum` above its `maximum`."),
   "unfit-example": warning("An example of a schema that the schema refuses."),
   "unused-default": warning("A default of a property that is required: it is never used."),
-  "output-form": warning("The output is no object, and many models can answer in no other form."),
   template: error("A tag of the text cannot be read, or names a helper there is not."),
   partial: error("A partial is missing, or uses itself."),
   "unused-partial": hint("A partial of the folder that no prompt uses."),

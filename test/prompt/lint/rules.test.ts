@@ -3,6 +3,7 @@ import type { Toolbox } from "../../../src/core/item.ts";
 import { defineTool } from "../../../src/core/tool.ts";
 import { type LintOptions, lintPrompts } from "../../../src/prompt/lint/lint.ts";
 import { type LintCode, lintRules } from "../../../src/prompt/lint/rules.ts";
+import { resource } from "../../../src/resource/resource.ts";
 import { Toolkit } from "../../../src/toolkit.ts";
 import { verifies } from "../../support/verifies.ts";
 
@@ -99,12 +100,6 @@ const schemas: readonly Case[] = [
     input("a: { type: string, default: x }", "{{a}}", ", required: [a]"),
     '4:66 warning unused-default: "a" is required',
   ],
-  [
-    "an output that is no object",
-    prompt("output: { type: array, items: { type: string } }"),
-    "4:17 warning output-form: output is of type array",
-  ],
-  ["an output of no type", prompt("format: { enum: [a, b] }"), "4:1 warning output-form: format says no type"],
 ];
 
 const variables: readonly Case[] = [
@@ -225,23 +220,26 @@ describe("tools and models", () => {
   const tool = (name: string) => defineTool({ name, run: () => "" });
 
   verifies("P7", "entries of tools are looked up in the toolbox", async () => {
-    await using toolkit = new Toolkit({ items: [tool("forecast"), tool("now")] });
-    const text = prompt("tools: [forecast, builtin.now, n*, forcast, fs.*]");
+    await using toolkit = new Toolkit({ items: [tool("forecast"), tool("now"), resource.text("note", "hi")] });
+    toolkit.addSource("weather", { tool: () => [tool("storms")] });
+    const text = prompt("tools: [forecast, builtin.now, n*, weather.storms, storms, forcast, fs.*, 'text:note']");
     expectProblems(await found(text, { toolbox: toolkit }), [
-      '4:36 error unknown-tool: There is no tool "forcast".',
-      '4:45 warning no-match: Nothing fits "fs.*".',
+      '4:60 error unknown-tool: There is no tool "forcast".',
+      '4:69 warning no-match: Nothing fits "fs.*".',
+      '4:75 error unknown-tool: There is no tool "text:note": it is a resource.',
     ]);
     expect(await found(text)).toEqual([]);
     const { problems } = await lintPrompts({ text, filename: "greet.md" }, { toolbox: toolkit });
     expect(problems.map(({ hint }) => hint)).toEqual([
       "Did you mean builtin.forecast?",
       "Write its namespace and its name, such as weather.forecast.",
+      "Remove it: a resource is read, and not called.",
     ]);
   });
 
   verifies("P7", "one name needs no list, and a server that is down is no proof", async () => {
     const failures = [{ namespace: "weather" }];
-    const toolbox = { list: async () => ({ entries: [], failures }) } as unknown as Pick<Toolbox, "list">;
+    const toolbox = { list: async () => ({ entries: [], failures }) } as unknown as Toolbox;
     expectProblems(await found(prompt("tools: weather.forecast"), { toolbox }), [
       '4:8 warning unchecked-tool: Whether there is "weather.forecast" cannot be told',
     ]);
