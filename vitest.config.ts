@@ -10,7 +10,7 @@ export default defineConfig({
     alias: [
       { find: /^toolweave$/, replacement: source("index.ts") },
       { find: /^toolweave\/(mcp|testing)$/, replacement: source("$1/index.ts") },
-      { find: /^toolweave\/stores\/(postgres)$/, replacement: source("store/$1/index.ts") },
+      { find: /^toolweave\/stores\/(postgres|sqlite)$/, replacement: source("store/$1/index.ts") },
     ],
     typecheck: {
       enabled: true,

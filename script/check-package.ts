@@ -94,9 +94,10 @@ async function compileUser(): Promise<string | undefined> {
 import { defineTool, Toolkit, type Tool } from "toolweave";
 import { mcpConnector } from "toolweave/mcp";
 import { postgresStore, type PostgresStoreOptions } from "toolweave/stores/postgres";
+import { sqliteStore } from "toolweave/stores/sqlite";
 import { type FaultName, faultyServer, testContext, type ToolweaveMatchers, toolweaveMatchers } from "toolweave/testing";
 const text = defineTool<{ text: string }, number>({ name: "text", run: ({ text }) => text.length });
-const toolkit = new Toolkit({ items: [text] });
+const toolkit = new Toolkit({ items: [text], store: sqliteStore({ file: ":memory:" }) });
 toolkit.addConnector(mcpConnector("https://example.com/mcp"));
 export const right: Promise<number> = toolkit.call(text, { text: "a" }).then((content) => content.json());
 export const context = testContext();

@@ -4,7 +4,7 @@ import type { Collection, Quota, RecordKey } from "../core/store.ts";
 import { assertCollection, nameOf, type ReadDraft } from "./record.ts";
 
 /** How many past versions are kept of a record, unless a store is told otherwise. */
-export const defaultKeepVersions = 20;
+const defaultKeepVersions = 20;
 
 /** @throws ToolkitError `INVALID_CONFIG` */
 export function readKeepVersions(keepVersions: number = defaultKeepVersions): number {

@@ -19,11 +19,19 @@ export interface StoreSetupOptions {
   readonly keepVersions?: number | undefined;
 }
 
+/** What a store cannot be tested for. */
+export interface StoreTraits {
+  /** Whether setups have `another`. Default true. */
+  readonly isShared?: boolean | undefined;
+  /** Whether they have `spoil`. Default true. */
+  readonly spoils?: boolean | undefined;
+}
+
 const greet: RecordKey = { collection: "prompt", owner: "ada", key: "greet" };
 const bytesOf = (...bytes: number[]) => new Uint8Array(bytes);
 
 /** Texts that are trouble where they are pasted into something. */
-export const hostileTexts = [
+const hostileTexts = [
   "'; DROP TABLE record; --",
   '" OR "1"="1',
   "%_\\%",
@@ -38,7 +46,11 @@ export const hostileTexts = [
 ];
 
 /** What every store promises, wherever it keeps things. Each test has a store of its own. */
-export function storeContract(name: string, setUp: (options?: StoreSetupOptions) => Promise<StoreSetup>): void {
+export function storeContract(
+  name: string,
+  setUp: (options?: StoreSetupOptions) => Promise<StoreSetup>,
+  { isShared = true, spoils = true }: StoreTraits = {},
+): void {
   describe(`${name} keeps the store contract`, () => {
     let side: StoreSetup;
     let store: Store;
@@ -324,9 +336,8 @@ export function storeContract(name: string, setUp: (options?: StoreSetupOptions)
       expect(told).toHaveLength(4);
     });
 
-    verifies(["S1", "K2"], "tells what another does, and nothing twice", async () => {
-      const other = await another();
-      if (other === undefined) return;
+    verifiesWhere(isShared)(["S1", "K2"], "tells what another does, and nothing twice", async () => {
+      const other = (await another()) ?? store;
       await put("before");
       const told: string[] = [];
       const last = Promise.withResolvers<void>();
@@ -349,11 +360,10 @@ export function storeContract(name: string, setUp: (options?: StoreSetupOptions)
       expect(await keys()).toEqual(["before", "last", "ours", "theirs"]);
     });
 
-    verifies(["S1", "S3"], "one record that cannot be read hides no other, and is named", async () => {
-      if (side.spoil === undefined) return;
+    verifiesWhere(spoils)(["S1", "S3"], "one record that cannot be read hides no other, and is named", async () => {
       for (const key of ["good", "spoilt", "too"]) await put(key);
       const spoilt = { ...greet, key: "spoilt" };
-      await side.spoil(spoilt, "{ no JSON");
+      await side.spoil?.(spoilt, "{ no JSON");
       const { records, failures } = await store.list({ collection: "prompt" });
       expect(records.map(({ key }) => key)).toEqual(["good", "too"]);
       expect(failures).toEqual([{ ...spoilt, version: 1, error: expect.objectContaining({ code: "STORE_FAILED" }) }]);
@@ -408,6 +418,8 @@ export function storeContract(name: string, setUp: (options?: StoreSetupOptions)
     }, 120_000);
   });
 }
+
+const verifiesWhere = (holds: boolean): typeof verifies => (holds ? verifies : () => undefined);
 
 function tail(): unknown {
   const value: { self?: unknown } = {};

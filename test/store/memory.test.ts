@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory.ts";
 import { storeContract } from "../contract/store.ts";
 
-storeContract("memoryStore", async (options) => ({ store: memoryStore(options), dispose: async () => undefined }));
+const setUp = async (options = {}) => ({ store: memoryStore(options), dispose: async () => undefined });
+storeContract("memoryStore", setUp, { isShared: false, spoils: false });
 
 describe("memoryStore", () => {
   test("refuses an option out of its range", () => {

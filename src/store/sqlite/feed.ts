@@ -1,0 +1,93 @@
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import type { StoreEvent } from "../../core/store.ts";
+import type { Database } from "./database.ts";
+import { readChanges, readCounter } from "./rows.ts";
+
+/** How often it is looked whether somebody else changed the file, in milliseconds. */
+const pollMs = 200;
+
+/** What a feed is made with. */
+export interface FeedOptions {
+  readonly file: string;
+  /** Who writes here: what it writes is not told again. */
+  readonly writer: string;
+  tell(event: StoreEvent): void;
+}
+
+/**
+ * Tells what other processes change in the file, while somebody wants to know. To look costs microseconds: SQLite knows whether another
+ * connection has written, and only then is anything read.
+ */
+export class Feed {
+  readonly #options: FeedOptions;
+  #database: Database | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** The last change that is known. Undefined where that has to be found out. */
+  #since: number | undefined;
+  #dataVersion: unknown;
+  #isFailed = false;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
+  /** There is a database from now on, or another, or none. */
+  use(database: Database | undefined): void {
+    this.#database = database;
+    if (this.#timer !== undefined) this.#begin();
+  }
+
+  /** Somebody wants to know what is changed from now on. */
+  start(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setInterval(() => this.#look(), pollMs).unref();
+    this.#begin();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#since = undefined;
+  }
+
+  #begin(): void {
+    this.#since = undefined;
+    this.#dataVersion = undefined;
+    if (this.#database !== undefined) this.#look();
+  }
+
+  #look(): void {
+    if (this.#database === undefined) return;
+    try {
+      this.#read(this.#database);
+      if (this.#isFailed) this.#options.tell({ type: "recovered" });
+      this.#isFailed = false;
+    } catch (cause) {
+      if (this.#isFailed) return;
+      this.#isFailed = true;
+      const message = `The store ${this.#options.file} cannot be watched: ${messageOf(cause)}.`;
+      const error = new ToolkitError("STORE_FAILED", message, { operation: "watch" }, { cause });
+      this.#options.tell({ type: "failed", error });
+    }
+  }
+
+  #read(database: Database): void {
+    const dataVersion = database.statement("PRAGMA data_version").get()?.data_version;
+    if (dataVersion === this.#dataVersion) return;
+    const { change, forgotten } = readCounter(database);
+    const since = this.#since ?? change;
+    const isGap = since < forgotten;
+    for (const each of readChanges(database, since)) {
+      this.#since = each.change;
+      if (each.writer !== this.#options.writer) this.#tell(each);
+    }
+    this.#since = Math.max(this.#since ?? change, since);
+    this.#dataVersion = dataVersion;
+    if (isGap) this.#options.tell({ type: "gap" });
+  }
+
+  #tell({ collection, owner, key, version, deleted }: ReturnType<typeof readChanges>[number]): void {
+    const changed = { type: "changed", collection, owner, key, version, origin: "elsewhere" } as const;
+    this.#options.tell(deleted === 0 ? changed : { ...changed, deleted: true });
+  }
+}

@@ -1,0 +1,91 @@
+import type { DatabaseSync } from "node:sqlite";
+
+/** In the header of a file of ours: `tool` in ASCII. */
+const applicationId = 0x746f6f6c;
+
+/**
+ * What makes each version of the schema of the one before. A version that was released is never changed: what is new is a new one.
+ *
+ * - `record`: what is there now. A deleted one stays as a tombstone, so that its version goes on counting and others hear of it
+ * - `past`: what was there before
+ * - `content`: the bytes of both, apart so that lists need not step over them
+ * - `counter`: the number of the last change, and of the last one whose tombstone is gone
+ */
+const migrations: readonly string[] = [
+  `
+  CREATE TABLE record (
+    id INTEGER PRIMARY KEY,
+    collection TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    key TEXT NOT NULL,
+    version INTEGER NOT NULL CHECK (version BETWEEN 1 AND 9007199254740991),
+    deleted INTEGER NOT NULL DEFAULT 0,
+    updated_at INTEGER NOT NULL CHECK (updated_at BETWEEN 0 AND 9007199254740991),
+    value TEXT NOT NULL,
+    size INTEGER CHECK (size BETWEEN 0 AND 9007199254740991),
+    total_bytes INTEGER NOT NULL CHECK (total_bytes BETWEEN 0 AND 9007199254740991),
+    change INTEGER NOT NULL,
+    writer TEXT NOT NULL,
+    UNIQUE (collection, owner, key)
+  ) STRICT;
+  CREATE INDEX record_change ON record (change);
+  CREATE INDEX record_usage ON record (owner, collection, total_bytes) WHERE deleted = 0;
+  CREATE INDEX record_tombstone ON record (updated_at) WHERE deleted = 1;
+  CREATE TABLE past (
+    record INTEGER NOT NULL REFERENCES record (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL CHECK (version BETWEEN 1 AND 9007199254740991),
+    updated_at INTEGER NOT NULL CHECK (updated_at BETWEEN 0 AND 9007199254740991),
+    value TEXT NOT NULL,
+    size INTEGER CHECK (size BETWEEN 0 AND 9007199254740991),
+    PRIMARY KEY (record, version)
+  ) STRICT;
+  CREATE TABLE content (
+    record INTEGER NOT NULL REFERENCES record (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (record, version)
+  ) STRICT;
+  CREATE TABLE counter (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    change INTEGER NOT NULL,
+    forgotten INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO counter VALUES (1, 0, 0);
+  `,
+];
+
+/**
+ * Brings a database to the newest schema. Of several processes that do so at once one does it, and the others find it done.
+ *
+ * @throws Error for a database of something else, or of a newer version
+ */
+export function migrate(database: DatabaseSync): void {
+  if (versionOf(database) === migrations.length) return;
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    for (const migration of migrations.slice(versionOf(database))) database.exec(migration);
+    database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
+  } catch (error) {
+    database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function versionOf(database: DatabaseSync): number {
+  const version = numberOf(database, "PRAGMA user_version");
+  const id = numberOf(database, "PRAGMA application_id");
+  const isEmpty = numberOf(database, "SELECT count(*) FROM sqlite_schema") === 0;
+  if (id !== applicationId && !(id === 0 && version === 0 && isEmpty))
+    throw new Error("it is a database of something else: give a file of its own");
+  if (version > migrations.length) {
+    const known = `this one knows schema ${migrations.length}, and the file has ${version}`;
+    throw new Error(`it was made by a newer version of Toolweave: ${known}. Update Toolweave, or give another file`);
+  }
+  return version;
+}
+
+/** The one number a statement gives. */
+function numberOf(database: DatabaseSync, sql: string): number {
+  const [value] = Object.values(database.prepare(sql).get() ?? {});
+  return typeof value === "number" ? value : 0;
+}
