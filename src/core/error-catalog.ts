@@ -106,7 +106,11 @@ export interface ErrorDetails {
     /** How long the provider asks to be left alone. */
     readonly retryAfterMs?: number | undefined;
   };
-  STEP_LIMIT: { readonly maxSteps: number };
+  STEP_LIMIT: {
+    readonly maxSteps: number;
+    /** What the model wrote last, and how often it called tools. */
+    readonly reached?: { readonly text: string; readonly toolCalls: number } | undefined;
+  };
   STEP_FAILED: { readonly step: string; readonly input?: unknown };
   DEPTH_EXCEEDED: { readonly maxDepth: number; readonly chain: readonly string[] };
   NO_DELEGATE: {

@@ -11,6 +11,11 @@ const wholeAnswer = "answer";
 
 const made = new WeakSet<object>();
 
+/** A tool for answers. It needs no context. */
+export interface OutputTool extends Tool {
+  run(input: unknown): unknown;
+}
+
 /** True for what `outputTool` made. */
 export function isOutputTool(tool: object): boolean {
   return made.has(tool);
@@ -63,9 +68,9 @@ function moved(schema: JsonSchema): JsonSchema {
  *
  * @throws ToolkitError `INVALID_SCHEMA`
  */
-export function outputTool(output: SchemaLike): Tool {
+export function outputTool(output: SchemaLike): OutputTool {
   const { schema, unwrap } = answerForm(output);
-  const tool: Tool = {
+  const tool: OutputTool = {
     kind: "tool",
     name: outputToolName,
     description: "Gives the final answer. Call it once, alone, when everything else is done.",

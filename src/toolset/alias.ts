@@ -1,6 +1,5 @@
-import { builtinNamespace } from "../core/identifier.ts";
+import { builtinNamespace, inlineNamespace } from "../core/identifier.ts";
 import type { Entry } from "../core/item.ts";
-import { isOutputTool } from "../core/output-tool.ts";
 import { digest } from "../lib/canonical.ts";
 
 /** What every provider accepts: OpenAI and Bedrock take 64 characters, Gemini wants a letter or `_` first. */
@@ -8,8 +7,8 @@ const maxLength = 63;
 const startHash = 8;
 
 /**
- * The name of each entry that models accept: `^[A-Za-z_][A-Za-z0-9_-]{0,62}$`, each its own. A builtin keeps its name, another becomes
- * `namespace__name`. What is too long, or the same as another, is cut and gets a hash of its kind and ref. It depends on which entries
+ * The name of each entry that models accept: `^[A-Za-z_][A-Za-z0-9_-]{0,62}$`, each its own. A builtin, and a tool that was handed over, keeps its name; another
+ * becomes `namespace__name`. What is too long, or the same as another, is cut and gets a hash of its kind and ref. It depends on which entries
  * there are, and not on their order.
  *
  * @param reserved - given to none
@@ -33,10 +32,9 @@ export function aliasesOf<E extends Entry>(
   return aliases;
 }
 
-function plainAlias({ namespace, name, item }: Entry): string {
-  // Its name is reserved: nothing else can have it.
-  if (isOutputTool(item)) return name;
-  const text = namespace === builtinNamespace ? name : `${namespace}__${name}`;
+function plainAlias({ namespace, name }: Entry): string {
+  const isBare = namespace === builtinNamespace || namespace === inlineNamespace;
+  const text = isBare ? name : `${namespace}__${name}`;
   const safe = text.replaceAll(/[^A-Za-z0-9_-]/g, "_");
   return /^[A-Za-z_]/.test(safe) ? safe : `_${safe}`;
 }

@@ -17,6 +17,8 @@ import type { Caller, Offer, ToolAnswer, ToolCall, ToolChoice, ToolDefinitionFor
 export interface BeginOptions extends CallOptions {
   /** How many calls the conversation has made already, where it goes on from before. */
   readonly toolCalls?: number | undefined;
+  /** Hears each answer of what was run, as soon as it is there. */
+  onAnswer?(answer: ToolAnswer): void;
 }
 
 /** One turn of a run. */
@@ -44,13 +46,15 @@ export class ToolRun {
   readonly #caller: Caller;
   readonly #options: CallOptions;
   readonly #judge: Judge;
+  readonly #onAnswer: BeginOptions["onAnswer"];
   readonly #history: Turn[] = [];
   readonly #evaluations = new Set<string>();
   #toolCalls: number;
   #final: Content | undefined;
 
   /** See `Toolset.begin`. */
-  constructor(offer: Offer, rules: PolicyRules, caller: Caller, { toolCalls = 0, ...options }: BeginOptions) {
+  constructor(offer: Offer, rules: PolicyRules, caller: Caller, { toolCalls = 0, onAnswer, ...options }: BeginOptions) {
+    this.#onAnswer = onAnswer;
     this.#offer = offer;
     this.#caller = caller;
     this.#options = options;
@@ -81,6 +85,11 @@ export class ToolRun {
   /** The result of a tool that took control: the final answer of the run. */
   get final(): Content | undefined {
     return this.#final;
+  }
+
+  /** True for the alias of a tool whose result is the final answer. */
+  takesControl(alias: string): boolean {
+    return this.#offer.takesControl([{ name: alias }]);
   }
 
   /** What a model may use in this turn. */
@@ -148,6 +157,7 @@ export class ToolRun {
       judged.map(async ({ key, job, ruling }) => {
         const answer = ToolkitError.is(ruling) ? this.#refused(job, ruling) : await this.#run(job, ruling?.approve);
         if (takesControl && answer.status === "ok") this.#final = answer.content;
+        this.#onAnswer?.(answer);
         return [key, answer] as const;
       }),
     );

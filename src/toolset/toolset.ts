@@ -17,6 +17,7 @@ import { definitionFor } from "./definition.ts";
 import { Disclosure } from "./disclosure.ts";
 import { reservedAliases } from "./disclosure-tools.ts";
 import { formatGuidanceOf, guidanceOf } from "./guidance.ts";
+import { type OwnTool, OwnTools } from "./own-tools.ts";
 import { type BeginOptions, ToolRun } from "./run.ts";
 import { runRules } from "./run-policy.ts";
 import { assertGlobs, hidingRule, type Selection, select, selectionNames } from "./selection.ts";
@@ -174,10 +175,18 @@ export class Toolset implements Offer {
 
   /** Opens the state of one run: its turn, counters, history and evaluations. */
   begin(options: BeginOptions = {}): ToolRun {
-    const telling = this.#told();
-    if (telling.told !== "search") return new ToolRun(this, this.#rules, this.#toolbox, options);
-    const disclosure = new Disclosure(this, telling, this.#toolbox);
-    return new ToolRun(disclosure, this.#rules, disclosure, options);
+    return Toolset.beginWith(this, options, []);
+  }
+
+  /** As `begin`, with tools the run has by itself. @internal */
+  static beginWith(toolset: Toolset, options: BeginOptions, own: readonly OwnTool[]): ToolRun {
+    const telling = toolset.#told();
+    const disclosure = telling.told === "search" ? new Disclosure(toolset, telling, toolset.#toolbox) : undefined;
+    const offer = disclosure ?? toolset;
+    const caller = disclosure ?? toolset.#toolbox;
+    if (own.length === 0) return new ToolRun(offer, toolset.#rules, caller, options);
+    const all = new OwnTools(offer, caller, own);
+    return new ToolRun(all, toolset.#rules, all, options);
   }
 
   /**

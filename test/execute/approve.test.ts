@@ -429,7 +429,7 @@ describe("a call that needs approval", () => {
     expect(viewed).toMatchObject({ status: "failed", error: { cause: { code: "NOT_FOUND" } } });
     const own = { ...free, name: "own", options: { needsApproval: true } };
     const run = (await toolkit.toolset()).add(own).begin();
-    const [answer] = await run.execute([{ id: "1", name: "inline__own", input: {} }]);
+    const [answer] = await run.execute([{ id: "1", name: "own", input: {} }]);
     expect(answer?.status).toBe("pending");
     const details = ToolkitError.is(answer?.error, "PENDING") ? answer.error.details : undefined;
     const resolved = await toolkit.approvals.resolve(details?.id ?? "", { approved: true });

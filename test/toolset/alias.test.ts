@@ -26,7 +26,7 @@ describe("aliases", () => {
       weather__forecast: "weather.forecast",
       web__get_page_v2: "web.get/page.v2",
     });
-    expect(aliases(entry("inline", "x"), entry("a", "日本"))).toEqual({ inline__x: "inline.x", a____: "a.日本" });
+    expect(aliases(entry("inline", "x"), entry("a", "日本"))).toEqual({ x: "inline.x", a____: "a.日本" });
   });
 
   verifies("N8", "what is too long, or the same as another, gets a hash, whatever came first", () => {

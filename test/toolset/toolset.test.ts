@@ -119,8 +119,8 @@ describe("a toolset", () => {
   test("takes tools of the service's own beside, and calls them", async () => {
     const toolkit = await setup(tool("a"));
     const toolset = (await toolkit.toolset({ include: ["a"] })).add(tool("extra"));
-    expect(toolset.tools.map(({ alias }) => alias)).toEqual(["a", "inline__extra"]);
-    const [answer] = await toolset.begin().execute([{ id: "1", name: "inline__extra", input: {} }]);
+    expect(toolset.tools.map(({ alias }) => alias)).toEqual(["a", "extra"]);
+    const [answer] = await toolset.begin().execute([{ id: "1", name: "extra", input: {} }]);
     expect(await answer?.content?.text()).toBe("extra");
     expect(() => toolset.add(tool("no name"))).toThrow(/no name/);
     await toolkit.close();

@@ -150,7 +150,8 @@ function choiceOf(choice: ToolChoice): AiSdkToolChoice {
   return typeof choice === "object" ? { type: "tool", toolName: choice.tool } : choice;
 }
 
-async function outputOf(answer: ToolAnswer): Promise<AiSdkOutput> {
+/** What became of a call, in the form in which the AI SDK and its model port tell it to a model. */
+export async function outputOf(answer: ToolAnswer): Promise<AiSdkOutput> {
   if (answer.status === "denied" || answer.status === "pending")
     return { type: "execution-denied", reason: reasonOf(answer) };
   const parts = await partsOf(answer);

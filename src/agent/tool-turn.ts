@@ -1,0 +1,157 @@
+import type { LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
+import type { AgentToolCall } from "../core/agent-event.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { Issue } from "../core/error-catalog.ts";
+import { outputToolName } from "../core/output-tool.ts";
+import type { Content } from "../core/resource.ts";
+import type { ToolRun } from "../toolset/run.ts";
+import type { Toolset } from "../toolset/toolset.ts";
+import type { ToolAnswer } from "../toolset/types.ts";
+import type { RequestedCall } from "./reply.ts";
+import type { PortTools } from "./request.ts";
+import type { Results } from "./results.ts";
+import type { RunState } from "./run-state.ts";
+import type { Teller } from "./teller.ts";
+import { malformedPart, resultPart, toolMessage } from "./tool-message.ts";
+import { isUsage } from "./usage.ts";
+
+/** The tools of a run. */
+export interface RunTools {
+  readonly run: ToolRun;
+  readonly port: PortTools;
+  readonly set: Toolset;
+}
+
+/** A turn of calls, some of which still wait. */
+export interface WaitingTurn {
+  /** What is known of each call, in order; null for one that waits. */
+  readonly parts: readonly (LanguageModelV4ToolResultPart | null)[];
+  readonly waiting: readonly WaitingCall[];
+}
+
+/** A call that waits for approval, or for work elsewhere. */
+export interface WaitingCall {
+  readonly index: number;
+  readonly answer: ToolAnswer;
+  /** Its result is the answer of the run. */
+  readonly takesControl: boolean;
+}
+
+/** What a turn came to. */
+export interface TurnOutcome {
+  /** The answer of the run, where a tool took control. */
+  readonly final?: Content | undefined;
+  /** Where some calls wait: nothing has been said to the model yet. */
+  readonly waiting?: WaitingTurn | undefined;
+  /** What is wrong with an answer that was submitted. */
+  readonly refused?: readonly Issue[] | undefined;
+}
+
+/** What the turns of a run share. */
+export interface TurnParts {
+  readonly tools: RunTools | undefined;
+  readonly state: RunState;
+  readonly results: Results;
+  readonly teller: Teller;
+}
+
+/** Makes the calls of one turn, and says to the model what became of each, in order. */
+export async function runTurn(calls: readonly RequestedCall[], parts: TurnParts): Promise<TurnOutcome> {
+  const { tools, state, teller } = parts;
+  const step = state.steps.length - 1;
+  for (const { id, name, input } of calls) await teller.tell("toolCall", { step, id, name, input });
+  const readable = calls.filter(({ malformed }) => malformed === undefined);
+  const answers = await answersTo(readable, tools);
+  if (tools !== undefined) state.toolCalls = tools.run.toolCalls;
+  const waiting: WaitingCall[] = [];
+  const told: (LanguageModelV4ToolResultPart | null)[] = [];
+  for (const [index, call] of calls.entries()) {
+    const answer = answers.get(call);
+    if (answer === undefined) told.push(malformedPart(call));
+    else if (answer.status === "pending") {
+      waiting.push({ index, answer, takesControl: tools?.run.takesControl(answer.name) === true });
+      told.push(null);
+    } else told.push(await tellModel(answer, parts));
+    await record(answer ?? failedCall(call), parts);
+  }
+  if (waiting.length > 0) return { waiting: { parts: told, waiting } };
+  say(told, state);
+  return { final: tools?.run.final, refused: refusedAnswer([...answers.values()]) };
+}
+
+/** Goes on with a turn whose calls had to wait: `outcomes` are what those came to, in their order. */
+export async function resumeTurn(
+  turn: WaitingTurn,
+  outcomes: readonly ToolAnswer[],
+  parts: TurnParts,
+): Promise<TurnOutcome> {
+  const told = [...turn.parts];
+  const waiting: WaitingCall[] = [];
+  for (const [nth, call] of turn.waiting.entries()) {
+    const answer = outcomes[nth] ?? call.answer;
+    if (answer.status === "pending") {
+      waiting.push({ ...call, answer });
+      continue;
+    }
+    told[call.index] = await tellModel(answer, parts);
+    await record(answer, parts);
+    if (call.takesControl && answer.status === "ok") return { final: answer.content };
+  }
+  if (waiting.length > 0) return { waiting: { parts: told, waiting } };
+  say(told, parts.state);
+  return {};
+}
+
+async function answersTo(
+  calls: readonly RequestedCall[],
+  tools: RunTools | undefined,
+): Promise<ReadonlyMap<RequestedCall, ToolAnswer>> {
+  if (tools === undefined) return new Map(calls.map((call) => [call, failedCall(call)]));
+  const given = calls.map(({ id, name, input }) => ({ id, name, input: tools.port.input(name, input) }));
+  const answers = await tools.run.execute(given);
+  return new Map(answers.flatMap((answer, nth) => (calls[nth] === undefined ? [] : [[calls[nth], answer]])));
+}
+
+/** What became of a call, for the model; its result is kept. */
+async function tellModel(answer: ToolAnswer, { results, state, tools }: TurnParts) {
+  const uri = answer.content === undefined ? undefined : results.add(answer.content);
+  const isNew = answer.status === "ok" && !state.guided.includes(answer.name);
+  if (isNew) state.guided.push(answer.name);
+  const guidance = isNew ? (tools?.set.guidance({ used: [answer.name] }) ?? "") : "";
+  return resultPart(answer, { results, uri, guidance });
+}
+
+/** Notes what became of a call, and what it used where it was a sub-agent. */
+async function record(answer: ToolAnswer, { state, teller }: TurnParts): Promise<void> {
+  const { id, name, ref, status, durationMs, error } = answer;
+  const call: AgentToolCall = { id, name, ref, step: state.steps.length - 1, status, durationMs };
+  const waited = state.calls.findIndex((each) => each.id === id && each.status === "pending");
+  if (waited < 0) state.calls.push(call);
+  else state.calls[waited] = call;
+  await teller.tell("toolResult", { ...call, error });
+  const used = answer.content?.meta?.usage;
+  if (isUsage(used)) await teller.used(used);
+}
+
+function say(parts: readonly (LanguageModelV4ToolResultPart | null)[], { messages }: RunState): void {
+  messages.push(toolMessage(parts.filter((part) => part !== null)));
+}
+
+/** A call that nothing runs: there are no tools, or its arguments cannot be read. */
+function failedCall({ id, name, malformed }: RequestedCall): ToolAnswer {
+  const error =
+    malformed === undefined
+      ? new ToolkitError("NOT_FOUND", `There is no tool "${name}". There are no tools.`, { key: name, suggestions: [] })
+      : new ToolkitError("INVALID_INPUT", `The arguments of ${name} are no JSON: ${malformed}.`, {
+          issues: [{ pointer: "", message: "is no JSON" }],
+        });
+  const debug = { forced: false, exclusive: false, cached: false, attempts: 0 };
+  return { id, name, status: "failed", error, references: [], durationMs: 0, debug };
+}
+
+function refusedAnswer(answers: readonly ToolAnswer[]): readonly Issue[] | undefined {
+  for (const { name, error } of answers) {
+    if (name === outputToolName && ToolkitError.is(error, "INVALID_INPUT")) return error.details.issues;
+  }
+  return undefined;
+}
