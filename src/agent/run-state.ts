@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { AgentStep, AgentToolCall, TokenUsage } from "../core/agent-event.ts";
+import type { Conversation } from "./conversation.ts";
 import { noUsage } from "./usage.ts";
 
 /** How far a run is: a plain value, which JSON holds. */
@@ -30,4 +31,9 @@ export function newRunState(messages: LanguageModelV4Prompt, toolCalls: number):
     repairs: 0,
     guided: [],
   };
+}
+
+/** What was said in a run until now. */
+export function conversationIn({ messages, toolCalls }: RunState): Conversation {
+  return { messages: [...messages], toolCalls };
 }

@@ -18,7 +18,7 @@ import { resumeTurn, runTurn, type TurnOutcome, type TurnParts, type WaitingTurn
 import { type ModelPrice, usageOf } from "./usage.ts";
 
 /** What a run is made of. */
-export interface RunParts extends TurnParts {
+export interface RunParts extends Omit<TurnParts, "canWait"> {
   readonly name: string;
   readonly chosen: ChosenModel;
   readonly question: Omit<StepRequest, "messages" | "tools">;
@@ -27,8 +27,8 @@ export interface RunParts extends TurnParts {
   readonly price: ModelPrice | undefined;
   readonly call: ModelCall;
   readonly clock: Clock;
-  /** Keeps a run that waits. @throws ToolkitError `PENDING` */
-  suspend(turn: WaitingTurn): Promise<never>;
+  /** Keeps a run that waits; undefined where nothing can. It throws `PENDING`. */
+  readonly suspend: ((turn: WaitingTurn) => Promise<never>) | undefined;
 }
 
 /** One run of a model with its tools, from step to step until there is an answer. */
@@ -58,8 +58,12 @@ export class AgentRun {
 
   /** Goes on after a turn whose calls had to wait, with what they came to. */
   async goOn(turn: WaitingTurn, outcomes: readonly ToolAnswer[]): Promise<Content> {
-    const ending = await this.#afterTurn(await resumeTurn(turn, outcomes, this.#parts));
+    const ending = await this.#afterTurn(await resumeTurn(turn, outcomes, this.#turnParts));
     return ending === undefined ? this.execute() : this.#finish(ending);
+  }
+
+  get #turnParts(): TurnParts {
+    return { ...this.#parts, canWait: this.#parts.suspend !== undefined };
   }
 
   async #ask(): Promise<Reply> {
@@ -94,7 +98,7 @@ export class AgentRun {
     if (message.content.length > 0) this.#parts.state.messages.push(message);
     const calls = callsIn(reply);
     if (calls.length === 0) return this.#answer(reply);
-    return this.#afterTurn(await runTurn(calls, this.#parts));
+    return this.#afterTurn(await runTurn(calls, this.#turnParts));
   }
 
   async #answer(reply: Reply): Promise<Ending | undefined> {
@@ -130,7 +134,11 @@ export class AgentRun {
   }
 
   async #afterTurn({ final, waiting, refused }: TurnOutcome): Promise<Ending | undefined> {
-    if (waiting !== undefined) return this.#parts.suspend(waiting);
+    const { suspend, teller, state } = this.#parts;
+    if (waiting !== undefined && suspend !== undefined) {
+      await teller.tell("suspended", { id: state.id });
+      return suspend(waiting);
+    }
     if (final !== undefined) return { content: final, finishReason: "control" };
     if (refused !== undefined) await this.#countRepair(refused);
     return undefined;

@@ -53,6 +53,8 @@ export interface TurnParts {
   readonly state: RunState;
   readonly results: Results;
   readonly teller: Teller;
+  /** Where not, a model is told of calls that are pending, and goes on. */
+  readonly canWait: boolean;
 }
 
 /** Makes the calls of one turn, and says to the model what became of each, in order. */
@@ -68,7 +70,7 @@ export async function runTurn(calls: readonly RequestedCall[], parts: TurnParts)
   for (const [index, call] of calls.entries()) {
     const answer = answers.get(call);
     if (answer === undefined) told.push(malformedPart(call));
-    else if (answer.status === "pending") {
+    else if (answer.status === "pending" && parts.canWait) {
       waiting.push({ index, answer, takesControl: tools?.run.takesControl(answer.name) === true });
       told.push(null);
     } else told.push(await tellModel(answer, parts));

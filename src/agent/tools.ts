@@ -1,5 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
-import type { CallContext, Tool } from "../core/item.ts";
+import type { Tool, Toolbox } from "../core/item.ts";
+import type { Session } from "../core/session.ts";
 import { Toolset } from "../toolset/toolset.ts";
 import type { RunPolicy } from "../toolset/types.ts";
 import type { Task } from "./task.ts";
@@ -9,6 +10,9 @@ export interface OfferOptions {
   readonly policy: RunPolicy;
   /** In tokens. */
   readonly maxTokens: number | undefined;
+  readonly toolbox: Toolbox;
+  readonly session: Session;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -19,8 +23,7 @@ export interface OfferOptions {
  */
 export async function offeredTools(
   { ref, tools = [], ownTools = [] }: Task,
-  { toolbox, signal, session }: CallContext,
-  { policy, maxTokens }: OfferOptions,
+  { toolbox, signal, session, policy, maxTokens }: OfferOptions,
 ): Promise<Toolset | undefined> {
   if (tools.length === 0 && ownTools.length === 0) return undefined;
   const refs = await Promise.all(
@@ -44,7 +47,7 @@ function isGlob(name: string): boolean {
 
 async function refOf(
   name: string,
-  { toolbox, signal, session }: Pick<CallContext, "toolbox" | "signal" | "session">,
+  { toolbox, signal, session }: Pick<OfferOptions, "toolbox" | "signal" | "session">,
 ): Promise<string> {
   const entry = await toolbox.lookup(name, { signal, session });
   if (entry.kind !== "resource") return entry.ref;

@@ -4,6 +4,7 @@ import type { ToolkitEvent } from "./event.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { CallContext, Entry } from "./item.ts";
 import type { Resource } from "./resource.ts";
+import type { ServedToolkit } from "./served-toolkit.ts";
 import type { Session } from "./session.ts";
 import type { ConnectorTarget } from "./target.ts";
 
@@ -19,6 +20,8 @@ export interface AskContext {
 
 /** What a service does for its toolkit. What a method throws harms no other call. */
 export interface Delegate {
+  /** Is told which toolkit it serves, when that is made. */
+  attach?(toolkit: ServedToolkit): void;
   /** Hears everything, in order. */
   onEvent?(event: ToolkitEvent): void;
   /** Executes a prompt. Of several delegates the first that gives something answers. */

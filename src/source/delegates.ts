@@ -6,6 +6,7 @@ import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from ".
 import type { Entry } from "../core/item.ts";
 import { runnerOf } from "../core/prompt-runner.ts";
 import type { Resource } from "../core/resource.ts";
+import type { ServedToolkit } from "../core/served-toolkit.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import type { CallState } from "../execute/state.ts";
 
@@ -15,6 +16,11 @@ export class Delegates {
 
   constructor(delegates: Delegate | readonly Delegate[] | undefined) {
     this.#delegates = delegates === undefined ? [] : [delegates].flat();
+  }
+
+  /** Tells each which toolkit it serves. */
+  attach(toolkit: ServedToolkit): void {
+    for (const delegate of this.#delegates) delegate.attach?.(toolkit);
   }
 
   /** Those that hear events. */

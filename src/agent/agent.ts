@@ -1,0 +1,94 @@
+import type { Delegate } from "../core/delegate.ts";
+import type { CallContext, Entry, Prompt, Tool, Toolbox } from "../core/item.ts";
+import type { ModelSettings } from "../core/model-settings.ts";
+import type { Content } from "../core/resource.ts";
+import type { SchemaLike } from "../core/schema/types.ts";
+import type { CallOptions } from "../core/session.ts";
+import type { Conversation } from "./conversation.ts";
+import type { AgentStream } from "./event-stream.ts";
+import type { RunLimits } from "./options.ts";
+
+/** How the run of an agent is called. */
+export interface RunOptions extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "timeoutMs"> {
+  /** Where its tools are. Default: the toolkit the agent serves. */
+  readonly toolbox?: Toolbox | undefined;
+  /** Hears how the run goes, as that of a call. */
+  readonly onEvent?: CallOptions["onEvent"];
+}
+
+/** What is asked without a prompt file, beside the text. */
+export interface GenerateOptions extends RunOptions, Omit<RunLimits, "timeoutMs"> {
+  /** What the model is told of its role. */
+  readonly system?: string | undefined;
+  /** Names and globs of what the model may use, and tools of the caller's own. Default: none. */
+  readonly tools?: readonly (string | Tool)[] | undefined;
+  /** The form of the answer. Default: text. */
+  readonly output?: SchemaLike | undefined;
+  /** Its name, or `provider/name`. Default: the agent's. */
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly thinking?: boolean | undefined;
+  /** In tokens. */
+  readonly thinkingBudget?: number | undefined;
+  readonly settings?: ModelSettings | undefined;
+  /** What was said before: what `conversationOf` gave for an earlier answer. */
+  readonly conversation?: Conversation | undefined;
+}
+
+/** A prompt that is to be executed. */
+export interface PromptCall {
+  /** A key, an entry, or a prompt of the caller's own. */
+  readonly prompt: string | Prompt | Entry<"prompt">;
+  readonly input?: unknown;
+}
+
+/** How a suspended run goes on. */
+export interface ResumeOptions extends Pick<RunOptions, "signal" | "session" | "onEvent"> {
+  /** Wait until what it waits for is settled. Default false: where it is not, the run is `PENDING` still. */
+  readonly wait?: boolean | undefined;
+}
+
+/** Executes prompts with language models: the delegate of a toolkit, and what asks a model without one. */
+export interface Agent extends Delegate {
+  runPrompt(prompt: Entry<"prompt">, input: unknown, context: CallContext): Promise<Content>;
+  attach: NonNullable<Delegate["attach"]>;
+  /**
+   * Asks a model, with tools where it is given some, until there is an answer. What the answer took is in its `meta`: `usage`, `steps`,
+   * `model`, `finishReason`, `toolCalls`, `run`.
+   *
+   * @throws ToolkitError as a call does; `STEP_LIMIT`, `LIMIT_EXCEEDED`, `MODEL_FAILED`; `INVALID_OUTPUT` for an answer that does not fit
+   *   after its repairs; `NOT_FOUND` for a model or tool there is not; `MISSING_PEER` for the package of a provider; `PENDING` where a tool
+   *   waits, with the id by which the run is resumed
+   *
+   * @example
+   * ```ts
+   * const answer = await assistant.generate("What is in notes.txt?", { toolbox: toolkit, tools: ["files.*"] });
+   * console.log(await answer.text(), answer.meta.usage);
+   * ```
+   */
+  generate(text: string, options?: GenerateOptions): Promise<Content>;
+  /**
+   * The same, told as it happens: an iterable of events, and the answer as `result`. The model is read no faster than the events are; who
+   * stops reading ends the run.
+   *
+   * @example
+   * ```ts
+   * const stream = assistant.stream("Tell me a story.");
+   * for await (const event of stream) if (event.type === "textDelta") process.stdout.write(event.delta);
+   * const { usage } = (await stream.result).meta;
+   * ```
+   */
+  stream(text: string, options?: GenerateOptions): AgentStream;
+  /** A prompt, told as it happens. */
+  stream(call: PromptCall, options?: RunOptions): AgentStream;
+  /**
+   * Goes on with a run that was `PENDING`, from the step it was in: in another process too, where its toolkit has a store that outlives
+   * this one.
+   *
+   * @throws ToolkitError `NOT_FOUND`; `PENDING` with the same id where it still waits; `CONFLICT` while somebody else goes on with it; else
+   *   as `generate`
+   */
+  resume(id: string, options?: ResumeOptions): Promise<Content>;
+  /** What was said until an answer was there: a plain value that JSON holds. Undefined for what is no answer of an agent. */
+  conversationOf(answer: Content): Conversation | undefined;
+}

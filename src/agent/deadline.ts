@@ -1,0 +1,37 @@
+import { ToolkitError } from "../core/error.ts";
+import type { Clock } from "../lib/clock.ts";
+
+/** How long a run may take, and who else may end it. */
+export interface DeadlineOptions {
+  readonly ref: string;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+}
+
+/**
+ * Does something under a signal that aborts with the caller's, or with `TIMEOUT` when the time is over.
+ *
+ * @throws whatever it throws; ToolkitError `TIMEOUT` for whatever that was once the time was over
+ */
+export async function withinDeadline<T>(
+  { ref, signal, clock, timeoutMs }: DeadlineOptions,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (timeoutMs === Number.POSITIVE_INFINITY) return run(signal);
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  const message = `The run of ${ref} took longer than ${timeoutMs} ms (timeoutMs of the agent).`;
+  const late = new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: timeoutMs, elapsedMs: timeoutMs });
+  const timer = clock.setTimer(() => controller.abort(late), timeoutMs);
+  try {
+    return await run(controller.signal);
+  } catch (error) {
+    throw controller.signal.aborted ? controller.signal.reason : error;
+  } finally {
+    timer.cancel();
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,149 @@
+import { ToolkitError } from "../core/error.ts";
+import type { CallContext, Entry, Toolbox } from "../core/item.ts";
+import type { Content } from "../core/resource.ts";
+import type { ServedToolkit } from "../core/served-toolkit.ts";
+import { isConfined } from "../execute/confined.ts";
+import { RetryBudget } from "../lib/retry-budget.ts";
+import { present } from "../lib/value.ts";
+import type { Agent, GenerateOptions, PromptCall, ResumeOptions, RunOptions } from "./agent.ts";
+import { type Conversation, userText } from "./conversation.ts";
+import { withinDeadline } from "./deadline.ts";
+import { type AgentStream, EventStream } from "./event-stream.ts";
+import { inlinePrompt } from "./inline-prompt.ts";
+import { modelMessages } from "./message.ts";
+import { Models } from "./models.ts";
+import { type AgentOptions, type KnownLimits, type ReadAgentOptions, readAgentOptions, readLimits } from "./options.ts";
+import { type Assignment, prepareRun } from "./prepare.ts";
+import { Resumption } from "./resumption.ts";
+import type { AgentRun } from "./run.ts";
+import { conversationIn, newRunState } from "./run-state.ts";
+import { suspendedRun } from "./suspended-run.ts";
+import { Suspensions } from "./suspensions.ts";
+import { type Task, taskOf } from "./task.ts";
+
+/**
+ * Makes an agent.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or one there is not
+ *
+ * @example
+ * ```ts
+ * const toolkit = new Toolkit({ delegate: agent({ defaultModel: "anthropic/claude-sonnet-5" }) });
+ * toolkit.add(...(await readPrompts("prompts")));
+ * const summary = await toolkit.call("summarize", { text });
+ * ```
+ */
+export function agent(options: AgentOptions = {}): Agent {
+  return new PromptAgent(options);
+}
+
+class PromptAgent implements Agent {
+  readonly #models: Models;
+  readonly #options: ReadAgentOptions;
+  readonly #budget: RetryBudget;
+  readonly #suspensions: Suspensions;
+  readonly #conversations = new WeakMap<Content, Conversation>();
+
+  constructor(options: AgentOptions) {
+    const { models, defaultModel } = options;
+    this.#options = readAgentOptions(options);
+    this.#models = new Models({ models, defaultModel });
+    this.#budget = new RetryBudget(this.#options.clock);
+    this.#suspensions = new Suspensions(this.#options.clock);
+  }
+
+  attach(toolkit: ServedToolkit): void {
+    this.#suspensions.attach(toolkit);
+  }
+
+  async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Content> {
+    return this.#begin(await taskOf(entry, input, context), context, this.#options, 0);
+  }
+
+  generate(text: string, options: GenerateOptions = {}): Promise<Content> {
+    return this.#generate(text, options);
+  }
+
+  stream(request: string | PromptCall, options: GenerateOptions | RunOptions = {}): AgentStream {
+    return new EventStream((given, onEvent) => {
+      const signal = options.signal === undefined ? given : AbortSignal.any([options.signal, given]);
+      const heard = { ...options, signal, onEvent };
+      if (typeof request === "string") return this.#generate(request, heard);
+      return this.#callPrompt(request, heard);
+    });
+  }
+
+  async resume(id: string, options: ResumeOptions = {}): Promise<Content> {
+    return new Resumption(this.#suspensions, this.#run.bind(this)).resume(id, options);
+  }
+
+  conversationOf(answer: Content): Conversation | undefined {
+    return this.#conversations.get(answer);
+  }
+
+  async #callPrompt({ prompt, input }: PromptCall, options: RunOptions): Promise<Content> {
+    const { toolbox, ...call } = options;
+    return this.#toolbox(toolbox).call(prompt as string, input, present(call));
+  }
+
+  async #generate(text: string, options: GenerateOptions): Promise<Content> {
+    const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, conversation } = options;
+    const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options);
+    const tools = options.tools ?? [];
+    const { output, system, model, provider, thinking, thinkingBudget, settings } = options;
+    const run = async (_input: unknown, context: CallContext) => {
+      const said = userText(text);
+      const attached = await modelMessages([{ role: "user", content: context.attachments }], context);
+      const [first] = attached;
+      if (said.role === "user" && first?.role === "user") said.content.push(...first.content);
+      const task: Task = {
+        ref: "inline.generate",
+        name: "generate",
+        messages: [...(conversation?.messages ?? []), said],
+        tools: tools.filter((tool) => typeof tool === "string"),
+        ownTools: tools.filter((tool) => typeof tool !== "string"),
+        ...{ output, system, model, provider, thinking, thinkingBudget, settings },
+      };
+      return this.#begin(task, context, limits, conversation?.toolCalls ?? 0);
+    };
+    const call = present({ signal, session, meta, attachments, timeoutMs, onEvent });
+    return this.#toolbox(toolbox).call(inlinePrompt({ name: "generate", output }, run), {}, call);
+  }
+
+  /** Executes a task from its beginning. */
+  async #begin(task: Task, context: CallContext, limits: KnownLimits, toolCalls: number): Promise<Content> {
+    const state = newRunState(task.messages, toolCalls);
+    const toolkit = this.#suspensions.toolkitOf(context);
+    const isLocal = isConfined(context) || (task.ownTools?.length ?? 0) > 0;
+    const suspend =
+      (kept: ServedToolkit): Assignment["suspend"] =>
+      (turn, results) => {
+        const { now } = this.#suspensions;
+        const run = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: context });
+        return this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools: task.ownTools }, kept);
+      };
+    const assignment = { task, state, limits, suspend: toolkit === undefined ? undefined : suspend(toolkit) };
+    return this.#run(assignment, context, (run) => run.execute());
+  }
+
+  async #run(assignment: Assignment, context: CallContext, go: (run: AgentRun) => Promise<Content>): Promise<Content> {
+    const { task, state, limits } = assignment;
+    const { clock, random, modelAttempts, modelTimeoutMs, maxRetryWaitMs } = this.#options;
+    const { timeoutMs } = limits;
+    const deadline = { ref: task.ref, signal: context.signal, clock, timeoutMs };
+    const content = await withinDeadline(deadline, async (signal) => {
+      const chosen = await this.#models.choose(present({ provider: task.provider, model: task.model }));
+      const call = { signal, clock, random, budget: this.#budget, modelAttempts, modelTimeoutMs, maxRetryWaitMs };
+      return go(await prepareRun({ ...assignment, context, chosen, options: this.#options, call }));
+    });
+    this.#conversations.set(content, conversationIn(state));
+    return content;
+  }
+
+  #toolbox(given: Toolbox | undefined): Toolbox {
+    const toolbox = given ?? this.#suspensions.only?.toolbox;
+    if (toolbox !== undefined) return toolbox;
+    const message = "The option toolbox must say where to run: the agent serves no toolkit, or several.";
+    throw new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "/toolbox", message }] });
+  }
+}

@@ -1,0 +1,141 @@
+import type { LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
+import { messageOf, ToolkitError } from "../core/error.ts";
+import { toJsonSchema } from "../core/schema/json-schema.ts";
+import type { JsonSchema } from "../core/schema/types.ts";
+import type { CallOptions, Session } from "../core/session.ts";
+import type { Lease } from "../execute/lease.ts";
+import { isRecord, present } from "../lib/value.ts";
+import type { KnownLimits, RunLimits } from "./options.ts";
+import type { Results } from "./results.ts";
+import type { RunState } from "./run-state.ts";
+import type { Task } from "./task.ts";
+import type { WaitingCall, WaitingTurn } from "./tool-turn.ts";
+
+/** A call that a suspended run waits for. */
+export interface StoredWait {
+  readonly index: number;
+  readonly takesControl: boolean;
+  /** Of the model. */
+  readonly callId: string;
+  readonly name: string;
+  /** The ref of what was called. */
+  readonly ref: string;
+  /** Of the approval, or of a sub-agent's run. */
+  readonly id: string;
+  readonly reason: string;
+  readonly message: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** What a run came to: a Content, or an error, as JSON. */
+export type RunOutcome = { readonly content: unknown } | { readonly error: unknown };
+
+/** A run that waits, as it is kept: all of it is JSON. */
+export interface SuspendedRun {
+  readonly id: string;
+  /** `running` while somebody goes on with it; `finished` where another run, of which it is a part, has still to hear what it came to. */
+  readonly status: "suspended" | "running" | "finished";
+  /** Who goes on with it. */
+  readonly lease?: Lease | undefined;
+  /** Another run waits for it. */
+  readonly isAwaited?: true | undefined;
+  /** What it came to. */
+  readonly outcome?: RunOutcome | undefined;
+  readonly task: Omit<Task, "messages" | "ownTools" | "output"> & { readonly output?: JsonSchema | undefined };
+  readonly state: RunState;
+  readonly results: ReturnType<Results["toJSON"]>;
+  /** Those that are finite. */
+  readonly limits: RunLimits;
+  readonly turn: {
+    readonly parts: readonly (LanguageModelV4ToolResultPart | null)[];
+    readonly waiting: readonly StoredWait[];
+  };
+  readonly session: Omit<Session, "log" | "elicit" | "sample">;
+  readonly meta?: CallOptions["meta"];
+  /** Only where it began can it go on: it has tools that were handed over, or is confined to a view. */
+  readonly isLocal?: true | undefined;
+  /** In milliseconds since the epoch. */
+  readonly suspendedAt: number;
+}
+
+/** The error of a run that waits, by whose id it is resumed. */
+export function pendingRun({ id, task, turn }: SuspendedRun): ToolkitError<"PENDING"> {
+  const waitsFor = turn.waiting.map(({ id: waitsForId, ref, reason, message }) => ({
+    id: waitsForId,
+    tool: ref,
+    reason,
+    message,
+  }));
+  const [first] = turn.waiting;
+  const what = waitsFor.map(({ tool, id: waitsForId }) => `${tool} (${waitsForId})`).join(", ");
+  const message = `${task.ref} waits for ${what}. Once that is settled, agent.resume("${id}") goes on.`;
+  return new ToolkitError("PENDING", message, {
+    id,
+    reason: first?.reason ?? "pending",
+    message,
+    tool: task.ref,
+    arguments: undefined,
+    expiresAt: Math.min(...turn.waiting.map(({ expiresAt }) => expiresAt)),
+    metadata: { run: id, waitsFor },
+  });
+}
+
+/**
+ * The run of what a store held.
+ *
+ * @throws ToolkitError `STORE_FAILED` where that is none
+ */
+export function readSuspendedRun(id: string, value: unknown): SuspendedRun {
+  const isRun =
+    isRecord(value) &&
+    ["suspended", "running", "finished"].includes(String(value.status)) &&
+    [value.task, value.state, value.results, value.limits, value.session].every(isRecord) &&
+    isRecord(value.turn) &&
+    Array.isArray(value.turn.parts) &&
+    Array.isArray(value.turn.waiting);
+  if (isRun) return { ...(value as unknown as SuspendedRun), id };
+  const message = `The store has a run "${id}" that cannot be read: ${messageOf(value).slice(0, 200)}. Delete it.`;
+  throw new ToolkitError("STORE_FAILED", message, { operation: "get" });
+}
+
+/** What a run that waits is made of. */
+export interface Suspension {
+  readonly task: Task;
+  readonly state: RunState;
+  readonly results: Results;
+  readonly turn: WaitingTurn;
+  readonly limits: KnownLimits;
+  readonly isLocal: boolean | undefined;
+  readonly now: number;
+  /** Whose run it is. */
+  readonly caller: { readonly session: Session; readonly meta?: CallOptions["meta"] };
+}
+
+/** A run as it is kept. */
+export function suspendedRun({ task, state, results, turn, limits, isLocal, now, caller }: Suspension): SuspendedRun {
+  const { messages: _messages, ownTools: _ownTools, output, ...rest } = task;
+  const schema =
+    output === undefined ? undefined : toJsonSchema(output, { what: "output schema", direction: "output" });
+  const { id, principal, clientInfo, capabilities, meta } = caller.session;
+  return {
+    id: state.id,
+    status: "suspended",
+    task: { ...rest, ...present({ output: schema }) },
+    state,
+    results: results.toJSON(),
+    limits: Object.fromEntries(Object.entries(limits).filter(([, limit]) => Number.isFinite(limit))),
+    turn: { parts: turn.parts, waiting: turn.waiting.flatMap(storedWait) },
+    session: { id, ...present({ principal, clientInfo, capabilities, meta }) },
+    suspendedAt: now,
+    ...(caller.meta === undefined ? {} : { meta: caller.meta }),
+    ...(isLocal ? { isLocal: true as const } : {}),
+  };
+}
+
+function storedWait({ index, takesControl, answer }: WaitingCall): StoredWait[] {
+  const { id: callId, name, ref = name, error } = answer;
+  if (!ToolkitError.is(error, "PENDING")) return [];
+  const { id, reason, message, expiresAt } = error.details;
+  return [{ index, takesControl, callId, name, ref, id, reason, message, expiresAt }];
+}

@@ -1,0 +1,14 @@
+import type { Approvals } from "./approval.ts";
+import type { CallContext, Toolbox } from "./item.ts";
+import type { Store } from "./store.ts";
+
+/** What a delegate may know of the toolkit it serves. */
+export interface ServedToolkit {
+  /** Everything there is, and nobody's call around it. */
+  readonly toolbox: Toolbox;
+  readonly approvals: Approvals;
+  /** What outlives the process, where the toolkit was given such a store. */
+  readonly store: Store;
+  /** True for the context of a call that was made in it. */
+  serves(context: CallContext): boolean;
+}
