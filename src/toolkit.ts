@@ -44,6 +44,7 @@ import { Executor } from "./execute/executor.ts";
 import { Settings } from "./execute/settings.ts";
 import { Tenant } from "./execute/tenant.ts";
 import { Telemetry } from "./execute/trace/telemetry.ts";
+import { isCallOf } from "./execute/whose-call.ts";
 import { type ExplainOptions, explain } from "./explain/explain.ts";
 import type { Explanation } from "./explain/explanation.ts";
 import { type Clock, keepProcessAlive } from "./lib/clock.ts";
@@ -166,6 +167,12 @@ export class Toolkit implements Host, AsyncDisposable {
       assertOpen: () => this.#assertOpen(),
       find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
       receive: this.#executor.receive.bind(this.#executor),
+    });
+    this.#delegates.attach({
+      toolbox: this,
+      approvals: this.approvals,
+      store: this.#store,
+      serves: (context) => isCallOf(context, this.#executor),
     });
     if (options.items !== undefined) this.add(...options.items);
   }

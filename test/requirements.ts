@@ -301,6 +301,40 @@ export const requirements: readonly Requirement[] = [
     text: "Picoschema is read as JSON Schema: scalars, descriptions, optional properties, lists, objects, choices and others. What is wrong in it is told with the way to it and what to write.",
   },
 
+  // A: how an agent executes a prompt
+  {
+    id: "A1",
+    text: "Models are registered by provider, or one by one as provider/name. Provider and model choose together or in one text; a model alone by the only one of that name, and of several INVALID_INPUT names them; neither gives the default. What is not registered is NOT_FOUND with what there is. A known provider is loaded from its package when first named: MISSING_PEER with the command to install it, UNAUTHORIZED naming the variable of its key.",
+  },
+  {
+    id: "A2",
+    text: "A run renders the prompt, tells the system prompt and the tools' guidance, sends the text and the attachments, offers the tools and prompts `tools` names, makes the calls, says what became of each with how to read it, and goes on until there are none. Beyond maxSteps: STEP_LIMIT with what was reached. Tokens, cost, output, time and tool calls are bounded too.",
+  },
+  {
+    id: "A3",
+    text: "A structured answer comes by the provider's JSON mode where there are no tools, else by submit_output. It is validated; what does not fit goes back with its errors, at most maxRepairs times, then INVALID_OUTPUT.",
+  },
+  {
+    id: "A4",
+    text: "What fails, is refused, waits or has an unknown outcome is told to the model in words, not thrown. A result longer than maxResultBytes is cut with a notice, and read_resource reads the rest.",
+  },
+  {
+    id: "A5",
+    text: "stream() and onEvent tell text, thoughts, tool calls, results, steps, usage and the end, as fast as they are read and no faster. The answer's meta has usage, steps, model, finish reason and tool calls.",
+  },
+  {
+    id: "A6",
+    text: "A call of a model is repeated on 429, 5xx and a lost connection until something of the answer has come, waiting as the provider asks and within one budget of all calls. Whatever fails is MODEL_FAILED with provider, model and status, and never a key. Thinking and its budget become the option of each provider. thinking and thinking_budget become each provider's option. A conversation is a plain value that goes on later.",
+  },
+  {
+    id: "A7",
+    text: "A call that waits suspends the run: PENDING has the id by which resume() goes on from the same step, once, in another process too where the store is shared. Sub-agents that wait suspend those that called them.",
+  },
+  {
+    id: "A8",
+    text: "generate() does the same for a text: with tools by name and of the caller's own, a form of answer, attachments, a model and a conversation to go on with.",
+  },
+
   // T: what one model run may use
   {
     id: "T1",
@@ -324,14 +358,6 @@ export const requirements: readonly Requirement[] = [
   },
 
   // A: how prompts are executed
-  {
-    id: "A1",
-    text: "Models are registered by provider, or one by one as provider/name. Provider and model choose together or in one text; a model alone by the only one of that name, and of several INVALID_INPUT names them; neither gives the default. What is not registered is NOT_FOUND with what there is. A known provider is loaded from its package when first named: MISSING_PEER with the command to install it, UNAUTHORIZED naming the variable of its key.",
-  },
-  {
-    id: "A6",
-    text: "A call of a model is repeated on 429, 5xx and a lost connection until something of the answer has come, waiting as the provider asks and within one budget of all calls. Whatever fails is MODEL_FAILED with provider, model and status, and never a key. Thinking and its budget become the option of each provider.",
-  },
 
   // H: approvals and pending calls
   {

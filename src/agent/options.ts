@@ -62,7 +62,9 @@ export interface ModelPatience {
 }
 
 /** Options with every default in place. */
-export interface ReadAgentOptions extends KnownLimits, ModelPatience {
+export interface ReadAgentOptions {
+  readonly limits: KnownLimits;
+  readonly patience: ModelPatience;
   readonly policy: RunPolicy;
   readonly maxDefinitionTokens: number | undefined;
   readonly settings: ModelSettings;
@@ -98,13 +100,11 @@ export function readAgentOptions(options: AgentOptions): ReadAgentOptions {
     if (!isRecord(value)) throw invalidOption(name, "an object", value, "of an agent");
   }
   for (const [model, price] of Object.entries(prices)) assertPrice(price, `prices[${JSON.stringify(model)}]`);
-  const patience = readNumbers(patienceDefaults, options);
-  const { maxDefinitionTokens } = options;
   return {
-    ...readLimits(options),
-    ...patience,
+    limits: readLimits(options),
+    patience: readNumbers(patienceDefaults, options),
     policy,
-    maxDefinitionTokens,
+    maxDefinitionTokens: options.maxDefinitionTokens,
     settings,
     prices,
     clock,

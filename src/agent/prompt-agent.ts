@@ -2,7 +2,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Entry, Toolbox } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
-import { isConfined } from "../execute/confined.ts";
+import { isConfined } from "../execute/whose-call.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
 import type { Agent, GenerateOptions, PromptCall, ResumeOptions, RunOptions } from "./agent.ts";
@@ -57,7 +57,7 @@ class PromptAgent implements Agent {
   }
 
   async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Content> {
-    return this.#begin(await taskOf(entry, input, context), context, this.#options, 0);
+    return this.#begin(await taskOf(entry, input, context), context, this.#options.limits, 0);
   }
 
   generate(text: string, options: GenerateOptions = {}): Promise<Content> {
@@ -88,7 +88,7 @@ class PromptAgent implements Agent {
 
   async #generate(text: string, options: GenerateOptions): Promise<Content> {
     const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, conversation } = options;
-    const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options);
+    const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
     const tools = options.tools ?? [];
     const { output, system, model, provider, thinking, thinkingBudget, settings } = options;
     const run = async (_input: unknown, context: CallContext) => {
@@ -128,12 +128,12 @@ class PromptAgent implements Agent {
 
   async #run(assignment: Assignment, context: CallContext, go: (run: AgentRun) => Promise<Content>): Promise<Content> {
     const { task, state, limits } = assignment;
-    const { clock, random, modelAttempts, modelTimeoutMs, maxRetryWaitMs } = this.#options;
+    const { clock, random, patience } = this.#options;
     const { timeoutMs } = limits;
     const deadline = { ref: task.ref, signal: context.signal, clock, timeoutMs };
     const content = await withinDeadline(deadline, async (signal) => {
       const chosen = await this.#models.choose(present({ provider: task.provider, model: task.model }));
-      const call = { signal, clock, random, budget: this.#budget, modelAttempts, modelTimeoutMs, maxRetryWaitMs };
+      const call = { signal, clock, random, budget: this.#budget, ...patience };
       return go(await prepareRun({ ...assignment, context, chosen, options: this.#options, call }));
     });
     this.#conversations.set(content, conversationIn(state));
