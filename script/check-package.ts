@@ -93,6 +93,7 @@ async function compileUser(): Promise<string | undefined> {
   const user = `
 import { defineTool, Toolkit, type Tool } from "toolweave";
 import { mcpConnector } from "toolweave/mcp";
+import { agent, type AgentOptions } from "toolweave/agent";
 import { postgresStore, type PostgresStoreOptions } from "toolweave/stores/postgres";
 import { sqliteStore } from "toolweave/stores/sqlite";
 import { type FaultName, faultyServer, testContext, type ToolweaveMatchers, toolweaveMatchers } from "toolweave/testing";

@@ -10,9 +10,6 @@ export interface Conversation {
   readonly toolCalls: number;
 }
 
-/** The role of whoever says something that is no system prompt. */
-export type Said = Exclude<LanguageModelV4Message, { readonly role: "system" }>;
-
 /** What the user says. */
 export function userText(text: string): LanguageModelV4Message {
   return { role: "user", content: [{ type: "text", text }] };

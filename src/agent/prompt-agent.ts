@@ -1,5 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Entry, Toolbox } from "../core/item.ts";
+import { assertOptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { isConfined } from "../execute/whose-call.ts";
@@ -9,6 +10,7 @@ import type { Agent, GenerateOptions, PromptCall, ResumeOptions, RunOptions } fr
 import { type Conversation, userText } from "./conversation.ts";
 import { withinDeadline } from "./deadline.ts";
 import { type AgentStream, EventStream } from "./event-stream.ts";
+import { generateNames } from "./generate-names.ts";
 import { inlinePrompt } from "./inline-prompt.ts";
 import { modelMessages } from "./message.ts";
 import { Models } from "./models.ts";
@@ -88,6 +90,7 @@ class PromptAgent implements Agent {
 
   async #generate(text: string, options: GenerateOptions): Promise<Content> {
     const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, conversation } = options;
+    assertOptionNames(options, generateNames, "of generate");
     const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
     const tools = options.tools ?? [];
     const { output, system, model, provider, thinking, thinkingBudget, settings } = options;

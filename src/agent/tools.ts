@@ -1,5 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
-import type { Tool, Toolbox } from "../core/item.ts";
+import type { Toolbox } from "../core/item.ts";
 import type { Session } from "../core/session.ts";
 import { Toolset } from "../toolset/toolset.ts";
 import type { RunPolicy } from "../toolset/types.ts";
@@ -33,12 +33,7 @@ export async function offeredTools(
   const isListed = !named.has(ref) && (await toolbox.list({ kind: "prompt", name: ref, signal, session })).count > 0;
   const exclude = isListed ? [ref] : [];
   const toolset = await Toolset.of(toolbox, { include: refs, exclude, policy, maxTokens, signal, session });
-  return withTools(toolset, ownTools);
-}
-
-/** The toolset with tools of the run's own beside. */
-export function withTools(toolset: Toolset, tools: readonly Tool[]): Toolset {
-  return tools.length === 0 ? toolset : toolset.add(...tools);
+  return ownTools.length === 0 ? toolset : toolset.add(...ownTools);
 }
 
 function isGlob(name: string): boolean {
