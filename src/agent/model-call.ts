@@ -1,8 +1,4 @@
-import type {
-  LanguageModelV4CallOptions,
-  LanguageModelV4GenerateResult,
-  LanguageModelV4StreamPart,
-} from "@ai-sdk/provider";
+import type { LanguageModelV4GenerateResult, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { backoffDelay } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
 import { pause } from "../lib/pause.ts";
@@ -10,6 +6,9 @@ import type { RetryBudget } from "../lib/retry-budget.ts";
 import { CutShort, modelFailed, type ProviderFault, readFault } from "./model-failure.ts";
 import { Watch } from "./model-watch.ts";
 import type { ChosenModel } from "./models.ts";
+import { type ModelQuestion, withoutQuirks } from "./provider-quirks.ts";
+
+export type { ModelQuestion } from "./provider-quirks.ts";
 
 /** How a model is called, and how patiently. */
 export interface ModelCall {
@@ -38,9 +37,6 @@ export interface ModelRetry {
   readonly status: number | undefined;
 }
 
-/** What is asked; the signal comes from the call. */
-export type ModelQuestion = Omit<LanguageModelV4CallOptions, "abortSignal">;
-
 const backoff = { baseMs: 500, maxMs: 10_000 };
 /** What comes after the end of an answer is waited for, so that its connection can be used again; but not for long. */
 const goodbyeMs = 250;
@@ -56,8 +52,9 @@ export function generate(
   question: ModelQuestion,
   call: ModelCall,
 ): Promise<LanguageModelV4GenerateResult> {
+  const asked = withoutQuirks(chosen.model, question);
   return retried(chosen, call, async (watch) => {
-    const result = await watch.wait(chosen.model.doGenerate({ ...question, abortSignal: watch.signal }));
+    const result = await watch.wait(chosen.model.doGenerate({ ...asked, abortSignal: watch.signal }));
     if (result.finishReason.unified === "interrupted") throw new CutShort();
     watch.end();
     return result;
@@ -75,7 +72,8 @@ export async function* stream(
   question: ModelQuestion,
   call: ModelCall,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
-  const { head, rest, watch } = await retried(chosen, call, (each) => open(chosen, question, each));
+  const asked = withoutQuirks(chosen.model, question);
+  const { head, rest, watch } = await retried(chosen, call, (each) => open(chosen, asked, each));
   try {
     yield* head;
     yield* rest;
