@@ -1,6 +1,7 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect } from "vitest";
 import type { Resource } from "../../src/core/resource.ts";
+import { lintPrompts } from "../../src/prompt/lint/lint.ts";
 import { type ParsePromptOptions, parsePrompt } from "../../src/prompt/parse.ts";
 import { readPrompt, readPrompts } from "../../src/prompt/read.ts";
 import { textContent } from "../../src/resource/content.ts";
@@ -312,6 +313,19 @@ describe("what is refused", () => {
       expect(error.message).toContain(hint);
     });
   }
+});
+
+verifies("P9", "lint finds what is wrong in one, and nothing else", async () => {
+  const folder = await folderWith({
+    "greet.prompt": whole.replace("description:", "title: Greet somebody\nvariant: a\ndescription:"),
+    "open.prompt":
+      "---\ntitle: Say something\ndescription: Says it.\ninput: { schema: { name: string } }\n---\nHi {{nmae}} {{name}}",
+  });
+  const { problems } = await lintPrompts(folder);
+  expect(problems.map(({ file, line, code }) => [file && basename(file), line, code])).toEqual([
+    ["greet.prompt", 16, "unused-required"],
+    ["open.prompt", 6, "unknown-variable"],
+  ]);
 });
 
 describe("folders", () => {

@@ -58,3 +58,10 @@ export function readDotprompt(reader: FieldReader): DotpromptValues {
     ...readConfig(reader),
   };
 }
+
+const kept: ReadonlySet<string> = new Set(["variant", "version", "metadata", "ext"]);
+
+/** True for a field that dotprompt knows, and that is only kept here: `variant`, `acme.owner`. */
+export function isKept(field: string): boolean {
+  return kept.has(field) || field.includes(".");
+}

@@ -1,3 +1,5 @@
+import { isKept } from "../dotprompt/values.ts";
+import { isDotprompt } from "../file-name.ts";
 import { type FieldValues, readValues } from "../front-matter/field-table.ts";
 import { misspelt } from "../front-matter/misspelt.ts";
 import { FieldReader } from "../front-matter/reader.ts";
@@ -71,6 +73,7 @@ function lintTemplate(source: TemplateSource, findings: Findings): LintedTemplat
 function lintNames({ file, placeOfName }: FrontMatter, reader: FieldReader, findings: Findings): void {
   for (const field of Object.keys(reader.rest() ?? {})) {
     if (field.startsWith("x-") || misspelt(field, reader.known) !== undefined) continue;
+    if (isDotprompt(file) && isKept(field)) continue;
     const message = `The field \`${field}\` means nothing here.`;
     const hint = `Remove it, or call it \`x-${field}\` if it is for a program of your own.`;
     findings.add("unknown-field", { file, place: placeOfName(field), message, hint });
