@@ -1,0 +1,156 @@
+import type { Content, Resource } from "./resource.ts";
+import type { Session } from "./session.ts";
+
+/** How much each principal may keep in the namespace `user`, and how much of it is in memory. */
+export interface UserLimits {
+  /** So many prompts and resources together. Default 10,000. */
+  readonly maxItems: number;
+  /** So many bytes each. Default 16 MiB. */
+  readonly maxItemBytes: number;
+  /** So many bytes in all, past versions not counted. Default 256 MiB. */
+  readonly maxBytes: number;
+  /** The items of so many principals are in memory; whoever has not come for the longest time is read again. Default 1,000. */
+  readonly maxPrincipals: number;
+}
+
+/** Whose items are meant, and for how long somebody waits. */
+export interface UserOptions {
+  /** Those of its principal. Default: what is nobody's. */
+  readonly session?: Session | undefined;
+  /** An abort rejects with its reason; a write that had begun may still be done. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How an item is changed. */
+export interface UserWriteOptions extends UserOptions {
+  /** The version that must be there; 0 for none. Default: whatever is there is replaced. */
+  readonly expectedVersion?: number | undefined;
+}
+
+/** How a prompt is put. */
+export interface PutPromptOptions extends UserWriteOptions {
+  /** Its name, where the front matter gives none. One that begins with `_` makes a partial. */
+  readonly name?: string | undefined;
+}
+
+/** How an item is got. */
+export interface UserGetOptions extends UserOptions {
+  /** A past version, where it is kept. Default: what is there now. */
+  readonly version?: number | undefined;
+}
+
+/** What of an item was kept, and when. */
+export interface UserVersion {
+  readonly kind: "prompt" | "resource";
+  /** `user.name`, or `uri#user`. */
+  readonly ref: string;
+  /** From 1, one more with each change, a removal included. */
+  readonly version: number;
+  /** When it was put, in milliseconds since the epoch. */
+  readonly updatedAt: number;
+}
+
+/** A prompt as it was put. */
+export interface UserPrompt extends UserVersion {
+  readonly kind: "prompt";
+  readonly markdown: string;
+}
+
+/** A resource as it was put. */
+export interface UserResource extends UserVersion {
+  readonly kind: "resource";
+  readonly content: Content;
+}
+
+/** How a folder is taken in. */
+export interface UserImportOptions extends UserOptions {
+  /** Remove what the folder has not. Default false. */
+  readonly prune?: boolean | undefined;
+}
+
+/** What became of an import. Items are named by ref. */
+export interface UserImportReport {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly unchanged: readonly string[];
+  readonly removed: readonly string[];
+  /** Files that are none of its business. */
+  readonly ignored: readonly string[];
+}
+
+/** What became of an export. Files are named by their path in the folder. */
+export interface UserExportReport {
+  readonly written: readonly string[];
+  readonly unchanged: readonly string[];
+  /** Those an earlier export wrote whose items are gone. */
+  readonly removed: readonly string[];
+}
+
+/**
+ * The prompts and resources that people make while the service runs, in the namespace `user` of its store. Each principal has items of
+ * its own; nobody sees those of another, and what is nobody's is seen by whoever is nobody.
+ *
+ * Every method rejects with `NO_STORE` where the toolkit was given no store, with `STORE_FAILED` where the store fails, and with
+ * `INVALID_INPUT` for a principal no store can keep: more than 512 bytes, or with half a surrogate pair.
+ */
+export interface UserNamespace {
+  /**
+   * Stores a prompt, the text of a markdown file. It is there for lookups, lists and calls when this resolves.
+   *
+   * `{{> tone}}` is the partial `_tone` of the same principal, else its prompt `tone`.
+   *
+   * @throws ToolkitError `INVALID_PROMPT` with line and column, also where a prompt that uses it as a partial would break;
+   *   `INVALID_NAME`, `RESERVED_NAME`; `CONFLICT` where another version is there than expected; `LIMIT_EXCEEDED`; nothing is stored then
+   *
+   * @example
+   * ```ts
+   * const { version } = await toolkit.user.putPrompt("---\nname: greet\n---\nGreet {{name}}.");
+   * await toolkit.user.putPrompt("---\nname: greet\n---\nGreet {{name}} warmly.", { expectedVersion: version });
+   * ```
+   */
+  putPrompt(markdown: string, options?: PutPromptOptions): Promise<UserVersion>;
+  /**
+   * Reads a resource whole and stores it under its URI.
+   *
+   * @throws ToolkitError `INVALID_NAME` for a URI of more than 2,048 bytes, or with control characters; `INVALID_INPUT` for what is no
+   *   resource; `CONFLICT` where another version is there than expected; `LIMIT_EXCEEDED`; whatever reading it throws
+   */
+  putResource(resource: Resource, options?: UserWriteOptions): Promise<UserVersion>;
+  /**
+   * Reads an item from the store.
+   *
+   * @param key - the name of a prompt, the URI of a resource, or a ref
+   * @throws ToolkitError `NOT_FOUND`
+   */
+  get(key: string, options?: UserGetOptions): Promise<UserPrompt | UserResource>;
+  /** Every version that is kept, the latest first; those of a removed item too. @throws ToolkitError `NOT_FOUND` where there are none */
+  history(key: string, options?: UserOptions): Promise<readonly UserVersion[]>;
+  /**
+   * Puts a past version again, as a new one. It is checked as if it were new.
+   *
+   * @throws ToolkitError `NOT_FOUND` for a version that is not kept; else as `putPrompt` and `putResource`
+   */
+  restore(key: string, version: number, options?: UserWriteOptions): Promise<UserVersion>;
+  /**
+   * Removes an item; its versions are kept.
+   *
+   * @throws ToolkitError `NOT_FOUND`; `CONFLICT` where another version is there than expected, or a prompt uses it as a partial
+   */
+  remove(key: string, options?: UserWriteOptions): Promise<void>;
+  /**
+   * Writes all items to a folder: prompts as markdown files, as a prompt folder has them, resources as files below `resources`, and
+   * `user.json`, which says what the files are. Each file is replaced whole; what an earlier export wrote and is gone is removed, and
+   * nothing else.
+   *
+   * @throws ToolkitError `INVALID_INPUT` for what is no folder, or cannot be written
+   */
+  export(folder: string | URL, options?: UserOptions): Promise<UserExportReport>;
+  /**
+   * Puts what a folder has that `export` wrote, or somebody by hand: a markdown file needs no line in `user.json`. What is the same
+   * already is left as it is. All is checked before anything is stored, and what was stored is taken back where the store refuses the rest.
+   *
+   * @throws ToolkitError `INVALID_PROMPT` with all that is wrong; `INVALID_CONFIG` for a wrong `user.json`; `NOT_FOUND` for a missing
+   *   folder; `CONFLICT` where somebody changes the same items meanwhile; `LIMIT_EXCEEDED`
+   */
+  import(folder: string | URL, options?: UserImportOptions): Promise<UserImportReport>;
+}
