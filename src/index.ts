@@ -149,6 +149,20 @@ export {
 } from "./core/tool.ts";
 export type { ToolAnnotations, ToolOptions } from "./core/tool-options.ts";
 export type { CacheLimits, ToolkitOptions } from "./core/toolkit-options.ts";
+export type {
+  PutPromptOptions,
+  UserExportReport,
+  UserGetOptions,
+  UserImportOptions,
+  UserImportReport,
+  UserLimits,
+  UserNamespace,
+  UserOptions,
+  UserPrompt,
+  UserResource,
+  UserVersion,
+  UserWriteOptions,
+} from "./core/user.ts";
 export type { ExplainOptions } from "./explain/explain.ts";
 export type { ExplainedItem, ExplainedRule, Explanation } from "./explain/explanation.ts";
 export type { Clock, Timer } from "./lib/clock.ts";

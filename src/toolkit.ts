@@ -35,6 +35,7 @@ import type { Source, Unsubscribe } from "./core/source.ts";
 import type { Store } from "./core/store.ts";
 import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
 import { readToolkitOptions, type ToolkitOptions } from "./core/toolkit-options.ts";
+import type { UserNamespace } from "./core/user.ts";
 import { DeskApprovals } from "./execute/approval/approvals.ts";
 import { Desk } from "./execute/approval/desk.ts";
 import { Ledger } from "./execute/approval/ledger.ts";
@@ -62,6 +63,8 @@ import type { AddConnectorOptions } from "./source/connect-options.ts";
 import { Connectors } from "./source/connectors.ts";
 import { Delegates } from "./source/delegates.ts";
 import { LocalSource, type LocalSourceHost } from "./source/local.ts";
+import { UserSpaces } from "./source/stored/spaces.ts";
+import { userOf } from "./source/stored/user.ts";
 import { connectionOf, connectorOf } from "./source/target.ts";
 import { memoryStore } from "./store/memory.ts";
 import { Toolset, type ToolsetRequest } from "./toolset/toolset.ts";
@@ -89,6 +92,8 @@ const nothingToEnd = () => undefined;
  * ```
  */
 export class Toolkit implements Host, AsyncDisposable {
+  /** The prompts and resources that people make while the service runs, in its store. */
+  readonly user: UserNamespace;
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #startTimeoutMs: number;
@@ -99,6 +104,8 @@ export class Toolkit implements Host, AsyncDisposable {
   readonly #delegates: Delegates;
   readonly #executor: Executor;
   readonly #store: Store;
+  /** Undefined where nothing keeps what users make. */
+  readonly #spaces: UserSpaces | undefined;
   readonly #ledger: Ledger;
   readonly #approvals: DeskApprovals;
   readonly #policy: PolicyRules;
@@ -139,6 +146,10 @@ export class Toolkit implements Host, AsyncDisposable {
     const directory = new Directory(this.#catalog, () => this.#assertOpen());
     const room = new WaitingRoom(clock);
     this.#store = options.store ?? memoryStore({ clock });
+    const { store } = options;
+    const { user: limits, random } = read;
+    this.#spaces = store && new UserSpaces({ ...this.#sourceHost, store, random, ...limits });
+    this.user = userOf(this.#spaces, { limits, assertOpen: () => this.#assertOpen() });
     const shelf = new Shelf({ store: this.#store, logger, limit: read.approvals.limit });
     this.#ledger = new Ledger({ ...read.approvals, shelf, room, logger, emit });
     this.#executor = new Executor({
@@ -270,6 +281,7 @@ export class Toolkit implements Host, AsyncDisposable {
   async start(): Promise<void> {
     this.#assertOpen();
     this.#telemetry?.look();
+    this.#spaces?.watch();
     await Promise.all([
       this.#look(),
       this.#connectors.start(),
@@ -406,6 +418,7 @@ export class Toolkit implements Host, AsyncDisposable {
     this.#executor.close();
     this.#ledger.close();
     this.#telemetry?.close();
+    this.#spaces?.close();
     for (const source of this.#sources) source.close();
     this.#sources.clear();
     const all = Promise.all([this.#connectors.close(), this.#closeStore()]);

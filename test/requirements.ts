@@ -379,12 +379,16 @@ export const requirements: readonly Requirement[] = [
     text: "A Store keeps records of a collection, an owner and a key, each with a version that counts on past a deletion: get, list in the order of code units, put, delete, history of prompts and resources, watch. What expects another version is CONFLICT and of many at once one wins; a quota holds under concurrency. Any text is safe in every field, ten megabytes come back byte by byte. One contract suite holds every store to it.",
   },
   {
+    id: "S2",
+    text: "toolkit.user puts, gets and removes prompts and resources of a principal, lists and restores their versions, and exports and imports all as a folder, whole or not at all. A prompt is read like a file when it is put: what is wrong, or would break one that uses it, is refused. Stale versions are CONFLICT, quotas LIMIT_EXCEEDED. Each change has its event in every process. Without a store nothing is listed and a write is NO_STORE.",
+  },
+  {
     id: "S3",
-    text: "A record that cannot be read is named and hides no other; an owner never sees what is another's.",
+    text: "A record that cannot be read is named and hides no other; an owner never sees what is another's: neither items, handles, cached answers, approvals nor events. While the store fails, `user` gives what it had, marked stale, and is among the failures; everything else goes on, and when it is there again all is listed and what was missed is told.",
   },
   {
     id: "K2",
-    text: "What one process changes in a store that several share is told in the others within a second, once, as done elsewhere.",
+    text: "What one process changes in a store that several share is told in the others within a second, once, as done elsewhere. What is put in `user` is found and listed here when the put resolves, and elsewhere within that second, each change with its event.",
   },
 
   {

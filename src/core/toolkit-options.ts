@@ -11,6 +11,7 @@ import { type Policy, PolicyRules } from "./policy.ts";
 import type { Logger } from "./session.ts";
 import type { Store } from "./store.ts";
 import type { TelemetryOptions } from "./telemetry-options.ts";
+import type { UserLimits } from "./user.ts";
 
 /** How a toolkit is made. Everything has a default. */
 export interface ToolkitOptions extends TelemetryOptions {
@@ -21,10 +22,12 @@ export interface ToolkitOptions extends TelemetryOptions {
   /** What may be called, rendered and read. Default: everything. */
   readonly policy?: Policy | undefined;
   /**
-   * What outlives the process: calls that wait, and agent runs that are suspended. It is opened at `start`, or when it is needed first, and
-   * closed with the toolkit. Default: in memory.
+   * What outlives the process: calls that wait, agent runs that are suspended, and the namespace `user`. It is opened at `start`, or when it
+   * is needed first, and closed with the toolkit. Default: in memory, and nothing for `user`.
    */
   readonly store?: Store | undefined;
+  /** How much each principal may keep in the namespace `user`. */
+  readonly user?: Partial<UserLimits> | undefined;
   /** How calls are kept that wait for approval, or for work elsewhere. */
   readonly approvals?: ApprovalOptions | undefined;
   /** Wraps every call, the first outermost. */
@@ -67,10 +70,15 @@ export interface CacheLimits {
 /** Options with every default in place. */
 export type ReadToolkitOptions = {
   readonly [K in Exclude<keyof ToolkitOptions, Unread>]-?: NonNullable<ToolkitOptions[K]>;
-} & { readonly policy: PolicyRules; readonly approvals: ReadApprovalOptions; readonly cache: CacheLimits };
+} & {
+  readonly policy: PolicyRules;
+  readonly approvals: ReadApprovalOptions;
+  readonly cache: CacheLimits;
+  readonly user: UserLimits;
+};
 
 /** Options that are read otherwise. */
-type Unread = "items" | "delegate" | "policy" | "store" | "approvals" | "cache" | keyof TelemetryOptions;
+type Unread = "items" | "delegate" | "policy" | "store" | "approvals" | "cache" | "user" | keyof TelemetryOptions;
 
 type ReadApprovalOptions = { readonly [K in keyof ApprovalOptions]-?: NonNullable<ApprovalOptions[K]> };
 
@@ -89,7 +97,8 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     throw invalidOption("maxDepth", "a whole number from 0", maxDepth);
   const { items, use = [], delegate, logger, settings = {}, maxQueuedCalls = 10_000 } = options;
   assertSettingsByGlob(settings);
-  const cache = readCacheLimits(options.cache);
+  const cache = readLimits("cache", options.cache, cacheLimits);
+  const user = readLimits("user", options.user, userLimits);
   if (!isCount(maxQueuedCalls)) throw invalidOption("maxQueuedCalls", "a whole number from 1", maxQueuedCalls);
   if (items !== undefined && !Array.isArray(items)) throw invalidOption("items", "a list of items", items);
   if (!Array.isArray(use) || !use.every(isFunction)) throw invalidOption("use", "a list of functions", use);
@@ -110,6 +119,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     use,
     settings,
     cache,
+    user,
     maxQueuedCalls,
     logger: logger === undefined ? silentLogger : steadyLogger(logger),
     clock: options.clock ?? systemClock,
@@ -139,15 +149,24 @@ function assertTelemetry({ tracer, meter, recordContent, redact }: TelemetryOpti
     throw invalidOption("redact", "a list of globs on keys", redact);
 }
 
-function readCacheLimits(cache: unknown = {}): CacheLimits {
-  if (!isRecord(cache)) throw invalidOption("cache", "an object", cache);
-  assertOptionNames(cache, cacheNames, "of the cache", "cache");
-  const limits = { maxEntries: 1_000, maxBytes: 64 * 2 ** 20, ...present(cache) };
+/** Limits with every default in place. */
+function readLimits<T extends object>(option: string, given: unknown = {}, defaults: T): T {
+  if (!isRecord(given)) throw invalidOption(option, "an object", given);
+  assertOptionNames(given, defaults as OptionNames<unknown>, `of ${option}`, option);
+  const limits = { ...defaults, ...present(given) };
   for (const [name, value] of Object.entries(limits)) {
-    if (!isCount(value)) throw invalidOption(`cache.${name}`, "a whole number from 1", value);
+    if (!isCount(value)) throw invalidOption(`${option}.${name}`, "a whole number from 1", value);
   }
   return limits;
 }
+
+const cacheLimits: CacheLimits = { maxEntries: 1_000, maxBytes: 64 * 2 ** 20 };
+const userLimits: UserLimits = {
+  maxItems: 10_000,
+  maxItemBytes: 16 * 2 ** 20,
+  maxBytes: 256 * 2 ** 20,
+  maxPrincipals: 1_000,
+};
 
 const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) > 0;
 
@@ -162,6 +181,7 @@ const optionNames: OptionNames<ToolkitOptions> = {
   delegate: true,
   policy: true,
   store: true,
+  user: true,
   approvals: true,
   use: true,
   logger: true,
@@ -181,4 +201,3 @@ const optionNames: OptionNames<ToolkitOptions> = {
   redact: true,
 };
 const approvalNames: OptionNames<ApprovalOptions> = { ttlMs: true, keepMs: true, leaseMs: true, limit: true };
-const cacheNames: OptionNames<CacheLimits> = { maxEntries: true, maxBytes: true };

@@ -24,6 +24,8 @@ export interface SpaceHost extends Pick<ItemsHost, "catalog" | "emit"> {
   readonly startTimeoutMs: number;
   /** Why the store does not tell what others change, while it does not. */
   down(): ToolkitError | undefined;
+  /** Whoever watches first and lists then misses nothing. */
+  watch(): void;
   /** Has an owner stay in memory until the returned function is called. */
   keep(owner: string): () => void;
 }
@@ -160,6 +162,7 @@ export class UserSpace {
     const { signal } = this.#abort;
     if (signal.aborted) return;
     try {
+      this.#host.watch();
       const since = this.items.now;
       const lists = await Promise.all([this.#list("prompt"), this.#list("resource")]);
       // What was there before anybody asked is no news.

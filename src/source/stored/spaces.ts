@@ -1,10 +1,10 @@
 import type { ToolkitError } from "../../core/error.ts";
-import type { StoreEvent } from "../../core/store.ts";
+import type { Store, StoreEvent } from "../../core/store.ts";
 import { type Change, eventsOf } from "./change.ts";
 import { type SpaceHost, UserSpace } from "./space.ts";
 
 /** How spaces are made, and how many stay. */
-export interface SpacesOptions extends Omit<SpaceHost, "down" | "keep"> {
+export interface SpacesOptions extends Omit<SpaceHost, "down" | "keep" | "watch"> {
   readonly maxPrincipals: number;
 }
 
@@ -22,7 +22,12 @@ export class UserSpaces {
 
   constructor(options: SpacesOptions) {
     this.#options = options;
-    this.#host = { ...options, down: () => this.#down, keep: (owner) => this.keep(owner) };
+    this.#host = { ...options, down: () => this.#down, keep: (owner) => this.keep(owner), watch: () => this.watch() };
+    options.catalog.personalize((owner) => this.of(owner).namespace);
+  }
+
+  get store(): Store {
+    return this.#options.store;
   }
 
   /** The space of an owner. It reads nothing before it is asked. */

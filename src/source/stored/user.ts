@@ -24,6 +24,7 @@ import { changeOf, type ItemKey, type UserCollection } from "./change.ts";
 import { exportFolder } from "./folder/export.ts";
 import { importFolder } from "./folder/import.ts";
 import { assertPromptKey, assertStorableUri, itemKey } from "./key.ts";
+import { noUser } from "./no-store.ts";
 import { isPartialKey } from "./prompt-shelf.ts";
 import { promptText } from "./prompt-text.ts";
 import { storedContent, storedForm } from "./resource.ts";
@@ -31,20 +32,29 @@ import type { UserSpace } from "./space.ts";
 import type { UserSpaces } from "./spaces.ts";
 
 /** What the namespace is made with. */
-export interface StoredUserOptions {
-  readonly spaces: UserSpaces;
-  readonly store: Store;
+export interface UserNamespaceOptions {
   readonly limits: UserLimits;
   assertOpen(): void;
 }
 
+interface StoredUserOptions extends UserNamespaceOptions {
+  readonly spaces: UserSpaces;
+}
+
+/** The namespace `user`, as it is changed; without spaces nothing keeps it. */
+export function userOf(spaces: UserSpaces | undefined, options: UserNamespaceOptions): UserNamespace {
+  return spaces === undefined ? noUser(options.assertOpen) : new StoredUser({ ...options, spaces });
+}
+
 /** The namespace `user` of a store, as it is changed. */
-export class StoredUser implements UserNamespace {
+class StoredUser implements UserNamespace {
   readonly #options: StoredUserOptions;
+  readonly #store: Store;
   readonly #quota: Quota;
 
   constructor(options: StoredUserOptions) {
     this.#options = options;
+    this.#store = options.spaces.store;
     const { maxItems: items, maxItemBytes: itemBytes, maxBytes: bytes } = options.limits;
     this.#quota = { collections: ["prompt", "resource"], items, itemBytes, bytes };
   }
@@ -82,7 +92,7 @@ export class StoredUser implements UserNamespace {
     return this.#within(options, async (space) => {
       const named = itemKey(key);
       const { signal } = options;
-      const { records } = await this.#options.store.history({ ...named, owner: space.owner }, { signal });
+      const { records } = await this.#store.history({ ...named, owner: space.owner }, { signal });
       if (records.length === 0) throw notFound(space, named);
       return Object.freeze(records.map(versionOf));
     });
@@ -104,7 +114,7 @@ export class StoredUser implements UserNamespace {
       const named = itemKey(key);
       if (named.collection === "prompt") assertUnused(space, named.key);
       const { expectedVersion, signal } = options;
-      const version = await this.#options.store.delete({ ...named, owner: space.owner }, { expectedVersion, signal });
+      const version = await this.#store.delete({ ...named, owner: space.owner }, { expectedVersion, signal });
       if (version === undefined) throw notFound(space, named);
       space.items.take([{ ...named, version }]);
     });
@@ -112,7 +122,7 @@ export class StoredUser implements UserNamespace {
 
   async export(folder: string | URL, options: UserOptions = {}): Promise<UserExportReport> {
     return this.#within(options, (space) =>
-      exportFolder(folder, { store: this.#options.store, owner: space.owner, signal: options.signal }),
+      exportFolder(folder, { store: this.#store, owner: space.owner, signal: options.signal }),
     );
   }
 
@@ -120,7 +130,7 @@ export class StoredUser implements UserNamespace {
     return this.#within(options, (space) => {
       const { signal, prune = false } = options;
       const { owner, items } = space;
-      return importFolder(folder, { store: this.#options.store, owner, items, quota: this.#quota, signal, prune });
+      return importFolder(folder, { store: this.#store, owner, items, quota: this.#quota, signal, prune });
     });
   }
 
@@ -128,7 +138,6 @@ export class StoredUser implements UserNamespace {
   async #within<T>(options: UserOptions, run: (space: UserSpace) => Promise<T>): Promise<T> {
     const { assertOpen, spaces } = this.#options;
     assertOpen();
-    spaces.watch();
     const { principal = "" } = options.session ?? {};
     const release = spaces.keep(principal);
     try {
@@ -142,13 +151,13 @@ export class StoredUser implements UserNamespace {
 
   async #put(space: UserSpace, draft: RecordDraft, options: UserWriteOptions): Promise<UserVersion> {
     const { expectedVersion, signal } = options;
-    const record = await this.#options.store.put(draft, { expectedVersion, signal, quota: this.#quota });
+    const record = await this.#store.put(draft, { expectedVersion, signal, quota: this.#quota });
     space.items.take([changeOf(record)]);
     return versionOf(record);
   }
 
   async #stored(space: UserSpace, named: ItemKey, { version, signal }: UserGetOptions): Promise<StoredRecord> {
-    const record = await this.#options.store.get({ ...named, owner: space.owner }, { version, signal });
+    const record = await this.#store.get({ ...named, owner: space.owner }, { version, signal });
     if (record === undefined) throw notFound(space, named, version);
     return record;
   }

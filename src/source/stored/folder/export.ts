@@ -4,14 +4,7 @@ import { promptText } from "../prompt-text.ts";
 import { resourceValue } from "../resource.ts";
 import { FileNames } from "./file-name.ts";
 import { FolderFiles } from "./files.ts";
-import {
-  type FolderIndex,
-  type IndexedPrompt,
-  type IndexedResource,
-  indexName,
-  indexText,
-  readIndex,
-} from "./index-file.ts";
+import { type IndexedPrompt, type IndexedResource, indexName, indexText, readIndex } from "./index-file.ts";
 
 /** What is exported. */
 export interface ExportOptions {
