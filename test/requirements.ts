@@ -184,11 +184,11 @@ export const requirements: readonly Requirement[] = [
   // O: observability
   {
     id: "O1",
-    text: "Each call has one span from before its lookup to its end: `execute_tool <name>`, `invoke_agent <name>` for a prompt, `render_prompt <name>`, `read_resource`; with the attributes of OpenTelemetry's GenAI and MCP conventions, our code as `error.type`, and aborts told apart. It is active inside `run`, and the parent of calls made in it; its own parent is what is active, else what `_meta` says in W3C form. It is passed on in `_meta` and in the headers of the request. Arguments and results are recorded only with `recordContent`, bounded, and redacted by key. Without an SDK nothing is done; one that is registered later is seen.",
+    text: "Each call has one span from before its lookup to its end: `execute_tool <name>`, `invoke_agent <name>` for a prompt, `render_prompt <name>`, `read_resource`; each request of an agent to a model one, `chat <model>`; with the attributes of OpenTelemetry's GenAI and MCP conventions, our code as `error.type`, and aborts told apart. It is active inside `run`, and the parent of calls made in it; its own parent is what is active, else what `_meta` says in W3C form. It is passed on in `_meta` and in the headers of the request. Arguments and results are recorded only with `recordContent`, bounded, and redacted by key. Without an SDK nothing is done; one that is registered later is seen.",
   },
   {
     id: "O2",
-    text: "Metrics count calls by ref and outcome, cache hits, retries and reconnects, measure the durations of tools, prompts and MCP requests, and show the state of each connector and what is in flight and queued. What has no place in a catalogue is in no attribute, so that their number is bounded. A closed toolkit is measured no more.",
+    text: "Metrics count calls by ref and outcome, cache hits, retries and reconnects, measure the durations of tools, prompts, MCP requests and requests to models with their tokens and cost, and show the state of each connector and what is in flight and queued. What has no place in a catalogue is in no attribute, so that their number is bounded. A closed toolkit is measured no more.",
   },
   {
     id: "O3",

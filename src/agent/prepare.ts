@@ -71,6 +71,7 @@ export async function prepareRun(preparation: Preparation): Promise<AgentRun> {
     price: options.prices[refOf(chosen)],
     call,
     clock: options.clock,
+    context,
     teller: new Teller(task.ref, state, context),
     suspend: suspend === undefined ? undefined : (turn) => suspend(turn, results),
   });

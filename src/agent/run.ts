@@ -1,7 +1,9 @@
 import type { Issue } from "../core/error-catalog.ts";
+import type { CallContext } from "../core/item.ts";
 import { outputToolName } from "../core/output-tool.ts";
 import type { Content } from "../core/resource.ts";
 import { describeIssues } from "../core/schema/violation.ts";
+import { tracedModel } from "../execute/trace/model-trace.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { ToolAnswer } from "../toolset/types.ts";
 import { answerOf, type Ending, jsonAnswer, textAnswer } from "./answer.ts";
@@ -27,6 +29,7 @@ export interface RunParts extends Omit<TurnParts, "canWait"> {
   readonly price: ModelPrice | undefined;
   readonly call: ModelCall;
   readonly clock: Clock;
+  readonly context: CallContext;
   /** Keeps a run that waits; undefined where nothing can. It throws `PENDING`. */
   readonly suspend: ((turn: WaitingTurn) => Promise<never>) | undefined;
 }
@@ -67,7 +70,7 @@ export class AgentRun {
   }
 
   async #ask(): Promise<Reply> {
-    const { chosen, question, state, tools, limits, call, clock, price, teller } = this.#parts;
+    const { chosen, question, state, tools, limits, call, clock, price, teller, context } = this.#parts;
     const step = state.steps.length;
     const request = modelRequest({ ...question, messages: state.messages, tools: tools?.port });
     const listener = {
@@ -75,19 +78,19 @@ export class AgentRun {
       reasoning: (delta: string) => this.#parts.teller.tell("reasoningDelta", { step, delta }),
     };
     const beganAt = clock.now();
-    const { maxOutputBytes } = limits;
-    const reply = await ask(chosen, request, {
-      call,
-      maxOutputBytes,
-      listener: teller.isHeard ? listener : undefined,
-    });
-    const usage = usageOf(reply.usage, price);
     const { provider, modelId: model } = chosen;
-    const { finishReason } = reply;
+    const { isHeard } = teller;
+    const asked = { provider, model, settings: question.settings, stream: isHeard, input: request.prompt };
+    const { reply, finishReason, usage } = await tracedModel(context, asked, async () => {
+      const { maxOutputBytes } = limits;
+      const answer = await ask(chosen, request, { call, maxOutputBytes, listener: isHeard ? listener : undefined });
+      const used = usageOf(answer.usage, price);
+      return { reply: answer, finishReason: answer.finishReason, usage: used, output: answer.content };
+    });
     const told = { step, provider, model, finishReason, usage, durationMs: clock.now() - beganAt };
     state.steps.push(told);
-    await this.#parts.teller.tell("step", told);
-    await this.#parts.teller.used(usage);
+    await teller.tell("step", told);
+    await teller.used(usage);
     return reply;
   }
 

@@ -1,4 +1,5 @@
 import type { Attributes, BatchObservableResult, Counter, Histogram, Meter, UpDownCounter } from "@opentelemetry/api";
+import type { TokenUsage } from "../../core/agent-event.ts";
 import type { Connection, ConnectionState } from "../../core/connection.ts";
 import type { Entry } from "../../core/item.ts";
 import { itemAttributes, metricAttributes, type Operation, type Outcome, type Verb } from "./attributes.ts";
@@ -25,6 +26,9 @@ export interface Ended {
 const remoteBoundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 const boundaries = [0.0001, 0.001, ...remoteBoundaries];
 
+/** What the conventions advise. */
+const tokenBoundaries = Array.from({ length: 14 }, (_, power) => 4 ** power);
+
 const states: readonly ConnectionState[] = ["idle", "connecting", "connected", "waiting"];
 
 /** Every instrument, of one meter. */
@@ -36,6 +40,9 @@ export class Instruments {
   readonly #reconnects: Counter;
   readonly #durations: Readonly<Partial<Record<Operation, Histogram>>>;
   readonly #mcpRequest: Histogram;
+  readonly #tokens: Histogram;
+  readonly #model: Histogram;
+  readonly #cost: Counter;
   readonly #forget: () => void;
 
   constructor(meter: Meter, gauges: () => Gauges) {
@@ -60,6 +67,17 @@ export class Instruments {
       "The duration of a request to an MCP server.",
       remoteBoundaries,
     );
+    this.#tokens = meter.createHistogram("gen_ai.client.token.usage", {
+      unit: "{token}",
+      description: "Tokens that models were given and gave.",
+      advice: { explicitBucketBoundaries: tokenBoundaries },
+    });
+    this.#model = duration(
+      "gen_ai.client.operation.duration",
+      "The duration of a request to a model.",
+      remoteBoundaries,
+    );
+    this.#cost = counter("toolweave.model.cost", "{cost}", "What models cost, where their prices are known.");
     this.#forget = watch(meter, gauges);
   }
 
@@ -87,6 +105,18 @@ export class Instruments {
   /** A request to an MCP server has ended. */
   requested(seconds: number, attributes: Attributes): void {
     this.#mcpRequest.record(seconds, attributes);
+  }
+
+  /** A model was asked, with success or without. */
+  answered(seconds: number, attributes: Attributes): void {
+    this.#model.record(seconds, attributes);
+  }
+
+  /** A model was given and gave so much. */
+  spoke({ inputTokens, outputTokens, cost }: TokenUsage, attributes: Attributes): void {
+    this.#tokens.record(inputTokens, { ...attributes, "gen_ai.token.type": "input" });
+    this.#tokens.record(outputTokens, { ...attributes, "gen_ai.token.type": "output" });
+    if (cost !== undefined) this.#cost.add(cost, attributes);
   }
 
   /** A connector is connected once more. */

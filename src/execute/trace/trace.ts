@@ -63,7 +63,8 @@ export interface TraceParts {
  * known what is called, so that a sampler knows it too.
  */
 export class Trace {
-  readonly #parts: TraceParts;
+  /** Where it goes. */
+  readonly parts: TraceParts;
   readonly #wish: Wish;
   readonly #beganAt: number;
   #entry: Entry | undefined;
@@ -73,7 +74,7 @@ export class Trace {
   #context: Context | undefined;
 
   constructor(parts: TraceParts, wish: Wish) {
-    this.#parts = parts;
+    this.parts = parts;
     this.#wish = wish;
     this.#beganAt = parts.clock.now();
     this.#operation = operationOf(wish.verb, undefined);
@@ -119,7 +120,7 @@ export class Trace {
   fail(error: unknown): void {
     const outcome = this.#outcomeOf(error);
     const aborted = outcome === "aborted";
-    const message = aborted ? "Whoever called it ended it." : errorText(error, this.#parts.recorder !== undefined);
+    const message = aborted ? "Whoever called it ended it." : errorText(error, this.parts.recorder !== undefined);
     unharmed(() => {
       if (this.#entry === undefined) this.#begin();
       this.#span?.setStatus({ code: SpanStatusCode.ERROR, message });
@@ -141,7 +142,7 @@ export class Trace {
 
   /** A request to an MCP server began. Gives what tells that it ended. */
   request(attributes: Attributes): (more: Attributes) => void {
-    const { instruments, clock } = this.#parts;
+    const { instruments, clock } = this.parts;
     if (instruments === undefined) return ignore;
     const beganAt = clock.now();
     return (more) => {
@@ -151,7 +152,7 @@ export class Trace {
   }
 
   #begin(): void {
-    const { tracer, clock } = this.#parts;
+    const { tracer, clock } = this.parts;
     const { verb, key } = this.#wish;
     const entry = this.#entry;
     this.#operation = operationOf(verb, entry);
@@ -205,14 +206,14 @@ export class Trace {
       ...(mends === undefined || mends.length === 0 ? {} : { "toolweave.mends": mends.length }),
     });
     this.#span?.end();
-    const { instruments, clock } = this.#parts;
+    const { instruments, clock } = this.parts;
     const seconds = (clock.now() - this.#beganAt) / 1_000;
     const ended = { verb: this.#wish.verb, operation: this.#operation, entry: this.#entry, seconds, attempts, cached };
     instruments?.ended(outcome, ended);
   }
 
   #record(what: "arguments" | "result", value: unknown): void {
-    const { recorder } = this.#parts;
+    const { recorder } = this.parts;
     if (recorder === undefined || this.id === undefined) return;
     // The conventions have a name for those of tools alone.
     const prefix = this.#operation === "execute_tool" ? "gen_ai.tool.call" : "toolweave";
@@ -221,7 +222,7 @@ export class Trace {
 }
 
 /** Whoever looks must not harm what is looked at: what an SDK throws goes where OpenTelemetry has its own errors. */
-function unharmed(run: () => void): void {
+export function unharmed(run: () => void): void {
   try {
     run();
   } catch (error) {
