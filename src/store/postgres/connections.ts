@@ -1,7 +1,7 @@
-import { ToolkitError } from "../../core/error.ts";
 import { abortable } from "../../lib/promise.ts";
 import { isRefusal } from "./failure.ts";
 import type { PostgresSettings } from "./options.ts";
+import { ownPool } from "./own-pool.ts";
 import type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.ts";
 import type { Statement } from "./statements.ts";
 
@@ -120,31 +120,6 @@ export class Connections {
     } finally {
       timer.cancel();
     }
-  }
-}
-
-async function ownPool(settings: PostgresSettings): Promise<PostgresPool> {
-  const { connectionString, max, ssl, connectTimeoutMs, statementTimeoutMs } = settings;
-  const { Pool } = (await importPg()).default;
-  return new Pool({
-    connectionString,
-    max,
-    ...(ssl === undefined ? {} : { ssl }),
-    connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
-    fallback_application_name: "toolweave",
-    keepAlive: true,
-  });
-}
-
-async function importPg(): Promise<typeof import("pg")> {
-  try {
-    return await import("pg");
-  } catch (error) {
-    if ((error as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    const install = "npm install pg";
-    const message = `postgresStore needs the package pg, which is not installed: ${install}.`;
-    throw new ToolkitError("MISSING_PEER", message, { package: "pg", install }, { cause: error });
   }
 }
 

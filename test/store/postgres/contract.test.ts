@@ -1,0 +1,35 @@
+import { postgresStore } from "../../../src/store/postgres/index.ts";
+import { quoted } from "../../../src/store/postgres/statements.ts";
+import { storeContract } from "../../contract/store.ts";
+import { storeCrashContract } from "../../contract/store-crash.ts";
+import { usePostgres } from "./support.ts";
+
+const postgres = usePostgres();
+
+storeContract("postgresStore", async (options) => {
+  const schema = postgres.newSchema();
+  const opened = async () => {
+    const store = postgresStore({ connectionString: postgres.connectionString, schema, ...options });
+    await store.open();
+    return store;
+  };
+  return {
+    store: await opened(),
+    another: opened,
+    spoil: async ({ collection, owner, key }, json) => {
+      const text = `UPDATE ${quoted(schema)}.record SET value = $4 WHERE collection = $1 AND owner = $2 AND key = $3`;
+      await postgres.admin.query(text, [collection, owner, key, json]);
+    },
+    dispose: () => postgres.drop(schema),
+  };
+});
+
+storeCrashContract("postgresStore", async () => {
+  const options = { connectionString: postgres.connectionString, schema: postgres.newSchema() };
+  const module = new URL("../../../src/store/postgres/index.ts", import.meta.url).href;
+  return {
+    shared: { module, maker: "postgresStore", options },
+    store: postgresStore(options),
+    dispose: () => postgres.drop(options.schema),
+  };
+});
