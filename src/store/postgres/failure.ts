@@ -22,7 +22,7 @@ const hints: Readonly<Record<string, string>> = {
 /** No error it makes shows the password or the connection string of these settings. */
 export function failuresOf({ connectionString }: PostgresSettings): Failed {
   const url = parseConnectionString(connectionString);
-  const where = url === undefined ? "PostgreSQL" : `PostgreSQL at ${url.host}${url.pathname}`;
+  const where = url === undefined ? "PostgreSQL" : `PostgreSQL at ${decoded(url.host)}${url.pathname}`;
   const password = url === undefined ? "" : (url.searchParams.get("password") ?? url.password);
   const hidden = [connectionString, password, decoded(password)].filter((secret) => secret !== "");
   const redacted = (text: string) => hidden.reduce((shown, secret) => shown.replaceAll(secret, "***"), text);

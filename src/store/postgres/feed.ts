@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { ToolkitError } from "../../core/error.ts";
 import type { RecordKey, StoreEvent } from "../../core/store.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { runDetached } from "../../lib/promise.ts";
 import { Watchers } from "../watchers.ts";
 import type { Connections } from "./connections.ts";
 import type { Failed } from "./failure.ts";
@@ -26,6 +27,8 @@ export class Feed {
   readonly #watchers = new Watchers();
   readonly #own = new OwnWrites();
   readonly #writer = randomUUID();
+  /** What was told when it went down, until it is up again. */
+  #down: StoreEvent | undefined;
 
   constructor({ connections, channel, clock, failed, prepare }: FeedOptions) {
     this.#failed = failed;
@@ -44,8 +47,19 @@ export class Feed {
     });
   }
 
+  /** Who comes while it is down is told. */
   watch(listener: (event: StoreEvent) => void): () => void {
-    return this.#watchers.add(listener);
+    const stop = this.#watchers.add(listener);
+    const down = this.#down;
+    if (down === undefined) return stop;
+    let isStopped = false;
+    queueMicrotask(() => {
+      if (!isStopped && this.#down === down) runDetached(() => listener(down), ignore);
+    });
+    return () => {
+      isStopped = true;
+      stop();
+    };
   }
 
   /** Resolves when it hears what others do. Where it does not, it tries now. @throws whatever keeps it from that */
@@ -101,12 +115,20 @@ export class Feed {
 
   #tellDown(thrown: unknown): void {
     const error = this.#failed("listen", thrown);
-    if (ToolkitError.is(error, "STORE_FAILED")) this.#watchers.tell({ type: "failed", error });
+    // What is missing is no failure of the storage: whoever asks for something is told.
+    if (!ToolkitError.is(error, "STORE_FAILED")) return;
+    this.#down = Object.freeze({ type: "failed", error });
+    this.#watchers.tell(this.#down);
   }
 
   #tellUp(again: boolean): void {
+    this.#down = undefined;
     if (!again) return;
     this.#watchers.tell({ type: "recovered" });
     this.#watchers.tell({ type: "gap" });
   }
+}
+
+function ignore(): void {
+  // As with all who watch: nobody would hear of it.
 }

