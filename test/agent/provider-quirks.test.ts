@@ -2,6 +2,7 @@ import type { LanguageModelV4ToolResultOutput } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
 import { withoutQuirks } from "../../src/agent/provider-quirks.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
+import { verifies } from "../support/verifies.ts";
 
 function outputFor(
   provider: string,
@@ -24,7 +25,7 @@ describe("a result", () => {
   };
   const mixed = { type: "content" as const, value: [text("a"), file, text("b")] };
 
-  test("has a text at most, and before its files, for Google", () => {
+  verifies("A4", "has a text at most, and before its files, for Google", () => {
     expect(outputFor("google.generative-ai", mixed)).toEqual({ type: "content", value: [text("a\n\nb"), file] });
     expect(outputFor("google.vertex.chat", { type: "content", value: [file] })).toMatchObject({
       value: [text("The result is attached."), file],
@@ -35,7 +36,7 @@ describe("a result", () => {
     });
   });
 
-  test("is a text where an API takes no other, and no file becomes base64 in it", () => {
+  verifies("A4", "is a text where an API takes no other, and no file becomes base64 in it", () => {
     const note = "[A file sky.png of the type image/png, which you cannot be shown in a result.]";
     for (const provider of ["openai.chat", "mistral.chat", "ollama.chat"]) {
       expect(outputFor(provider, mixed)).toEqual({ type: "text", value: `a\n\n${note}\n\nb` });
@@ -59,7 +60,7 @@ describe("a schema for an answer", () => {
   const ask = (schema: typeof closed, providerOptions = {}) =>
     withoutQuirks(scriptedModel([]), { prompt: [], responseFormat: { type: "json", schema }, providerOptions });
 
-  test("outside the grammar of strict mode is asked for without it", () => {
+  verifies("A3", "outside the grammar of strict mode is asked for without it", () => {
     const loose = { strictJsonSchema: false };
     const open = { ...closed, required: [] };
     expect(ask(open).providerOptions).toEqual({ openai: loose, openaiCompatible: loose });

@@ -95,7 +95,7 @@ describe.each(cases)("$name, $way", ({ name, way, make, ask }) => {
     expect(server.refused).toEqual([]);
   });
 
-  test("two calls at a time go there and back, with a thought before them", async () => {
+  verifies("A2", "two calls at a time go there and back, with a thought before them", async () => {
     const calls = [
       { name: forecast.name, input: { city: "Bern", days: 2 } },
       { name: forecast.name, input: { city: "Zürich" } },
@@ -117,7 +117,7 @@ describe.each(cases)("$name, $way", ({ name, way, make, ask }) => {
     expect(server.refused).toEqual([]);
   });
 
-  test("an image, a PDF and a text are sent", async () => {
+  verifies("A2", "an image, a PDF and a text are sent", async () => {
     await using setting = await setUp([{ text: "Seen." }, { text: "Seen." }, { text: "Seen." }]);
     const { server, model } = setting;
     const file = (mediaType: string, filename: string, bytes: string): LanguageModelV4FilePart => ({
@@ -139,7 +139,7 @@ describe.each(cases)("$name, $way", ({ name, way, make, ask }) => {
     expect(server.refused).toEqual([]);
   });
 
-  test("structured output is asked for in the provider's own way", async () => {
+  verifies("A3", "structured output is asked for in the provider's own way", async () => {
     await using setting = await setUp(() => ({ text: '{"verdict":"good"}' }));
     const { server, model } = setting;
     const responseFormat = { type: "json" as const, schema: verdict, name: "verdict" };
