@@ -3,6 +3,7 @@ import { messageOf } from "../../core/error.ts";
 import { loadYaml } from "../libraries.ts";
 import { type Place, placeOf, promptProblem } from "../problem.ts";
 import type { TemplateSource } from "../template/source.ts";
+import { readPlainYaml } from "./plain-yaml.ts";
 import type { SplitFile } from "./split.ts";
 
 /** A way into the front matter: names of fields and indices of lists. */
@@ -52,21 +53,29 @@ export function readFrontMatter(split: SplitFile, file: string | undefined): Fro
   const at = (offset: number) => placeOf(split.text, start + Math.min(offset, Math.max(0, split.yaml.length - 1)));
   const fail = (offset: number, what: string, hint: string, cause?: unknown) =>
     promptProblem(file, at(offset), what, hint, cause);
-  const document = compose(split.yaml, fail);
-  if (/[*&]|\.(?:inf|nan)/i.test(split.yaml)) checkNodes(document, fail);
-  const values = toValues(document, fail);
+  // Composed when it is first needed: for what is not written plainly, and to say where something stands.
+  let composed: Document.Parsed | undefined;
+  const document = () => {
+    composed ??= compose(split.yaml, fail);
+    return composed;
+  };
   return {
     file,
-    values,
-    placeOf: (path) => at(offsetOf(document, path)),
-    placeOfName: (field) => at(follow(document, [field]).key?.range?.[0] ?? 0),
+    values: readPlainYaml(split.yaml) ?? readValues(split.yaml, document(), fail),
+    placeOf: (path) => at(offsetOf(document(), path)),
+    placeOfName: (field) => at(follow(document(), [field]).key?.range?.[0] ?? 0),
     source: (field, text) => ({
       text,
       file,
       placeAt: (line, column) =>
-        placeInScalar(document, field, split.text, start, text, line, column) ?? at(offsetOf(document, [field])),
+        placeInScalar(document(), field, split.text, start, text, line, column) ?? at(offsetOf(document(), [field])),
     }),
   };
+}
+
+function readValues(yaml: string, document: Document.Parsed, fail: Fail): Readonly<Record<string, unknown>> {
+  if (/[*&]|\.(?:inf|nan)/i.test(yaml)) checkNodes(document, fail);
+  return toValues(document, fail);
 }
 
 type Fail = (offset: number, what: string, hint: string, cause?: unknown) => Error;

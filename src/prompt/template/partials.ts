@@ -2,7 +2,7 @@ import type { ToolkitError } from "../../core/error.ts";
 import { partialBody } from "../front-matter/split.ts";
 import { type Place, promptProblem } from "../problem.ts";
 import { type TemplateSource, templateFromLine } from "./source.ts";
-import { Template } from "./template.ts";
+import { type NamedPartial, Template } from "./template.ts";
 
 /** The file of a partial. */
 export interface PartialFile {
@@ -94,12 +94,11 @@ export class Partials {
   }
 
   #collect(template: Template, needed: Map<string, Template>, chain: readonly string[]): void {
-    for (const { name, place } of template.uses.partials) {
-      if (chain.includes(name)) {
-        throw circularPartial(name, chain, template.source.file, place);
-      }
+    for (const use of template.partials) {
+      const { name } = use;
+      if (chain.includes(name)) throw circularPartial(name, chain, template.source.file, use.place);
       if (needed.has(name)) continue;
-      const partial = this.#load(name, template.source.file, place);
+      const partial = this.#load(use, template.source.file);
       this.#collect(partial, needed, [...chain, name]);
       needed.set(name, partial);
     }
@@ -111,9 +110,10 @@ export class Partials {
     return loaded?.template === template && isSame(loaded, this.#shelf.find(name));
   }
 
-  #load(name: string, user: string | undefined, place: Place): Template {
+  #load(use: NamedPartial, user: string | undefined): Template {
+    const { name } = use;
     const found = this.#shelf.find(name);
-    if (found === undefined) throw missingPartial(name, this.#shelf, user, place);
+    if (found === undefined) throw missingPartial(name, this.#shelf, user, use.place);
     const loaded = this.#loaded.get(name);
     if (loaded !== undefined && isSame(loaded, found)) return loaded.template;
     const template = new Template(partialSource(found), "partial");

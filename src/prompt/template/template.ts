@@ -1,20 +1,34 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { promptProblem } from "../problem.ts";
+import { placeOf, promptProblem } from "../problem.ts";
 import { checkTemplate, type TemplateRole } from "./check.ts";
 import { type Compiled, compileTemplate, renderOptions } from "./engine.ts";
+import { type PlainPartial, plainPartials } from "./plain.ts";
 import type { TemplateSource } from "./source.ts";
-import type { TemplateUses } from "./uses.ts";
+import type { PartialUse, TemplateUses } from "./uses.ts";
+
+/** A partial by its name. */
+export type NamedPartial = Pick<PartialUse, "name" | "place">;
 
 /** A checked template, compiled when it is first needed and never again. */
 export class Template {
   readonly source: TemplateSource;
-  readonly uses: TemplateUses;
+  readonly partials: readonly NamedPartial[];
+  readonly #role: TemplateRole;
+  #uses: TemplateUses | undefined;
   #compiled: Compiled | undefined;
 
   /** @throws ToolkitError `INVALID_PROMPT` */
   constructor(source: TemplateSource, role: TemplateRole) {
     this.source = source;
-    this.uses = checkTemplate(source, role);
+    this.#role = role;
+    const plain = plainPartials(source.text);
+    this.partials = plain === undefined ? this.uses.partials : plain.map((partial) => placed(partial, source));
+  }
+
+  /** What it needs, in full. */
+  get uses(): TemplateUses {
+    this.#uses ??= checkTemplate(this.source, this.#role);
+    return this.#uses;
   }
 
   compiled(): Compiled {
@@ -40,6 +54,17 @@ export class Template {
       throw promptProblem(file, this.source.placeAt(1, 1), what, "Look at what it does with this input.", error);
     }
   }
+}
+
+/** Its place is found when somebody asks: only what is wrong is told with it. */
+function placed({ name, offset }: PlainPartial, source: TemplateSource): NamedPartial {
+  return {
+    name,
+    get place() {
+      const { line, column } = placeOf(source.text, offset);
+      return source.placeAt(line, column);
+    },
+  };
 }
 
 const optionsOf = new WeakMap<ReadonlyMap<string, Template>, object>();
