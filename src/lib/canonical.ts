@@ -20,3 +20,8 @@ function sortKeys(_key: string, value: unknown): unknown {
 export function digest(value: unknown): string {
   return hash("sha256", canonicalJson(value), "base64url");
 }
+
+/** SHA-256 of some texts in their order, in base64url: others in number, order or any of them give another. */
+export function digestTexts(...texts: readonly string[]): string {
+  return hash("sha256", texts.map((text) => `${text.length}:${text}`).join(), "base64url");
+}

@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
+import { readFileSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { shown } from "../core/options.ts";
@@ -29,6 +31,20 @@ export async function readText(file: string, { signal }: ReadOptions): Promise<s
     signal?.throwIfAborted();
     throw unreadable(file, cause);
   }
+  return textOf(bytes, file);
+}
+
+function readTextNow(file: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+  return textOf(bytes, file);
+}
+
+function textOf(bytes: Buffer, file: string): string {
   if (isUtf8(bytes)) return bytes.toString("utf8");
   throw promptProblem(
     file,
@@ -48,9 +64,6 @@ function unreadable(file: string, cause: unknown): Error {
   return promptProblem(file, { line: 1, column: 1 }, `The file cannot be read: ${messageOf(cause)}.`, hint, cause);
 }
 
-// Enough to keep the disk busy, few enough for any limit on open files.
-const readsAtOnce = 16;
-
 /** What was read of some files of a folder, by their names. */
 export interface FolderTexts {
   readonly texts: ReadonlyMap<string, string>;
@@ -58,23 +71,62 @@ export interface FolderTexts {
   readonly errors: ReadonlyMap<string, ToolkitError>;
 }
 
-/** Reads some files of a folder. @throws the reason of an aborted signal */
+// Enough to keep the disk busy, few enough for any limit on open files.
+const readsAtOnce = 16;
+/** What a disk at hand takes for a file at most, and what is allowed beyond it in all, in milliseconds. */
+const fileMs = 0.2;
+const slackMs = 10;
+/** Others get their turn after so long, in milliseconds. */
+const turnMs = 5;
+
+/**
+ * Reads some files of a folder. To wait for a file takes several times as long as to read one that is at hand, so they are read at once, in
+ * short turns, as long as the disk is as fast as that; the rest is waited for.
+ *
+ * @throws the reason of an aborted signal
+ */
 export async function readTexts(folder: string, names: readonly string[], options: ReadOptions): Promise<FolderTexts> {
   const texts = new Map<string, string>();
   const errors = new Map<string, ToolkitError>();
-  const waiting = names.values();
-  const reader = async () => {
+  const keep = (name: string, error: unknown) => {
+    if (!ToolkitError.is(error)) throw error;
+    errors.set(name, error);
+  };
+  const atHand = await readAtHand();
+  const waiting = names.slice(atHand).values();
+  await Promise.all(Array.from({ length: readsAtOnce }, readOthers));
+  return { texts, errors };
+
+  /** Gives how many were read. */
+  async function readAtHand(): Promise<number> {
+    let spentMs = 0;
+    let turnBegan = performance.now();
+    for (const [index, name] of names.entries()) {
+      options.signal?.throwIfAborted();
+      try {
+        texts.set(name, readTextNow(join(folder, name)));
+      } catch (error) {
+        keep(name, error);
+      }
+      const tookMs = performance.now() - turnBegan;
+      if (spentMs + tookMs > slackMs + fileMs * index) return index + 1;
+      if (tookMs < turnMs) continue;
+      await setImmediate();
+      spentMs += tookMs;
+      turnBegan = performance.now();
+    }
+    return names.length;
+  }
+
+  async function readOthers(): Promise<void> {
     for (const name of waiting) {
       try {
         texts.set(name, await readText(join(folder, name), options));
       } catch (error) {
-        if (!ToolkitError.is(error)) throw error;
-        errors.set(name, error);
+        keep(name, error);
       }
     }
-  };
-  await Promise.all(Array.from({ length: readsAtOnce }, reader));
-  return { texts, errors };
+  }
 }
 
 /** The names of the files of a folder that are its business. @throws ToolkitError as `unreadableFolder` says; the reason of an aborted signal */

@@ -4,7 +4,7 @@ import type { ModelSettings } from "../core/model-settings.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import { type Validator, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
-import { digest } from "../lib/canonical.ts";
+import { digestTexts } from "../lib/canonical.ts";
 import { topLevelDefaults } from "./defaults.ts";
 import type { PromptFields } from "./front-matter/fields.ts";
 import { messagesOf } from "./messages.ts";
@@ -45,7 +45,7 @@ export class FilePrompt implements Prompt {
   readonly version: string;
   readonly #source: PromptSource;
   readonly #defaults: Readonly<Record<string, unknown>> | undefined;
-  readonly #validate: Validator | undefined;
+  #validate: Validator | undefined;
 
   constructor(fields: PromptFields, title: string | undefined, source: PromptSource) {
     this.name = fields.name;
@@ -61,10 +61,10 @@ export class FilePrompt implements Prompt {
     this.thinking = fields.thinking;
     this.thinkingBudget = fields.thinkingBudget;
     this.settings = fields.settings;
-    this.version = digest([source.text, [...source.partials].map(([name, partial]) => [name, partial.source.text])]);
+    const partials = [...source.partials].flatMap(([name, partial]) => [name, partial.source.text]);
+    this.version = digestTexts(source.text, ...partials);
     this.#source = source;
     this.#defaults = topLevelDefaults(fields.input);
-    this.#validate = fields.input === undefined ? undefined : validatorOf(fields.input);
   }
 
   /** Where a prompt of a file comes from; undefined for a prompt of another making. */
@@ -90,7 +90,8 @@ export class FilePrompt implements Prompt {
   }
 
   #checked(input: unknown): unknown {
-    if (this.#validate === undefined) return input;
+    if (this.input === undefined) return input;
+    this.#validate ??= validatorOf(this.input);
     let result: unknown;
     try {
       result = this.#validate(input);

@@ -100,35 +100,36 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
     return { pointer: "", message: `it must be a plain object, and is of the class ${className(document)}` };
   }
   const root = document;
-  return noSchemaAtAll(root) ?? walk(root, "", 0) ?? unwritable(root);
+  return noSchemaAtAll(root) ?? walk(root, 0) ?? unwritable(root);
 
-  function walk(schema: unknown, pointer: string, depth: number): SchemaProblem | undefined {
+  // Where a problem stands is put together on the way back: of most schemas nobody asks.
+  function walk(schema: unknown, depth: number): SchemaProblem | undefined {
     if (typeof schema === "boolean") return undefined;
-    if (!isRecord(schema)) return { pointer, message: "it must be a schema: an object, true or false" };
+    if (!isRecord(schema)) return { pointer: "", message: "it must be a schema: an object, true or false" };
     if (!isPlain(schema)) {
-      return { pointer, message: `it must be plain JSON, and is of the class ${className(schema)}` };
+      return { pointer: "", message: `it must be plain JSON, and is of the class ${className(schema)}` };
     }
     if (depth > maxDepth)
-      return { pointer, message: `it is nested deeper than ${maxDepth} levels, or contains itself` };
-    return keywords(schema, pointer) ?? reference(schema, pointer) ?? children(schema, pointer, depth + 1);
+      return { pointer: "", message: `it is nested deeper than ${maxDepth} levels, or contains itself` };
+    return keywords(schema) ?? reference(schema) ?? children(schema, depth + 1);
   }
 
-  function keywords(schema: Readonly<Record<string, unknown>>, pointer: string): SchemaProblem | undefined {
+  function keywords(schema: Readonly<Record<string, unknown>>): SchemaProblem | undefined {
     for (const keyword in schema) {
       const value = schema[keyword];
       if (value === undefined) continue;
       const form = Object.hasOwn(forms, keyword) ? forms[keyword] : undefined;
       if (form !== undefined && !form[0](value)) {
-        return { pointer: pointerTo(pointer, keyword), message: `${keyword} must be ${form[1]}` };
+        return { pointer: pointerTo("", keyword), message: `${keyword} must be ${form[1]}` };
       }
       if (keyword === "pattern" && (typeof value !== "string" || toPattern(value) === undefined)) {
-        return { pointer: pointerTo(pointer, keyword), message: "pattern must be a regular expression (ECMA-262)" };
+        return { pointer: pointerTo("", keyword), message: "pattern must be a regular expression (ECMA-262)" };
       }
     }
     for (const pattern in (schema.patternProperties ?? {}) as Record<string, unknown>) {
       if (toPattern(pattern) === undefined) {
         return {
-          pointer: pointerTo(pointerTo(pointer, "patternProperties"), pattern),
+          pointer: pointerTo(pointerTo("", "patternProperties"), pattern),
           message: "its name must be a regular expression (ECMA-262)",
         };
       }
@@ -136,10 +137,10 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
     return undefined;
   }
 
-  function reference(schema: Readonly<Record<string, unknown>>, pointer: string): SchemaProblem | undefined {
+  function reference(schema: Readonly<Record<string, unknown>>): SchemaProblem | undefined {
     const target = schema.$ref;
     if (target === undefined) return undefined;
-    const at = pointerTo(pointer, "$ref");
+    const at = pointerTo("", "$ref");
     if (typeof target !== "string") return { pointer: at, message: "$ref must be text" };
     if (target === "#") return undefined;
     if (target.startsWith("#/")) {
@@ -151,32 +152,37 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
       : { pointer: at, message: `${target} is outside the document, and nothing is fetched: put it under $defs` };
   }
 
-  function children(
-    schema: Readonly<Record<string, unknown>>,
-    pointer: string,
-    depth: number,
-  ): SchemaProblem | undefined {
+  function children(schema: Readonly<Record<string, unknown>>, depth: number): SchemaProblem | undefined {
     for (const keyword of schemaMaps) {
-      for (const [key, child] of Object.entries(schema[keyword] ?? {})) {
-        const problem = walk(child, pointerTo(pointerTo(pointer, keyword), key), depth);
-        if (problem !== undefined) return problem;
+      const map = schema[keyword] as Readonly<Record<string, unknown>> | undefined;
+      if (map === undefined) continue;
+      for (const key of Object.keys(map)) {
+        const problem = walk(map[key], depth);
+        if (problem !== undefined) return inside(problem, keyword, key);
       }
     }
-    const lists = Array.isArray(schema.items) ? [...schemaLists, "items"] : schemaLists;
-    for (const keyword of lists) {
-      for (const [index, child] of ((schema[keyword] ?? []) as unknown[]).entries()) {
-        const problem = walk(child, pointerTo(pointerTo(pointer, keyword), index), depth);
-        if (problem !== undefined) return problem;
+    const hasItemList = Array.isArray(schema.items);
+    for (const keyword of hasItemList ? listsWithItems : schemaLists) {
+      const list = schema[keyword] as readonly unknown[] | undefined;
+      for (const [index, child] of list === undefined ? [] : list.entries()) {
+        const problem = walk(child, depth);
+        if (problem !== undefined) return inside(problem, keyword, index);
       }
     }
-    const single = Array.isArray(schema.items) ? schemaSingles : [...schemaSingles, "items"];
-    for (const keyword of single) {
-      if (schema[keyword] === undefined) continue;
-      const problem = walk(schema[keyword], pointerTo(pointer, keyword), depth);
-      if (problem !== undefined) return problem;
+    for (const keyword of hasItemList ? schemaSingles : singlesWithItems) {
+      const problem = schema[keyword] === undefined ? undefined : walk(schema[keyword], depth);
+      if (problem !== undefined) return inside(problem, keyword);
     }
     return undefined;
   }
+}
+
+const listsWithItems = [...schemaLists, "items"];
+const singlesWithItems = [...schemaSingles, "items"];
+
+/** A problem of a schema as one of what the schema stands in. */
+function inside({ pointer, message }: SchemaProblem, ...steps: readonly (string | number)[]): SchemaProblem {
+  return { pointer: steps.reduce<string>(pointerTo, "") + pointer, message };
 }
 
 /** A shape such as `{ name: z.string() }`: a validator passes over what it does not know, and would take any value. */

@@ -21,7 +21,8 @@ export class Template {
   constructor(source: TemplateSource, role: TemplateRole) {
     this.source = source;
     this.#role = role;
-    const plain = plainPartials(source.text);
+    // Files of dotprompt have words of their own.
+    const plain = source.isDotprompt === true ? undefined : plainPartials(source.text);
     this.partials = plain === undefined ? this.uses.partials : plain.map((partial) => placed(partial, source));
   }
 
