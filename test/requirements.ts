@@ -366,7 +366,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "H2",
-    text: "approvals.resolve runs what is approved once, whoever approves and how often at a time, as its caller and under the policy, and tells all the same; denied, expired and void are DENIED to those who wait. It is bound to the caller, the arguments and the fingerprint; another process with the same store may resolve it, and one runs it. Memory is bounded, and close ends those who wait.",
+    text: "approvals.resolve runs what is approved once, whoever approves and how often at a time, as its caller and under the policy, and tells all the same; denied, expired and void are DENIED to those who wait. It is bound to the caller, the arguments and the fingerprint; another process with the same store may resolve it after the one that asked was killed, and exactly one runs it, under a lease that it renews. A run whose process is gone is OUTCOME_UNKNOWN to those who wait, and is not repeated unless the tool says that it may be. Memory is bounded, and close ends those who wait.",
   },
   {
     id: "H3",
@@ -384,7 +384,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "S3",
-    text: "A record that cannot be read is named and hides no other; an owner never sees what is another's: neither items, handles, cached answers, approvals nor events. While the store fails, `user` gives what it had, marked stale, and is among the failures; everything else goes on, and when it is there again all is listed and what was missed is told.",
+    text: "A record that cannot be read is named and hides no other; an owner never sees what is another's: neither items, handles, cached answers, approvals nor events. While the store fails, `user` gives what it had, marked stale, and is among the failures; everything else goes on, and when it is there again all is listed and what was missed is told. After kill -9 in the middle of writes of several processes every acknowledged write is there, nothing is torn, and versions only rise.",
   },
   {
     id: "K2",
