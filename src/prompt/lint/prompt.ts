@@ -107,7 +107,8 @@ async function lintTarget(
     await lintTools(tools, around.tools, { file, placeOf: placeOfTool }, around.findings);
   }
   if (around.models !== undefined) {
-    const at = { file, placeOf: (field: string) => placeOf([field]) };
+    // In dotprompt the provider stands before the model.
+    const at = { file, placeOf: (field: string) => placeOf([Object.hasOwn(values, field) ? field : "model"]) };
     lintModel({ model, provider }, around.models, at, around.findings);
   }
 }

@@ -52,6 +52,27 @@ describe("folders and files", () => {
     }
   });
 
+  verifies("P7", "a file of dotprompt, by the same rules", async () => {
+    const text = `---
+model: googleai/gemini
+description: Greets.
+title: Greet somebody
+config: { temprature: 0.4 }
+input: { schema: { name: string, people(array): { first: string } } }
+metadata: { a: 1 }
+colour: red
+---
+{{role "system"}}Be kind.{{role "user"}}{{nmae}}{{#each people}}{{first}}{{last}}{{/each}}{{name}}`;
+    const { problems } = await lintPrompts({ text, filename: "greet.prompt" }, { models: ["openai/*"] });
+    expect(problems.map(({ line, column, code, message }) => `${line}:${column} ${code}: ${message}`)).toEqual([
+      '2:8 unknown-model: There is no provider "google".',
+      "5:23 field: There is no setting temprature in config.",
+      "8:1 unknown-field: The field `colour` means nothing here.",
+      '10:43 unknown-variable: There is no "nmae" in input.',
+      '10:76 unknown-variable: There is no "last" in the entries of input.people.',
+    ]);
+  });
+
   verifies("P7", "the prompts we ship have no problem", async () => {
     const { files, problems } = await lintPrompts(new URL("../../../prompts/", import.meta.url));
     expect(files.length).toBeGreaterThanOrEqual(3);
