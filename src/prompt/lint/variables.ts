@@ -32,14 +32,16 @@ interface Use extends ValueUse {
 export function lintVariables(scope: VariableScope, file: string | undefined, findings: Findings): void {
   const shape = new InputShape(scope.input);
   const uses = scope.templates.flatMap((template) => usesOf(template, root, [], scope.partials));
+  const used = new Set<unknown>(uses.map(({ way }) => way.steps[0]));
   for (const use of uses) {
     const stray = shape.strayOf(use.way.steps);
     // What the blocks around it make is reported where they begin.
+    // What was meant by a misspelt name is used.
+    if (stray?.steps === 0) used.add(meantBy(stray, use));
     if (stray !== undefined && stray.steps >= use.inherited) reportStray(use, stray, file, findings);
     else if (stray === undefined && use.isList) reportNoList(use, shape, findings);
   }
   if (!scope.isWhole || uses.some(({ way }) => way.steps.length === 0 || way.steps[0] === eachEntry)) return;
-  const used = new Set(uses.map(({ way }) => way.steps[0]));
   const required = Array.isArray(scope.input.required) ? scope.input.required : [];
   for (const name of shape.properties.filter((property) => !used.has(property))) {
     const code = required.includes(name) ? "unused-required" : "unused-optional";
@@ -92,7 +94,7 @@ function reportStray(use: Use, stray: Stray, user: string | undefined, findings:
     file: use.file,
     place: use.place,
     message: `${missing}${shownBy}.`,
-    hint: isValue ? valueHint(stray) : strayHint(step, holder, stray.names),
+    hint: isValue ? valueHint(stray) : strayHint(meantBy(stray, use), holder, stray.names),
   });
 }
 
@@ -101,8 +103,12 @@ function valueHint({ steps, types }: Stray): string {
   return steps === 0 ? "Write {{this}} for the input itself." : "Write the value itself, or describe it as an object.";
 }
 
-function strayHint(name: string, holder: string, names: readonly string[]): string {
-  const [meant] = nearest(name, names, 1);
+/** The name there is that is nearest to the one there is not. */
+function meantBy({ steps, names }: Stray, { way }: Use): string | undefined {
+  return nearest(String(way.steps[steps]), names, 1)[0];
+}
+
+function strayHint(meant: string | undefined, holder: string, names: readonly string[]): string {
   if (meant !== undefined) return `Did you mean ${JSON.stringify(meant)}? Otherwise describe it in ${holder}.`;
   const others = names.length === 0 ? "" : ` There are ${names.join(", ")}.`;
   return `Describe it under the properties of ${holder}, or correct the name.${others}`;
