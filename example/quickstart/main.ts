@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineTool, readPrompts, resource, Toolkit, ToolkitError, type ToolkitEvent } from "toolweave";
+import { agent } from "toolweave/agent";
 import { z } from "zod";
-import { ScriptedDelegate } from "./scripted-delegate.ts";
+import { type entities, model } from "./model.ts";
 import { everythingOverStdio, filesystem, startEverythingOverHttp } from "./servers.ts";
 import { check, isAlive, showConnections, step, table, until } from "./show.ts";
 
@@ -25,10 +26,7 @@ const countWords = defineTool({
   run: ({ text }) => ({ words: text.split(/\s+/).filter((word) => word !== "").length }),
 });
 
-const entities = { entities: [{ kind: "person", name: "Ada Lovelace", mentions: 1 }] };
-const delegate = new ScriptedDelegate((prompt) =>
-  prompt.includes("entity") ? JSON.stringify(entities) : `A text of ${prompt.length > 200 ? "many" : "few"} words.`,
-);
+const assistant = agent({ defaultModel: model });
 
 const folder = await realpath(await mkdtemp(join(tmpdir(), "toolweave-quickstart-")));
 await writeFile(join(folder, "hello.txt"), "Woven from many threads.");
@@ -36,7 +34,7 @@ const http = await startEverythingOverHttp();
 
 const toolkit = new Toolkit({
   items: [greet, countWords, resource.text("motto", "Many threads, one cloth.")],
-  delegate,
+  delegate: assistant,
 });
 toolkit.add(...(await readPrompts(fileURLToPath(new URL("../../prompts", import.meta.url)))));
 const local = toolkit.addConnector(everythingOverStdio, { namespace: "everything" });
@@ -103,7 +101,7 @@ try {
   );
   check("progress", progress, (seen: string[]) => seen.length >= 3);
 
-  step("Prompts: rendered, and executed by the delegate");
+  step("Prompts: rendered, and executed by the agent");
   const rendered = await toolkit.render("everything.args-prompt", { city: "Bern" });
   const line = await rendered.messages[0]?.content[0]?.text();
   check("a remote prompt", line ?? "", (text: string) => text.includes("Bern"));
@@ -111,6 +109,20 @@ try {
   check("summarize", await summary.text(), (text: string) => text === "A text of many words.");
   const found = await toolkit.call("extract_entities", { text: "Ada Lovelace wrote the first program." });
   check("extract_entities", await found.json(), (json: typeof entities) => json.entities[0]?.name === "Ada Lovelace");
+
+  const told: string[] = [];
+  const answer = await assistant.generate("What are 40 and 2 together?", {
+    tools: ["remote.get-sum", "count_words"],
+    onEvent: ({ type }) => void told.push(type),
+  });
+  check(
+    "with tools of two servers",
+    await answer.text(),
+    (text: string) => text.includes("is 42") && text.includes("3"),
+  );
+  check("told as it happened", [...new Set(told)], (types: string[]) =>
+    ["textDelta", "toolCall", "toolResult", "step", "finish"].every((type) => types.includes(type)),
+  );
 
   step("Trouble: one server is killed; the others go on, and it comes back");
   const before = local.processId;

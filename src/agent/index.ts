@@ -1,3 +1,12 @@
+export type {
+  AgentEvent,
+  AgentEventMap,
+  AgentEventType,
+  AgentStep,
+  AgentToolCall,
+  FinishReason,
+  TokenUsage,
+} from "../core/agent-event.ts";
 export type { Agent, GenerateOptions, PromptCall, ResumeOptions, RunOptions } from "./agent.ts";
 export type { AnswerMeta } from "./answer.ts";
 export type { Conversation } from "./conversation.ts";
