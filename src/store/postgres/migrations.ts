@@ -90,7 +90,6 @@ function tablesAndFunctions(inSchema: string): string {
   const one = "collection = in_collection AND owner = in_owner AND key = in_key";
   return `
     CREATE TABLE ${inSchema}.record (${columns}, PRIMARY KEY (collection, owner, key));
-    CREATE INDEX record_usage ON ${inSchema}.record (owner, collection) INCLUDE (total_bytes) WHERE value IS NOT NULL;
     CREATE TABLE ${inSchema}.past (${columns}, PRIMARY KEY (collection, owner, key, version));
 
     -- The version that is there, 0 for none, once nobody else can change it.
