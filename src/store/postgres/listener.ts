@@ -105,8 +105,8 @@ export class Listener {
     const { connections, channel, clock } = this.#options;
     const timer = clock.setTimer(() => this.#greeted.reject(new Error(unreached)), patienceMs);
     try {
-      await connections.run(({ query }) => query("SELECT pg_notify($1, $2)", [channel, greeting]));
-      await this.#greeted.promise;
+      const sent = connections.run(({ query }) => query("SELECT pg_notify($1, $2)", [channel, greeting]));
+      await Promise.all([sent, this.#greeted.promise]);
     } finally {
       timer.cancel();
       this.#greeted = Promise.withResolvers<void>();
