@@ -31,7 +31,7 @@ const greet: RecordKey = { collection: "prompt", owner: "ada", key: "greet" };
 const bytesOf = (...bytes: number[]) => new Uint8Array(bytes);
 
 /** Texts that are trouble where they are pasted into something. */
-const hostileTexts = [
+export const hostileTexts = [
   "'; DROP TABLE record; --",
   '" OR "1"="1',
   "%_\\%",
