@@ -2,7 +2,7 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
 
 /** The model was silent for too long. */
-export class Silence extends Error {
+class Silence extends Error {
   override readonly name = "Silence";
 
   constructor(limitMs: number) {
