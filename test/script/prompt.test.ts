@@ -80,6 +80,7 @@ describe("lint", () => {
       expect(stdout).toContain("1 prompt: 1 error, 1 warning.");
       expect(code).toBe(1);
     },
+    limitMs,
   );
 });
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { formatLint } from "../../../src/prompt/lint/format.ts";
@@ -77,6 +78,65 @@ colour: red
     const { files, problems } = await lintPrompts(new URL("../../../prompts/", import.meta.url));
     expect(files.length).toBeGreaterThanOrEqual(3);
     expect(problems).toEqual([]);
+  });
+});
+
+describe("what is right is left alone", () => {
+  const inputs: readonly (readonly [input: string, body: string])[] = [
+    [
+      "{ type: object, properties: { a: { oneOf: [ {type: string}, {type: array, items: {type: string}} ] } } }",
+      "{{#each a}}{{this}}{{/each}}{{a}}{{a.length}}",
+    ],
+    [
+      "{ type: object, properties: { kind: { type: string } }, if: { properties: { kind: { const: x } } }, then: { properties: { extra: {type: string} } } }",
+      "{{kind}}{{extra}}",
+    ],
+    [
+      "{ type: object, properties: { m: { type: object, additionalProperties: { type: object, properties: { n: {} } } } } }",
+      "{{#each m}}{{@key}} {{n}}{{this.n}}{{/each}} {{m.foo.n}} {{lookup m 'x'}}",
+    ],
+    [
+      "{ type: array, items: { type: object, properties: { t: {} } } }",
+      "{{#each this}}{{t}}{{/each}}{{this.[0].t}}{{length}}",
+    ],
+    [
+      "{ type: object, properties: { tree: { $ref: '#/$defs/n' } }, $defs: { n: { type: object, properties: { v: {}, kids: { type: array, items: { $ref: '#/$defs/n' } } } } } }",
+      "{{#with tree}}{{v}}{{#each kids}}{{v}}{{#each kids}}{{v}}{{../v}}{{../../v}}{{../../../tree.v}}{{/each}}{{/each}}{{/with}}",
+    ],
+    [
+      "{ allOf: [ { $ref: '#/$defs/a' }, { required: [x] } ], $defs: { a: { type: object, properties: { x: {}, y: {} } } } }",
+      "{{x}}{{y}}",
+    ],
+    [
+      "{ type: object, properties: { a: true, b: { type: [object, 'null'], properties: { c: {} } } } }",
+      "{{a.b.c}}{{b.c}}{{#if b}}{{b.c}}{{else if a}}{{a}}{{/if}}",
+    ],
+    [
+      "{ type: object, properties: { 'first name': {}, xs: { type: array } } }",
+      "{{[first name]}}{{#each xs as |x|}}{{x.y}}{{#each ../xs}}{{this}}{{/each}}{{/each}}{{this.xs}}{{@root.xs}}{{#unless xs}}{{/unless}}{{join xs ','}}{{json (lookup xs 0)}}",
+    ],
+    [
+      "{ type: object, properties: { xs: { type: array, items: { type: array, items: { type: object, properties: { q: {} } } } } } }",
+      "{{#each xs}}{{#each this}}{{q}}{{/each}}{{/each}}{{xs.[0].[1].q}}",
+    ],
+  ];
+
+  for (const [input, body] of inputs) {
+    verifies("P7", `an input ${input}`, async () => {
+      const text = `---\nname: a\n${described}\ninput: ${input}\n---\n${body}`;
+      expect((await lintPrompts({ text })).problems).toEqual([]);
+    });
+  }
+
+  verifies("P7", "the examples of the guide", async () => {
+    const guide = await readFile(new URL("../../../docs/prompts.md", import.meta.url), "utf8");
+    const texts = [...guide.matchAll(/^```markdown\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => ({
+      text,
+      filename: "example.md",
+    }));
+    const { problems } = await lintPrompts(texts);
+    expect(texts.length).toBeGreaterThan(3);
+    expect(problems.filter(({ severity }) => severity !== "hint")).toEqual([]);
   });
 });
 
