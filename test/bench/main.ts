@@ -11,6 +11,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   list: () => import("./list.ts"),
   load: () => import("./load.ts"),
   memory: () => import("./memory.ts"),
+  prompts: () => import("./prompts.ts"),
   schema: () => import("./schema.ts"),
   toolset: () => import("./toolset.ts"),
   tracing: () => import("./tracing.ts"),
