@@ -80,8 +80,9 @@ export class FilePrompt implements Prompt {
    */
   async render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
     const given = input === undefined && takesObject(this.input) ? {} : input;
-    const checked = await this.#checked(given);
-    const value = this.#withDefaults(checked);
+    const checked = this.#checked(given);
+    // To wait for what is there already would cost a turn of the queue.
+    const value = this.#withDefaults(checked instanceof Promise ? await checked : checked);
     const { body, system, partials } = this.#source;
     const above = system === undefined ? undefined : system.render(value, partials).trim();
     const rendered = body.render(value, partials);

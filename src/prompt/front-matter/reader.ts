@@ -4,6 +4,7 @@ import { stepsOf } from "../../lib/pointer.ts";
 import { type ProblemKind, promptProblem, type Report, refuse } from "../problem.ts";
 import { misspelt } from "./misspelt.ts";
 import { findMistakes } from "./schema-mistake.ts";
+import { isKnownSound, rememberSound, schemaContent } from "./sound-schemas.ts";
 import type { FieldPath, FrontMatter } from "./yaml.ts";
 
 const article: Readonly<Record<string, string>> = {
@@ -116,10 +117,17 @@ export class FieldReader {
   /** A schema that stands, or is to be thought, at a place inside a field. */
   schemaAt(path: FieldPath, value: unknown): JsonSchema | undefined {
     if (value === undefined) return undefined;
+    const content = schemaContent(value);
+    if (content !== undefined && isKnownSound(content)) return value as JsonSchema;
     const field = path.join(".");
     const mistakes = findMistakes(field, value);
+    let isSound = true;
     for (let next = mistakes.next(); ; next = mistakes.next()) {
-      if (next.done === true) return next.value;
+      if (next.done === true) {
+        if (isSound && content !== undefined) rememberSound(content);
+        return next.value;
+      }
+      isSound = false;
       const { pointer, what, hint } = next.value;
       this.wrong([...path, ...stepsOf(pointer)], `${field}${what}`, hint, "schema");
     }
