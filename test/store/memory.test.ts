@@ -1,11 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory.ts";
 import { storeContract } from "../contract/store.ts";
+import { holdAgainstModel } from "../contract/store-model.ts";
+import { verifies } from "../support/verifies.ts";
 
 const setUp = async (options = {}) => ({ store: memoryStore(options), dispose: async () => undefined });
 storeContract("memoryStore", setUp, { isShared: false, spoils: false });
 
 describe("memoryStore", () => {
+  verifies("S1", "does what the plainest model does, whatever is asked of it", () =>
+    holdAgainstModel(async (keepVersions) => memoryStore({ keepVersions }), 200),
+  );
+
   test("refuses an option out of its range", () => {
     for (const keepVersions of [-1, 1.5, Number.NaN]) {
       expect(() => memoryStore({ keepVersions })).toThrow(/keepVersions/);
