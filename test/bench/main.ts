@@ -16,6 +16,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   toolset: () => import("./toolset.ts"),
   tracing: () => import("./tracing.ts"),
   steps: () => import("./steps.ts"),
+  stores: () => import("./stores.ts"),
 };
 
 const named = process.argv.slice(2);
