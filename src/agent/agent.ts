@@ -10,7 +10,7 @@ import type { RunLimits } from "./options.ts";
 
 /** How the run of an agent is called. */
 export interface RunOptions extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "timeoutMs"> {
-  /** Where its tools are. Default: the toolkit the agent serves. */
+  /** Where its tools are. Default: the toolkit the agent serves; without one there are those that are handed over. */
   readonly toolbox?: Toolbox | undefined;
   /** Hears how the run goes, as that of a call. */
   readonly onEvent?: CallOptions["onEvent"];

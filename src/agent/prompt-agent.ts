@@ -6,6 +6,7 @@ import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { isConfined } from "../execute/whose-call.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
+import { loneToolbox } from "../source/lone-toolbox.ts";
 import type { Agent, GenerateOptions, PromptCall, ResumeOptions, RunOptions } from "./agent.ts";
 import { type Conversation, userText } from "./conversation.ts";
 import { withinDeadline } from "./deadline.ts";
@@ -44,6 +45,7 @@ class PromptAgent implements Agent {
   readonly #options: ReadAgentOptions;
   readonly #budget: RetryBudget;
   readonly #suspensions: Suspensions;
+  #lone: Toolbox | undefined;
   readonly #conversations = new WeakMap<Content, Conversation>();
 
   constructor(options: AgentOptions) {
@@ -143,10 +145,15 @@ class PromptAgent implements Agent {
     return content;
   }
 
+  /** Where a run is made that says nothing of it: in the toolkit the agent serves, or in none. */
   #toolbox(given: Toolbox | undefined): Toolbox {
-    const toolbox = given ?? this.#suspensions.only?.toolbox;
-    if (toolbox !== undefined) return toolbox;
-    const message = "The option toolbox must say where to run: the agent serves no toolkit, or several.";
-    throw new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "/toolbox", message }] });
+    const served = given ?? this.#suspensions.only?.toolbox;
+    if (served !== undefined) return served;
+    if (this.#suspensions.servesSeveral) {
+      const message = "The option toolbox must say where to run: the agent serves several toolkits.";
+      throw new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "/toolbox", message }] });
+    }
+    this.#lone ??= loneToolbox({ clock: this.#options.clock, isTraced: true });
+    return this.#lone;
   }
 }

@@ -46,6 +46,10 @@ export class Suspensions {
     return this.#toolkits.length === 1 ? this.#toolkits[0] : undefined;
   }
 
+  get servesSeveral(): boolean {
+    return this.#toolkits.length > 1;
+  }
+
   /** The toolkit a call was made in, if the agent serves it. */
   toolkitOf(context: CallContext): ServedToolkit | undefined {
     return this.#toolkits.find((toolkit) => toolkit.serves(context));

@@ -1,24 +1,13 @@
-import { Catalog } from "../catalog/catalog.ts";
-import { Directory } from "../catalog/directory.ts";
 import type { AgentEvent } from "../core/agent-event.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
 import { silentLogger } from "../core/logger.ts";
 import type { Resource } from "../core/resource.ts";
 import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { Logger, Progress, Session } from "../core/session.ts";
-import { readToolkitOptions } from "../core/toolkit-options.ts";
-import { Desk } from "../execute/approval/desk.ts";
-import { Ledger } from "../execute/approval/ledger.ts";
 import { PendingCall } from "../execute/approval/pending-call.ts";
-import { Shelf } from "../execute/approval/shelf.ts";
-import { Dispatch } from "../execute/dispatch.ts";
-import { Executor } from "../execute/executor.ts";
-import { Settings } from "../execute/settings.ts";
-import { Emitter } from "../lib/emitter.ts";
-import { WaitingRoom } from "../lib/waiting-room.ts";
 import { Answers } from "../source/answers.ts";
 import { Delegates } from "../source/delegates.ts";
-import { memoryStore } from "../store/memory.ts";
+import { loneToolbox } from "../source/lone-toolbox.ts";
 
 /** What a test context has that is not the default. */
 export interface TestContextOptions {
@@ -67,7 +56,7 @@ export function testContext(options: TestContextOptions = {}): TestContext {
     logger,
     attachments,
     meta: session.meta === undefined ? meta : { ...session.meta, ...meta },
-    toolbox: toolbox ?? emptyToolbox(logger),
+    toolbox: toolbox ?? loneToolbox({ logger }),
     depth,
     reported,
     told,
@@ -96,26 +85,3 @@ export function testContext(options: TestContextOptions = {}): TestContext {
 
 /** Asks the session, and nobody else. */
 const nobody = new Answers(new Delegates(undefined));
-
-/** A toolbox that has nothing, and runs what it is handed. */
-function emptyToolbox(logger: Logger): Toolbox {
-  const ignore = () => undefined;
-  const directory = new Directory(new Catalog({ strictNames: false, emit: ignore }), ignore);
-  const options = readToolkitOptions({ logger });
-  const room = new WaitingRoom(options.clock);
-  const shelf = new Shelf({ store: memoryStore(), logger, limit: options.approvals.limit });
-  const ledger = new Ledger({ ...options.approvals, shelf, room, logger, emit: ignore });
-  const executor: Executor = new Executor({
-    ...options,
-    settings: new Settings({}),
-    room,
-    desk: new Desk({ ledger, ask: async () => undefined, current: (entry) => entry, emit: ignore }),
-    asker: nobody,
-    subscribe: () => ignore,
-    events: new Emitter(ignore),
-    runPrompt: (entry) => Promise.reject(new Error(`A test context executes no prompts, such as ${entry.ref}.`)),
-    onBadSchema: (_entry, message) => logger.warn(message),
-  });
-  const toolbox = new Dispatch(directory, executor);
-  return toolbox;
-}
