@@ -15,9 +15,15 @@ interface Answer {
   readonly failed?: string;
 }
 
-/** Starts one; it ends with this process at the latest. */
-export async function startPostgres(): Promise<PostgresServer> {
-  const child = fork(fileURLToPath(new URL("server.ts", import.meta.url)), { execArgv: [], stdio: "ignore" });
+/**
+ * Starts one; it ends with this process at the latest.
+ *
+ * @param options - `durable`: it writes what is committed to the disk, as one in production does, and not when there is time
+ */
+export async function startPostgres(options: { readonly durable?: boolean } = {}): Promise<PostgresServer> {
+  const args = options.durable === true ? ["durable"] : [];
+  const program = fileURLToPath(new URL("server.ts", import.meta.url));
+  const child = fork(program, args, { execArgv: [], stdio: "ignore" });
   const ended = once(child, "exit");
   const died = ended.then(([code]): never => {
     throw new Error(`The process of PostgreSQL ended with ${code}.`);

