@@ -6,10 +6,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineTool, readPrompts, resource, Toolkit, ToolkitError, type ToolkitEvent } from "toolweave";
 import { agent } from "toolweave/agent";
+import { sqliteStore } from "toolweave/stores/sqlite";
 import { z } from "zod";
 import { type entities, model } from "./model.ts";
 import { everythingOverStdio, filesystem, startEverythingOverHttp } from "./servers.ts";
 import { check, isAlive, showConnections, step, table, until } from "./show.ts";
+import { findPrompt, writePrompt } from "./user.ts";
 
 const greet = defineTool({
   name: "greet",
@@ -30,11 +32,14 @@ const assistant = agent({ defaultModel: model });
 
 const folder = await realpath(await mkdtemp(join(tmpdir(), "toolweave-quickstart-")));
 await writeFile(join(folder, "hello.txt"), "Woven from many threads.");
+const memory = await mkdtemp(join(tmpdir(), "toolweave-memory-"));
+const file = join(memory, "toolweave.db");
 const http = await startEverythingOverHttp();
 
 const toolkit = new Toolkit({
   items: [greet, countWords, resource.text("motto", "Many threads, one cloth.")],
   delegate: assistant,
+  store: sqliteStore({ file }),
 });
 toolkit.add(...(await readPrompts(fileURLToPath(new URL("../../prompts", import.meta.url)))));
 const local = toolkit.addConnector(everythingOverStdio, { namespace: "everything" });
@@ -124,6 +129,9 @@ try {
     ["textDelta", "toolCall", "toolResult", "step", "finish"].every((type) => types.includes(type)),
   );
 
+  step("User: a prompt is written while the service runs");
+  await writePrompt(toolkit);
+
   step("Trouble: one server is killed; the others go on, and it comes back");
   const before = local.processId;
   if (before === undefined) throw new Error("The server has no process.");
@@ -159,4 +167,8 @@ try {
   const late = await toolkit.call("greet", { name: "Ada" }).catch((error: unknown) => error);
   check("a call after close", (late as Error).message, () => ToolkitError.is(late, "CLOSED"));
 }
+
+step("Restart: what was written is still there");
+await findPrompt(file, assistant);
+await rm(memory, { recursive: true });
 console.log("\nEverything is as it should be.");
