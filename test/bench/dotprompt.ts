@@ -14,7 +14,7 @@ export interface Dotprompt {
  */
 export async function loadDotprompt(): Promise<(() => Dotprompt) | undefined> {
   if (!arePeersWanted) return undefined;
-  const require = await installPeer("dotprompt", versions);
-  const { Dotprompt: Peer } = require("dotprompt") as { Dotprompt: new () => Dotprompt };
+  const installed = await installPeer("dotprompt", versions);
+  const { Dotprompt: Peer } = installed("dotprompt") as { Dotprompt: new () => Dotprompt };
   return () => new Peer();
 }

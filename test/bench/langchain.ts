@@ -22,8 +22,8 @@ export async function withLangChain<T>(
   use: (client: LangChainClient) => Promise<T>,
 ): Promise<T | undefined> {
   if (!arePeersWanted) return undefined;
-  const require = await installPeer("langchain", versions);
-  const path = require.resolve("@langchain/mcp-adapters");
+  const installed = await installPeer("langchain", versions);
+  const path = installed.resolve("@langchain/mcp-adapters");
   const { MultiServerMCPClient } = await import(pathToFileURL(path).href);
   const mcpServers = Object.fromEntries(urls.map((url, at) => [`bench${at}`, { transport: "http", url }]));
   const client: LangChainClient = new MultiServerMCPClient({ mcpServers });
