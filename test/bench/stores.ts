@@ -21,7 +21,7 @@ export const bench: Bench = {
   targets: {},
   async run() {
     const folder = await mkdtemp(join(tmpdir(), "toolweave-bench-"));
-    await using server = await startPostgres();
+    await using server = await startPostgres({ durable: true });
     const { connectionString } = server;
     const file = join(folder, "store.db");
     try {
