@@ -37,7 +37,10 @@ export function structuredForm(output: SchemaLike, name: string, hasTools: boole
     if ("issue" in found) return { issues: [{ pointer: "", message: found.issue }] };
     const value = unwrap(found.value);
     const valid = await validate(value);
-    return valid instanceof Violation ? { issues: valid.issues } : { value };
+    if (!(valid instanceof Violation)) return { value };
+    // Without a JSON mode that holds it to the form, a model gives an answer that is no object bare.
+    const isBare = value !== found.value && !((await validate(found.value)) instanceof Violation);
+    return isBare ? { value: found.value } : { issues: valid.issues };
   };
   if (hasTools) return { responseFormat: undefined, tool: outputTool(output), instruction: outputInstruction, read };
   // As the JSON Schema of draft 7 that the port is typed with: providers take what both have.
@@ -47,10 +50,11 @@ export function structuredForm(output: SchemaLike, name: string, hasTools: boole
 
 /** The JSON of a text: all of it, or what stands in its one fenced block. */
 function jsonIn(text: string): { readonly value: unknown } | { readonly issue: string } {
-  const fenced = /^[^`]*```(?:json)?\s*\n(.*?)\n?```[^`]*$/s.exec(text)?.[1];
   try {
-    return { value: JSON.parse(fenced ?? text) };
+    return { value: JSON.parse(text) };
   } catch (error) {
+    const fenced = /^[^`]*```(?:json)?\s*\n(.*?)\n?```[^`]*$/s.exec(text)?.[1];
+    if (fenced !== undefined && fenced !== text) return jsonIn(fenced);
     return { issue: text.trim() === "" ? "is empty" : `is no JSON: ${messageOf(error)}` };
   }
 }

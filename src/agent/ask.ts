@@ -2,7 +2,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { Awaitable } from "../lib/promise.ts";
 import { generate, type ModelCall, type ModelQuestion, stream } from "./model-call.ts";
 import type { ChosenModel } from "./models.ts";
-import { type Reply, textIn } from "./reply.ts";
+import type { Reply } from "./reply.ts";
 import { ReplyBuilder } from "./reply-builder.ts";
 
 /** Hears a model while it answers. The model waits for the promise it gives. */
@@ -33,7 +33,7 @@ export async function ask(
   if (listener === undefined) {
     const { content, finishReason, usage, structuredOutputText } = await generate(chosen, question, call);
     const reply = { content, usage, finishReason: finishReason.unified, structuredText: structuredOutputText };
-    const bytes = Buffer.byteLength(textIn(reply));
+    const bytes = reply.content.reduce((sum, part) => sum + Buffer.byteLength(writtenIn(part)), 0);
     if (bytes > maxOutputBytes) throw tooLong(maxOutputBytes, bytes);
     return reply;
   }
@@ -42,17 +42,24 @@ export async function ask(
   // Whoever leaves the loop early ends the stream, and with it the request.
   for await (const part of stream(chosen, question, call)) {
     builder.add(part);
-    if (part.type === "text-delta") {
-      bytes += Buffer.byteLength(part.delta);
-      if (bytes > maxOutputBytes) throw tooLong(maxOutputBytes, bytes);
-      if (part.delta !== "") await listener.text(part.delta);
-    } else if (part.type === "reasoning-delta" && part.delta !== "") await listener.reasoning(part.delta);
+    if (!("delta" in part)) continue;
+    bytes += Buffer.byteLength(part.delta);
+    if (bytes > maxOutputBytes) throw tooLong(maxOutputBytes, bytes);
+    if (part.delta === "") continue;
+    if (part.type === "text-delta") await listener.text(part.delta);
+    else if (part.type === "reasoning-delta") await listener.reasoning(part.delta);
   }
   const { reply } = builder;
   if (reply !== undefined) return reply;
   const { provider, modelId: model } = chosen;
   const message = `The model ${provider}/${model} stopped before its answer was whole.`;
   throw new ToolkitError("MODEL_FAILED", message, { provider, model });
+}
+
+/** What a model wrote: text, thoughts, and the arguments of calls. */
+function writtenIn(part: Reply["content"][number]): string {
+  if (part.type === "text" || part.type === "reasoning") return part.text;
+  return part.type === "tool-call" ? part.input : "";
 }
 
 function tooLong(max: number, actual: number): ToolkitError<"LIMIT_EXCEEDED"> {

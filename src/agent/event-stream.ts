@@ -17,7 +17,7 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
   readonly #abort = new AbortController();
   readonly #result: Promise<Content>;
   readonly #queue: Waiting[] = [];
-  #wake: (() => void) | undefined;
+  #awake = Promise.withResolvers<void>();
   #isRead = false;
   #isAwaited = false;
   #isOver = false;
@@ -26,7 +26,8 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
   constructor(run: (signal: AbortSignal, onEvent: (event: AgentEvent) => void | Promise<void>) => Promise<Content>) {
     this.#result = run(this.#abort.signal, (event) => this.#told(event)).finally(() => {
       this.#isOver = true;
-      this.#wake?.();
+      for (const { taken } of this.#queue) taken();
+      this.#wake();
     });
     // Whoever reads hears of it, and whoever awaits it.
     this.#result.catch(() => undefined);
@@ -51,12 +52,10 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
         return { done: false, value: waiting.event };
       }
       if (this.#isOver) {
-        await this.#result;
+        if (!this.#abort.signal.aborted) await this.#result;
         return { done: true, value: undefined };
       }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      await this.#awake.promise;
     }
   }
 
@@ -69,11 +68,17 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
   }
 
   #told(event: AgentEvent): void | Promise<void> {
-    if (this.#abort.signal.aborted || (this.#isAwaited && !this.#isRead)) return;
+    if (this.#isOver || this.#abort.signal.aborted || (this.#isAwaited && !this.#isRead)) return;
     return new Promise<void>((taken) => {
       this.#queue.push({ event, taken });
-      this.#wake?.();
+      this.#wake();
     });
+  }
+
+  /** Whoever waits for an event looks again: several may, where somebody asks for the next before the last is there. */
+  #wake(): void {
+    this.#awake.resolve();
+    this.#awake = Promise.withResolvers();
   }
 
   #letGo(): void {

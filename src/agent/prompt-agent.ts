@@ -46,7 +46,8 @@ class PromptAgent implements Agent {
   readonly #budget: RetryBudget;
   readonly #suspensions: Suspensions;
   #lone: Toolbox | undefined;
-  readonly #conversations = new WeakMap<Content, Conversation>();
+  /** By the meta of the answer: an output schema may make another Content of it. */
+  readonly #conversations = new WeakMap<object, Conversation>();
 
   constructor(options: AgentOptions) {
     const { models, defaultModel } = options;
@@ -82,7 +83,7 @@ class PromptAgent implements Agent {
   }
 
   conversationOf(answer: Content): Conversation | undefined {
-    return this.#conversations.get(answer);
+    return answer.meta === undefined ? undefined : this.#conversations.get(answer.meta);
   }
 
   async #callPrompt({ prompt, input }: PromptCall, options: RunOptions): Promise<Content> {
@@ -141,7 +142,7 @@ class PromptAgent implements Agent {
       const call = { signal, clock, random, budget: this.#budget, ...patience };
       return go(await prepareRun({ ...assignment, context, chosen, options: this.#options, call }));
     });
-    this.#conversations.set(content, conversationIn(state));
+    if (content.meta !== undefined) this.#conversations.set(content.meta, conversationIn(state));
     return content;
   }
 

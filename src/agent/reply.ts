@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type {
   JSONValue,
   LanguageModelV4Content,
@@ -29,6 +30,22 @@ export interface RequestedCall {
 
 type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
 
+/**
+ * The reply with an id for each call that no other has: some servers give none, or the same one twice, and take no results that cannot be
+ * told apart.
+ */
+export function withDistinctIds(reply: Reply): Reply {
+  const taken = new Set<string>();
+  const content = reply.content.map((part) => {
+    if (part.type !== "tool-call" || part.providerExecuted === true) return part;
+    const isOwn = part.toolCallId !== "" && !taken.has(part.toolCallId);
+    const toolCallId = isOwn ? part.toolCallId : `call-${randomUUID()}`;
+    taken.add(toolCallId);
+    return isOwn ? part : { ...part, toolCallId };
+  });
+  return { ...reply, content };
+}
+
 /** All the text of a reply. */
 export function textIn({ content }: Reply): string {
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
@@ -44,7 +61,8 @@ export function callsIn({ content }: Reply): readonly RequestedCall[] {
 function requestedCall({ toolCallId: id, toolName: name, input: text }: LanguageModelV4ToolCall): RequestedCall {
   if (text.trim() === "") return { id, name, input: {} };
   try {
-    return { id, name, input: JSON.parse(text) };
+    // Some models give null for a tool that takes nothing.
+    return { id, name, input: JSON.parse(text) ?? {} };
   } catch (error) {
     return { id, name, input: {}, malformed: messageOf(error) };
   }

@@ -1,8 +1,8 @@
 import { ToolkitError } from "../core/error.ts";
 import type { Content, ContentJson } from "../core/resource.ts";
-import { textOf } from "../resource/content.ts";
+import { textContent } from "../resource/content.ts";
 import { contentFromJson } from "../resource/from-json.ts";
-import { isTextType } from "../resource/media-type.ts";
+import { textOfContent } from "../toolset/adapter/answer.ts";
 import type { OwnTool } from "../toolset/own-tools.ts";
 
 /** How much of results is kept in a run, about, in bytes: beyond it the oldest cannot be read any more. */
@@ -55,12 +55,25 @@ export class Results {
     return this.#uri(this.#count);
   }
 
-  /** A text as a model is shown it: whole, or its beginning and how to read the rest. */
-  shown(text: string, uri: string): string {
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= this.#maxBytes) return text;
+  /** True for the alias of the tool that reads: what it gives is as long as may be shown, and is not kept again. */
+  isReading(alias: string): boolean {
+    return alias === this.#toolName;
+  }
+
+  /** True where so much may be shown at once. */
+  fits(...texts: readonly string[]): boolean {
+    return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) <= this.#maxBytes;
+  }
+
+  /**
+   * A text as a model is shown it: whole, or its beginning and how to read the rest.
+   *
+   * @param uri - where it is kept; undefined where it is not yet
+   */
+  shown(text: string, uri: string | undefined): string {
+    if (this.fits(text)) return text;
     const kept = beginningOf(text, this.#maxBytes);
-    const rest = JSON.stringify({ uri, offset: kept.length });
+    const rest = JSON.stringify({ uri: uri ?? this.add(textContent(text, { name: "text" })), offset: kept.length });
     return `${kept}\n\n[Cut: this is the beginning of ${text.length} characters. ${this.#toolName}(${rest}) gives what follows.]`;
   }
 
@@ -102,17 +115,14 @@ export class Results {
   }
 
   async #read({ uri, offset = 0, length = pageLength }: ReadInput): Promise<string> {
-    const content = await this.#find(uri);
-    const text =
-      textOf(content) ?? (isTextType(content.mediaType) ? await content.text().catch(() => undefined) : undefined);
-    if (text === undefined) {
-      return `${uri} is ${content.mediaType}, ${content.size} bytes, and cannot be read as text.`;
-    }
-    const part = beginningOf(text.slice(offset, offset + length), this.#maxBytes);
-    const end = offset + part.length;
+    const text = await textOfContent(await this.#find(uri));
     if (offset >= text.length) return `There is nothing from ${offset} on: it has ${text.length} characters.`;
+    const begin = isInside(text, offset) ? offset - 1 : offset;
+    const wanted = Math.min(offset + length, text.length);
+    const part = beginningOf(text.slice(begin, isInside(text, wanted) ? wanted + 1 : wanted), this.#maxBytes);
+    const end = begin + part.length;
     if (end >= text.length) return part;
-    return `${part}\n\n[Characters ${offset} to ${end} of ${text.length}. Go on with offset ${end}.]`;
+    return `${part}\n\n[Characters ${begin} to ${end} of ${text.length}. Go on with offset ${end}.]`;
   }
 
   async #find(uri: string): Promise<Content> {
@@ -132,10 +142,15 @@ export class Results {
   }
 }
 
-/** As much of the beginning of a text as so many bytes of UTF-8 hold, no character cut in two. */
+/** True between the two halves of a character. */
+function isInside(text: string, offset: number): boolean {
+  return offset > 0 && (text.codePointAt(offset - 1) ?? 0) > 0xffff;
+}
+
+/** As much of the beginning of a text as so many bytes of UTF-8 hold, no character cut in two: one at least. */
 function beginningOf(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const buffer = Buffer.alloc(maxBytes);
   const { read } = new TextEncoder().encodeInto(text, buffer);
-  return text.slice(0, read);
+  return text.slice(0, Math.max(read, isInside(text, 1) ? 2 : 1));
 }

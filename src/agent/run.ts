@@ -14,7 +14,7 @@ import { assertAnswered, assertBudget, invalidAnswer, stepLimit } from "./failur
 import type { ModelCall } from "./model-call.ts";
 import type { ChosenModel } from "./models.ts";
 import type { KnownLimits } from "./options.ts";
-import { asMessage, callsIn, type Reply, textIn } from "./reply.ts";
+import { asMessage, callsIn, type Reply, textIn, withDistinctIds } from "./reply.ts";
 import { modelRequest, type StepRequest } from "./request.ts";
 import { resumeTurn, runTurn, type TurnOutcome, type TurnParts, type WaitingTurn } from "./tool-turn.ts";
 import { type ModelPrice, usageOf } from "./usage.ts";
@@ -83,7 +83,8 @@ export class AgentRun {
     const asked = { provider, model, settings: question.settings, stream: isHeard, input: request.prompt };
     const { reply, finishReason, usage } = await tracedModel(context, asked, async () => {
       const { maxOutputBytes } = limits;
-      const answer = await ask(chosen, request, { call, maxOutputBytes, listener: isHeard ? listener : undefined });
+      const reply = await ask(chosen, request, { call, maxOutputBytes, listener: isHeard ? listener : undefined });
+      const answer = withDistinctIds(reply);
       const used = usageOf(answer.usage, price);
       return { reply: answer, finishReason: answer.finishReason, usage: used, output: answer.content };
     });

@@ -1,5 +1,6 @@
 import type { LanguageModelV4Message, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import { type AiSdkContentPart, type AiSdkOutput, outputOf } from "../toolset/adapter/ai-sdk.ts";
+import { textOfContent } from "../toolset/adapter/answer.ts";
 import type { ToolAnswer } from "../toolset/types.ts";
 import type { RequestedCall } from "./reply.ts";
 import type { Results } from "./results.ts";
@@ -15,7 +16,9 @@ export interface TellingOptions {
 
 /** What became of a call, for the model that made it: cut where it is too long. */
 export async function resultPart(answer: ToolAnswer, options: TellingOptions): Promise<LanguageModelV4ToolResultPart> {
-  const output = guided(cut(await outputOf(answer), options), options.guidance);
+  const told = await outputOf(answer);
+  const shown = options.results.isReading(answer.name) ? told : await cut(told, answer, options);
+  const output = guided(shown, options.guidance);
   return { type: "tool-result", toolCallId: answer.id, toolName: answer.name, output };
 }
 
@@ -30,25 +33,32 @@ export function toolMessage(parts: readonly LanguageModelV4ToolResultPart[]): La
   return { role: "tool", content: [...parts] };
 }
 
-function cut(output: AiSdkOutput, { results, uri = "" }: TellingOptions): AiSdkOutput {
+/** The beginning of what is too long: of the same text `read_resource` reads, so that offsets in one hold in the other. */
+async function cut(
+  output: AiSdkOutput,
+  { content }: ToolAnswer,
+  { results, uri }: TellingOptions,
+): Promise<AiSdkOutput> {
   switch (output.type) {
     case "text":
+      // Some providers refuse a result that is an empty text.
+      return { ...output, value: results.shown(output.value, uri) || "The result is an empty text." };
     case "error-text":
       return { ...output, value: results.shown(output.value, uri) };
-    case "json": {
-      const text = JSON.stringify(output.value);
-      const shown = results.shown(text, uri);
-      return shown === text ? output : { type: "text", value: shown };
-    }
-    case "content":
+    case "execution-denied":
+      return { ...output, reason: results.shown(output.reason ?? "", undefined) };
+    case "json":
+      if (content === undefined || results.fits(JSON.stringify(output.value))) return output;
+      return { type: "text", value: results.shown(await textOfContent(content), uri) };
+    default: {
+      const texts = output.value.flatMap((part) => (part.type === "text" ? [part.text] : []));
+      if (content === undefined || results.fits(...texts)) return output;
+      const text = results.shown(await textOfContent(content), uri);
       return {
         type: "content",
-        value: output.value.map((part) =>
-          part.type === "text" ? { ...part, text: results.shown(part.text, uri) } : part,
-        ),
+        value: [{ type: "text", text }, ...output.value.filter(({ type }) => type !== "text")],
       };
-    default:
-      return output;
+    }
   }
 }
 

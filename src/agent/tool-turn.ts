@@ -69,16 +69,21 @@ export async function runTurn(calls: readonly RequestedCall[], parts: TurnParts)
   const told: (LanguageModelV4ToolResultPart | null)[] = [];
   for (const [index, call] of calls.entries()) {
     const answer = answers.get(call);
-    if (answer === undefined) told.push(malformedPart(call));
-    else if (answer.status === "pending" && parts.canWait) {
+    if (answer === undefined) {
+      told.push(malformedPart(call));
+      await record(failedCall(call), undefined, parts);
+    } else if (answer.status === "pending" && parts.canWait) {
       waiting.push({ index, answer, takesControl: tools?.run.takesControl(answer.name) === true });
       told.push(null);
+      await record(answer, undefined, parts);
     } else told.push(await tellModel(answer, parts));
-    await record(answer ?? failedCall(call), parts);
   }
   if (waiting.length > 0) return { waiting: { parts: told, waiting } };
   say(told, state);
-  return { final: tools?.run.final, refused: refusedAnswer([...answers.values()]) };
+  return {
+    final: tools?.run.final,
+    refused: refusedAnswer(calls.map((call) => answers.get(call) ?? failedCall(call))),
+  };
 }
 
 /** Goes on with a turn whose calls had to wait: `outcomes` are what those came to, in their order. */
@@ -89,6 +94,7 @@ export async function resumeTurn(
 ): Promise<TurnOutcome> {
   const told = [...turn.parts];
   const waiting: WaitingCall[] = [];
+  let final: Content | undefined;
   for (const [nth, call] of turn.waiting.entries()) {
     const answer = outcomes[nth] ?? call.answer;
     if (answer.status === "pending") {
@@ -96,12 +102,11 @@ export async function resumeTurn(
       continue;
     }
     told[call.index] = await tellModel(answer, parts);
-    await record(answer, parts);
-    if (call.takesControl && answer.status === "ok") return { final: answer.content };
+    if (call.takesControl && answer.status === "ok") final = answer.content;
   }
   if (waiting.length > 0) return { waiting: { parts: told, waiting } };
   say(told, parts.state);
-  return {};
+  return { final };
 }
 
 async function answersTo(
@@ -114,23 +119,27 @@ async function answersTo(
   return new Map(answers.flatMap((answer, nth) => (calls[nth] === undefined ? [] : [[calls[nth], answer]])));
 }
 
-/** What became of a call, for the model; its result is kept. */
-async function tellModel(answer: ToolAnswer, { results, state, tools }: TurnParts) {
-  const uri = answer.content === undefined ? undefined : results.add(answer.content);
+/** What became of a call, for the model and for whoever listens; its result is kept. */
+async function tellModel(answer: ToolAnswer, parts: TurnParts): Promise<LanguageModelV4ToolResultPart> {
+  const { results, state, tools } = parts;
+  const isKept = answer.content !== undefined && !results.isReading(answer.name);
+  const uri = isKept ? results.add(answer.content) : undefined;
   const isNew = answer.status === "ok" && !state.guided.includes(answer.name);
   if (isNew) state.guided.push(answer.name);
   const guidance = isNew ? (tools?.set.guidance({ used: [answer.name] }) ?? "") : "";
-  return resultPart(answer, { results, uri, guidance });
+  const told = await resultPart(answer, { results, uri, guidance });
+  await record(answer, uri, parts);
+  return told;
 }
 
 /** Notes what became of a call, and what it used where it was a sub-agent. */
-async function record(answer: ToolAnswer, { state, teller }: TurnParts): Promise<void> {
+async function record(answer: ToolAnswer, uri: string | undefined, { state, teller }: TurnParts): Promise<void> {
   const { id, name, ref, status, durationMs, error } = answer;
   const call: AgentToolCall = { id, name, ref, step: state.steps.length - 1, status, durationMs };
   const waited = state.calls.findIndex((each) => each.id === id && each.status === "pending");
   if (waited < 0) state.calls.push(call);
   else state.calls[waited] = call;
-  await teller.tell("toolResult", { ...call, error });
+  await teller.tell("toolResult", { ...call, uri, error });
   const used = answer.content?.meta?.usage;
   if (isUsage(used)) await teller.used(used);
 }

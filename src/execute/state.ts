@@ -221,7 +221,8 @@ export class CallState implements CallContext, Waiter {
 
   tell(event: AgentEvent): void | PromiseLike<void> {
     this.touch();
-    this.host.ran(event, this.givenSession?.principal);
+    // What a run inside this one tells was told by that already.
+    if (event.depth === this.depth) this.host.ran(event, this.givenSession?.principal);
     const { onEvent } = this.options;
     if (onEvent === undefined || this.#cut !== undefined) return;
     const failed = (error: unknown) => this.#listenerFailed("event", error);

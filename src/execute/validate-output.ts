@@ -19,7 +19,7 @@ export function validateOutput(target: Target, normalised: Receive, report: Sche
   const transforms = isTypedSchema(outputSchema);
   const accept = (content: Content, value: unknown, parsed: unknown): Content => {
     if (parsed instanceof Violation) throw invalidOutput(target, parsed.issues);
-    return transforms && parsed !== value ? jsonContent(parsed, { name }) : content;
+    return transforms && parsed !== value ? jsonContent(parsed, { name, meta: content.meta }) : content;
   };
   const check = (content: Content): MaybePromise<Content> => {
     if (isEmptyContent(content)) throw invalidOutput(target, [{ pointer: "", message: "it gave nothing" }]);

@@ -3,11 +3,13 @@ import { definitionOf, makeEntry } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
+import { isOutputTool } from "../core/output-tool.ts";
 import type { Content } from "../core/resource.ts";
 import { mend } from "../core/schema/mend.ts";
 import { validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
 import type { CallOptions } from "../core/session.ts";
+import { jsonContent } from "../resource/content.ts";
 import { toContent } from "../resource/normalise.ts";
 import { definitionFor } from "./definition.ts";
 import type { Caller, Offer, ToolDefinitionForModel, ToolEntry } from "./types.ts";
@@ -60,7 +62,11 @@ export class OwnTools implements Offer, Caller {
   }
 
   tells(entry: ToolEntry): boolean {
-    return this.#find(entry) !== undefined || this.#offer.tells?.(entry) === true;
+    return this.#offer.tells?.(entry) === true;
+  }
+
+  isOwn(entry: ToolEntry): boolean {
+    return this.#find(entry) !== undefined;
   }
 
   definitionsOf(turn: number): readonly ToolDefinitionForModel[] {
@@ -70,12 +76,26 @@ export class OwnTools implements Offer, Caller {
   async call(entry: ToolEntry, input: unknown, options: CallOptions): Promise<Content> {
     const tool = this.#find(entry);
     if (tool === undefined) return this.#caller.call(entry, input, options);
-    return toContent(await tool.run(await fitting(entry, input)), { name: tool.name });
+    const { name } = tool;
+    // A structured answer is JSON, where it is a text too.
+    if (isOutputTool(tool)) return jsonContent(await answerOf(tool, entry, input), { name });
+    return toContent(await tool.run(await fitting(entry, input)), { name });
   }
 
   #find(entry: ToolEntry): OwnTool | undefined {
     const own = this.#own.get(entry.name);
     return own?.entry === entry ? own.tool : undefined;
+  }
+}
+
+/** What the model submits, its slips mended. The tool validates: it may take more than the model was told of. */
+async function answerOf(tool: OwnTool, entry: ToolEntry, input: unknown): Promise<unknown> {
+  try {
+    return await tool.run(input);
+  } catch (error) {
+    const mended = await mend(definitionOf(entry).input ?? {}, input);
+    if (mended === undefined) throw error;
+    return tool.run(mended.value);
   }
 }
 

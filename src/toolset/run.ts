@@ -139,8 +139,9 @@ export class ToolRun {
     let inTurn = 0;
     for (const [key, job] of jobs) {
       const counted = { inTurn, inAll: this.#toolCalls + inTurn };
-      const ruling = await this.#judge.ruling(job.entry, job.call.input, counted);
-      if (!ToolkitError.is(ruling)) inTurn += 1;
+      const isOwn = this.#offer.isOwn?.(job.entry) === true;
+      const ruling = isOwn ? undefined : await this.#judge.ruling(job.entry, job.call.input, counted);
+      if (!isOwn && !ToolkitError.is(ruling)) inTurn += 1;
       judged.push({ key, job, ruling });
     }
     const passed = judged.filter(({ ruling }) => !ToolkitError.is(ruling)).map(({ job }) => job.call);
@@ -152,7 +153,7 @@ export class ToolRun {
         this.#refused(job, ToolkitError.is(ruling) ? ruling : notAlone),
       ]);
     }
-    this.#toolCalls += passed.length;
+    this.#toolCalls += inTurn;
     return Promise.all(
       judged.map(async ({ key, job, ruling }) => {
         const answer = ToolkitError.is(ruling) ? this.#refused(job, ruling) : await this.#run(job, ruling?.approve);

@@ -40,6 +40,8 @@ export interface Offer {
   toolChoiceOf(turn: number): ToolChoice;
   /** True for a tool that does nothing but tell of others: no list is asked whether it may be called. */
   tells?(entry: ToolEntry): boolean;
+  /** True for a tool that belongs to the run itself: no rule is asked, and it does not count. */
+  isOwn?(entry: ToolEntry): boolean;
 }
 
 /** Calls the tools of a run. */

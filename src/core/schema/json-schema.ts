@@ -1,3 +1,4 @@
+import { isRecord } from "../../lib/value.ts";
 import { messageOf, ToolkitError } from "../error.ts";
 import { findSchemaProblem } from "./check.ts";
 import { isStandardSchema, isTypedSchema, type JsonSchema } from "./types.ts";
@@ -55,7 +56,9 @@ function fromStandardSchema(
     });
   }
   try {
-    return schema["~standard"].jsonSchema[owner.direction]({ target: "draft-2020-12" });
+    // A copy: what zod gives is a Standard Schema again, which validates and transforms.
+    const given: unknown = schema["~standard"].jsonSchema[owner.direction]({ target: "draft-2020-12" });
+    return isRecord(given) ? { ...given } : given;
   } catch (cause) {
     throw new ToolkitError(
       "INVALID_SCHEMA",

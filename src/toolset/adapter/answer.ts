@@ -43,6 +43,11 @@ export function mention({ name, mediaType, base64 }: MediaPart): string {
   return `[${name}: ${mediaType}, ${Buffer.byteLength(base64, "base64")} bytes, cannot be shown here]`;
 }
 
+/** All that can be shown of a result as one text. */
+export async function textOfContent(content: Content): Promise<string> {
+  return textOfParts(await contentParts(content));
+}
+
 async function contentParts(content: Content): Promise<readonly AnswerPart[]> {
   if (content.parts !== undefined) return (await Promise.all(content.parts.map(contentParts))).flat();
   if (isEmptyContent(content)) return [];
