@@ -45,6 +45,11 @@ export interface AgentOptions extends ModelsOptions, RunLimits {
   readonly modelTimeoutMs?: number | undefined;
   /** The longest wait a provider may ask for before it is tried again, in milliseconds. Default 60,000. */
   readonly maxRetryWaitMs?: number | undefined;
+  /**
+   * Answer servers and tools that ask for a model (MCP's sampling), where the session of the call does not. Default false: they would
+   * spend your tokens on what they like.
+   */
+  readonly sampling?: boolean | undefined;
   /** Time, for tests. Default: the machine's. */
   readonly clock?: Clock | undefined;
   /** Chance, for tests: gives a number from 0 up to 1. Default: `Math.random`. */
@@ -69,6 +74,7 @@ export interface ReadAgentOptions {
   readonly maxDefinitionTokens: number | undefined;
   readonly settings: ModelSettings;
   readonly prices: Readonly<Record<string, ModelPrice>>;
+  readonly sampling: boolean;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -99,6 +105,8 @@ export function readAgentOptions(options: AgentOptions): ReadAgentOptions {
   for (const [name, value] of Object.entries({ policy, settings, prices })) {
     if (!isRecord(value)) throw invalidOption(name, "an object", value, "of an agent");
   }
+  if (options.sampling !== undefined && typeof options.sampling !== "boolean")
+    throw invalidOption("sampling", "true or false", options.sampling, "of an agent");
   for (const [model, price] of Object.entries(prices)) assertPrice(price, `prices[${JSON.stringify(model)}]`);
   return {
     limits: readLimits(options),
@@ -107,6 +115,7 @@ export function readAgentOptions(options: AgentOptions): ReadAgentOptions {
     maxDefinitionTokens: options.maxDefinitionTokens,
     settings,
     prices,
+    sampling: options.sampling === true,
     clock,
     random,
   };
@@ -165,6 +174,7 @@ const optionNames: OptionNames<AgentOptions> = {
   modelAttempts: true,
   modelTimeoutMs: true,
   maxRetryWaitMs: true,
+  sampling: true,
   clock: true,
   random: true,
 };

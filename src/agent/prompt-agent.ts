@@ -1,4 +1,6 @@
+import type { AskContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
+import type { SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Entry, Toolbox } from "../core/item.ts";
 import { assertOptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
@@ -14,12 +16,14 @@ import { type AgentStream, EventStream } from "./event-stream.ts";
 import { generateNames } from "./generate-names.ts";
 import { inlinePrompt } from "./inline-prompt.ts";
 import { modelMessages } from "./message.ts";
+import type { ModelCall } from "./model-call.ts";
 import { Models } from "./models.ts";
 import { type AgentOptions, type KnownLimits, type ReadAgentOptions, readAgentOptions, readLimits } from "./options.ts";
 import { type Assignment, prepareRun } from "./prepare.ts";
 import { Resumption } from "./resumption.ts";
 import type { AgentRun } from "./run.ts";
 import { conversationIn, newRunState } from "./run-state.ts";
+import { sampled } from "./sampling.ts";
 import { suspendedRun } from "./suspended-run.ts";
 import { Suspensions } from "./suspensions.ts";
 import { type Task, taskOf } from "./task.ts";
@@ -59,6 +63,11 @@ class PromptAgent implements Agent {
 
   attach(toolkit: ServedToolkit): void {
     this.#suspensions.attach(toolkit);
+  }
+
+  async sample(request: SampleRequest, { signal }: AskContext): Promise<SampleResult | undefined> {
+    if (!this.#options.sampling) return undefined;
+    return sampled(request, this.#models, this.#modelCall(signal));
   }
 
   async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Content> {
@@ -134,16 +143,21 @@ class PromptAgent implements Agent {
 
   async #run(assignment: Assignment, context: CallContext, go: (run: AgentRun) => Promise<Content>): Promise<Content> {
     const { task, state, limits } = assignment;
-    const { clock, random, patience } = this.#options;
+    const { clock } = this.#options;
     const { timeoutMs } = limits;
     const deadline = { ref: task.ref, signal: context.signal, clock, timeoutMs };
     const content = await withinDeadline(deadline, async (signal) => {
       const chosen = await this.#models.choose(present({ provider: task.provider, model: task.model }));
-      const call = { signal, clock, random, budget: this.#budget, ...patience };
+      const call = this.#modelCall(signal);
       return go(await prepareRun({ ...assignment, context, chosen, options: this.#options, call }));
     });
     if (content.meta !== undefined) this.#conversations.set(content.meta, conversationIn(state));
     return content;
+  }
+
+  #modelCall(signal: AbortSignal): ModelCall {
+    const { clock, random, patience } = this.#options;
+    return { signal, clock, random, budget: this.#budget, ...patience };
   }
 
   /** Where a run is made that says nothing of it: in the toolkit the agent serves, or in none. */
