@@ -172,7 +172,8 @@ export class Dispatch implements Toolbox, CallOrigin {
   /** Whose items are meant beside those that everybody has. */
   #owner(options: { readonly session?: Session | undefined }): string {
     const session = options.session ?? this.parent?.givenSession;
-    return (this.#tenant === undefined ? session : this.#tenant.session(session))?.principal ?? "";
+    if (this.#tenant !== undefined) return this.#tenant.principalOf(session);
+    return session === undefined ? "" : (session.principal ?? "");
   }
 
   /** What a call in progress is answered; an error is marked, so that it is not taken for its own. */

@@ -13,6 +13,12 @@ export class Tenant {
     this.#session = Object.freeze({ id: randomUUID(), principal });
   }
 
+  /** Its name, for a session that may be its own. @throws ToolkitError `DENIED` for that of another */
+  principalOf(given: Session | undefined): string {
+    if (given?.principal !== undefined && given.principal !== this.principal) throw this.#denied(given.principal);
+    return this.principal;
+  }
+
   /**
    * A session as that of the principal.
    *
@@ -22,8 +28,12 @@ export class Tenant {
     if (given === undefined) return this.#session;
     if (given.principal === this.principal) return given;
     if (given.principal === undefined) return signed(given, this.principal);
-    const message = `This view is that of ${JSON.stringify(this.principal)}, and the session is that of ${JSON.stringify(given.principal)}: make a view for it.`;
-    throw new ToolkitError("DENIED", message, { rule: "principal" }, { phase: "policy" });
+    throw this.#denied(given.principal);
+  }
+
+  #denied(other: string): ToolkitError<"DENIED"> {
+    const message = `This view is that of ${JSON.stringify(this.principal)}, and the session is that of ${JSON.stringify(other)}: make a view for it.`;
+    return new ToolkitError("DENIED", message, { rule: "principal" }, { phase: "policy" });
   }
 }
 
