@@ -8,6 +8,7 @@ const layers = [
   ["source", "explain"],
   ["mcp", "agent", "a2a", "manifest", "workflow", "tool-packs"],
   ["testing"],
+  ["assembly.ts"],
   ["toolkit.ts"],
   ["config"],
   ["cli"],

@@ -1,4 +1,4 @@
-import { Catalog } from "./catalog/catalog.ts";
+import { type Assembly, assemble } from "./assembly.ts";
 import { Directory } from "./catalog/directory.ts";
 import type { Approvals } from "./core/approval.ts";
 import type { Connection } from "./core/connection.ts";
@@ -12,7 +12,7 @@ import {
   type ToolkitEventType,
 } from "./core/event.ts";
 import type { Host } from "./core/host.ts";
-import { assertNamespace, inlineNamespace, toIdentifier } from "./core/identifier.ts";
+import { assertNamespace, toIdentifier } from "./core/identifier.ts";
 import type {
   CallArguments,
   DefaultKind,
@@ -27,54 +27,32 @@ import type {
   ResultOf,
   Tool,
 } from "./core/item.ts";
-import type { PolicyRules } from "./core/policy.ts";
 import type { Content } from "./core/resource.ts";
-import type { CallOptions, Logger } from "./core/session.ts";
+import type { CallOptions } from "./core/session.ts";
 import { readSignal } from "./core/signal.ts";
 import type { Source, Unsubscribe } from "./core/source.ts";
-import type { Store } from "./core/store.ts";
 import type { ConnectorTarget, McpServersConfig } from "./core/target.ts";
-import { readToolkitOptions, type ToolkitOptions } from "./core/toolkit-options.ts";
+import type { ToolkitOptions } from "./core/toolkit-options.ts";
 import type { UserNamespace } from "./core/user.ts";
-import { DeskApprovals } from "./execute/approval/approvals.ts";
-import { Desk } from "./execute/approval/desk.ts";
-import { Ledger } from "./execute/approval/ledger.ts";
-import { Shelf } from "./execute/approval/shelf.ts";
 import { Dispatch } from "./execute/dispatch.ts";
-import { Executor } from "./execute/executor.ts";
-import { Settings } from "./execute/settings.ts";
 import { Tenant } from "./execute/tenant.ts";
-import { Telemetry } from "./execute/trace/telemetry.ts";
-import { isCallOf } from "./execute/whose-call.ts";
 import { type ExplainOptions, explain } from "./explain/explain.ts";
 import type { Explanation } from "./explain/explanation.ts";
-import { type Clock, keepProcessAlive } from "./lib/clock.ts";
-import { Emitter } from "./lib/emitter.ts";
+import { keepProcessAlive } from "./lib/clock.ts";
 import { type EventStreamOptions, eventStream } from "./lib/event-stream.ts";
 import { abortable } from "./lib/promise.ts";
 import { Settling } from "./lib/settling.ts";
-import { WaitingRoom } from "./lib/waiting-room.ts";
 import { mcpConnector } from "./mcp/connector.ts";
 import { parseMcpServers } from "./mcp/target/mcp-servers.ts";
 import { canonicalUrl } from "./mcp/target/url.ts";
-import { Answers } from "./source/answers.ts";
-import { Builtins } from "./source/builtin.ts";
 import type { AddConnectorOptions } from "./source/connect-options.ts";
-import { Connectors } from "./source/connectors.ts";
-import { Delegates } from "./source/delegates.ts";
-import { LocalSource, type LocalSourceHost } from "./source/local.ts";
-import { UserSpaces } from "./source/stored/spaces.ts";
-import { userOf } from "./source/stored/user.ts";
+import { LocalSource } from "./source/local.ts";
 import { connectionOf, connectorOf } from "./source/target.ts";
-import { memoryStore } from "./store/memory.ts";
 import { Toolset, type ToolsetRequest } from "./toolset/toolset.ts";
 import { View, type ViewSelection, ViewSight } from "./toolset/view.ts";
 
 /** How long `close` waits for everything to end, in milliseconds. */
 const closeMs = 5_000;
-
-/** Ends what was never begun: builtins tell of their changes unasked. */
-const nothingToEnd = () => undefined;
 
 // Longer than other files: it is the face of the library, where each method is a line or two and its docstring the rest.
 
@@ -94,24 +72,7 @@ const nothingToEnd = () => undefined;
 export class Toolkit implements Host, AsyncDisposable {
   /** The prompts and resources that people make while the service runs, in its store. */
   readonly user: UserNamespace;
-  readonly #logger: Logger;
-  readonly #clock: Clock;
-  readonly #startTimeoutMs: number;
-  readonly #events: Emitter<ToolkitEvent>;
-  readonly #catalog: Catalog;
-  readonly #builtins: Builtins;
-  readonly #connectors: Connectors;
-  readonly #delegates: Delegates;
-  readonly #executor: Executor;
-  readonly #store: Store;
-  /** Undefined where nothing keeps what users make. */
-  readonly #spaces: UserSpaces | undefined;
-  readonly #ledger: Ledger;
-  readonly #approvals: DeskApprovals;
-  readonly #policy: PolicyRules;
-  readonly #telemetry: Telemetry | undefined;
-  readonly #toolbox: Dispatch;
-  readonly #sourceHost: LocalSourceHost;
+  readonly #parts: Assembly;
   readonly #sources = new Set<LocalSource>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #closed = new AbortController();
@@ -120,82 +81,23 @@ export class Toolkit implements Host, AsyncDisposable {
 
   /** @throws ToolkitError as `add` does for `items`, `INVALID_CONFIG` for an option out of its range, or one there is not */
   constructor(options: ToolkitOptions = {}) {
-    const read = readToolkitOptions(options);
-    const { clock, logger, startTimeoutMs, strictNames } = read;
-    this.#logger = logger;
-    this.#clock = clock;
-    this.#startTimeoutMs = startTimeoutMs;
-    this.#policy = read.policy;
-    this.#delegates = new Delegates(options.delegate);
-    this.#events = new Emitter((error, { type }) =>
-      this.#logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
-    );
-    for (const delegate of this.#delegates.listeners) this.#events.on("*", (event) => delegate.onEvent?.(event));
-    const gauges = () => ({ connections: this.connections, queued: this.#executor.queued });
-    const isLookedAt = options.tracer !== false || options.meter !== false;
-    this.#telemetry = isLookedAt ? new Telemetry({ options, clock, gauges }) : undefined;
-    const emit = (event: ToolkitEvent) => {
-      this.#telemetry?.heard(event);
-      this.#events.emit(event);
-    };
-    this.#catalog = new Catalog({ strictNames, emit });
-    this.#builtins = new Builtins(this.#catalog, emit);
-    this.#sourceHost = { catalog: this.#catalog, clock, logger, startTimeoutMs, emit };
-    const asker = new Answers(this.#delegates);
-    this.#connectors = new Connectors({ ...this.#sourceHost, asker, random: read.random, timeoutMs: read.timeoutMs });
-    const directory = new Directory(this.#catalog, () => this.#assertOpen());
-    const room = new WaitingRoom(clock);
-    this.#store = options.store ?? memoryStore({ clock });
-    const { store } = options;
-    const { user: limits, random } = read;
-    this.#spaces = store && new UserSpaces({ ...this.#sourceHost, store, random, ...limits });
-    this.user = userOf(this.#spaces, { limits, assertOpen: () => this.#assertOpen() });
-    const shelf = new Shelf({ store: this.#store, logger, limit: read.approvals.limit });
-    this.#ledger = new Ledger({ ...read.approvals, shelf, room, logger, emit });
-    this.#executor = new Executor({
-      ...read,
-      settings: new Settings(read.settings),
-      room,
-      desk: new Desk({
-        ledger: this.#ledger,
-        ask: (request, signal) => this.#delegates.approve(request, signal),
-        current: (entry, owner) => (entry.namespace === inlineNamespace ? entry : directory.current(entry, owner)),
-        emit,
-      }),
-      telemetry: this.#telemetry,
-      asker,
-      events: this.#events,
-      runPrompt: (entry, input, context) => this.#delegates.runPrompt(entry, input, context),
-      subscribe: ({ namespace, item }, call) =>
-        this.#catalog.namespace(namespace, call.givenSession?.principal)?.subscribe?.(item.uri, call) ?? nothingToEnd,
-      onBadSchema: (entry, message) => this.#badSchema(entry.namespace, message),
-    });
-    this.#toolbox = new Dispatch(directory, this.#executor);
-    this.#approvals = new DeskApprovals(this.#ledger, {
-      logger,
-      isClosing: () => this.#closing !== undefined,
-      origin: this.#toolbox,
-      assertOpen: () => this.#assertOpen(),
-      find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
-      receive: this.#executor.receive.bind(this.#executor),
-    });
-    this.#delegates.attach({
+    this.#parts = assemble(options, {
       toolbox: this,
-      approvals: this.approvals,
-      store: this.#store,
-      serves: (context) => isCallOf(context, this.#executor),
+      isClosing: () => this.#closing !== undefined,
+      assertOpen: () => this.#assertOpen(),
     });
+    this.user = this.#parts.user;
     if (options.items !== undefined) this.add(...options.items);
   }
 
   /** The calls that wait for somebody's approval, or for work elsewhere. */
   get approvals(): Approvals {
-    return this.#approvals;
+    return this.#parts.approvals;
   }
 
   /** Every connector, with its state, in the order in which they were added. */
   get connections(): readonly Connection[] {
-    return this.#connectors.connections;
+    return this.#parts.connectors.connections;
   }
 
   /**
@@ -205,7 +107,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   add(...items: readonly Item[]): void {
     this.#assertOpen();
-    this.#builtins.add(items);
+    this.#parts.builtins.add(items);
   }
 
   /**
@@ -215,7 +117,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   remove(key: string): void {
     this.#assertOpen();
-    this.#builtins.remove(key);
+    this.#parts.builtins.remove(key);
   }
 
   /**
@@ -227,7 +129,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   addConnector(target: ConnectorTarget | Connector, options: AddConnectorOptions = {}): Connection {
     this.#assertOpen();
-    return this.#connectors.add(this.#connectorFor(target, options), options);
+    return this.#parts.connectors.add(this.#connectorFor(target, options), options);
   }
 
   /**
@@ -242,7 +144,7 @@ export class Toolkit implements Host, AsyncDisposable {
       namespace: toIdentifier(name, "server"),
       entry: name,
     }));
-    return this.#connectors.addAll(planned, options);
+    return this.#parts.connectors.addAll(planned, options);
   }
 
   /**
@@ -253,7 +155,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   async removeConnector(target: string | URL | Connection): Promise<void> {
     this.#assertOpen();
-    await connectionOf(this.#connectors.connections, target, canonicalUrl).close();
+    await connectionOf(this.#parts.connectors.connections, target, canonicalUrl).close();
   }
 
   /**
@@ -264,7 +166,7 @@ export class Toolkit implements Host, AsyncDisposable {
   addSource(namespace: string, source: Source): Disposable {
     this.#assertOpen();
     assertNamespace(namespace);
-    const mounted = new LocalSource(namespace, source, this.#sourceHost);
+    const mounted = new LocalSource(namespace, source, this.#parts.sourceHost);
     this.#sources.add(mounted);
     return {
       [Symbol.dispose]: () => {
@@ -280,11 +182,11 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   async start(): Promise<void> {
     this.#assertOpen();
-    this.#telemetry?.look();
-    this.#spaces?.watch();
+    this.#parts.telemetry?.look();
+    this.#parts.spaces?.watch();
     await Promise.all([
       this.#look(),
-      this.#connectors.start(),
+      this.#parts.connectors.start(),
       ...[...this.#sources].map((source) => source.settled()),
     ]);
   }
@@ -297,7 +199,7 @@ export class Toolkit implements Host, AsyncDisposable {
   async run(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     const signal = readSignal(options);
     // What waits for a server that is down keeps no process alive, and a service is to stay.
-    const release = keepProcessAlive(this.#clock);
+    const release = keepProcessAlive(this.#parts.clock);
     try {
       await abortable(this.start(), signal);
       await abortable(this.#ended.promise, signal);
@@ -324,11 +226,11 @@ export class Toolkit implements Host, AsyncDisposable {
   }
 
   lookup<K extends Kind = DefaultKind>(key: string, options?: LookupOptions<K>): Promise<Entry<K>> {
-    return this.#toolbox.lookup(key, options);
+    return this.#parts.toolbox.lookup(key, options);
   }
 
   list<K extends Kind = DefaultKind>(query?: ListQuery<K>): Promise<ListPage<K>> {
-    return this.#toolbox.list(query);
+    return this.#parts.toolbox.list(query);
   }
 
   call<In, Parsed, Out>(tool: Tool<In, Parsed, Out>, ...args: CallArguments<In>): Promise<Content<ResultOf<Out>>>;
@@ -338,19 +240,19 @@ export class Toolkit implements Host, AsyncDisposable {
     input?: unknown,
     options?: CallOptions,
   ): Promise<Content> {
-    return this.#toolbox.call(target, input, options);
+    return this.#parts.toolbox.call(target, input, options);
   }
 
   read(target: string | Entry<"resource">, options?: CallOptions): Promise<Content> {
-    return this.#toolbox.read(target, options);
+    return this.#parts.toolbox.read(target, options);
   }
 
   render(target: string | Prompt | Entry<"prompt">, input?: unknown, options?: CallOptions): Promise<RenderedPrompt> {
-    return this.#toolbox.render(target, input, options);
+    return this.#parts.toolbox.render(target, input, options);
   }
 
   subscribe(target: string | Entry<"resource">, options?: CallOptions): Promise<Unsubscribe> {
-    return this.#toolbox.subscribe(target, options);
+    return this.#parts.toolbox.subscribe(target, options);
   }
 
   /**
@@ -361,9 +263,9 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   view(selection: ViewSelection): Host {
     const sight = new ViewSight(selection);
-    const directory = new Directory(this.#catalog, () => this.#assertOpen(), sight);
+    const directory = new Directory(this.#parts.catalog, () => this.#assertOpen(), sight);
     const tenant = sight.principal === undefined ? undefined : new Tenant(sight.principal);
-    return new View(new Dispatch(directory, this.#executor, { tenant }), this.on.bind(this), sight);
+    return new View(new Dispatch(directory, this.#parts.executor, { tenant }), this.on.bind(this), sight);
   }
 
   /**
@@ -383,13 +285,17 @@ export class Toolkit implements Host, AsyncDisposable {
    * @param options - `toolset`: how it stands in that one. Default: in one of all tools
    */
   async explain(key: string, options?: ExplainOptions): Promise<Explanation> {
-    return explain(key, { catalog: this.#catalog, executor: this.#executor, policy: this.#policy }, options);
+    return explain(
+      key,
+      { catalog: this.#parts.catalog, executor: this.#parts.executor, policy: this.#parts.policy },
+      options,
+    );
   }
 
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */
   on<T extends ToolkitEventType | "*">(type: T, listener: EventListener<T>): () => void {
     assertListener(type, listener);
-    return this.#events.on(type, listener as (event: ToolkitEvent) => void);
+    return this.#parts.events.on(type, listener as (event: ToolkitEvent) => void);
   }
 
   /**
@@ -401,7 +307,10 @@ export class Toolkit implements Host, AsyncDisposable {
     assertEventLimit(limit);
     const closed = this.#closed.signal;
     return eventStream<ToolkitEvent>(
-      { subscribe: (listener) => this.#events.on("*", listener), lost: (count) => ({ type: "eventsLost", count }) },
+      {
+        subscribe: (listener) => this.#parts.events.on("*", listener),
+        lost: (count) => ({ type: "eventsLost", count }),
+      },
       { limit, signal: signal === undefined ? closed : AbortSignal.any([signal, closed]) },
     );
   }
@@ -410,30 +319,30 @@ export class Toolkit implements Host, AsyncDisposable {
     return connectorOf(
       target,
       options,
-      (given, making) => this.#delegates.createConnector(given) ?? mcpConnector(given, making),
+      (given, making) => this.#parts.delegates.createConnector(given) ?? mcpConnector(given, making),
     );
   }
 
   async #close(): Promise<void> {
-    this.#executor.close();
-    this.#ledger.close();
-    this.#telemetry?.close();
-    this.#spaces?.close();
+    this.#parts.executor.close();
+    this.#parts.ledger.close();
+    this.#parts.telemetry?.close();
+    this.#parts.spaces?.close();
     for (const source of this.#sources) source.close();
     this.#sources.clear();
-    const all = Promise.all([this.#connectors.close(), this.#closeStore()]);
+    const all = Promise.all([this.#parts.connectors.close(), this.#closeStore()]);
     const limit = Promise.withResolvers<"late">();
-    const timer = this.#clock.setTimer(() => limit.resolve("late"), closeMs);
+    const timer = this.#parts.clock.setTimer(() => limit.resolve("late"), closeMs);
     timer.keepAlive(true);
     const outcome = await Promise.race([all, limit.promise]).finally(() => {
       timer.cancel();
-      this.#events.flush();
+      this.#parts.events.flush();
       this.#ended.resolve();
       this.#closed.abort();
     });
     if (outcome !== "late") return;
-    all.catch((error) => this.#logger.error(messageOf(error), { error }));
-    const names = [...this.#connectors.unended, ...(this.#storeIsOpen ? ["the store"] : [])].join(", ");
+    all.catch((error) => this.#parts.logger.error(messageOf(error), { error }));
+    const names = [...this.#parts.connectors.unended, ...(this.#storeIsOpen ? ["the store"] : [])].join(", ");
     const message = `Not everything ended within ${closeMs} ms: ${names}.`;
     throw new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: closeMs, elapsedMs: closeMs });
   }
@@ -441,25 +350,19 @@ export class Toolkit implements Host, AsyncDisposable {
   /** Others may have left approvals in the store that are due. A store that hangs holds nothing up for longer than a server may. */
   async #look(): Promise<void> {
     const settling = new Settling();
-    settling.limit(this.#clock, this.#startTimeoutMs);
-    void this.#ledger.look().then(() => settling.settle());
+    settling.limit(this.#parts.clock, this.#parts.startTimeoutMs);
+    void this.#parts.ledger.look().then(() => settling.settle());
     await settling.pending;
   }
 
   /** What ran as it was approved is written down first. */
   async #closeStore(): Promise<void> {
-    await this.#approvals.settled();
-    await this.#store.close();
+    await this.#parts.approvals.settled();
+    await this.#parts.store.close();
     this.#storeIsOpen = false;
   }
 
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
-  }
-
-  #badSchema(namespace: string, message: string): void {
-    const connection = this.#connectors.connections.find((each) => each.namespace === namespace);
-    if (connection === undefined) this.#logger.warn(message);
-    else connection.warn(message);
   }
 }
