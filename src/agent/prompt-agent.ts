@@ -135,7 +135,11 @@ class PromptAgent implements Agent {
       (turn, results) => {
         const { now } = this.#suspensions;
         const run = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: context });
-        return this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools: task.ownTools }, kept);
+        return this.#suspensions.suspend(
+          run,
+          { toolbox: context.toolbox, ownTools: task.ownTools, output: task.output },
+          kept,
+        );
       };
     const assignment = { task, state, limits, suspend: toolkit === undefined ? undefined : suspend(toolkit) };
     return this.#run(assignment, context, (run) => run.execute());

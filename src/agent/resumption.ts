@@ -57,17 +57,25 @@ export class Resumption {
   async resume(id: string, options: Resumer): Promise<Content> {
     const found = await this.#suspensions.find(id);
     assertOwner(found.run, options);
-    if (found.run.status === "finished") return this.#finished(id);
+    if (found.run.status === "finished") return contentOf(found.run);
     if (options.wait !== true) await this.#assertSettled(found.run, found.toolkit);
     const claimed = await this.#suspensions.claim(id);
     const { run, local, toolkit } = claimed;
-    const prompt = inlinePrompt({ name: run.task.name, output: run.task.output }, (_input, context) =>
-      this.#goOn(claimed, context, options),
-    );
+    let hasBegun = false;
+    const { output = run.task.output } = local ?? {};
+    const prompt = inlinePrompt({ name: run.task.name, output }, (_input, context) => {
+      hasBegun = true;
+      return this.#goOn(claimed, context, options);
+    });
     const { toolbox = local?.toolbox ?? toolkit.toolbox, signal, onEvent } = options;
     // Through the call that it was, its session is that of then.
     const session = options.session ?? (toolbox === toolkit.toolbox ? run.session : undefined);
-    return toolbox.call(prompt, {}, present({ signal, onEvent, session, meta: run.meta }));
+    try {
+      return await toolbox.call(prompt, {}, present({ signal, onEvent, session, meta: run.meta }));
+    } catch (error) {
+      if (!hasBegun) await claimed.release();
+      throw error;
+    }
   }
 
   async #goOn(claimed: ClaimedRun, context: CallContext, options: Resumer): Promise<Content> {
@@ -75,7 +83,11 @@ export class Resumption {
     // A copy, so that what is kept stays as it was.
     const state = structuredClone(run.state);
     const limits = readLimits(run.limits, noLimits);
-    const task: Task = { ...run.task, messages: state.messages, ownTools: local?.ownTools };
+    const task: Task = {
+      ...run.task,
+      messages: state.messages,
+      ...(local && { ownTools: local.ownTools, output: local.output }),
+    };
     const suspend: Assignment["suspend"] = (turn, results) => {
       const { id, isLocal, session, meta } = run;
       const again = suspendedRun({
@@ -166,15 +178,12 @@ export class Resumption {
     );
     if (waits.every((stillWaits) => stillWaits)) throw pendingRun(run);
   }
+}
 
-  /** What a run came to that another one waited for. */
-  async #finished(id: string): Promise<Content> {
-    const claimed = await this.#suspensions.claim(id);
-    await claimed.end(undefined);
-    const { outcome } = claimed.run;
-    if (outcome !== undefined && "content" in outcome) return contentFromJson(outcome.content);
-    throw errorFromJson(outcome?.error);
-  }
+/** What a run came to that another one waits for. */
+function contentOf({ outcome }: SuspendedRun): Content {
+  if (outcome !== undefined && "content" in outcome) return contentFromJson(outcome.content);
+  throw errorFromJson(outcome?.error);
 }
 
 /** One principal never learns of the runs of another. */

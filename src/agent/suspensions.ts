@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Tool, Toolbox } from "../core/item.ts";
+import type { SchemaLike } from "../core/schema/types.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import type { RecordKey, Store } from "../core/store.ts";
 import { KeptLease, newLease } from "../execute/lease.ts";
@@ -12,6 +13,8 @@ export interface LocalRun {
   /** Of the call that it was: what goes on through it has the same session, depth and view. */
   readonly toolbox: Toolbox;
   readonly ownTools: readonly Tool[] | undefined;
+  /** As it was given: what is stored of it neither refines nor transforms. */
+  readonly output: SchemaLike | undefined;
 }
 
 const leaseMs = 30_000;
@@ -104,7 +107,7 @@ export class Suspensions {
     if (run.isLocal && local === undefined)
       throw conflict(run, "it can go on only in the process where it began: it has tools of its own, or a view");
     const lease = newLease(randomUUID(), { clock: this.#clock, leaseMs });
-    const running: SuspendedRun = run.status === "finished" ? run : { ...run, status: "running", lease };
+    const running: SuspendedRun = { ...run, status: "running", lease };
     const claimed = await toolkit.store.put({ ...keyOf(id), value: running }, { expectedVersion: version });
     return new ClaimedRun({
       run,
@@ -115,7 +118,18 @@ export class Suspensions {
       lease,
       forget: () => this.#local.delete(id),
       awaits: (again) => this.#awaits(again, toolkit.store),
+      told: (ids) => this.#told(ids, toolkit.store),
     });
+  }
+
+  /** Forgets runs that have ended, once the one that waited for them has told its model. */
+  async #told(ids: readonly string[], store: Store): Promise<void> {
+    for (const id of ids) {
+      const record = await store.get(keyOf(id));
+      if (record === undefined || readSuspendedRun(id, record.value).status !== "finished") continue;
+      this.#local.delete(id);
+      await store.delete(keyOf(id), { expectedVersion: record.version });
+    }
   }
 
   /** Has the runs a run waits for keep what they come to. */
@@ -151,6 +165,7 @@ interface ClaimedParts {
   readonly lease: { readonly holder: string; readonly until: number };
   forget(): void;
   awaits(run: SuspendedRun): Promise<void>;
+  told(ids: readonly string[]): Promise<void>;
 }
 
 /** A run that goes on here and nowhere else, for as long as its lease is renewed. */
@@ -188,6 +203,8 @@ export class ClaimedRun {
     await this.#lease.stop();
     await this.#put({ ...run, ...(this.run.isAwaited ? { isAwaited: true as const } : {}) });
     await this.#parts.awaits(run);
+    const left = new Set(run.turn.waiting.map(({ id }) => id));
+    await this.#parts.told(this.#waitedFor.filter((id) => !left.has(id)));
     throw pendingRun(run);
   }
 
@@ -200,12 +217,17 @@ export class ClaimedRun {
   /** It has ended: what it came to is kept only for a run that waits for it. */
   async end(outcome: RunOutcome | undefined): Promise<void> {
     await this.#lease.stop();
+    await this.#parts.told(this.#waitedFor);
     if (this.run.isAwaited && outcome !== undefined) {
       await this.#put({ ...this.run, status: "finished", outcome });
       return;
     }
     this.#parts.forget();
     await this.toolkit.store.delete(keyOf(this.run.id), { expectedVersion: this.#version });
+  }
+
+  get #waitedFor(): readonly string[] {
+    return this.run.turn.waiting.map(({ id }) => id);
   }
 
   async #put(run: SuspendedRun): Promise<boolean> {
