@@ -3,7 +3,7 @@ import { Directory } from "./catalog/directory.ts";
 import { messageOf } from "./core/error.ts";
 import type { ToolkitEvent } from "./core/event.ts";
 import { inlineNamespace } from "./core/identifier.ts";
-import type { Entry, Toolbox } from "./core/item.ts";
+import type { CallContext, Entry, Toolbox } from "./core/item.ts";
 import type { PolicyRules } from "./core/policy.ts";
 import type { Logger } from "./core/session.ts";
 import type { Store } from "./core/store.ts";
@@ -20,6 +20,7 @@ import { Telemetry } from "./execute/trace/telemetry.ts";
 import { isCallOf } from "./execute/whose-call.ts";
 import type { Clock } from "./lib/clock.ts";
 import { Emitter } from "./lib/emitter.ts";
+import { HeldWork } from "./lib/held-work.ts";
 import { WaitingRoom } from "./lib/waiting-room.ts";
 import { Answers } from "./source/answers.ts";
 import { Builtins } from "./source/builtin.ts";
@@ -51,6 +52,8 @@ export interface Assembly {
   readonly executor: Executor;
   readonly toolbox: Dispatch;
   readonly approvals: DeskApprovals;
+  /** What still writes to the store. */
+  readonly writing: HeldWork;
 }
 
 /** The toolkit that the parts are of. */
@@ -113,17 +116,22 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
     onBadSchema: (entry, message) => badSchema(entry, message, { connectors, logger }),
   });
   const toolbox = new Dispatch(directory, executor);
+  const writing = new HeldWork();
+  const hold = writing.hold.bind(writing);
   const approvals = new DeskApprovals(ledger, {
     logger,
+    hold,
     isClosing,
     origin: toolbox,
     assertOpen,
     find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
     receive: executor.receive.bind(executor),
   });
-  delegates.attach({ toolbox: toolkit.toolbox, approvals, store, serves: (context) => isCallOf(context, executor) });
+  const serves = (context: CallContext) => isCallOf(context, executor);
+  delegates.attach({ toolbox: toolkit.toolbox, approvals, store, logger, hold, serves });
   const made = { logger, clock, startTimeoutMs, policy, delegates, events, telemetry, catalog, connectors, sourceHost };
-  return { ...made, builtins: new Builtins(catalog, emit), store, spaces, user, ledger, executor, toolbox, approvals };
+  const builtins = new Builtins(catalog, emit);
+  return { ...made, builtins, store, spaces, user, ledger, executor, toolbox, approvals, writing };
 }
 
 /** A schema that cannot be compiled is told where an operator looks for what is wrong with the connection. */

@@ -355,9 +355,9 @@ export class Toolkit implements Host, AsyncDisposable {
     await settling.pending;
   }
 
-  /** What ran as it was approved is written down first. */
+  /** What ran as it was approved, and what became of agent runs, is written down first. */
   async #closeStore(): Promise<void> {
-    await this.#parts.approvals.settled();
+    await this.#parts.writing.ended();
     await this.#parts.store.close();
     this.#storeIsOpen = false;
   }

@@ -48,6 +48,39 @@ export interface ResumeOptions extends Pick<RunOptions, "signal" | "session" | "
   readonly wait?: boolean | undefined;
 }
 
+/** A run that waits to be resumed. */
+export interface WaitingRun {
+  /** By which it is resumed. */
+  readonly id: string;
+  /** Of its prompt; `inline.generate` for `generate`. */
+  readonly ref: string;
+  /** `running` while somebody goes on with it; `lost` where whoever did is gone, and what it did is not known. */
+  readonly status: "suspended" | "running" | "lost";
+  /** Since when it waits, in milliseconds since the epoch. */
+  readonly since: number;
+  /** When the first of what it waits for is over, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** The calls it waits for: `id` is that of an approval, or of the run of a sub-agent. */
+  readonly waitsFor: readonly {
+    readonly id: string;
+    readonly tool: string;
+    readonly reason: string;
+    readonly message: string;
+    readonly expiresAt: number;
+  }[];
+  /** Whose it is, where that has a name. */
+  readonly principal?: string | undefined;
+  /** It can go on only in the process where it began: it has tools that were handed over, or is confined to a view. */
+  readonly isLocal: boolean;
+}
+
+/** How a suspended run is given up. */
+export interface ForgetOptions extends Pick<RunOptions, "session"> {
+  /** Who gives it up, for those who hear of what is denied by that. */
+  readonly by?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
 /** Executes prompts with language models: the delegate of a toolkit, and what asks a model without one. */
 export interface Agent extends Delegate {
   runPrompt(prompt: Entry<"prompt">, input: unknown, context: CallContext): Promise<Content>;
@@ -85,10 +118,27 @@ export interface Agent extends Delegate {
    * Goes on with a run that was `PENDING`, from the step it was in: in another process too, where its toolkit has a store that outlives
    * this one.
    *
-   * @throws ToolkitError `NOT_FOUND`; `PENDING` with the same id where it still waits; `CONFLICT` while somebody else goes on with it; else
-   *   as `generate`
+   * What fails before another tool was called, such as the model, leaves it suspended: it can be resumed again.
+   *
+   * @param options - `session`: whose run it must be. Default: it is resumed as the session that began it
+   * @throws ToolkitError `NOT_FOUND`, also for the run of another principal; `PENDING` with the same id where it still waits; `CONFLICT`
+   *   while somebody else goes on with it, or where it can go on only in the process where it began; `OUTCOME_UNKNOWN` where whoever went
+   *   on with it is gone; `STORE_FAILED`; else as `generate`
    */
   resume(id: string, options?: ResumeOptions): Promise<Content>;
+  /**
+   * The runs that wait to be resumed, in whichever process they began, the longest waiting first. Those of sub-agents are not among them:
+   * they go on with the run that waits for them. With a `session` only those of its principal.
+   *
+   * @throws ToolkitError `STORE_FAILED`
+   */
+  suspended(options?: Pick<RunOptions, "session">): Promise<readonly WaitingRun[]>;
+  /**
+   * Gives a suspended run up: it cannot be resumed any more, and what it waits for and is not decided yet is denied, which events tell.
+   *
+   * @throws ToolkitError `NOT_FOUND`, also for the run of another principal; `CONFLICT` while somebody goes on with it; `STORE_FAILED`
+   */
+  forget(id: string, options?: ForgetOptions): Promise<void>;
   /** What was said until an answer was there: a plain value that JSON holds. Undefined for what is no answer of an agent. */
   conversationOf(answer: Content): Conversation | undefined;
 }

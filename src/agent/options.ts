@@ -1,7 +1,7 @@
 import type { ModelSettings } from "../core/model-settings.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, present } from "../lib/value.ts";
 import type { RunPolicy } from "../toolset/types.ts";
 import type { ModelsOptions } from "./models.ts";
 import type { ModelPrice } from "./usage.ts";
@@ -29,6 +29,19 @@ export interface RunLimits {
   readonly timeoutMs?: number | undefined;
 }
 
+/** How runs that wait are kept. */
+export interface SuspendedOptions {
+  /** How many, in one store. Beyond it a run that would wait ends with `LIMIT_EXCEEDED`. Default 10,000. */
+  readonly limit?: number | undefined;
+  /** For how long after all that it waits for is over a run is kept that nobody resumes, in milliseconds. Default 604,800,000 (7 days). */
+  readonly keepMs?: number | undefined;
+  /**
+   * For how long a process that resumes a run may give no sign of life, in milliseconds, until the others that share the store take it for
+   * dead. Default 30,000.
+   */
+  readonly leaseMs?: number | undefined;
+}
+
 /** How an agent is made. */
 export interface AgentOptions extends ModelsOptions, RunLimits {
   /** Which tools may be called in its runs, beside what the toolkit's own policy says. */
@@ -50,6 +63,8 @@ export interface AgentOptions extends ModelsOptions, RunLimits {
    * spend your tokens on what they like.
    */
   readonly sampling?: boolean | undefined;
+  /** How runs that wait are kept. */
+  readonly suspended?: SuspendedOptions | undefined;
   /** Time, for tests. Default: the machine's. */
   readonly clock?: Clock | undefined;
   /** Chance, for tests: gives a number from 0 up to 1. Default: `Math.random`. */
@@ -66,6 +81,9 @@ export interface ModelPatience {
   readonly maxRetryWaitMs: number;
 }
 
+/** How runs that wait are kept, all of it known. */
+export type KeptRuns = { readonly [K in keyof SuspendedOptions]-?: number };
+
 /** Options with every default in place. */
 export interface ReadAgentOptions {
   readonly limits: KnownLimits;
@@ -75,6 +93,7 @@ export interface ReadAgentOptions {
   readonly settings: ModelSettings;
   readonly prices: Readonly<Record<string, ModelPrice>>;
   readonly sampling: boolean;
+  readonly suspended: KeptRuns;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -89,6 +108,7 @@ const limitDefaults: KnownLimits = {
   maxCost: Number.POSITIVE_INFINITY,
   timeoutMs: 1_800_000,
 };
+const keptDefaults: KeptRuns = { limit: 10_000, keepMs: 7 * 24 * 3_600_000, leaseMs: 30_000 };
 const patienceDefaults: ModelPatience = { modelAttempts: 4, modelTimeoutMs: 300_000, maxRetryWaitMs: 60_000 };
 
 /** Of these a fraction is no less sensible. */
@@ -116,6 +136,7 @@ export function readAgentOptions(options: AgentOptions): ReadAgentOptions {
     settings,
     prices,
     sampling: options.sampling === true,
+    suspended: readSuspended(options.suspended),
     clock,
     random,
   };
@@ -141,6 +162,20 @@ function readNumbers<T extends object>(others: T, given: { readonly [K in keyof 
     return [name, value] as const;
   });
   return Object.fromEntries(numbers) as T;
+}
+
+function readSuspended(given: SuspendedOptions = {}): KeptRuns {
+  if (!isRecord(given)) throw invalidOption("suspended", "an object", given, "of an agent");
+  const names: OptionNames<SuspendedOptions> = { limit: true, keepMs: true, leaseMs: true };
+  assertOptionNames(given, names, "of suspended", "suspended");
+  const kept = { ...keptDefaults, ...present(given) };
+  if (!(Number.isInteger(kept.limit) && kept.limit > 0))
+    throw invalidOption("suspended.limit", "a whole number from 1", kept.limit);
+  for (const name of ["keepMs", "leaseMs"] as const) {
+    if (!(Number.isFinite(kept[name]) && kept[name] > 0))
+      throw invalidOption(`suspended.${name}`, "a finite number above 0", kept[name]);
+  }
+  return kept;
 }
 
 function assertPrice(price: unknown, path: string): void {
@@ -175,6 +210,7 @@ const optionNames: OptionNames<AgentOptions> = {
   modelTimeoutMs: true,
   maxRetryWaitMs: true,
   sampling: true,
+  suspended: true,
   clock: true,
   random: true,
 };

@@ -33,7 +33,10 @@ export interface Preparation {
 }
 
 /** What is to be done, apart from who asks and how. */
-export type Assignment = Pick<Preparation, "task" | "state" | "results" | "limits" | "suspend">;
+export interface Assignment extends Pick<Preparation, "task" | "state" | "results" | "limits" | "suspend"> {
+  /** Aborts where somebody else may go on with it. */
+  readonly lost?: AbortSignal | undefined;
+}
 
 /** The names the tool that reads results may have, the first that nothing else has. */
 const readNames = ["read_resource", "read_tool_result", "read_rest_of_tool_result"];

@@ -9,7 +9,15 @@ import { isConfined } from "../execute/whose-call.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
 import { loneToolbox } from "../source/lone-toolbox.ts";
-import type { Agent, GenerateOptions, PromptCall, ResumeOptions, RunOptions } from "./agent.ts";
+import type {
+  Agent,
+  ForgetOptions,
+  GenerateOptions,
+  PromptCall,
+  ResumeOptions,
+  RunOptions,
+  WaitingRun,
+} from "./agent.ts";
 import { type Conversation, userText } from "./conversation.ts";
 import { withinDeadline } from "./deadline.ts";
 import { type AgentStream, EventStream } from "./event-stream.ts";
@@ -24,7 +32,7 @@ import { Resumption } from "./resumption.ts";
 import type { AgentRun } from "./run.ts";
 import { conversationIn, newRunState } from "./run-state.ts";
 import { sampled } from "./sampling.ts";
-import { suspendedRun } from "./suspended-run.ts";
+import { pendingRun, suspendedRun } from "./suspended-run.ts";
 import { Suspensions } from "./suspensions.ts";
 import { type Task, taskOf } from "./task.ts";
 
@@ -58,7 +66,7 @@ class PromptAgent implements Agent {
     this.#options = readAgentOptions(options);
     this.#models = new Models({ models, defaultModel });
     this.#budget = new RetryBudget(this.#options.clock);
-    this.#suspensions = new Suspensions(this.#options.clock);
+    this.#suspensions = new Suspensions(this.#options.clock, this.#options.suspended);
   }
 
   attach(toolkit: ServedToolkit): void {
@@ -89,6 +97,14 @@ class PromptAgent implements Agent {
 
   async resume(id: string, options: ResumeOptions = {}): Promise<Content> {
     return new Resumption(this.#suspensions, this.#run.bind(this)).resume(id, options);
+  }
+
+  suspended({ session }: Pick<RunOptions, "session"> = {}): Promise<readonly WaitingRun[]> {
+    return this.#suspensions.list(session);
+  }
+
+  forget(id: string, options: ForgetOptions = {}): Promise<void> {
+    return this.#suspensions.forget(id, options);
   }
 
   conversationOf(answer: Content): Conversation | undefined {
@@ -132,27 +148,26 @@ class PromptAgent implements Agent {
     const isLocal = isConfined(context) || (task.ownTools?.length ?? 0) > 0;
     const suspend =
       (kept: ServedToolkit): Assignment["suspend"] =>
-      (turn, results) => {
+      async (turn, results) => {
         const { now } = this.#suspensions;
         const run = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: context });
-        return this.#suspensions.suspend(
-          run,
-          { toolbox: context.toolbox, ownTools: task.ownTools, output: task.output },
-          kept,
-        );
+        const { ownTools, output } = task;
+        await this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools, output }, kept);
+        throw pendingRun(run);
       };
     const assignment = { task, state, limits, suspend: toolkit === undefined ? undefined : suspend(toolkit) };
     return this.#run(assignment, context, (run) => run.execute());
   }
 
   async #run(assignment: Assignment, context: CallContext, go: (run: AgentRun) => Promise<Content>): Promise<Content> {
-    const { task, state, limits } = assignment;
+    const { task, state, limits, lost } = assignment;
     const { clock } = this.#options;
     const { timeoutMs } = limits;
-    const deadline = { ref: task.ref, signal: context.signal, clock, timeoutMs };
-    const content = await withinDeadline(deadline, async (signal) => {
+    const signal = lost === undefined ? context.signal : AbortSignal.any([context.signal, lost]);
+    const deadline = { ref: task.ref, signal, clock, timeoutMs };
+    const content = await withinDeadline(deadline, async (ending) => {
       const chosen = await this.#models.choose(present({ provider: task.provider, model: task.model }));
-      const call = this.#modelCall(signal);
+      const call = this.#modelCall(ending);
       return go(await prepareRun({ ...assignment, context, chosen, options: this.#options, call }));
     });
     if (content.meta !== undefined) this.#conversations.set(content.meta, conversationIn(state));

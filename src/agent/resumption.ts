@@ -1,19 +1,20 @@
-import { ToolkitError } from "../core/error.ts";
-import { errorFromJson, errorToJson } from "../core/error-json.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
+import { errorToJson } from "../core/error-json.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
-import type { ServedToolkit } from "../core/served-toolkit.ts";
+import { toCallError } from "../execute/call-error.ts";
 import { present } from "../lib/value.ts";
-import { contentFromJson } from "../resource/from-json.ts";
-import { referencesOf } from "../toolset/references.ts";
 import type { ToolAnswer } from "../toolset/types.ts";
 import type { ResumeOptions } from "./agent.ts";
+import type { ClaimedRun } from "./claimed-run.ts";
 import { inlinePrompt } from "./inline-prompt.ts";
 import { readLimits } from "./options.ts";
+import { assertSettled, finishedContent, outcomeOf, untilSettled } from "./outcomes.ts";
 import type { Assignment } from "./prepare.ts";
 import type { AgentRun } from "./run.ts";
-import { pendingRun, type StoredWait, type SuspendedRun, suspendedRun } from "./suspended-run.ts";
-import type { ClaimedRun, Suspensions } from "./suspensions.ts";
+import type { RunState } from "./run-state.ts";
+import { pendingRun, type RunOutcome, type SuspendedRun, suspendedRun } from "./suspended-run.ts";
+import type { Suspensions } from "./suspensions.ts";
 import type { Task } from "./task.ts";
 import type { WaitingTurn } from "./tool-turn.ts";
 
@@ -55,141 +56,86 @@ export class Resumption {
 
   /** See `Agent.resume`. */
   async resume(id: string, options: Resumer): Promise<Content> {
-    const found = await this.#suspensions.find(id);
-    assertOwner(found.run, options);
-    if (found.run.status === "finished") return contentOf(found.run);
-    if (options.wait !== true) await this.#assertSettled(found.run, found.toolkit);
-    const claimed = await this.#suspensions.claim(id);
-    const { run, local, toolkit } = claimed;
-    let hasBegun = false;
+    const found = await this.#suspensions.find(id, options.session);
+    const { run, toolkit } = found;
+    if (run.status === "finished") return finishedContent(run);
+    await this.#suspensions.assertClaimable(found);
+    if (options.wait === true) await untilSettled(found, options.signal);
+    else await assertSettled(found);
+    const local = this.#suspensions.localOf(id);
     const { output = run.task.output } = local ?? {};
     const prompt = inlinePrompt({ name: run.task.name, output }, (_input, context) => {
-      hasBegun = true;
-      return this.#goOn(claimed, context, options);
+      const work = this.#goOn(id, context, options);
+      toolkit.hold(work);
+      return work;
     });
     const { toolbox = local?.toolbox ?? toolkit.toolbox, signal, onEvent } = options;
     // Through the call that it was, its session is that of then.
     const session = options.session ?? (toolbox === toolkit.toolbox ? run.session : undefined);
-    try {
-      return await toolbox.call(prompt, {}, present({ signal, onEvent, session, meta: run.meta }));
-    } catch (error) {
-      if (!hasBegun) await claimed.release();
-      throw error;
-    }
+    return toolbox.call(prompt, {}, present({ signal, onEvent, session, meta: run.meta }));
   }
 
-  async #goOn(claimed: ClaimedRun, context: CallContext, options: Resumer): Promise<Content> {
-    const { run, local } = claimed;
+  /** Claims it no sooner than its call has begun, so that nothing can come between that leaves it claimed. */
+  async #goOn(id: string, context: CallContext, options: Resumer): Promise<Content> {
+    const claimed = await this.#suspensions.claim(id);
+    const { run, toolkit } = claimed;
+    const child = (childId: string, { signal, toolbox }: CallContext) =>
+      this.resume(childId, { onEvent: options.onEvent, signal, toolbox });
     // A copy, so that what is kept stays as it was.
     const state = structuredClone(run.state);
-    const limits = readLimits(run.limits, noLimits);
-    const task: Task = {
-      ...run.task,
-      messages: state.messages,
-      ...(local && { ownTools: local.ownTools, output: local.output }),
-    };
-    const suspend: Assignment["suspend"] = (turn, results) => {
-      const { id, isLocal, session, meta } = run;
-      const again = suspendedRun({
-        task,
-        state,
-        results,
-        turn,
-        limits,
-        isLocal,
-        now: this.#suspensions.now,
-        caller: { session, meta },
-      });
-      return claimed.suspend({ ...again, id });
-    };
-    let hasActed = false;
+    const calls = state.calls.length;
+    let isKnown = false;
     try {
-      const outcomes = await Promise.all(
-        run.turn.waiting.map((wait) => this.#outcome(wait, claimed, context, options)),
-      );
-      const known = outcomes.filter(({ status }) => status !== "pending").length;
-      const calls = state.calls.length;
-      const content = await this.#execute(
-        { task, state, limits, results: run.results, suspend },
-        context,
-        async (agentRun) => {
-          try {
-            return await agentRun.goOn(turnOf(run, outcomes), outcomes);
-          } finally {
-            hasActed = known > 0 && state.calls.length > calls;
-          }
-        },
-      );
-      await claimed.end({ content: content.toJSON() });
+      const outcomes = await Promise.all(run.turn.waiting.map((wait) => outcomeOf(wait, toolkit, context, child)));
+      isKnown = outcomes.some(({ status }) => status !== "pending");
+      const assignment = this.#assignment(claimed, state);
+      const go = (agentRun: AgentRun) => agentRun.goOn(turnOf(run, outcomes), outcomes);
+      const content = await this.#execute(assignment, context, go);
+      await this.#end(claimed, { content: content.toJSON() });
       return content;
     } catch (error) {
       if (ToolkitError.is(error, "PENDING")) throw error;
+      const hasActed = isKnown && state.calls.length > calls;
+      if (hasActed) await this.#end(claimed, { error: errorToJson(toCallError(run.task.ref, "execute")(error)) });
       // Nothing was done that would be done twice.
-      if (hasActed) await claimed.end(ToolkitError.is(error) ? { error: errorToJson(error) } : undefined);
-      else await claimed.release();
+      else await noted(claimed, claimed.release());
       throw error;
     }
   }
 
-  /** What a call that the run waits for came to. */
-  async #outcome(
-    wait: StoredWait,
-    { toolkit }: ClaimedRun,
-    context: CallContext,
-    options: Resumer,
-  ): Promise<ToolAnswer> {
-    const { callId: id, name, ref } = wait;
-    const about = {
-      id,
-      name,
-      ref,
-      durationMs: 0,
-      debug: { forced: false, exclusive: false, cached: false, attempts: 1 },
+  /** What is left to do of a run, from the step it was in. */
+  #assignment(claimed: ClaimedRun, state: RunState): Assignment {
+    const { run, toolkit, lost } = claimed;
+    const { id, isLocal, session, meta } = run;
+    const limits = readLimits(run.limits, noLimits);
+    const { ownTools, output = run.task.output } = this.#suspensions.localOf(id) ?? {};
+    const task: Task = { ...run.task, messages: state.messages, ownTools, output };
+    const suspend: Assignment["suspend"] = async (turn, results) => {
+      const { now } = this.#suspensions;
+      const waiting = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: { session, meta } });
+      const again = { ...waiting, id };
+      await this.#suspensions.keeping(again, toolkit, () => claimed.suspend(again));
+      await noted(claimed, this.#suspensions.told(run, again, toolkit.store));
+      throw pendingRun(again);
     };
-    try {
-      const content = await this.#contentOf(wait, toolkit, context, options);
-      return { ...about, status: "ok", content, references: referencesOf(content) };
-    } catch (error) {
-      context.signal.throwIfAborted();
-      if (!ToolkitError.is(error)) throw error;
-      const status = error.code === "DENIED" ? "denied" : error.code === "PENDING" ? "pending" : "failed";
-      return { ...about, status, error, references: [] };
-    }
+    return { task, state, limits, results: run.results, suspend, lost };
   }
 
-  async #contentOf(wait: StoredWait, toolkit: ServedToolkit, context: CallContext, options: Resumer): Promise<Content> {
-    const { signal, toolbox } = context;
-    if (await this.#suspensions.has(wait.id))
-      return this.resume(wait.id, { ...options, signal, toolbox, session: undefined });
-    const approval = await toolkit.approvals.get(wait.id);
-    if (approval.status !== "pending" || options.wait === true) return toolkit.approvals.wait(wait.id, { signal });
-    const { id, reason, message, tool, expiresAt } = approval;
-    throw new ToolkitError("PENDING", message, { id, reason, message, tool, arguments: approval.arguments, expiresAt });
-  }
-
-  /** @throws ToolkitError `PENDING` where nothing it waits for is settled: then it need not be taken up. */
-  async #assertSettled(run: SuspendedRun, { approvals }: ServedToolkit): Promise<void> {
-    const waits = await Promise.all(
-      run.turn.waiting.map(async ({ id }) => {
-        if (await this.#suspensions.has(id)) return false;
-        const approval = await approvals.get(id).catch(() => undefined);
-        return approval?.status === "pending";
-      }),
-    );
-    if (waits.every((stillWaits) => stillWaits)) throw pendingRun(run);
+  /** Its answer is there, or its failure: that this cannot be written down changes neither. */
+  async #end(claimed: ClaimedRun, outcome: RunOutcome): Promise<void> {
+    const ending = claimed.end(outcome).then(() => this.#suspensions.ended(claimed.run, claimed.toolkit));
+    await noted(claimed, ending);
   }
 }
 
-/** What a run came to that another one waits for. */
-function contentOf({ outcome }: SuspendedRun): Content {
-  if (outcome !== undefined && "content" in outcome) return contentFromJson(outcome.content);
-  throw errorFromJson(outcome?.error);
-}
-
-/** One principal never learns of the runs of another. */
-function assertOwner({ id, session: { principal } }: SuspendedRun, { session }: Resumer): void {
-  if (session === undefined || session.principal === principal) return;
-  throw new ToolkitError("NOT_FOUND", `There is no suspended run "${id}".`, { key: id, suggestions: [] });
+/** What became of a run is written down; where that fails it is logged. */
+async function noted({ run, toolkit }: ClaimedRun, writing: Promise<void>): Promise<void> {
+  try {
+    await writing;
+  } catch (error) {
+    const message = `What became of the run "${run.id}" of ${run.task.ref} was not kept: ${messageOf(error)}`;
+    toolkit.logger.error(message, { error });
+  }
 }
 
 function turnOf({ turn }: SuspendedRun, outcomes: readonly ToolAnswer[]): WaitingTurn {

@@ -1,10 +1,13 @@
 import type { LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { ToolkitError } from "../core/error.ts";
+import { errorToJson } from "../core/error-json.ts";
+import { denied } from "../core/policy.ts";
 import { toJsonSchema } from "../core/schema/json-schema.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { CallOptions, Session } from "../core/session.ts";
 import type { Lease } from "../execute/lease.ts";
-import { isRecord, present } from "../lib/value.ts";
+import { present } from "../lib/value.ts";
+import type { ForgetOptions, WaitingRun } from "./agent.ts";
 import type { KnownLimits, RunLimits } from "./options.ts";
 import type { Results } from "./results.ts";
 import type { RunState } from "./run-state.ts";
@@ -34,8 +37,8 @@ export type RunOutcome = { readonly content: unknown } | { readonly error: unkno
 /** A run that waits, as it is kept: all of it is JSON. */
 export interface SuspendedRun {
   readonly id: string;
-  /** `running` while somebody goes on with it; `finished` where another run, of which it is a part, has still to hear what it came to. */
-  readonly status: "suspended" | "running" | "finished";
+  /** `running` while somebody goes on with it; `finished` where another run, of which it is a part, has still to hear what it came to; `lost` where whoever went on with it is gone. */
+  readonly status: "suspended" | "running" | "finished" | "lost";
   /** Who goes on with it. */
   readonly lease?: Lease | undefined;
   /** Another run waits for it. */
@@ -81,22 +84,36 @@ export function pendingRun({ id, task, turn }: SuspendedRun): ToolkitError<"PEND
   });
 }
 
-/**
- * The run of what a store held.
- *
- * @throws ToolkitError `STORE_FAILED` where that is none
- */
-export function readSuspendedRun(id: string, value: unknown): SuspendedRun {
-  const isRun =
-    isRecord(value) &&
-    ["suspended", "running", "finished"].includes(String(value.status)) &&
-    [value.task, value.state, value.results, value.limits, value.session].every(isRecord) &&
-    isRecord(value.turn) &&
-    Array.isArray(value.turn.parts) &&
-    Array.isArray(value.turn.waiting);
-  if (isRun) return { ...(value as unknown as SuspendedRun), id };
-  const message = `The store has a run "${id}" that cannot be read: ${messageOf(value).slice(0, 200)}. Delete it.`;
-  throw new ToolkitError("STORE_FAILED", message, { operation: "get" });
+/** What of a run is for those who look after the ones that wait. */
+export function waitingRun(run: SuspendedRun, now: number): WaitingRun {
+  const { id, task, status, suspendedAt, turn, session, isLocal, lease } = run;
+  const isGone = status === "running" && (lease?.until ?? 0) <= now;
+  return Object.freeze({
+    id,
+    ref: task.ref,
+    status: isGone || status === "finished" ? "lost" : status,
+    since: suspendedAt,
+    expiresAt: Math.min(...turn.waiting.map(({ expiresAt }) => expiresAt)),
+    waitsFor: Object.freeze(
+      turn.waiting.map(({ id: waitsForId, ref: tool, reason, message, expiresAt }) =>
+        Object.freeze({ id: waitsForId, tool, reason, message, expiresAt }),
+      ),
+    ),
+    isLocal: isLocal === true,
+    ...present({ principal: session.principal }),
+  });
+}
+
+/** Until when a run is kept that nobody comes for: so long after all that it waits for is over. */
+export function keptUntil({ suspendedAt, turn }: SuspendedRun, keepMs: number): number {
+  return Math.max(suspendedAt, ...turn.waiting.map(({ expiresAt }) => expiresAt)) + keepMs;
+}
+
+/** A run that was given up, for another that waits for it. */
+export function givenUp(run: SuspendedRun, { by, reason }: Pick<ForgetOptions, "by" | "reason">): SuspendedRun {
+  const why = [by === undefined ? "it was given up" : `${by} gave it up`, reason].filter((text) => text !== undefined);
+  const error = errorToJson(denied(run.task.ref, "approval", { why: why.join(": "), by, reason }));
+  return { ...run, status: "finished", outcome: { error } };
 }
 
 /** What a run that waits is made of. */

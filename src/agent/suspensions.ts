@@ -1,12 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import type { CallContext, Tool, Toolbox } from "../core/item.ts";
 import type { SchemaLike } from "../core/schema/types.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
-import type { RecordKey, Store } from "../core/store.ts";
-import { KeptLease, newLease } from "../execute/lease.ts";
+import type { Session } from "../core/session.ts";
+import type { Store } from "../core/store.ts";
+import { newLease } from "../execute/lease.ts";
 import type { Clock } from "../lib/clock.ts";
-import { pendingRun, type RunOutcome, readSuspendedRun, type SuspendedRun } from "./suspended-run.ts";
+import type { ForgetOptions, WaitingRun } from "./agent.ts";
+import { ClaimedRun } from "./claimed-run.ts";
+import type { KeptRuns } from "./options.ts";
+import { lostRun, noRun, runConflict } from "./run-errors.ts";
+import { getRun, readRun, runKey, type StoredRun } from "./stored-run.ts";
+import { givenUp, keptUntil, type SuspendedRun, waitingRun } from "./suspended-run.ts";
 
 /** What is known of a suspended run in the process where it began, beside what is stored. */
 export interface LocalRun {
@@ -17,23 +23,25 @@ export interface LocalRun {
   readonly output: SchemaLike | undefined;
 }
 
-const leaseMs = 30_000;
-/** A run that nobody goes on with is forgotten after so long, in milliseconds. */
-const keptMs = 7 * 24 * 3_600_000;
-/** So often it is looked for those, at most. */
-const sweepMs = 60_000;
+/** A run, and the toolkit whose store has it. */
+export interface FoundRun extends StoredRun {
+  readonly toolkit: ServedToolkit;
+}
 
-const keyOf = (id: string): RecordKey => ({ collection: "run", owner: "", key: id });
+/** It is looked for runs that nobody came for so often, at most. */
+const sweepMs = 3_600_000;
 
 /** The runs that wait, in the stores of the toolkits an agent serves. */
 export class Suspensions {
   readonly #toolkits: ServedToolkit[] = [];
   readonly #local = new Map<string, LocalRun>();
   readonly #clock: Clock;
-  #sweptAt = 0;
+  readonly #kept: KeptRuns;
+  #sweptAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, kept: KeptRuns) {
     this.#clock = clock;
+    this.#kept = kept;
   }
 
   get now(): number {
@@ -58,35 +66,52 @@ export class Suspensions {
     return this.#toolkits.find((toolkit) => toolkit.serves(context));
   }
 
+  /** What only this process knows of a run. */
+  localOf(id: string): LocalRun | undefined {
+    return this.#local.get(id);
+  }
+
   /**
-   * Keeps a run that waits.
+   * Keeps a run that waits. Where that fails, what it waits for is given up: nobody would hear what it comes to.
    *
-   * @throws ToolkitError `PENDING`, when it is kept
+   * @throws ToolkitError `STORE_FAILED`; `LIMIT_EXCEEDED` where too many are kept
    */
-  async suspend(run: SuspendedRun, local: LocalRun, { store }: ServedToolkit): Promise<never> {
+  async suspend(run: SuspendedRun, local: LocalRun, toolkit: ServedToolkit): Promise<void> {
+    await this.#sweep(toolkit);
+    await this.keeping(run, toolkit, async () => {
+      const quota = { items: this.#kept.limit };
+      await toolkit.store.put({ ...runKey(run.id), value: run }, { expectedVersion: 0, quota });
+    });
     this.#local.set(run.id, local);
-    await store.put({ ...keyOf(run.id), value: run }, { expectedVersion: 0 });
-    await this.#awaits(run, store);
-    await this.#sweep(store);
-    throw pendingRun(run);
   }
 
-  /** The toolkit whose store has the run, and the run. @throws ToolkitError `NOT_FOUND` */
-  async find(
-    id: string,
-  ): Promise<{ readonly run: SuspendedRun; readonly version: number; readonly toolkit: ServedToolkit }> {
-    for (const toolkit of this.#toolkits) {
-      const record = await toolkit.store.get(keyOf(id));
-      if (record !== undefined) return { run: readSuspendedRun(id, record.value), version: record.version, toolkit };
+  /** Writes down that a run waits, and that those it waits for are to keep what they come to. */
+  async keeping(run: SuspendedRun, toolkit: ServedToolkit, write: () => Promise<void>): Promise<void> {
+    try {
+      await this.#await(run, toolkit.store);
+      await write();
+    } catch (error) {
+      const reason = `the run "${run.id}" of ${run.task.ref}, which asked for it, could not be kept`;
+      await this.#giveUp(run, toolkit, { reason }).catch(() => undefined);
+      throw error;
     }
-    const message = `There is no suspended run "${id}". It may have ended, or been forgotten; or its store is another one.`;
-    throw new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
   }
 
-  /** True where an id is that of a run, and not of an approval. */
-  async has(id: string): Promise<boolean> {
-    const records = await Promise.all(this.#toolkits.map(({ store }) => store.get(keyOf(id))));
-    return records.some((record) => record !== undefined);
+  /** @throws ToolkitError `NOT_FOUND`, also for that of another principal; `STORE_FAILED` where it cannot be read */
+  async find(id: string, session: Session | undefined): Promise<FoundRun> {
+    for (const toolkit of this.#toolkits) {
+      const stored = await getRun(toolkit.store, id);
+      if (stored !== undefined && isOf(stored.run, session)) return { ...stored, toolkit };
+    }
+    throw noRun(id);
+  }
+
+  /** Those that wait to be resumed, the oldest first. What cannot be read is logged. */
+  async list(session: Session | undefined): Promise<readonly WaitingRun[]> {
+    const lists = await Promise.all(this.#toolkits.map((toolkit) => this.#all(toolkit)));
+    const own = lists.flat().filter(({ run }) => !run.isAwaited && isOf(run, session));
+    const waiting = own.map(({ run }) => waitingRun(run, this.now));
+    return waiting.sort((one, other) => one.since - other.since || (one.id < other.id ? -1 : 1));
   }
 
   /**
@@ -96,156 +121,128 @@ export class Suspensions {
    *   where whoever went on with it is gone
    */
   async claim(id: string): Promise<ClaimedRun> {
-    const { run, version, toolkit } = await this.find(id);
-    const local = this.#local.get(id);
-    if (run.status === "running") {
-      if ((run.lease?.until ?? 0) > this.now) throw conflict(run, "somebody goes on with it now");
-      await toolkit.store.delete(keyOf(id), { expectedVersion: version });
-      const message = `Whoever went on with the run "${id}" of ${run.task.ref} is gone. What it did is not known: it is not repeated.`;
-      throw new ToolkitError("OUTCOME_UNKNOWN", message, { namespace: run.task.ref });
-    }
-    if (run.isLocal && local === undefined)
-      throw conflict(run, "it can go on only in the process where it began: it has tools of its own, or a view");
+    const { run, version, toolkit } = await this.find(id, undefined);
+    await this.assertClaimable({ run, version, toolkit });
+    const { leaseMs } = this.#kept;
     const lease = newLease(randomUUID(), { clock: this.#clock, leaseMs });
     const running: SuspendedRun = { ...run, status: "running", lease };
-    const claimed = await toolkit.store.put({ ...keyOf(id), value: running }, { expectedVersion: version });
-    return new ClaimedRun({
-      run,
-      version: claimed.version,
-      toolkit,
-      local,
-      clock: this.#clock,
-      lease,
-      forget: () => this.#local.delete(id),
-      awaits: (again) => this.#awaits(again, toolkit.store),
-      told: (ids) => this.#told(ids, toolkit.store),
-    });
+    const claimed = await toolkit.store
+      .put({ ...runKey(id), value: running }, { expectedVersion: version })
+      .catch((error) => {
+        throw ToolkitError.is(error, "CONFLICT") ? runConflict(run, "somebody was faster") : error;
+      });
+    return new ClaimedRun({ run, version: claimed.version, toolkit, clock: this.#clock, lease, leaseMs });
   }
 
-  /** Forgets runs that have ended, once the one that waited for them has told its model. */
-  async #told(ids: readonly string[], store: Store): Promise<void> {
-    for (const id of ids) {
-      const record = await store.get(keyOf(id));
-      if (record === undefined || readSuspendedRun(id, record.value).status !== "finished") continue;
+  /** @throws ToolkitError as `claim` */
+  async assertClaimable({ run, version, toolkit }: FoundRun): Promise<void> {
+    if (run.status === "finished") throw runConflict(run, "it has ended");
+    if (run.status === "lost") throw lostRun(run);
+    if (run.status === "running") {
+      if ((run.lease?.until ?? 0) > this.now) throw runConflict(run, "somebody goes on with it now");
+      const { lease: _lease, ...rest } = run;
+      const value: SuspendedRun = { ...rest, status: "lost" };
+      await toolkit.store.put({ ...runKey(run.id), value }, { expectedVersion: version });
+      throw lostRun(run);
+    }
+    if (run.isLocal && !this.#local.has(run.id))
+      throw runConflict(
+        run,
+        "it can go on only in the process where it began, because it has tools that were handed over, or is confined to a view",
+      );
+  }
+
+  /** A run has ended, and what it waited for has been told: of runs it waited for nothing need be kept. */
+  async ended(run: SuspendedRun, { store }: ServedToolkit): Promise<void> {
+    if (!run.isAwaited) this.#local.delete(run.id);
+    await this.told(run, undefined, store);
+  }
+
+  /** Removes the runs a run waited for and does not any more. */
+  async told(run: SuspendedRun, now: SuspendedRun | undefined, store: Store): Promise<void> {
+    for (const { id } of run.turn.waiting) {
+      if (now?.turn.waiting.some((wait) => wait.id === id)) continue;
+      const stored = await getRun(store, id);
+      if (stored === undefined || stored.run.status === "running") continue;
       this.#local.delete(id);
-      await store.delete(keyOf(id), { expectedVersion: record.version });
+      await store.delete(runKey(id), { expectedVersion: stored.version });
+    }
+  }
+
+  /** See `Agent.forget`. */
+  async forget(id: string, { session, by, reason }: ForgetOptions): Promise<void> {
+    const { run, version, toolkit } = await this.find(id, session);
+    if (run.status === "running" && (run.lease?.until ?? 0) > this.now)
+      throw runConflict(run, "somebody goes on with it now, so it cannot be forgotten either");
+    const why = { by, reason: reason ?? `the run "${id}" of ${run.task.ref}, which asked for it, was given up` };
+    await this.#remove({ run, version, toolkit }, why);
+  }
+
+  /** First the run, so that nobody goes on with it; then what it waits for. */
+  async #remove({ run, version, toolkit }: FoundRun, why: Omit<ForgetOptions, "session">): Promise<void> {
+    const { store } = toolkit;
+    const expected = { expectedVersion: version };
+    // Whoever waits for it is told.
+    if (run.isAwaited) await store.put({ ...runKey(run.id), value: givenUp(run, why) }, expected);
+    else await store.delete(runKey(run.id), expected);
+    this.#local.delete(run.id);
+    await this.#giveUp(run, toolkit, why);
+  }
+
+  /** Denies what a run waits for, where that is not decided yet. */
+  async #giveUp({ turn }: SuspendedRun, toolkit: ServedToolkit, why: Omit<ForgetOptions, "session">): Promise<void> {
+    for (const { id } of turn.waiting) {
+      try {
+        const child = await getRun(toolkit.store, id);
+        if (child === undefined) await toolkit.approvals.resolve(id, { approved: false, ...why });
+        else if (child.run.status !== "running")
+          await this.#remove({ ...child, run: { ...child.run, isAwaited: undefined }, toolkit }, why);
+      } catch (error) {
+        if (!ToolkitError.is(error, "CONFLICT") && !ToolkitError.is(error, "NOT_FOUND")) throw error;
+      }
     }
   }
 
   /** Has the runs a run waits for keep what they come to. */
-  async #awaits({ turn }: SuspendedRun, store: Store): Promise<void> {
+  async #await({ turn }: SuspendedRun, store: Store): Promise<void> {
     for (const { id } of turn.waiting) {
-      const record = await store.get(keyOf(id));
-      if (record === undefined) continue;
-      const run = readSuspendedRun(id, record.value);
-      if (!run.isAwaited)
-        await store.put({ ...keyOf(id), value: { ...run, isAwaited: true } }, { expectedVersion: record.version });
+      const child = await getRun(store, id);
+      if (child === undefined || child.run.isAwaited) continue;
+      const value: SuspendedRun = { ...child.run, isAwaited: true };
+      await store.put({ ...runKey(id), value }, { expectedVersion: child.version });
     }
   }
 
-  /** Forgets runs that nobody came for. */
-  async #sweep(store: Store): Promise<void> {
-    if (this.now - this.#sweptAt < sweepMs) return;
-    this.#sweptAt = this.now;
-    const { records } = await store.list({ collection: "run", owner: "" });
-    for (const { key, version, updatedAt } of records) {
-      if (updatedAt + keptMs > this.now) continue;
-      this.#local.delete(key);
-      await store.delete(keyOf(key), { expectedVersion: version });
-    }
-  }
-}
-
-interface ClaimedParts {
-  readonly run: SuspendedRun;
-  readonly version: number;
-  readonly toolkit: ServedToolkit;
-  readonly local: LocalRun | undefined;
-  readonly clock: Clock;
-  readonly lease: { readonly holder: string; readonly until: number };
-  forget(): void;
-  awaits(run: SuspendedRun): Promise<void>;
-  told(ids: readonly string[]): Promise<void>;
-}
-
-/** A run that goes on here and nowhere else, for as long as its lease is renewed. */
-export class ClaimedRun {
-  readonly run: SuspendedRun;
-  readonly toolkit: ServedToolkit;
-  readonly local: LocalRun | undefined;
-  readonly #parts: ClaimedParts;
-  readonly #lease: KeptLease;
-  readonly #lost = new AbortController();
-  #version: number;
-
-  constructor(parts: ClaimedParts) {
-    const { run, toolkit, local, clock, lease, version } = parts;
-    this.#parts = parts;
-    this.run = run;
-    this.toolkit = toolkit;
-    this.local = local;
-    this.#version = version;
-    this.#lease = new KeptLease(lease, {
-      clock,
-      leaseMs,
-      renew: (longer) => this.#put({ ...run, status: "running", lease: longer }),
-      lost: () => this.#lost.abort(conflict(run, "it is in other hands by now")),
+  async #all({ store, logger }: ServedToolkit): Promise<readonly StoredRun[]> {
+    const { records, failures } = await store.list({ collection: "run", owner: "" });
+    for (const { error } of failures) logger.error(error.message, { error });
+    return records.flatMap((record) => {
+      try {
+        return [readRun(record)];
+      } catch (error) {
+        logger.error(messageOf(error), { error });
+        return [];
+      }
     });
   }
 
-  /** Aborts where somebody else may have taken it. */
-  get lost(): AbortSignal {
-    return this.#lost.signal;
-  }
-
-  /** It waits again. @throws ToolkitError `PENDING` */
-  async suspend(run: SuspendedRun): Promise<never> {
-    await this.#lease.stop();
-    await this.#put({ ...run, ...(this.run.isAwaited ? { isAwaited: true as const } : {}) });
-    await this.#parts.awaits(run);
-    const left = new Set(run.turn.waiting.map(({ id }) => id));
-    await this.#parts.told(this.#waitedFor.filter((id) => !left.has(id)));
-    throw pendingRun(run);
-  }
-
-  /** It may be tried again, from where it was. */
-  async release(): Promise<void> {
-    await this.#lease.stop();
-    await this.#put(this.run);
-  }
-
-  /** It has ended: what it came to is kept only for a run that waits for it. */
-  async end(outcome: RunOutcome | undefined): Promise<void> {
-    await this.#lease.stop();
-    await this.#parts.told(this.#waitedFor);
-    if (this.run.isAwaited && outcome !== undefined) {
-      await this.#put({ ...this.run, status: "finished", outcome });
-      return;
-    }
-    this.#parts.forget();
-    await this.toolkit.store.delete(keyOf(this.run.id), { expectedVersion: this.#version });
-  }
-
-  get #waitedFor(): readonly string[] {
-    return this.run.turn.waiting.map(({ id }) => id);
-  }
-
-  async #put(run: SuspendedRun): Promise<boolean> {
+  /** Forgets runs that nobody came for. What fails of that is no fault of whoever happens to come by. */
+  async #sweep(toolkit: ServedToolkit): Promise<void> {
+    if (this.now - this.#sweptAt < sweepMs) return;
+    this.#sweptAt = this.now;
     try {
-      const { version } = await this.toolkit.store.put(
-        { ...keyOf(run.id), value: run },
-        { expectedVersion: this.#version },
-      );
-      this.#version = version;
-      return true;
+      for (const { run, version } of await this.#all(toolkit)) {
+        if (keptUntil(run, this.#kept.keepMs) > this.now) continue;
+        this.#local.delete(run.id);
+        await toolkit.store.delete(runKey(run.id), { expectedVersion: version });
+      }
     } catch (error) {
-      if (ToolkitError.is(error, "CONFLICT")) return false;
-      throw error;
+      toolkit.logger.warn(`Suspended runs that nobody came for could not be forgotten: ${messageOf(error)}`, { error });
     }
   }
 }
 
-function conflict({ id, task }: SuspendedRun, why: string): ToolkitError<"CONFLICT"> {
-  const message = `The run "${id}" of ${task.ref} cannot be resumed here: ${why}.`;
-  return new ToolkitError("CONFLICT", message, { key: id, owners: [] });
+/** One principal never learns of the runs of another. Without a session it is the service itself that asks. */
+function isOf({ session: { principal } }: SuspendedRun, session: Session | undefined): boolean {
+  return session === undefined || session.principal === principal;
 }

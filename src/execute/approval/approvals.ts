@@ -23,6 +23,8 @@ export interface ApprovalsHost {
   readonly logger: Logger;
   /** Where a call was made whose own toolbox is not known any more. */
   readonly origin: CallOrigin;
+  /** Has the store stay open until this has ended. */
+  hold(work: Promise<unknown>): void;
   isClosing(): boolean;
   assertOpen(): void;
   find<K extends Kind>(key: string, kinds: readonly K[], owner: string): MaybePromise<Entry<K>>;
@@ -35,17 +37,10 @@ export class DeskApprovals implements Approvals {
   readonly #ledger: Ledger;
   readonly #host: ApprovalsHost;
 
-  readonly #runs = new Set<Promise<void>>();
-
   constructor(ledger: Ledger, host: ApprovalsHost) {
     this.#ledger = ledger;
     this.#host = host;
     ledger.repeatWith((stored) => this.#repeat(stored));
-  }
-
-  /** Resolves when what runs has ended, and what became of it is kept. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#runs);
   }
 
   async list({ status, tool, principal }: ApprovalQuery = {}): Promise<readonly Approval[]> {
@@ -149,9 +144,8 @@ export class DeskApprovals implements Approvals {
       .catch((error) => {
         const message = `What became of the approved call of ${stored.tool} was not kept: ${messageOf(error)}`;
         this.#host.logger.error(message, { error });
-      })
-      .finally(() => this.#runs.delete(ending));
-    this.#runs.add(ending);
+      });
+    this.#host.hold(ending);
     return true;
   }
 
