@@ -137,6 +137,10 @@ export const requirements: readonly Requirement[] = [
     text: "rateLimit allows so many attempts in any such time, of a tool or of all whose refs fit a glob; beyond it RATE_LIMITED names the wait. maxConcurrent bounds attempts at once likewise: who comes then waits in a queue that is bounded, fair between callers, first come first served within, and left on abort, deadline and close. Kept answers spend nothing, a retry does, a backoff holds no place, and a call inside another never waits for the place it is in.",
   },
   {
+    id: "C11",
+    text: "Prompts may call prompts, and each call is one deeper than the one it is made in. Beyond maxDepth: DEPTH_EXCEEDED with the chain of names, which an agent tells its model in words.",
+  },
+  {
     id: "C12",
     text: "A throw in a tool is TOOL_FAILED with its cause. Every error of a call carries ref and phase. A throw in a delegate, listener or logger is logged and breaks neither another call nor the process; no rejection goes unhandled.",
   },

@@ -91,9 +91,9 @@ function runTools(
   own: readonly OwnTool[],
   { context, call, state }: { readonly context: CallContext; readonly call: ModelCall; readonly state: RunState },
 ): RunTools {
-  const { session } = context;
+  const { session, meta } = context;
   const heard = context.isHeard ? { onEvent: context.tell.bind(context) } : {};
-  const run = Toolset.beginWith(set, { session, signal: call.signal, toolCalls: state.toolCalls, ...heard }, own);
+  const run = Toolset.beginWith(set, { session, meta, signal: call.signal, toolCalls: state.toolCalls, ...heard }, own);
   return { run, port: portTools(run), set };
 }
 

@@ -34,7 +34,7 @@ import { conversationIn, newRunState } from "./run-state.ts";
 import { sampled } from "./sampling.ts";
 import { pendingRun, suspendedRun } from "./suspended-run.ts";
 import { Suspensions } from "./suspensions.ts";
-import { type Task, taskOf } from "./task.ts";
+import { nothingAsked, type Task, taskOf } from "./task.ts";
 
 /**
  * Makes an agent.
@@ -127,6 +127,7 @@ class PromptAgent implements Agent {
       const attached = await modelMessages([{ role: "user", content: context.attachments }], context);
       const [first] = attached;
       if (said.role === "user" && first?.role === "user") said.content.push(...first.content);
+      if (text.trim() === "" && said.content.length === 1) throw nothingAsked("The text");
       const task: Task = {
         ref: "inline.generate",
         name: "generate",

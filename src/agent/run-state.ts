@@ -14,6 +14,8 @@ export interface RunState {
   /** How many calls the conversation has made, those before this run included. */
   toolCalls: number;
   usage: TokenUsage;
+  /** What the runs inside it have used, by their ids: all of it is in `usage`. */
+  readonly inner: Record<string, TokenUsage>;
   repairs: number;
   /** The aliases of tools whose results the model knows how to read. */
   readonly guided: string[];
@@ -28,6 +30,7 @@ export function newRunState(messages: LanguageModelV4Prompt, toolCalls: number):
     calls: [],
     toolCalls,
     usage: noUsage,
+    inner: {},
     repairs: 0,
     guided: [],
   };

@@ -16,11 +16,12 @@ import type { ChosenModel } from "./models.ts";
 import type { KnownLimits } from "./options.ts";
 import { asMessage, callsIn, type Reply, textIn, withDistinctIds } from "./reply.ts";
 import { modelRequest, type StepRequest } from "./request.ts";
+import type { Spending } from "./spending.ts";
 import { resumeTurn, runTurn, type TurnOutcome, type TurnParts, type WaitingTurn } from "./tool-turn.ts";
 import { type ModelPrice, usageOf } from "./usage.ts";
 
 /** What a run is made of. */
-export interface RunParts extends Omit<TurnParts, "canWait"> {
+export interface RunParts extends Omit<TurnParts, "canWait" | "spending"> {
   readonly name: string;
   readonly chosen: ChosenModel;
   readonly question: Omit<StepRequest, "messages" | "tools">;
@@ -51,7 +52,7 @@ export class AgentRun {
     const { state, limits } = this.#parts;
     for (let text = ""; ; ) {
       if (state.steps.length >= limits.maxSteps) throw stepLimit(limits.maxSteps, text, state);
-      assertBudget(state, limits);
+      this.#assertBudget();
       const reply = await this.#ask();
       const ending = await this.#settle(reply);
       if (ending !== undefined) return this.#finish(ending);
@@ -66,7 +67,19 @@ export class AgentRun {
   }
 
   get #turnParts(): TurnParts {
-    return { ...this.#parts, canWait: this.#parts.suspend !== undefined };
+    const { teller, suspend } = this.#parts;
+    const spending: Spending = {
+      spend: (run, usage) => teller.usedInside(run, usage),
+      assertLeft: () => this.#assertBudget(),
+    };
+    return { ...this.#parts, spending, canWait: suspend !== undefined };
+  }
+
+  /** @throws ToolkitError `LIMIT_EXCEEDED` where this run, or one around it, has spent what it may */
+  #assertBudget(): void {
+    const { state, limits, teller } = this.#parts;
+    assertBudget(state, limits);
+    teller.outer?.assertLeft();
   }
 
   async #ask(): Promise<Reply> {

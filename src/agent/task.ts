@@ -1,5 +1,6 @@
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { definitionOf } from "../core/entry.ts";
+import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Entry, Tool } from "../core/item.ts";
 import type { ModelSettings } from "../core/model-settings.ts";
 import type { SchemaLike } from "../core/schema/types.ts";
@@ -28,17 +29,20 @@ export interface Task {
 /**
  * What a prompt asks for: rendered, its attachments read.
  *
- * @throws whatever rendering or reading an attachment throws
+ * @throws ToolkitError `INVALID_INPUT` where that is nothing; whatever rendering or reading an attachment throws
  */
 export async function taskOf(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Task> {
   const { item, ref, name } = entry;
   const { system, messages } = await item.render(input, context);
   const { attachments, signal } = context;
+  const said = await modelMessages(messages, { attachments, signal });
+  const asked = said.filter(({ content }) => content.length > 0);
+  if (asked.length === 0) throw nothingAsked(`What ${ref} renders to`);
   return {
     ref,
     name,
     system,
-    messages: await modelMessages(messages, { attachments, signal }),
+    messages: asked,
     tools: item.tools,
     output: definitionOf(entry).outputSchema,
     model: item.model,
@@ -47,4 +51,10 @@ export async function taskOf(entry: Entry<"prompt">, input: unknown, context: Ca
     thinkingBudget: item.thinkingBudget,
     settings: item.settings,
   };
+}
+
+/** The error of a request that says nothing: providers refuse it, each in words of its own. */
+export function nothingAsked(what: string): ToolkitError<"INVALID_INPUT"> {
+  const message = `${what} is empty: there is nothing to ask a model.`;
+  return new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "", message }] });
 }

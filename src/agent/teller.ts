@@ -1,14 +1,17 @@
-import type { AgentEventMap, AgentEventType } from "../core/agent-event.ts";
+import type { AgentEventMap, AgentEventType, TokenUsage } from "../core/agent-event.ts";
 import type { CallContext } from "../core/item.ts";
 import type { Awaitable } from "../lib/promise.ts";
 import type { RunState } from "./run-state.ts";
-import { sum } from "./usage.ts";
+import { outerSpending } from "./spending.ts";
+import { noUsage, sum } from "./usage.ts";
 
 /** Tells whoever called how a run goes, and keeps count of what it uses. Wait for what it gives: a slow listener slows the run. */
 export class Teller {
   readonly #ref: string;
   readonly #state: RunState;
   readonly #context: CallContext;
+  /** Of the run around this one. */
+  readonly outer = outerSpending();
 
   constructor(ref: string, state: RunState, context: CallContext) {
     this.#ref = ref;
@@ -26,8 +29,17 @@ export class Teller {
     return this.#context.tell({ type, run, ref: this.#ref, depth: this.#context.depth, ...fields } as never);
   }
 
-  used(usage: RunState["usage"]): Awaitable<void> {
+  /** Something was used: the run around this one has used it too. */
+  async used(usage: TokenUsage): Promise<void> {
     this.#state.usage = sum(this.#state.usage, usage);
-    return this.tell("usage", { usage: this.#state.usage });
+    await this.tell("usage", { usage: this.#state.usage });
+    await this.outer?.spend(this.#state.id, usage);
+  }
+
+  /** A run inside has used something. */
+  usedInside(run: string, usage: TokenUsage): Promise<void> {
+    const { inner } = this.#state;
+    inner[run] = sum(inner[run] ?? noUsage, usage);
+    return this.used(usage);
   }
 }

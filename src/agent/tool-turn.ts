@@ -11,9 +11,10 @@ import type { RequestedCall } from "./reply.ts";
 import type { PortTools } from "./request.ts";
 import type { Results } from "./results.ts";
 import type { RunState } from "./run-state.ts";
+import { type Spending, spendingFrom } from "./spending.ts";
 import type { Teller } from "./teller.ts";
 import { malformedPart, resultPart, toolMessage } from "./tool-message.ts";
-import { isUsage } from "./usage.ts";
+import { difference, isUsage, noUsage } from "./usage.ts";
 
 /** The tools of a run. */
 export interface RunTools {
@@ -55,6 +56,8 @@ export interface TurnParts {
   readonly teller: Teller;
   /** Where not, a model is told of calls that are pending, and goes on. */
   readonly canWait: boolean;
+  /** What sub-agents spend. */
+  readonly spending: Spending;
 }
 
 /** Makes the calls of one turn, and says to the model what became of each, in order. */
@@ -63,7 +66,7 @@ export async function runTurn(calls: readonly RequestedCall[], parts: TurnParts)
   const step = state.steps.length - 1;
   for (const { id, name, input } of calls) await teller.tell("toolCall", { step, id, name, input });
   const readable = calls.filter(({ malformed }) => malformed === undefined);
-  const answers = await answersTo(readable, tools);
+  const answers = await spendingFrom(parts.spending, () => answersTo(readable, tools));
   if (tools !== undefined) state.toolCalls = tools.run.toolCalls;
   const waiting: WaitingCall[] = [];
   const told: (LanguageModelV4ToolResultPart | null)[] = [];
@@ -140,8 +143,11 @@ async function record(answer: ToolAnswer, uri: string | undefined, { state, tell
   if (waited < 0) state.calls.push(call);
   else state.calls[waited] = call;
   await teller.tell("toolResult", { ...call, uri, error });
-  const used = answer.content?.meta?.usage;
-  if (isUsage(used)) await teller.used(used);
+  const { usage: used, run } = answer.content?.meta ?? {};
+  if (!isUsage(used) || typeof run !== "string") return;
+  // What a sub-agent used here was told as it was used; what it used elsewhere was not.
+  const rest = difference(used, state.inner[run] ?? noUsage);
+  if (rest.inputTokens + rest.outputTokens > 0) await teller.usedInside(run, rest);
 }
 
 function say(parts: readonly (LanguageModelV4ToolResultPart | null)[], { messages }: RunState): void {

@@ -49,6 +49,17 @@ export function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
   return { ...counts, cost: (a.cost ?? 0) + (b.cost ?? 0) };
 }
 
+/** What of the first is not in the second. */
+export function difference(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const counts = {
+    inputTokens: a.inputTokens - b.inputTokens,
+    outputTokens: a.outputTokens - b.outputTokens,
+    cachedInputTokens: a.cachedInputTokens - b.cachedInputTokens,
+    reasoningTokens: a.reasoningTokens - b.reasoningTokens,
+  };
+  return a.cost === undefined ? counts : { ...counts, cost: a.cost - (b.cost ?? 0) };
+}
+
 /** True for what a run of an agent says it used. */
 export function isUsage(value: unknown): value is TokenUsage {
   return isRecord(value) && Object.keys(noUsage).every((name) => typeof value[name] === "number");
