@@ -10,13 +10,15 @@ import { verifies } from "../../support/verifies.ts";
 
 const prompt = (name: string, text = name) => `---\nname: ${name}\n---\n${text}`;
 
-/** A store whose answers to lists may be held back: they say what was there when they were asked. */
+/** A store whose lists may be held back: their answers, which say what was there when they were asked, or the questions. */
 function slowLists(inner: Store) {
   let gate: PromiseWithResolvers<void> | undefined;
+  let before: PromiseWithResolvers<void> | undefined;
   let tell: (event: StoreEvent) => void = () => undefined;
   const store: Store = {
     ...sharing(inner),
     async list(query, options) {
+      await before?.promise;
       const found = await inner.list(query, options);
       await gate?.promise;
       return found;
@@ -31,7 +33,13 @@ function slowLists(inner: Store) {
     hold: () => {
       gate = Promise.withResolvers();
     },
-    release: () => gate?.resolve(),
+    holdQuestions: () => {
+      before = Promise.withResolvers();
+    },
+    release: () => {
+      before?.resolve();
+      gate?.resolve();
+    },
     gap: () => tell({ type: "gap" }),
   };
 }
@@ -74,6 +82,26 @@ describe("what comes late", () => {
     expect((await toolkit.list()).count).toBe(2);
     const told = events.flatMap((event) => (event.type === "promptListChanged" ? event.added : []));
     expect([...told].sort()).toEqual(["user.early", "user.late"]);
+  });
+
+  verifies(["K2", "S2"], "a change that the first list has already has its event too, once", async () => {
+    const inner = memoryStore();
+    const slow = slowLists(inner);
+    const clock = virtualClock();
+    await using toolkit = new Toolkit({ store: slow.store, clock });
+    await using other = new Toolkit({ store: sharing(inner) });
+    await other.user.putPrompt(prompt("old"));
+    const events: ToolkitEvent[] = [];
+    toolkit.on("promptListChanged", (event) => events.push(event));
+    slow.holdQuestions();
+    const listed = toolkit.list();
+    await clock.advance(0);
+    await other.user.putPrompt(prompt("early"));
+    slow.release();
+    expect((await listed).entries.map(({ ref }) => ref)).toEqual(["user.early", "user.old"]);
+    await clock.advance(100);
+    expect(events).toMatchObject([{ added: ["user.early"], changed: [], removed: [] }]);
+    expect(events).toHaveLength(1);
   });
 
   verifies("E3", "a change is told once, here and elsewhere, and what stays the same is not told", async () => {
