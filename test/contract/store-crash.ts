@@ -4,13 +4,14 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
 import type { RecordKey, Store } from "../../src/core/store.ts";
+import type { StoreMaker } from "../support/store-maker.ts";
 import { sumOf, type WriterTask } from "../support/store-writer.ts";
 import { verifies } from "../support/verifies.ts";
 
 /** A store that other processes can open too. */
 export interface SharedStoreSetup {
   /** How another process makes it. */
-  readonly shared: Omit<WriterTask, "writer">;
+  readonly shared: StoreMaker;
   /** One more, in this process. */
   readonly store: Store;
   dispose(): Promise<void>;

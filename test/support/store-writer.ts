@@ -4,14 +4,10 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { writeSync } from "node:fs";
-import type { Store } from "../../src/core/store.ts";
+import { makeStore, type StoreMaker } from "./store-maker.ts";
 
 /** What the process is told on its command line, as JSON. */
-export interface WriterTask {
-  /** The URL of the module, and what of it makes the store from which options. */
-  readonly module: string;
-  readonly maker: string;
-  readonly options: unknown;
+export interface WriterTask extends StoreMaker {
   /** What its own keys begin with. */
   readonly writer: string;
 }
@@ -21,8 +17,8 @@ export function sumOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-async function write({ module, maker, options, writer }: WriterTask): Promise<never> {
-  const store: Store = (await import(module))[maker](options);
+async function write({ writer, ...maker }: WriterTask): Promise<never> {
+  const store = await makeStore(maker);
   let count = 0;
   const lane = async (): Promise<never> => {
     for (;;) {

@@ -9,6 +9,8 @@ export interface Network extends AsyncDisposable {
   readonly connectionString: string;
   /** From now on nothing arrives and nothing is said about it; with false, new connections work again. Old ones are lost. */
   swallow(isSwallowed: boolean): void;
+  /** Ends every connection, and each new one at once; with false, new ones work again. */
+  cut(isCut: boolean): void;
 }
 
 const file = ".s.PGSQL.5432";
@@ -20,7 +22,12 @@ export async function networkTo(connectionString: string): Promise<Network> {
   const folder = await mkdtemp(join(tmpdir(), "toolweave-network-"));
   const lines = new Set<{ readonly sockets: readonly Socket[]; isSwallowed: boolean }>();
   let isSwallowed = false;
+  let isCut = false;
   const server = createServer((near) => {
+    if (isCut) {
+      near.destroy();
+      return;
+    }
     const far = connect(target);
     const line = { sockets: [near, far], isSwallowed };
     lines.add(line);
@@ -33,6 +40,9 @@ export async function networkTo(connectionString: string): Promise<Network> {
       from.on("close", () => line.isSwallowed || to.destroy());
     }
   });
+  const destroyAll = () => {
+    for (const { sockets } of lines) for (const socket of sockets) socket.destroy();
+  };
   server.listen(join(folder, file));
   await once(server, "listening");
   url.hostname = encodeURIComponent(folder);
@@ -42,8 +52,12 @@ export async function networkTo(connectionString: string): Promise<Network> {
       isSwallowed = now;
       if (now) for (const line of lines) line.isSwallowed = true;
     },
+    cut(now) {
+      isCut = now;
+      if (now) destroyAll();
+    },
     async [Symbol.asyncDispose]() {
-      for (const { sockets } of lines) for (const socket of sockets) socket.destroy();
+      destroyAll();
       server.close();
       await once(server, "close");
       await rm(folder, { recursive: true });
