@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "./package-root.ts";
 
 let version: string | undefined;
 
@@ -9,6 +11,6 @@ export function packageVersion(): string {
 }
 
 function readVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const text = readFileSync(join(packageRoot(), "package.json"), "utf8");
   return (JSON.parse(text) as { readonly version: string }).version;
 }

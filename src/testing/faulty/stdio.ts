@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { StdioTarget } from "../../core/target.ts";
+import { packageRoot } from "../../lib/package-root.ts";
 import { isRecord } from "../../lib/value.ts";
 import { Child, end } from "./child.ts";
 import type { Conversation } from "./conversation.ts";
@@ -10,8 +11,12 @@ import type { Endpoint } from "./endpoint.ts";
 import type { FaultName, FaultOptions } from "./faults.ts";
 import type { Script } from "./script.ts";
 
-// Compiled, the file beside this one has another ending.
-const relay = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "relay.ts" : "relay.js", import.meta.url));
+/** The program a child runs: as it is written, or as it was built. */
+function relayFile(): string {
+  const [folder, ending] = import.meta.url.endsWith(".ts") ? ["src", "ts"] : ["dist", "js"];
+  return join(packageRoot(), folder, "testing", "faulty", `relay.${ending}`);
+}
+
 const defaultStderrPerSecond = 10_000;
 /** What a child is told of the faults that it does itself; undefined for one that is off. */
 const orders: { readonly [N in FaultName]?: (fault: FaultOptions | undefined) => object } = {
@@ -51,7 +56,7 @@ export class StdioEndpoint implements Endpoint {
 
   target(): StdioTarget {
     const { port } = this.#server.address() as AddressInfo;
-    return { command: process.execPath, args: [relay, String(port), this.#token] };
+    return { command: process.execPath, args: [relayFile(), String(port), this.#token] };
   }
 
   running(): readonly string[] {
