@@ -70,6 +70,8 @@ export interface StoreOptions {
 export interface GetOptions extends StoreOptions {
   /** A past version, where it is kept. Default: what is there now. */
   readonly version?: number | undefined;
+  /** Whether its bytes are read too. Default true. */
+  readonly bytes?: boolean | undefined;
 }
 
 /** How records are listed. */

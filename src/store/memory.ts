@@ -94,7 +94,7 @@ class MemoryStore implements Store {
     const shelf = this.#shelves.get(idOf(readKey(key)));
     const { version } = options;
     const kept = version === undefined ? shelf?.current : versionsOf(shelf).find((each) => each.version === version);
-    return kept === undefined ? undefined : parseRow(lent(kept, true), "get");
+    return kept === undefined ? undefined : parseRow(lent(kept, options.bytes ?? true), "get");
   }
 
   async list({ collection, owner }: RecordQuery, options: ListRecordsOptions = {}): Promise<RecordList> {
@@ -193,8 +193,8 @@ function versionsOf(shelf: Shelf | undefined): readonly Kept[] {
 }
 
 /** What is read of it: its bytes are copied, so that nobody changes what is kept. */
-function lent(kept: Kept, withBytes: boolean | undefined): Row {
-  return { ...kept, bytes: withBytes === true && kept.bytes !== undefined ? new Uint8Array(kept.bytes) : undefined };
+function lent(kept: Kept, withBytes = false): Row {
+  return { ...kept, bytes: withBytes && kept.bytes !== undefined ? new Uint8Array(kept.bytes) : undefined };
 }
 
 /** NUL is in no collection, owner or key. */

@@ -85,6 +85,7 @@ export function storeContract(
       expect(Number.isInteger(stored.updatedAt)).toBe(true);
       const got = await store.get(greet);
       expect(got).toEqual({ ...stored, bytes: bytesOf(0, 255, 10) });
+      expect(await store.get(greet, { bytes: false })).toEqual(stored);
       expect(Object.getPrototypeOf(got?.bytes)).toBe(Uint8Array.prototype);
       expect(await store.get({ ...greet, key: "other" })).toBeUndefined();
     });
@@ -201,6 +202,9 @@ export function storeContract(
       expect(records[2]).not.toHaveProperty("bytes");
       expect((await store.history(greet, { bytes: true })).records[2]?.bytes).toEqual(bytesOf(1));
       expect(await store.get(greet, { version: 1 })).toMatchObject({ value: "one", bytes: bytesOf(1) });
+      const withoutBytes = await store.get(greet, { version: 1, bytes: false });
+      expect(withoutBytes).toMatchObject({ value: "one", size: 1 });
+      expect(withoutBytes).not.toHaveProperty("bytes");
       expect(await store.get(greet, { version: 3 })).toBeUndefined();
       expect(await store.get(greet)).toBeUndefined();
       const run: RecordKey = { collection: "run", owner: "", key: "r1" };

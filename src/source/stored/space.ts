@@ -232,7 +232,8 @@ export class UserSpace {
 
   async #read({ collection, key, version }: Change): Promise<Change> {
     const named = { collection, owner: this.owner, key };
-    const record = await this.#host.store.get(named, { signal: this.#abort.signal });
+    // What a resource holds is read when it is asked for.
+    const record = await this.#host.store.get(named, { bytes: false, signal: this.#abort.signal });
     return { collection, key, version: record?.version ?? version, record };
   }
 

@@ -8,8 +8,7 @@ export interface Statement {
 
 /** What is asked of the tables. */
 export interface Statements {
-  readonly get: Statement;
-  readonly getVersion: Statement;
+  get(which: { readonly ofVersion: boolean; readonly withBytes: boolean }): Statement;
   readonly put: Statement;
   readonly delete: Statement;
   list(which: { readonly ofOwner: boolean; readonly withBytes: boolean }): Statement;
@@ -24,14 +23,24 @@ export function quoted(identifier: string): string {
 /** @param schema - its name, not quoted */
 export function statementsOf(schema: string): Statements {
   const inSchema = quoted(schema);
+  const known = new Map<string, Statement>();
+  const statement = (text: string): Statement => {
+    const made = known.get(text) ?? { name: nameOf(text), text };
+    known.set(text, made);
+    return made;
+  };
   const one = "collection = $1 AND owner = $2 AND key = $3";
   const present = (withBytes: boolean) =>
     `SELECT ${columnsOf(withBytes)} FROM ${inSchema}.record WHERE value IS NOT NULL AND`;
   const all = (withBytes: boolean) =>
     `${present(withBytes)} ${one} UNION ALL SELECT ${columnsOf(withBytes)} FROM ${inSchema}.past WHERE ${one}`;
   return {
-    get: statement(`${present(true)} ${one}`),
-    getVersion: statement(`SELECT * FROM (${all(true)}) AS kept WHERE version = $4::float8`),
+    get: ({ ofVersion, withBytes }) =>
+      statement(
+        ofVersion
+          ? `SELECT * FROM (${all(withBytes)}) AS kept WHERE version = $4::float8`
+          : `${present(withBytes)} ${one}`,
+      ),
     put: statement(`SELECT * FROM ${inSchema}.put($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`),
     delete: statement(`SELECT * FROM ${inSchema}.remove($1, $2, $3, $4, $5, $6, $7)`),
     list: ({ ofOwner, withBytes }) =>
@@ -47,6 +56,6 @@ function columnsOf(withBytes: boolean): string {
 }
 
 /** Named by its text: a pool that is given may be shared with a store of another schema, or of another version of this package. */
-function statement(text: string): Statement {
-  return { name: `toolweave ${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`, text };
+function nameOf(text: string): string {
+  return `toolweave ${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`;
 }

@@ -95,12 +95,15 @@ class PostgresStore implements Store {
     return this.close();
   }
 
-  get(named: RecordKey, { signal, version }: GetOptions = {}): Promise<StoredRecord | undefined> {
+  get(
+    named: RecordKey,
+    { signal, version, bytes: withBytes = true }: GetOptions = {},
+  ): Promise<StoredRecord | undefined> {
     return this.#begin("get", signal, async () => {
       const { collection, owner, key } = readKey(named);
-      const { get, getVersion } = this.#statements;
-      const [statement, more] = version === undefined ? [get, []] : [getVersion, [version]];
-      const [row] = await this.#read(statement, [collection, owner, key, ...more], signal);
+      const ofVersion = version !== undefined;
+      const values = ofVersion ? [collection, owner, key, version] : [collection, owner, key];
+      const [row] = await this.#read(this.#statements.get({ ofVersion, withBytes }), values, signal);
       return row === undefined ? undefined : parseRow(row, "get");
     });
   }

@@ -8,7 +8,7 @@ import type { Database } from "./database.ts";
 const tombstoneMs = 3_600_000;
 
 const columns = "r.collection, r.owner, r.key, r.version, r.updated_at AS updatedAt, r.value AS json, r.size";
-const withContent = "LEFT JOIN content c ON c.record = r.id AND c.version = r.version";
+const contentOf = (version: string) => `LEFT JOIN content c ON c.record = r.id AND c.version = ${version}`;
 const pastColumns = "r.collection, r.owner, r.key, p.version, p.updated_at AS updatedAt, p.value AS json, p.size";
 const named = "r.collection = ? AND r.owner = ? AND r.key = ?";
 
@@ -36,15 +36,20 @@ interface Standing {
   readonly deleted: number;
 }
 
-export function readOne(database: Database, { collection, owner, key }: RecordKey, version?: number): Row | undefined {
+export function readOne(
+  database: Database,
+  { collection, owner, key }: RecordKey,
+  { version, withBytes }: { readonly version: number | undefined; readonly withBytes: boolean },
+): Row | undefined {
+  const bytes = withBytes ? ", c.bytes" : "";
+  const content = (version: string) => (withBytes ? contentOf(version) : "");
   const current = database.statement(
-    `SELECT ${columns}, c.bytes FROM record r ${withContent} WHERE ${named} AND r.deleted = 0 AND r.version = coalesce(?, r.version)`,
+    `SELECT ${columns}${bytes} FROM record r ${content("r.version")} WHERE ${named} AND r.deleted = 0 AND r.version = coalesce(?, r.version)`,
   );
   const found = asRow(current.get(collection, owner, key, version ?? null));
   if (found !== undefined || version === undefined) return found;
   const past = database.statement(
-    `SELECT ${pastColumns}, c.bytes FROM record r JOIN past p ON p.record = r.id
-     LEFT JOIN content c ON c.record = r.id AND c.version = p.version WHERE ${named} AND p.version = ?`,
+    `SELECT ${pastColumns}${bytes} FROM record r JOIN past p ON p.record = r.id ${content("p.version")} WHERE ${named} AND p.version = ?`,
   );
   return asRow(past.get(collection, owner, key, version));
 }
@@ -75,7 +80,7 @@ export async function readAll(
   read: (run: (database: Database) => readonly Row[]) => Promise<readonly Row[]>,
 ): Promise<Row[]> {
   const size = withBytes ? 20 : 500;
-  const from = `SELECT ${columns}${withBytes ? ", c.bytes" : ""} FROM record r ${withBytes ? withContent : ""}`;
+  const from = `SELECT ${columns}${withBytes ? ", c.bytes" : ""} FROM record r ${withBytes ? contentOf("r.version") : ""}`;
   // Rows in place of `(owner, key) > (?, ?)` where there is one owner: SQLite then takes the whole of the index.
   const where = owner === undefined ? "(r.owner, r.key) > (?, ?)" : "r.owner = ? AND r.key > ?";
   const sql = `${from} WHERE r.collection = ? AND ${where} AND r.deleted = 0 ORDER BY r.owner, r.key LIMIT ${size}`;

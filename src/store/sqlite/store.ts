@@ -87,10 +87,17 @@ class SqliteStore implements Store {
     return this.close();
   }
 
-  get(key: RecordKey, { version, signal }: GetOptions = {}): Promise<StoredRecord | undefined> {
+  get(
+    key: RecordKey,
+    { version, bytes: withBytes = true, signal }: GetOptions = {},
+  ): Promise<StoredRecord | undefined> {
     return this.#run(signal, async () => {
       const named = readKey(key);
-      const row = await this.#access.read("get", (database) => readOne(database, named, version), signal);
+      const row = await this.#access.read(
+        "get",
+        (database) => readOne(database, named, { version, withBytes }),
+        signal,
+      );
       return row === undefined ? undefined : parseRow(row, "get");
     });
   }

@@ -104,6 +104,29 @@ describe("what comes late", () => {
     expect(events).toHaveLength(1);
   });
 
+  verifies("K2", "a resource that changed elsewhere is shown anew without what it holds being read", async () => {
+    const inner = memoryStore();
+    const clock = virtualClock();
+    const got: unknown[] = [];
+    const store: Store = {
+      ...sharing(inner),
+      get: async (key, options) => {
+        const record = await inner.get(key, options);
+        got.push([record?.size, record?.bytes?.length]);
+        return record;
+      },
+    };
+    await using toolkit = new Toolkit({ store, clock });
+    await using other = new Toolkit({ store: sharing(inner) });
+    await toolkit.list();
+    await other.user.putResource(resource.text("note", "12345"));
+    await clock.advance(100);
+    expect((await toolkit.lookup("text:note", { kind: "resource" })).item.size).toBe(5);
+    expect(got).toEqual([[5, undefined]]);
+    expect(await (await toolkit.read("text:note")).text()).toBe("12345");
+    expect(got.at(-1)).toEqual([5, 5]);
+  });
+
   verifies("E3", "a change is told once, here and elsewhere, and what stays the same is not told", async () => {
     const inner = memoryStore();
     const clock = virtualClock();
