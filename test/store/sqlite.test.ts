@@ -7,6 +7,7 @@ import type { Store, StoreEvent } from "../../src/core/store.ts";
 import { sqliteStore } from "../../src/store/sqlite/index.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { storeContract } from "../contract/store.ts";
+import { storeCrashContract } from "../contract/store-crash.ts";
 import { holdAgainstModel } from "../contract/store-model.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
@@ -33,6 +34,21 @@ storeContract(
   async (options) => ({ store: sqliteStore({ file: ":memory:", ...options }), dispose: async () => undefined }),
   { isShared: false, spoils: false },
 );
+
+storeCrashContract("sqliteStore", async () => {
+  const folder = await makeFolder();
+  const file = join(folder, "store.db");
+  const module = new URL("../../src/store/sqlite/index.ts", import.meta.url).href;
+  return {
+    shared: { module, maker: "sqliteStore", options: { file, keepVersions: 1_000_000 } },
+    check: () => {
+      using database = new DatabaseSync(file);
+      const { integrity_check: found } = database.prepare("PRAGMA integrity_check").get() ?? {};
+      return found === "ok" ? undefined : found;
+    },
+    dispose: () => rm(folder, { recursive: true, force: true }),
+  };
+});
 
 describe("sqliteStore", () => {
   let folder = "";

@@ -1,9 +1,11 @@
 /**
  * A process that writes to a store until it is killed, as fast as it can. Each line of its output is a write that was acknowledged:
- * the key, a blank, the version.
+ * the key, the version and the sum of the bytes.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { writeSync } from "node:fs";
+import { ToolkitError } from "../../src/core/error.ts";
+import type { RecordKey } from "../../src/core/store.ts";
 import { makeStore, type StoreMaker } from "./store-maker.ts";
 
 /** What the process is told on its command line, as JSON. */
@@ -20,14 +22,25 @@ export function sumOf(bytes: Uint8Array): string {
 async function write({ writer, ...maker }: WriterTask): Promise<never> {
   const store = await makeStore(maker);
   let count = 0;
+  const put = async (key: string, isExpecting: boolean): Promise<void> => {
+    const named: RecordKey = { collection: "resource", owner: "", key };
+    const bytes = randomBytes(500 + (count % 50) * 100);
+    const sum = sumOf(bytes);
+    try {
+      const expectedVersion = isExpecting ? ((await store.get(named, { bytes: false }))?.version ?? 0) : undefined;
+      const { version } = await store.put({ ...named, value: sum, bytes }, { expectedVersion });
+      writeSync(1, `${key} ${version} ${sum}\n`);
+    } catch (error) {
+      // Of those who share a key, another was faster.
+      if (!ToolkitError.is(error, "CONFLICT")) throw error;
+    }
+  };
   const lane = async (): Promise<never> => {
     for (;;) {
       count += 1;
       // Every fourth is a key that all writers share.
-      const key = count % 4 === 0 ? `shared-${count % 3}` : `${writer}-${count}`;
-      const bytes = randomBytes(500 + (count % 50) * 100);
-      const { version } = await store.put({ collection: "resource", owner: "", key, value: sumOf(bytes), bytes });
-      writeSync(1, `${key} ${version}\n`);
+      const isShared = count % 4 === 0;
+      await put(isShared ? `shared-${count % 3}` : `${writer}-${count}`, isShared && count % 8 === 0);
     }
   };
   return Promise.race([lane(), lane(), lane(), lane()]);

@@ -25,11 +25,11 @@ storeContract("postgresStore", async (options) => {
 });
 
 storeCrashContract("postgresStore", async () => {
-  const options = { connectionString: postgres.connectionString, schema: postgres.newSchema() };
+  const schema = postgres.newSchema();
+  const options = { connectionString: postgres.connectionString, schema, keepVersions: 1_000_000 };
   const module = new URL("../../../src/store/postgres/index.ts", import.meta.url).href;
   return {
     shared: { module, maker: "postgresStore", options },
-    store: postgresStore(options),
-    dispose: () => postgres.drop(options.schema),
+    dispose: () => postgres.drop(schema),
   };
 });
