@@ -31,7 +31,7 @@ export interface AccessOptions {
 /** Reads and writes of one database. Those who write at the same time share transactions, and so the cost of making them durable. */
 export class Access {
   readonly #options: AccessOptions;
-  #queue: Write[] = [];
+  readonly #queue: Write[] = [];
   #draining: Promise<void> | undefined;
 
   constructor(options: AccessOptions) {
@@ -72,7 +72,7 @@ export class Access {
     while (this.#queue.length > 0) {
       const taken: Write[] = [];
       try {
-        await this.#untilFree("write", (database) => this.#transact(database, taken), undefined);
+        await this.#untilFree("write", (database) => transact(database, this.#queue, taken), undefined);
       } catch (error) {
         if (taken.length > 0) await this.#alone(taken);
         else for (const { operation, reject } of this.#queue.splice(0)) reject(this.#failure(operation, error));
@@ -81,42 +81,16 @@ export class Access {
     }
   }
 
-  /** One by one, after they failed together: each is told of its own failure. */
+  /** One by one, after they failed together: each is told of its own failure. Whoever comes meanwhile waits. */
   async #alone(writes: readonly Write[]): Promise<void> {
     for (const write of writes) {
-      const waiting = this.#queue;
-      this.#queue = [write];
+      const queue = [write];
       try {
-        await this.#untilFree(write.operation, (database) => this.#transact(database, []), undefined);
+        await this.#untilFree(write.operation, (database) => transact(database, queue, []), undefined);
       } catch (error) {
         write.reject(this.#failure(write.operation, error));
-      } finally {
-        this.#queue = [...waiting, ...this.#queue.filter((each) => each !== write)];
       }
     }
-  }
-
-  /** Takes what is waiting, as much as may be in one transaction. */
-  #transact(database: Database, taken: Write[]): void {
-    database.exec("BEGIN IMMEDIATE");
-    const outcomes: (() => void)[] = [];
-    try {
-      const endAt = performance.now() + batch.ms;
-      do {
-        const write = this.#queue.shift();
-        if (write === undefined) break;
-        if (write.signal?.aborted) continue;
-        taken.push(write);
-        outcomes.push(outcomeOf(write, database));
-      } while (taken.length < batch.writes && performance.now() < endAt);
-      database.exec("COMMIT");
-    } catch (error) {
-      rollBack(database);
-      // It is tried again, with all of them.
-      if (isBusy(error)) this.#queue.unshift(...taken.splice(0));
-      throw error;
-    }
-    for (const tell of outcomes) tell();
   }
 
   /** Runs it again for as long as somebody else has the lock. */
@@ -143,6 +117,29 @@ export class Access {
     const message = `The store ${this.#options.file} failed (${operation}): ${why}.`;
     return new ToolkitError("STORE_FAILED", message, { operation }, { cause });
   }
+}
+
+/** Writes what is waiting, as much as may be in one transaction, and takes it off the queue. */
+function transact(database: Database, queue: Write[], taken: Write[]): void {
+  database.exec("BEGIN IMMEDIATE");
+  const outcomes: (() => void)[] = [];
+  try {
+    const endAt = performance.now() + batch.ms;
+    do {
+      const write = queue.shift();
+      if (write === undefined) break;
+      if (write.signal?.aborted) continue;
+      taken.push(write);
+      outcomes.push(outcomeOf(write, database));
+    } while (taken.length < batch.writes && performance.now() < endAt);
+    database.exec("COMMIT");
+  } catch (error) {
+    rollBack(database);
+    // It is tried again, with all of them.
+    if (isBusy(error)) queue.unshift(...taken.splice(0));
+    throw error;
+  }
+  for (const tell of outcomes) tell();
 }
 
 /** Runs one write within a transaction: what it refuses is its own affair, what fails in SQLite is everybody's. */
