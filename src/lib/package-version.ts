@@ -11,6 +11,11 @@ export function packageVersion(): string {
 }
 
 function readVersion(): string {
-  const text = readFileSync(join(packageRoot(), "package.json"), "utf8");
-  return (JSON.parse(text) as { readonly version: string }).version;
+  try {
+    const text = readFileSync(join(packageRoot(), "package.json"), "utf8");
+    return (JSON.parse(text) as { readonly version: string }).version;
+  } catch {
+    // A service that was bundled into one file has no package to look into, and is to run all the same.
+    return "0.0.0";
+  }
 }
