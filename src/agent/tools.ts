@@ -1,8 +1,9 @@
 import { ToolkitError } from "../core/error.ts";
-import type { Toolbox } from "../core/item.ts";
+import type { Entry, Toolbox } from "../core/item.ts";
+import { refGlob } from "../core/ref-glob.ts";
 import type { Session } from "../core/session.ts";
 import { Toolset } from "../toolset/toolset.ts";
-import type { RunPolicy } from "../toolset/types.ts";
+import type { RunPolicy, ToolEntry } from "../toolset/types.ts";
 import type { Task } from "./task.ts";
 
 /** How the tools of a run are offered. */
@@ -26,26 +27,33 @@ export async function offeredTools(
   { toolbox, signal, session, policy, maxTokens }: OfferOptions,
 ): Promise<Toolset | undefined> {
   if (tools.length === 0 && ownTools.length === 0) return undefined;
-  const refs = await Promise.all(
-    tools.map(async (name) => (isGlob(name) ? name : await refOf(name, { toolbox, signal, session }))),
-  );
-  const named = new Set(refs);
-  const isListed = !named.has(ref) && (await toolbox.list({ kind: "prompt", name: ref, signal, session })).count > 0;
-  const exclude = isListed ? [ref] : [];
-  const toolset = await Toolset.of(toolbox, { include: refs, exclude, policy, maxTokens, signal, session });
+  const entries = tools.length === 0 ? [] : await namedEntries(ref, tools, { toolbox, signal, session });
+  const toolset = Toolset.ofEntries(toolbox, entries, { include: ["*"], policy, maxTokens });
   return ownTools.length === 0 ? toolset : toolset.add(...ownTools);
+}
+
+type Looking = Pick<OfferOptions, "toolbox" | "signal" | "session">;
+
+async function namedEntries(ref: string, tools: readonly string[], looking: Looking): Promise<readonly ToolEntry[]> {
+  const named = await Promise.all(tools.filter((name) => !isGlob(name)).map((name) => entryOf(name, looking)));
+  const globs = tools.filter(isGlob).map(refGlob);
+  const { toolbox, ...options } = looking;
+  const { entries } = await toolbox.list({ kind: ["tool", "prompt"], ...options });
+  // A tool and a prompt may share a ref: a name means the one that `lookup` finds, a glob both.
+  return entries.filter((entry) => {
+    if (named.some(({ kind, ref }) => kind === entry.kind && ref === entry.ref)) return true;
+    const isItself = entry.kind === "prompt" && entry.ref === ref;
+    return !isItself && globs.some((fits) => fits(entry.ref));
+  });
 }
 
 function isGlob(name: string): boolean {
   return /[*?]/.test(name);
 }
 
-async function refOf(
-  name: string,
-  { toolbox, signal, session }: Pick<OfferOptions, "toolbox" | "signal" | "session">,
-): Promise<string> {
+async function entryOf(name: string, { toolbox, signal, session }: Looking): Promise<Entry> {
   const entry = await toolbox.lookup(name, { signal, session });
-  if (entry.kind !== "resource") return entry.ref;
+  if (entry.kind !== "resource") return entry;
   const message = `tools names ${name}, which is a resource: it can be read, and not called`;
   throw new ToolkitError("INVALID_INPUT", `${message}.`, { issues: [{ pointer: "/tools", message }] });
 }

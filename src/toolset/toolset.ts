@@ -99,6 +99,11 @@ export class Toolset implements Offer {
     return new Toolset(toolbox, entries, selection);
   }
 
+  /** As `of`, of what was chosen already. @internal */
+  static ofEntries(toolbox: Toolbox, entries: readonly ToolEntry[], options: ToolsetOptions): Toolset {
+    return new Toolset(toolbox, entries, options);
+  }
+
   /** What a model is told of the tools in its first turn, within the budget. The same objects at each call. */
   definitions(): readonly ToolDefinitionForModel[] {
     return this.definitionsOf(0);

@@ -4,7 +4,7 @@ import type { ModelRequest, ScriptedStep } from "../../src/testing/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
-import { serve } from "./support.ts";
+import { serve, toldIn } from "./support.ts";
 
 const forecast = defineTool({ name: "forecast", run: () => "sunny" });
 const other = defineTool({ name: "other", run: () => "other" });
@@ -83,6 +83,34 @@ describe("what the front matter says is what the model is asked", () => {
       else expect(actual).toMatchObject(expected as object);
     });
   }
+
+  const shared: readonly (readonly [what: string, tools: string, names: readonly unknown[], called: string])[] = [
+    ["a name is the tool", "[forecast]", ["forecast"], "sunny"],
+    ["a ref is the tool", "[builtin.forecast]", ["forecast"], "sunny"],
+    ["a glob is the tool, and not the prompt itself", "['fore*']", ["forecast"], "sunny"],
+    ["a glob of another prompt is both", "['fore*']", ["forecast", expect.stringMatching(/^forecast_/)], "sunny"],
+    ["a name and a glob are the tool once", "[forecast, '*cast']", ["forecast"], "sunny"],
+  ];
+  for (const [what, tools, names, called] of shared) {
+    verifies("A2", `of a tool and a prompt of one ref ${what}`, async () => {
+      const isOther = what.includes("another");
+      const prompt = parsePrompt(`---\nname: forecast\n${isOther ? "" : `tools: ${tools}\n`}---\nHello`);
+      const outer = parsePrompt(`---\nname: asks\ntools: ${tools}\n---\nHello`);
+      await using served = serve([{ toolCalls: [{ name: "forecast" }] }, "done"], [forecast, prompt, outer]);
+      await served.toolkit.call(await served.toolkit.lookup(isOther ? "asks" : "forecast", { kind: "prompt" }));
+      const [first, second] = served.model.requests;
+      expect(namesIn(first as ModelRequest)).toEqual([...names, "read_resource"]);
+      expect(toldIn(second)).toBe(called);
+    });
+  }
+
+  verifies(["A2", "C11"], "a prompt may name itself, where no tool has its name", async () => {
+    const prompt = parsePrompt("---\nname: asks\ntools: [asks, 'f*']\n---\nHello");
+    await using served = serve([{ toolCalls: [{ name: "asks" }] }, "inner", "outer"], [forecast, prompt]);
+    expect(await (await served.toolkit.call("asks")).text()).toBe("outer");
+    for (const request of served.model.requests)
+      expect(namesIn(request)).toEqual(["forecast", "asks", "read_resource"]);
+  });
 
   verifies(["A1", "A2"], "model and provider choose who is asked", async () => {
     for (const lines of ["model: big", "model: acme/big", "provider: acme\nmodel: big"]) {
