@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { readFileSync } from "node:fs";
+import { type Dirent, readFileSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -134,13 +134,25 @@ export async function listNames(folder: string, { signal }: ReadOptions): Promis
   signal?.throwIfAborted();
   try {
     const entries = await readdir(folder, { withFileTypes: true });
-    return entries
-      .filter((entry) => !entry.isDirectory() && fileRole(entry.name) !== undefined)
+    const wanted = entries.filter((entry) => fileRole(entry.name) !== undefined);
+    const ends = await Promise.all(wanted.map((entry) => endsWhenRead(folder, entry)));
+    return wanted
+      .filter((_entry, index) => ends[index])
       .map((entry) => entry.name)
       .sort();
   } catch (cause) {
     throw await unreadableFolder(folder, cause);
   }
+}
+
+/**
+ * True for a file and for a link, unless it leads to what may never end, such as a pipe or a device: whoever reads that waits for ever. A link
+ * that leads nowhere or to a folder fails when it is read, which says so.
+ */
+async function endsWhenRead(folder: string, entry: Dirent): Promise<boolean> {
+  if (!entry.isSymbolicLink()) return entry.isFile();
+  const target = await stat(join(folder, entry.name)).catch(() => undefined);
+  return target === undefined || target.isFile() || target.isDirectory();
 }
 
 /** Says why a folder cannot be read: `NOT_FOUND` where there is none, else `INVALID_PROMPT`. */

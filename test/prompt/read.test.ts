@@ -1,4 +1,5 @@
-import { mkdir } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -43,7 +44,6 @@ describe("readPrompt", () => {
   verifies("P3", "a partial is never read from another folder", async () => {
     const folder = await folderWith({ "_secret.md": "secret", "secret.hbs": "secret" });
     await mkdir(join(folder, "inner"));
-    const { writeFile } = await import("node:fs/promises");
     for (const name of ["../secret", '"../secret"', "../_secret", '"..\\secret"', "secret"]) {
       await writeFile(join(folder, "inner", "a.md"), prompt("a", `{{> ${name}}}`));
       expect((await rejection(readPrompt(join(folder, "inner", "a.md")))).code).toBe("INVALID_PROMPT");
@@ -140,12 +140,25 @@ describe("readPrompts", () => {
     expect((await rejection(readPrompts(join(file, "b")))).code).toBe("NOT_FOUND");
   });
 
+  test.skipIf(process.platform === "win32")(
+    "a pipe, or a link to one, is no prompt and is not waited for",
+    async () => {
+      const folder = await folderWith({ "a.md": prompt("a") });
+      execFileSync("mkfifo", [join(folder, "pipe.md")]);
+      await symlink(join(folder, "pipe.md"), join(folder, "link.md"));
+      await symlink("a.md", join(folder, "b.prompt"));
+      await rm(join(folder, "a.md"));
+      expect((await rejection(readPrompts(folder))).message).toMatch(/^There is no ".*b\.prompt": check the path\.$/);
+      await writeFile(join(folder, "a.md"), "---\n---\nHi");
+      expect((await readPrompts(folder)).map(({ name }) => name)).toEqual(["a", "b"]);
+    },
+  );
+
   verifies("P1", "a folder of a thousand", async () => {
     const names = Array.from({ length: 1000 }, (_, index) => `p${index}`);
     const folder = await folderWith(
       Object.fromEntries(names.map((name) => [`${name}.md`, prompt(name, "{{> part}} {{x}}")])),
     );
-    const { writeFile } = await import("node:fs/promises");
     await writeFile(join(folder, "_part.md"), "Part");
     const prompts = await readPrompts(folder);
     expect(prompts.map(({ name }) => name)).toEqual([...names].sort((a, b) => (`${a}.md` < `${b}.md` ? -1 : 1)));
