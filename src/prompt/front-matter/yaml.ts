@@ -3,6 +3,7 @@ import { messageOf } from "../../core/error.ts";
 import { loadYaml } from "../libraries.ts";
 import { type Place, placeOf, promptProblem } from "../problem.ts";
 import type { TemplateSource } from "../template/source.ts";
+import { hasOddBlank, oddBlankAt, oddBlankHint } from "./odd-blank.ts";
 import { readPlainYaml } from "./plain-yaml.ts";
 import type { SplitFile } from "./split.ts";
 
@@ -74,7 +75,7 @@ export function readFrontMatter(split: SplitFile, file: string | undefined): Fro
 }
 
 function readValues(yaml: string, document: Document.Parsed, fail: Fail): Readonly<Record<string, unknown>> {
-  if (/[*&]|\.(?:inf|nan)/i.test(yaml)) checkNodes(document, fail);
+  if (/[*&]|\.(?:inf|nan)/i.test(yaml) || hasOddBlank(yaml)) checkNodes(document, yaml, fail);
   return toValues(document, fail);
 }
 
@@ -89,6 +90,8 @@ function compose(yaml: string, fail: Fail): Document.Parsed {
   }
   const [error] = document.errors;
   if (error !== undefined) {
+    const blank = oddBlankAt(yaml, error.pos[0]);
+    if (blank !== undefined) throw fail(blank.offset, blank.what, oddBlankHint, error);
     const { offset, what } = describeError(error, yaml);
     throw fail(offset, `The front matter is no YAML: ${what}.`, hints[error.code] ?? generalHint, error);
   }
@@ -111,9 +114,15 @@ function describeError({ code, message, pos }: YAMLParseError, yaml: string): { 
   return end === -1 ? { offset: pos[0], what: message } : { offset: end, what: "something comes after its end" };
 }
 
-function checkNodes(document: Document.Parsed, fail: Fail): void {
+function checkNodes(document: Document.Parsed, yaml: string, fail: Fail): void {
   let aliases = 0;
   loadYaml().visit(document, {
+    // Else what is indented so would be fields of its own, which nobody reads.
+    Pair(_key, { key }) {
+      const start = (key as Node | null)?.range?.[0] ?? 0;
+      const blank = oddBlankAt(yaml, start);
+      if (blank?.offset === start) throw fail(start, blank.what, oddBlankHint);
+    },
     Alias(_key, alias) {
       const offset = alias.range?.[0] ?? 0;
       const target = alias.resolve(document);
@@ -147,7 +156,7 @@ function checkNodes(document: Document.Parsed, fail: Fail): void {
 function toValues(document: Document.Parsed, fail: Fail): Readonly<Record<string, unknown>> {
   if (document.contents === null) return {};
   if (!loadYaml().isMap(document.contents)) {
-    throw fail(document.contents.range[0], "The front matter is no list of fields.", generalHint);
+    throw fail(document.contents.range[0], "The front matter has no fields.", generalHint);
   }
   try {
     return document.toJS({ maxAliasCount: maxAliases }) as Record<string, unknown>;
