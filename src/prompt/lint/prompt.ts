@@ -3,6 +3,7 @@ import { isDotprompt } from "../file-name.ts";
 import { type FieldValues, readValues } from "../front-matter/field-table.ts";
 import { misspelt } from "../front-matter/misspelt.ts";
 import { FieldReader } from "../front-matter/reader.ts";
+import { settingNamed } from "../front-matter/settings.ts";
 import { assertBody, splitFrontMatter } from "../front-matter/split.ts";
 import { type FrontMatter, readFrontMatter } from "../front-matter/yaml.ts";
 import { checkTemplate } from "../template/check.ts";
@@ -75,7 +76,11 @@ function lintNames({ file, placeOfName }: FrontMatter, reader: FieldReader, find
     if (field.startsWith("x-") || misspelt(field, reader.known) !== undefined) continue;
     if (isDotprompt(file) && isKept(field)) continue;
     const message = `The field \`${field}\` means nothing here.`;
-    const hint = `Remove it, or call it \`x-${field}\` if it is for a program of your own.`;
+    const setting = settingNamed(field);
+    const hint =
+      setting === undefined
+        ? `Remove it, or call it \`x-${field}\` if it is for a program of your own.`
+        : `It is one of the settings: write \`settings: { ${setting}: ... }\`.`;
     findings.add("unknown-field", { file, place: placeOfName(field), message, hint });
   }
 }

@@ -74,6 +74,15 @@ colour: red
     ]);
   });
 
+  verifies("P7", "a setting that stands outside settings is told where it belongs", async () => {
+    const { problems } = await lintPrompts({
+      text: "---\nname: say\nmaxOutputTokens: 9\ndescription: x\ntitle: Say something\n---\nHi",
+    });
+    expect(problems.map(({ line, code, hint }) => [line, code, hint])).toEqual([
+      [3, "unknown-field", "It is one of the settings: write `settings: { max_output_tokens: ... }`."],
+    ]);
+  });
+
   verifies("P7", "the prompts we ship have no problem", async () => {
     const { files, problems } = await lintPrompts(new URL("../../../prompts/", import.meta.url));
     expect(files.length).toBeGreaterThanOrEqual(3);
