@@ -1,16 +1,6 @@
 import { describe, expect } from "vitest";
 import { verifies } from "../../support/verifies.ts";
-import { type Services, services } from "./support.ts";
-
-/** Suspended in a process that is killed then. */
-async function orphan(processes: Services, command: string): Promise<string> {
-  const asker = await processes.start();
-  const id = await asker.do(command);
-  await asker.kill();
-  return id;
-}
-
-const effects = async (processes: Services) => (await processes.journal()).filter((line) => !line.startsWith("seen"));
+import { effects, orphan, services } from "./support.ts";
 
 describe("a suspended run whose process was killed", () => {
   verifies(["A7", "H2"], "goes on in another from the same step, and its call runs once", async () => {

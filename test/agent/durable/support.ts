@@ -62,3 +62,16 @@ export async function services(place?: SharedPlace): Promise<Services> {
     },
   };
 }
+
+/** What is suspended in a process that is killed then. */
+export async function orphan(processes: Services, command: string): Promise<string> {
+  const asker = await processes.start();
+  const id = await asker.do(command);
+  await asker.kill();
+  return id;
+}
+
+/** What the tools of all of them did. */
+export async function effects(processes: Services): Promise<readonly string[]> {
+  return (await processes.journal()).filter((line) => !line.startsWith("seen"));
+}
