@@ -332,7 +332,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "A7",
-    text: "A call that waits suspends the run: PENDING has the id by which resume() goes on from the same step, once, in another process too where the store is shared. Sub-agents that wait suspend those that called them.",
+    text: "A call that waits suspends the run: PENDING has the id by which resume() goes on from the same step, once, in another process too where the store is shared, also after the first was killed; of several that resume it at once exactly one goes on. A run whose process is gone while it goes on is OUTCOME_UNKNOWN and not repeated. What cannot be kept ends, and what it waited for is denied. Those who look after them list what waits, and give it up. Sub-agents that wait suspend those that called them.",
   },
   {
     id: "A8",

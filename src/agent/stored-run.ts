@@ -26,15 +26,19 @@ export async function getRun(store: Store, id: string): Promise<StoredRun | unde
  * @throws ToolkitError `STORE_FAILED` where that is none, saying what is wrong with it
  */
 export function readRun({ key, version, value }: StoredRecord): StoredRun {
-  const fault = isRecord(value) ? faultIn(value, runFields) : "it is no object";
+  const fault = faultOf(value);
   if (fault === undefined) return { run: { ...(value as unknown as SuspendedRun), id: key }, version };
-  throw unreadable(key, fault);
+  const message = `The store has a run "${key}" that cannot be read: ${fault}. agent.forget("${key}") deletes it.`;
+  throw new ToolkitError("STORE_FAILED", message, { operation: "get" });
 }
 
-/** The error for a run that is not as it was written. */
-export function unreadable(id: string, fault: string, cause?: unknown): ToolkitError<"STORE_FAILED"> {
-  const message = `The store has a run "${id}" that cannot be read: ${fault}. Delete it, or agent.forget("${id}").`;
-  return new ToolkitError("STORE_FAILED", message, { operation: "get" }, { cause });
+/** True for what a store held that is a run. */
+export function isReadable({ value }: StoredRecord): boolean {
+  return faultOf(value) === undefined;
+}
+
+function faultOf(value: unknown): string | undefined {
+  return isRecord(value) ? faultIn(value, runFields) : "it is no object";
 }
 
 type Check = (value: unknown) => boolean;

@@ -11,7 +11,7 @@ import type { ForgetOptions, WaitingRun } from "./agent.ts";
 import { ClaimedRun } from "./claimed-run.ts";
 import type { KeptRuns } from "./options.ts";
 import { lostRun, noRun, runConflict } from "./run-errors.ts";
-import { getRun, readRun, runKey, type StoredRun } from "./stored-run.ts";
+import { getRun, isReadable, readRun, runKey, type StoredRun } from "./stored-run.ts";
 import { givenUp, keptUntil, type SuspendedRun, waitingRun } from "./suspended-run.ts";
 
 /** What is known of a suspended run in the process where it began, beside what is stored. */
@@ -171,11 +171,24 @@ export class Suspensions {
 
   /** See `Agent.forget`. */
   async forget(id: string, { session, by, reason }: ForgetOptions): Promise<void> {
+    if (session === undefined && (await this.#deleteUnreadable(id))) return;
     const { run, version, toolkit } = await this.find(id, session);
     if (run.status === "running" && (run.lease?.until ?? 0) > this.now)
       throw runConflict(run, "somebody goes on with it now, so it cannot be forgotten either");
     const why = { by, reason: reason ?? `the run "${id}" of ${run.task.ref}, which asked for it, was given up` };
     await this.#remove({ run, version, toolkit }, why);
+  }
+
+  /** One that cannot be read is nobody's, and what it waits for is not known: that expires. */
+  async #deleteUnreadable(id: string): Promise<boolean> {
+    for (const { store } of this.#toolkits) {
+      const record = await store.get(runKey(id));
+      if (record === undefined || isReadable(record)) continue;
+      await store.delete(runKey(id), { expectedVersion: record.version });
+      this.#local.delete(id);
+      return true;
+    }
+    return false;
   }
 
   /** First the run, so that nobody goes on with it; then what it waits for. */

@@ -185,6 +185,9 @@ describe("a run that is kept", () => {
         expect(error.message).not.toContain("You are payer");
         expect((await service.assistant.suspended()).map((run) => run.id)).toEqual([other]);
         expect(service.logged.join()).toContain(id);
+        expect((await failure(service.assistant.forget(id, { session }))).code).toBe("STORE_FAILED");
+        await service.assistant.forget(id);
+        expect((await runsIn(store)).map((each) => each.key)).toEqual([other]);
       },
     );
   }
