@@ -80,6 +80,7 @@ const isWait = having<SuspendedRun["turn"]["waiting"][number]>({
   message: isText,
   expiresAt: isNumber,
 });
+const isUsage = having({ inputTokens: isNumber, outputTokens: isNumber });
 const isResult: Check = (value) => Array.isArray(value) && isNumber(value[0]) && isContent(value[1]);
 
 function isContent(value: unknown): boolean {
@@ -105,7 +106,8 @@ const runFields: Fields<Omit<SuspendedRun, "id">> = {
     steps: listOf(isRecord),
     calls: listOf(isRecord),
     toolCalls: isNumber,
-    usage: having({ inputTokens: isNumber, outputTokens: isNumber }),
+    usage: isUsage,
+    inner: (value) => isRecord(value) && Object.values(value).every(isUsage),
     repairs: isNumber,
     guided: listOf(isText),
   }),
