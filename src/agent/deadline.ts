@@ -23,9 +23,8 @@ export async function withinDeadline<T>(
   const onAbort = () => controller.abort(signal.reason);
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
-  const message = `The run of ${ref} took longer than ${timeoutMs} ms (timeoutMs of the agent).`;
-  const late = new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: timeoutMs, elapsedMs: timeoutMs });
-  const timer = clock.setTimer(() => controller.abort(late), timeoutMs);
+  // Made only where it is late: an error reads the stack.
+  const timer = clock.setTimer(() => controller.abort(tooLate(ref, timeoutMs)), timeoutMs);
   try {
     return await run(controller.signal);
   } catch (error) {
@@ -34,4 +33,9 @@ export async function withinDeadline<T>(
     timer.cancel();
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+function tooLate(ref: string, timeoutMs: number): ToolkitError<"TIMEOUT"> {
+  const message = `The run of ${ref} took longer than ${timeoutMs} ms (timeoutMs of the agent).`;
+  return new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: timeoutMs, elapsedMs: timeoutMs });
 }

@@ -1,5 +1,4 @@
 import type { Clock, Timer } from "../lib/clock.ts";
-import { abortable } from "../lib/promise.ts";
 
 /** The model was silent for too long. */
 class Silence extends Error {
@@ -32,11 +31,12 @@ export class Watch {
   /** One for all waits: a stream has thousands. */
   #timer: Timer | undefined;
   #waitingSince: number | undefined;
+  #giveUp: ((reason: unknown) => void) | undefined;
 
   constructor(options: WatchOptions) {
     this.#options = options;
     const { signal } = options;
-    this.#onAbort = () => this.#controller.abort(signal.reason);
+    this.#onAbort = () => this.#abort(signal.reason);
     if (signal.aborted) this.#onAbort();
     else signal.addEventListener("abort", this.#onAbort, { once: true });
   }
@@ -46,15 +46,28 @@ export class Watch {
     return this.#controller.signal;
   }
 
-  /** Waits for the model. Rejects at once with the reason of an abort, or with a Silence, whatever the model does. */
-  async wait<T>(promise: PromiseLike<T>): Promise<T> {
-    this.#waitingSince = this.#options.clock.now();
-    if (this.#timer === undefined) this.#arm(this.#options.limitMs);
-    try {
-      return await abortable(promise, this.signal);
-    } finally {
-      this.#waitingSince = undefined;
-    }
+  /** Waits for the model, one thing at a time. Rejects at once with the reason of an abort, or with a Silence, whatever the model does. */
+  wait<T>(promise: PromiseLike<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.signal.aborted) reject(this.signal.reason);
+      // No listener for each wait: all that aborts goes through here.
+      this.#giveUp = reject;
+      this.#waitingSince = this.#options.clock.now();
+      if (this.#timer === undefined) this.#arm(this.#options.limitMs);
+      const over = () => {
+        this.#waitingSince = undefined;
+      };
+      promise.then(
+        (value) => {
+          over();
+          resolve(value);
+        },
+        (error) => {
+          over();
+          reject(error);
+        },
+      );
+    });
   }
 
   /** Waits for what must not fail, but no longer than that. */
@@ -72,7 +85,7 @@ export class Watch {
   end(): void {
     this.#options.signal.removeEventListener("abort", this.#onAbort);
     this.#timer?.cancel();
-    this.#controller.abort(ended);
+    this.#abort(ended);
   }
 
   #arm(delayMs: number): void {
@@ -84,6 +97,11 @@ export class Watch {
     const { clock, limitMs } = this.#options;
     const leftMs = this.#waitingSince === undefined ? limitMs : this.#waitingSince + limitMs - clock.now();
     if (leftMs > 0) this.#arm(leftMs);
-    else this.#controller.abort(new Silence(limitMs));
+    else this.#abort(new Silence(limitMs));
+  }
+
+  #abort(reason: unknown): void {
+    this.#controller.abort(reason);
+    this.#giveUp?.(this.signal.reason);
   }
 }
