@@ -1,5 +1,6 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { ToolkitError } from "../core/error.ts";
+import { defaultFetch } from "../lib/fetch/default-fetch.ts";
 import { present } from "../lib/value.ts";
 import { type ModelServer, readServerUrl } from "./model-server.ts";
 
@@ -20,21 +21,24 @@ interface KnownProvider {
 
 const compatiblePackage = "@ai-sdk/openai-compatible";
 
+/** The platform's `fetch` costs more, and ends a model that thinks for longer than five minutes, whatever `modelTimeoutMs` is. */
+const sending = { fetch: defaultFetch };
+
 const known: Readonly<Record<string, KnownProvider>> = {
   anthropic: {
     package: "@ai-sdk/anthropic",
     variable: "ANTHROPIC_API_KEY",
-    load: async () => (await import("@ai-sdk/anthropic")).createAnthropic(),
+    load: async () => (await import("@ai-sdk/anthropic")).createAnthropic(sending),
   },
   google: {
     package: "@ai-sdk/google",
     variable: "GOOGLE_GENERATIVE_AI_API_KEY",
-    load: async () => (await import("@ai-sdk/google")).createGoogle(),
+    load: async () => (await import("@ai-sdk/google")).createGoogle(sending),
   },
   mistral: {
     package: "@ai-sdk/mistral",
     variable: "MISTRAL_API_KEY",
-    load: async () => (await import("@ai-sdk/mistral")).createMistral(),
+    load: async () => (await import("@ai-sdk/mistral")).createMistral(sending),
   },
   ollama: {
     package: compatiblePackage,
@@ -44,7 +48,7 @@ const known: Readonly<Record<string, KnownProvider>> = {
   openai: {
     package: "@ai-sdk/openai",
     variable: "OPENAI_API_KEY",
-    load: async () => (await import("@ai-sdk/openai")).createOpenAI(),
+    load: async () => (await import("@ai-sdk/openai")).createOpenAI(sending),
   },
 };
 
@@ -85,6 +89,7 @@ async function compatible(name: string, { url, apiKey, headers }: ModelServer): 
     baseURL: url,
     includeUsage: true,
     supportsStructuredOutputs: true,
+    ...sending,
     ...options,
   });
 }

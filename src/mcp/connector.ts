@@ -3,6 +3,7 @@ import { connectorLimitOptions, type ReadConnectorLimits, readConnectorLimits } 
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
+import { defaultFetch } from "../lib/fetch/default-fetch.ts";
 import {
   type Attempt,
   type ConnectorOptions,
@@ -12,7 +13,6 @@ import {
   within,
 } from "./connect.ts";
 import { httpConnect } from "./connect-http.ts";
-import { defaultFetch } from "./fetch/default-fetch.ts";
 import { noRedactor, type Redactor, redactorOf } from "./redact.ts";
 import {
   type CheckedHttpTarget,

@@ -1,3 +1,4 @@
+export { type NodeFetchOptions, nodeFetch } from "../lib/fetch/node-fetch.ts";
 export { fileTokenStore } from "./auth/file-store.ts";
 export { memoryTokenStore } from "./auth/memory-store.ts";
 export { clientCredentials, oauth } from "./auth/oauth.ts";
@@ -10,7 +11,6 @@ export {
   type McpConnectorOptions,
   mcpConnector,
 } from "./connector.ts";
-export { type NodeFetchOptions, nodeFetch } from "./fetch/node-fetch.ts";
 export type { ClientInfo } from "./handshake.ts";
 export { type NamedConfig, parseMcpServers } from "./target/mcp-servers.ts";
 export type { ServerFactory, ServerTransport } from "./transport/in-memory.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ToolkitError } from "../../../core/error.ts";
-import { eachChunk } from "../../fetch/response.ts";
+import { eachChunk } from "../../../lib/fetch/response.ts";
 import { tooLarge } from "../../limits.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";

@@ -6,11 +6,11 @@ import { type AddressInfo, Socket } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
-import { limitConnecting } from "../../src/mcp/fetch/exchange.ts";
-import { nodeFetch } from "../../src/mcp/index.ts";
+import { limitConnecting } from "../../src/lib/fetch/exchange.ts";
+import { nodeFetch } from "../../src/lib/fetch/node-fetch.ts";
+import { certificate, privateKey } from "../mcp/fixture/certificate.ts";
+import { type Listening, listen } from "../mcp/fixture/http.ts";
 import { rejection } from "../support/failure.ts";
-import { certificate, privateKey } from "./fixture/certificate.ts";
-import { type Listening, listen } from "./fixture/http.ts";
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -497,7 +497,7 @@ describe("nodeFetch alone", () => {
 
   test("keeps no process alive", async () => {
     const { origin } = await serve((_request, response) => void response.end("hi"));
-    const index = new URL("../../src/mcp/index.ts", import.meta.url).href;
+    const index = new URL("../../src/lib/fetch/node-fetch.ts", import.meta.url).href;
     const program = `
       import { nodeFetch } from "${index}";
       const response = await nodeFetch({ idleMs: 3_600_000 })("${origin}");
