@@ -68,7 +68,11 @@ export class Ledger {
 
   constructor(options: LedgerOptions) {
     this.#options = options;
-    this.#unwatch = options.shelf.watch((id) => this.#changed(id));
+    this.#unwatch = options.shelf.watch((id, isElsewhere) => {
+      this.#changed(id);
+      if (id === undefined) void this.#sweep();
+      else if (isElsewhere === true) void this.#heed(id);
+    });
   }
 
   get now(): number {
@@ -240,6 +244,17 @@ export class Ledger {
     this.#timer?.keepAlive(this.#waiting > 0);
   }
 
+  /** Whoever changed it elsewhere may die: it is looked at in time here too, though nobody here waits for it. */
+  async #heed(id: string): Promise<void> {
+    try {
+      const stored = await this.#options.shelf.get(id);
+      if (stored !== undefined) this.#wakeUpFor(stored);
+    } catch {
+      // Who reads it is told; here it is looked for again.
+      this.#wakeUpAt(this.now + this.leaseMs);
+    }
+  }
+
   /** Looks again when something may be due for it. */
   #wakeUpFor({ status, expiresAt, lease }: StoredApproval): void {
     if (status === "pending") this.#wakeUpAt(expiresAt);
@@ -258,6 +273,8 @@ export class Ledger {
   }
 
   async #sweep(): Promise<void> {
+    if (this.#closed) return;
+    this.#timer?.cancel();
     this.#timer = undefined;
     this.#wakeAt = Number.POSITIVE_INFINITY;
     const { shelf, keepMs, logger } = this.#options;

@@ -71,13 +71,13 @@ export class Shelf {
     await this.#options.store.delete(keyOf(id));
   }
 
-  /** Calls back with the id of whatever is changed or deleted; without one where any may have been. */
-  watch(listener: (id?: string) => void): () => void {
+  /** Calls back with the id of whatever is changed or deleted, and whether another process did it; without one where any may have been. */
+  watch(listener: (id?: string, isElsewhere?: boolean) => void): () => void {
     return this.#options.store.watch((event) => {
       if (event.type === "gap") listener();
       else if (event.type === "changed" && event.collection === "approval") {
         if (event.deleted) this.#outcomes.delete(event.key);
-        listener(event.key);
+        listener(event.key, event.origin === "elsewhere");
       }
     });
   }

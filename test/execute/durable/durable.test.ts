@@ -86,4 +86,16 @@ describe("an approval in a store that processes share", () => {
     expect(await Promise.all(waiting)).toEqual(["paid", "paid"]);
     expect(await runs()).toEqual(["pay_again", "pay_again"]);
   });
+
+  verifies("H2", "is run again by one that nobody asked, too, and that heard of it from the store alone", async () => {
+    const other = await service();
+    const runner = await service("hangs");
+    const id = await answer(runner, "ask pay_again");
+    await began(runner, id);
+    await runner.kill();
+    // Nothing is asked of the other: who asks has it look.
+    while ((await runs()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await answer(other, `wait ${id}`)).toBe("paid");
+    expect(await runs()).toEqual(["pay_again", "pay_again"]);
+  });
 });
