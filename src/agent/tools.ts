@@ -52,8 +52,17 @@ function isGlob(name: string): boolean {
 }
 
 async function entryOf(name: string, { toolbox, signal, session }: Looking): Promise<Entry> {
-  const entry = await toolbox.lookup(name, { signal, session });
+  const entry = await toolbox.lookup(name, { signal, session }).catch((error: unknown) => {
+    throw ToolkitError.is(error, "NOT_FOUND") ? noTool(name, error) : error;
+  });
   if (entry.kind !== "resource") return entry;
   const message = `tools names ${name}, which is a resource: it can be read, and not called`;
   throw new ToolkitError("INVALID_INPUT", `${message}.`, { issues: [{ pointer: "/tools", message }] });
+}
+
+/** Said anew, as the mistake of the prompt it is: the answer to a lookup would be the cause of a `TOOL_FAILED`. */
+function noTool(name: string, cause: ToolkitError<"NOT_FOUND">): ToolkitError<"NOT_FOUND"> {
+  return new ToolkitError("NOT_FOUND", `tools names ${JSON.stringify(name)}: ${cause.message}`, cause.details, {
+    cause,
+  });
 }

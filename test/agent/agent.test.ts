@@ -24,6 +24,22 @@ input: { type: object, properties: { city: { type: string } }, required: [city] 
 What will the weather be in {{city}}?`);
 
 describe("an agent", () => {
+  verifies("A2", "a tool there is not is NOT_FOUND with what may be meant, before a model is asked", async () => {
+    const model = scriptedModel(["never"]);
+    const assistant = agent({ defaultModel: model });
+    await using toolkit = new Toolkit({ items: [forecast], delegate: assistant });
+    const slip = parsePrompt("---\nname: slip\ntools: forcast\n---\nHi");
+    toolkit.add(slip);
+    for (const asked of [toolkit.call("slip"), assistant.generate("Hi", { tools: ["forcast"] })]) {
+      await expect(asked).rejects.toMatchObject({
+        code: "NOT_FOUND",
+        message: expect.stringMatching(/^tools names "forcast": There is no .* Did you mean `builtin.forecast`\?$/),
+        details: { suggestions: ["builtin.forecast"] },
+      });
+    }
+    expect(model.requests).toEqual([]);
+  });
+
   verifies("A2", "asks the model, makes the calls it wants, and gives its answer", async () => {
     const model = scriptedModel([{ toolCalls: [{ name: "forecast", input: { city: "Bern" } }] }, "It is sunny."]);
     await using toolkit = new Toolkit({ items: [forecast, report], delegate: agent({ defaultModel: model }) });
