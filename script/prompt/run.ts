@@ -1,4 +1,5 @@
 import { agent } from "../../src/agent/index.ts";
+import { ToolkitError } from "../../src/core/error.ts";
 import type { Prompt } from "../../src/core/item.ts";
 import type { Content } from "../../src/core/resource.ts";
 import type { JsonSchema } from "../../src/core/schema/types.ts";
@@ -41,15 +42,24 @@ export async function run(command: RunCommand, signal: AbortSignal): Promise<num
   await addNeighbours(toolkit, command.file, signal);
   if (command.mcp !== undefined) await connectServers(toolkit, command.mcp, signal);
   const isLive = process.stdout.isTTY === true && !command.json && prompt.output === undefined;
-  const result = await toolkit.call(target, input, {
+  const called = toolkit.call(target, input, {
     signal,
     attachments,
     onEvent: (event) => {
       if (isLive && event.depth === 0 && event.type === "textDelta") process.stdout.write(event.delta);
     },
   });
+  const result = await (isOffline ? called.catch(rejectMadeUp) : called);
   process.stdout.write(isLive ? "\n" : `${await written(result, prompt, command.json)}\n`);
   return 0;
+}
+
+/** Says that nobody but this program is to blame: from a pattern, say, no value can be made. */
+function rejectMadeUp(error: unknown): never {
+  if (!ToolkitError.is(error, "INVALID_OUTPUT")) throw error;
+  const issues = error.details.issues.map(({ pointer, message }) => `${pointer} ${message}`.trim()).join("; ");
+  const message = `No result could be made up that fits output: ${issues}. That is no mistake of the prompt: give such a value an example, as in \`examples: [...]\`, or name a model with --model.`;
+  throw new ToolkitError("INVALID_OUTPUT", message, error.details, { cause: error });
 }
 
 function inputOf(prompt: Prompt, { input, values }: RunCommand): unknown {

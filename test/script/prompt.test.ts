@@ -129,6 +129,23 @@ describe("run", () => {
 
   verifies(
     "P7",
+    "a result that cannot be made up is no fault of the prompt, and an example mends it",
+    async () => {
+      const odd = (example: string) =>
+        `---\n${described}\noutput: { type: string, pattern: "^[A-Z]{3}-1$"${example} }\n---\nHi`;
+      const folder = await promptsWith({ "odd.md": odd(""), "example.md": odd(", examples: [ABC-1]") });
+      const [bare, given] = await Promise.all([command(folder, "run", "odd.md"), command(folder, "run", "example.md")]);
+      expect(bare.code).toBe(1);
+      expect(bare.output).toMatch(
+        /No result could be made up that fits output: must match pattern .* no mistake of the prompt/,
+      );
+      expect(given).toMatchObject({ code: 0, stdout: "ABC-1\n" });
+    },
+    limitMs,
+  );
+
+  verifies(
+    "P7",
     "a model without its key is an error that says what to set",
     async () => {
       const folder = await promptsWith({});
