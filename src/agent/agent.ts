@@ -1,12 +1,11 @@
 import type { Delegate } from "../core/delegate.ts";
 import type { CallContext, Entry, Prompt, Tool, Toolbox } from "../core/item.ts";
-import type { ModelSettings } from "../core/model-settings.ts";
 import type { Content } from "../core/resource.ts";
-import type { SchemaLike } from "../core/schema/types.ts";
 import type { CallOptions } from "../core/session.ts";
 import type { Conversation } from "./conversation.ts";
 import type { AgentStream } from "./event-stream.ts";
 import type { RunLimits } from "./options.ts";
+import type { ModelWish } from "./task.ts";
 
 /** How the run of an agent is called. */
 export interface RunOptions extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "timeoutMs"> {
@@ -17,20 +16,9 @@ export interface RunOptions extends Pick<CallOptions, "signal" | "session" | "me
 }
 
 /** What is asked without a prompt file, beside the text. */
-export interface GenerateOptions extends RunOptions, Omit<RunLimits, "timeoutMs"> {
-  /** What the model is told of its role. */
-  readonly system?: string | undefined;
+export interface GenerateOptions extends RunOptions, ModelWish, Omit<RunLimits, "timeoutMs"> {
   /** Names and globs of what the model may use, and tools of the caller's own. Default: none. */
   readonly tools?: readonly (string | Tool)[] | undefined;
-  /** The form of the answer. Default: text. */
-  readonly output?: SchemaLike | undefined;
-  /** Its name, or `provider/name`. Default: the agent's. */
-  readonly model?: string | undefined;
-  readonly provider?: string | undefined;
-  readonly thinking?: boolean | undefined;
-  /** In tokens. */
-  readonly thinkingBudget?: number | undefined;
-  readonly settings?: ModelSettings | undefined;
   /** What was said before: what `conversationOf` gave for an earlier answer. */
   readonly conversation?: Conversation | undefined;
 }

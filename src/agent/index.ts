@@ -24,4 +24,5 @@ export type { ModelsOptions } from "./models.ts";
 export type { AgentOptions, RunLimits, SuspendedOptions } from "./options.ts";
 export { agent } from "./prompt-agent.ts";
 export type { ModelProvider } from "./providers.ts";
+export type { ModelWish } from "./task.ts";
 export type { ModelPrice } from "./usage.ts";

@@ -6,24 +6,32 @@ import type { ModelSettings } from "../core/model-settings.ts";
 import type { SchemaLike } from "../core/schema/types.ts";
 import { modelMessages } from "./message.ts";
 
+/** Who is to answer, and in which form. */
+export interface ModelWish {
+  /** What the model is told of its role. */
+  readonly system?: string | undefined;
+  /** The form of the answer. Default: text. */
+  readonly output?: SchemaLike | undefined;
+  /** Its name, or `provider/name`. Default: the agent's. */
+  readonly model?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly thinking?: boolean | undefined;
+  /** In tokens. */
+  readonly thinkingBudget?: number | undefined;
+  readonly settings?: ModelSettings | undefined;
+}
+
 /** What one run of an agent is to do. */
-export interface Task {
+export interface Task extends ModelWish {
   /** Of the prompt. */
   readonly ref: string;
   readonly name: string;
-  readonly system?: string | undefined;
   /** What was said so far. */
   readonly messages: LanguageModelV4Prompt;
   /** Names and globs of what the model may use. Default: none. */
   readonly tools?: readonly string[] | undefined;
   /** Tools that are handed over, beside those that are named. */
   readonly ownTools?: readonly Tool[] | undefined;
-  readonly output?: SchemaLike | undefined;
-  readonly model?: string | undefined;
-  readonly provider?: string | undefined;
-  readonly thinking?: boolean | undefined;
-  readonly thinkingBudget?: number | undefined;
-  readonly settings?: ModelSettings | undefined;
 }
 
 /**
