@@ -3,6 +3,7 @@ import type { Content } from "../core/resource.ts";
 import {
   base64Content,
   emptyContent,
+  isEmptyContent,
   joinParts,
   jsonContent,
   multipartContent,
@@ -26,17 +27,20 @@ export function toolContent(
 ): Content {
   if (!isRecord(result)) return jsonContent(result, { name });
   const meta = { mcp: result };
+  // The revision of October 2024 called it toolResult.
+  const structured = result.structuredContent ?? result.toolResult;
   if (result.isError === true) {
-    const content = blocksContent(result.content, name, meta);
-    const text = errorText(result.content);
+    const blocks = blocksContent(result.content, name, meta);
+    const content =
+      structured === undefined || !isEmptyContent(blocks) ? blocks : jsonContent(structured, { name, meta });
+    // Some servers say in structured content alone what went wrong.
+    const text = errorText(result.content) || (structured === undefined ? "" : (JSON.stringify(structured) ?? ""));
     throw new ToolkitError(
       "TOOL_FAILED",
       text === "" ? `${server} says that its tool ${name} failed, and not why.` : text,
       { content },
     );
   }
-  // The revision of October 2024 called it toolResult.
-  const structured = result.structuredContent ?? result.toolResult;
   if (structured !== undefined) return jsonContent(structured, { name, meta });
   return blocksContent(result.content, name, meta);
 }

@@ -120,7 +120,6 @@ export class McpSession implements ConnectorSession {
   }
 
   async #render(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt> {
-    if (context.attachments.length > 0) throw attachmentsRefused(name);
     const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
     return this.#traced("prompts/get", name, context, async (meta) => {
       const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };

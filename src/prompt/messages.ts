@@ -4,6 +4,7 @@ import type { Resource } from "../core/resource.ts";
 import { textContent } from "../resource/content.ts";
 import { resourceHandle } from "../resource/handle.ts";
 import { readSource } from "../resource/read.ts";
+import { withAttachments } from "./attached.ts";
 import { promptProblem } from "./problem.ts";
 import { piecesOf, type RenderedPiece } from "./template/marks.ts";
 
@@ -35,7 +36,8 @@ export function messagesOf(rendered: string, options: MessageOptions): RenderedP
   const turns = turnsOf([only as RenderedPiece, ...others], options);
   for (const { role, content } of turns) if (role === "system") above.push(...(content as string[]));
   const messages = turns.filter(({ role }) => role !== "system").map((turn) => messageOf(turn, name));
-  return { ...systemOf(above), messages: withAttachments(messages, options) };
+  assertSaid(messages, options);
+  return { ...systemOf(above), messages: withAttachments(messages, attachments) };
 }
 
 function systemOf(above: readonly string[]): Pick<RenderedPrompt, "system"> {
@@ -75,19 +77,11 @@ function messageOf({ role, content }: Turn, name: string): PromptMessage {
   return { role: role === "assistant" ? role : "user", content: resources };
 }
 
-function withAttachments(
-  messages: readonly PromptMessage[],
-  { file, attachments }: MessageOptions,
-): readonly PromptMessage[] {
-  if (attachments.length === 0 && messages.length > 0) return messages;
-  if (attachments.length === 0) {
-    const what = "The prompt tells the system something, and the user says nothing.";
-    throw promptProblem(file, { line: 1, column: 1 }, what, 'Write {{role "user"}}, and what is to be done.');
-  }
-  const index = messages.findLastIndex(({ role }) => role === "user");
-  const last = messages[index];
-  if (last === undefined) return [...messages, { role: "user", content: attachments }];
-  return messages.with(index, { role: "user", content: [...last.content, ...attachments] });
+/** @throws ToolkitError `INVALID_PROMPT` where there is nothing of the user */
+function assertSaid(messages: readonly PromptMessage[], { file, attachments }: MessageOptions): void {
+  if (messages.length > 0 || attachments.length > 0) return;
+  const what = "The prompt tells the system something, and the user says nothing.";
+  throw promptProblem(file, { line: 1, column: 1 }, what, 'Write {{role "user"}}, and what is to be done.');
 }
 
 /** A file to which a template gives the way; it is read when somebody asks for it. */

@@ -27,6 +27,7 @@ import {
 } from "../core/resource.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
+import { withAttachments } from "../prompt/attached.ts";
 import type { Request } from "./requests.ts";
 
 /** What a remote item knows of its connection. It is bound to no generation: each use takes the one there is. */
@@ -93,12 +94,14 @@ class RemotePrompt extends RemoteItem implements Prompt {
     this.input = schemaOfArguments(this.arguments);
   }
 
-  render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
+  /** What is attached stays here: a server knows no attachments. */
+  async render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
     const send = (session: ConnectorSession) => {
       if (session.render === undefined) throw unsupported(this.link, "prompts");
       return session.render(this.name, input, context);
     };
-    return this.link.use({ options: context, send, lost: "UNAVAILABLE" });
+    const rendered = await this.link.use({ options: context, send, lost: "UNAVAILABLE" });
+    return { ...rendered, messages: withAttachments(rendered.messages, context.attachments) };
   }
 }
 

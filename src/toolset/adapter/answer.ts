@@ -1,4 +1,5 @@
 import type { Content } from "../../core/resource.ts";
+import { isRecord } from "../../lib/value.ts";
 import { isEmptyContent, textOf } from "../../resource/content.ts";
 import { essenceOf, isJsonType, isTextType } from "../../resource/media-type.ts";
 import type { ToolAnswer } from "../types.ts";
@@ -21,7 +22,7 @@ export interface MediaPart {
 /** The pieces of an answer, in words a model can use where there is no result: one at least. */
 export async function partsOf(answer: ToolAnswer): Promise<readonly AnswerPart[]> {
   if (answer.content === undefined) return [{ kind: "text", text: reasonOf(answer) }];
-  const parts = await contentParts(answer.content);
+  const parts = [...(await contentParts(answer.content)), ...mediaBeside(answer.content)];
   return parts.length === 0 ? [{ kind: "text", text: "Done. It has no result." }] : parts;
 }
 
@@ -46,6 +47,17 @@ export function mention({ name, mediaType, base64 }: MediaPart): string {
 /** All that can be shown of a result as one text. */
 export async function textOfContent(content: Content): Promise<string> {
   return textOfParts(await contentParts(content));
+}
+
+/** What an MCP server gives a model to see or hear beside structured content, which as a result is the JSON alone. */
+function mediaBeside({ meta, parts }: Content): readonly MediaPart[] {
+  const mcp = meta?.mcp;
+  if (!isRecord(mcp) || mcp.structuredContent === undefined || parts !== undefined) return [];
+  const blocks = Array.isArray(mcp.content) ? mcp.content.filter(isRecord) : [];
+  return blocks.flatMap(({ type, data, mimeType }) => {
+    const isMedia = (type === "image" || type === "audio") && typeof data === "string" && typeof mimeType === "string";
+    return isMedia ? [{ kind: "media", name: type, mediaType: essenceOf(mimeType), base64: data }] : [];
+  });
 }
 
 async function contentParts(content: Content): Promise<readonly AnswerPart[]> {
