@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -178,6 +178,42 @@ describe("a folder", () => {
       await write("user.json", index);
       await expect(toolkit.user.import(folder)).rejects.toMatchObject({ code: "INVALID_CONFIG" });
     }
+  });
+
+  verifies("S2", "no link leads anything out of a folder, nor into it from elsewhere", async () => {
+    await using toolkit = new Toolkit({ store: memoryStore() });
+    await toolkit.user.putPrompt("Be kind.", { name: "_tone" });
+    await toolkit.user.putPrompt(prompt("greet", "Greet {{name}}. {{> tone}}"));
+    await toolkit.user.putResource(resource.text("note", "A note."));
+    const [inside, outside] = [join(folder, "inside"), join(folder, "outside")];
+    await Promise.all([mkdir(inside), mkdir(outside)]);
+    await writeFile(join(outside, "greet.md"), prompt("greet", "A secret."));
+    await symlink(outside, join(inside, "resources"));
+    await symlink(join(outside, "greet.md"), join(inside, "greet.md"));
+
+    const refused = { code: "INVALID_INPUT", message: expect.stringContaining("a link that leads out of the folder") };
+    await expect(toolkit.user.export(inside)).rejects.toMatchObject(refused);
+    await expect(toolkit.user.import(inside)).rejects.toMatchObject(refused);
+    expect(await readdir(outside)).toEqual(["greet.md"]);
+    await rm(join(inside, "resources"));
+    await toolkit.user.export(inside);
+    expect(await readFile(join(outside, "greet.md"), "utf8")).toContain("A secret.");
+    expect(await readFile(join(inside, "greet.md"), "utf8")).toContain("Greet {{name}}.");
+
+    await writeFile(join(inside, "tone.txt"), "Be kinder.");
+    await rm(join(inside, "_tone.md"));
+    await symlink("tone.txt", join(inside, "_tone.md"));
+    expect(await toolkit.user.import(inside)).toMatchObject({ changed: ["user._tone"] });
+  });
+
+  verifies("S2", "a URI that an index has twice, as after a merge, is told", async () => {
+    await using toolkit = new Toolkit({ store: memoryStore() });
+    const entry = (file: string) => ({ uri: "doc:x", name: "x", mediaType: "text/plain", form: "text", file });
+    const resources = [entry("resources/x.txt"), entry("resources/x-2.txt")];
+    for (const { file } of resources) await write(file, file);
+    await write("user.json", JSON.stringify({ version: 1, resources }));
+    const details = { key: "doc:x", owners: ["resources/x.txt", "resources/x-2.txt"] };
+    await expect(toolkit.user.import(folder)).rejects.toMatchObject({ code: "CONFLICT", details });
   });
 
   verifies("S2", "where the store refuses the rest, what was stored is taken back", async () => {

@@ -51,8 +51,12 @@ export async function readFolder(files: FolderFiles): Promise<ReadFolder> {
   }
   const contents = new Map<string, Content>();
   for (const each of index.resources) {
-    const content = await noted(() => readResourceFile(files, each));
-    if (content !== undefined) contents.set(each.uri, content);
+    await noted(async () => {
+      const owner = owners.get(each.uri);
+      if (owner !== undefined) throw twice(each.uri, owner, each.file);
+      owners.set(each.uri, each.file);
+      contents.set(each.uri, await readResourceFile(files, each));
+    });
   }
   return { texts, contents, ignored: await ignoredFiles(files, names, index), problems };
 }
@@ -115,6 +119,6 @@ async function readExpected(files: FolderFiles, file: string): Promise<Buffer> {
 }
 
 function twice(key: string, owner: string, file: string): ToolkitError<"CONFLICT"> {
-  const message = `${file}: The name "${key}" is that of ${owner} too. Give one of them another name.`;
+  const message = `${file}: The name "${key}" is that of ${owner} too. Give one of them another name, or remove one.`;
   return new ToolkitError("CONFLICT", message, { key, owners: [owner, file] });
 }
