@@ -93,7 +93,8 @@ function runTools(
 ): RunTools {
   const { session, meta } = context;
   const heard = context.isHeard ? { onEvent: context.tell.bind(context) } : {};
-  const run = Toolset.beginWith(set, { session, meta, signal: call.signal, toolCalls: state.toolCalls, ...heard }, own);
+  const begin = { session, meta, signal: call.signal, toolCalls: state.toolCalls, depth: context.depth + 1, ...heard };
+  const run = Toolset.beginWith(set, begin, own);
   return { run, port: portTools(run), set };
 }
 

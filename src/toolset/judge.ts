@@ -9,15 +9,22 @@ export interface Counted {
   readonly inAll: number;
 }
 
+interface JudgeOptions extends Pick<CallOptions, "session"> {
+  /** How many calls those it judges are inside of. */
+  readonly depth: number;
+}
+
 /** Says which calls of a run may be made, rule after rule. */
 export class Judge {
   readonly #offer: Offer;
   readonly #rules: PolicyRules;
   readonly #session: Session;
+  readonly #depth: number;
 
-  constructor(offer: Offer, rules: PolicyRules, { session }: CallOptions) {
+  constructor(offer: Offer, rules: PolicyRules, { session, depth }: JudgeOptions) {
     this.#offer = offer;
     this.#rules = rules;
+    this.#depth = depth;
     this.#session = session ?? Object.freeze({ id: randomUUID() });
   }
 
@@ -37,6 +44,8 @@ export class Judge {
       const why = `all ${maxTotalToolCalls} calls of this conversation were made; answer with what you have`;
       return denied(ref, "maxTotalToolCalls", { why });
     }
-    return isFree ? undefined : this.#rules.decide({ action: "call", entry, input, session: this.#session, depth: 0 });
+    return isFree
+      ? undefined
+      : this.#rules.decide({ action: "call", entry, input, session: this.#session, depth: this.#depth });
   }
 }

@@ -17,6 +17,8 @@ import type { Caller, Offer, ToolAnswer, ToolCall, ToolChoice, ToolDefinitionFor
 export interface BeginOptions extends CallOptions {
   /** How many calls the conversation has made already, where it goes on from before. */
   readonly toolCalls?: number | undefined;
+  /** How many calls its own are inside of, for what decides by that. Default 0: the run is not part of a call. */
+  readonly depth?: number | undefined;
   /** Hears each answer of what was run, as soon as it is there. */
   onAnswer?(answer: ToolAnswer): void;
 }
@@ -53,13 +55,18 @@ export class ToolRun {
   #final: Content | undefined;
 
   /** See `Toolset.begin`. */
-  constructor(offer: Offer, rules: PolicyRules, caller: Caller, { toolCalls = 0, onAnswer, ...options }: BeginOptions) {
+  constructor(
+    offer: Offer,
+    rules: PolicyRules,
+    caller: Caller,
+    { toolCalls = 0, depth = 0, onAnswer, ...options }: BeginOptions,
+  ) {
     this.#onAnswer = onAnswer;
     this.#offer = offer;
     this.#caller = caller;
     this.#options = options;
     this.#toolCalls = toolCalls;
-    this.#judge = new Judge(offer, rules, options);
+    this.#judge = new Judge(offer, rules, { ...options, depth });
   }
 
   /** From 0. */
