@@ -18,7 +18,9 @@ type OutputWriter = (output: ContentOutput) => LanguageModelV4ToolResultOutput;
 export function withoutQuirks({ provider }: LanguageModelV4, question: ModelQuestion): ModelQuestion {
   const asked = withStrictness(question);
   const write = provider.startsWith("google") ? oneText : provider.endsWith(".chat") ? textAlone : undefined;
-  return write === undefined ? asked : { ...asked, prompt: asked.prompt.map((message) => rewritten(message, write)) };
+  if (write === undefined) return asked;
+  const prompt = asked.prompt.map((message) => rewritten(message, write));
+  return { ...asked, prompt: provider.startsWith("mistral") ? prompt.flatMap(afterResults) : prompt };
 }
 
 /**
@@ -42,6 +44,19 @@ function rewritten(message: LanguageModelV4Message, write: OutputWriter): Langua
     part.type === "tool-result" && part.output.type === "content" ? { ...part, output: write(part.output) } : part,
   );
   return { ...message, content };
+}
+
+/**
+ * Mistral refuses what a user says right after results: where the answer was empty, or where a conversation goes on after a tool that took
+ * control.
+ */
+function afterResults(
+  message: LanguageModelV4Message,
+  index: number,
+  all: readonly LanguageModelV4Message[],
+): LanguageModelV4Message[] {
+  if (message.role !== "user" || all[index - 1]?.role !== "tool") return [message];
+  return [{ role: "assistant", content: [{ type: "text", text: "I have the results." }] }, message];
 }
 
 /** Google's package makes a result of each text of a result, and the API wants one for each call. */

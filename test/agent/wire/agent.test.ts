@@ -155,6 +155,23 @@ describe.each(Object.entries(providers))("a run with %s", (name, make) => {
     if (!shows) expect(asked(setting.server, 1)).toContain("which you cannot be shown in a result");
   });
 
+  verifies(["A2", "A8"], "asks again after an empty answer, and goes on after a tool that took control", async () => {
+    const looking = { toolCalls: [{ name: "forecast", input: { city: "Bern" } }] };
+    const submit = { toolCalls: [{ name: "submit_output", input: { degrees: 21 } }] };
+    await using setting = await setUp([{ text: "" }, looking, { text: "" }, { text: "So." }, submit, { text: "Yes." }]);
+    const { assistant, server } = setting;
+    const conversation = async (text: string, options: object) => {
+      const answer = await assistant.generate(text, { tools: ["forecast"], ...options });
+      return { conversation: assistant.conversationOf(answer) };
+    };
+    const first = await conversation("How is it?", {});
+    const output = { type: "object", properties: { degrees: { type: "number" } }, required: ["degrees"] };
+    const second = await conversation("In degrees?", { ...first, output });
+    await conversation("Is that warm?", second);
+    expect(server.refused).toEqual([]);
+    expect(server.requests).toHaveLength(6);
+  });
+
   verifies("A6", "fails with what the provider said", async () => {
     await using setting = await setUp([{ status: 400, message: "The prompt is too long." }]);
     const error = await failure(setting.toolkit.call("structured"));
