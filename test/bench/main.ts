@@ -17,6 +17,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   tracing: () => import("./tracing.ts"),
   steps: () => import("./steps.ts"),
   stores: () => import("./stores.ts"),
+  user: () => import("./user.ts"),
   agent: () => import("./agent/main.ts"),
 };
 

@@ -6,7 +6,6 @@ import type { RecordDraft, Store } from "../../src/core/store.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { postgresStore } from "../../src/store/postgres/index.ts";
 import { sqliteStore } from "../../src/store/sqlite/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
 import { startPostgres } from "../support/postgres/postgres.ts";
 import { type Bench, type CleanUp, type Comparison, measure, measureOnce, type Timing, timingOf } from "./harness.ts";
 
@@ -15,7 +14,7 @@ const value = { title: "A prompt", text: "Say it in other words. ".repeat(40) };
 const draftOf = (key: string): RecordDraft => ({ collection: "prompt", owner: "ada", key, value });
 const effort = { rounds: 10 };
 
-/** What each store costs: to put, to get, to list 10,000, to look up what has just changed, and until another process hears of it. */
+/** What each store costs: to put, to get, to list 10,000, and until another process hears of it. */
 export const bench: Bench = {
   name: "stores",
   targets: {},
@@ -64,7 +63,6 @@ async function costsOf(name: string, make: () => Store, raw?: RawSqlite): Promis
       `${name}: list of 10,000`,
       await measureOnce({ ours: listing(store), ...(raw && { peer: () => raw.list() }) } as Sides, 10),
     ),
-    await lookedUp(name, make),
   ];
 }
 
@@ -80,19 +78,6 @@ const listing = (store: Store) => async () => {
 function row(name: string, { ours, peer }: Readonly<Record<string, Timing>>): Comparison {
   if (ours === undefined) throw new Error(`${name} was not measured.`);
   return { name, ours, ...(peer && { peer: { name: "node:sqlite alone", timing: peer } }) };
-}
-
-/** A prompt is put, and looked up at once. */
-async function lookedUp(name: string, make: () => Store): Promise<Comparison> {
-  await using toolkit = new Toolkit({ store: make() });
-  await toolkit.start();
-  let count = 0;
-  const ours = async () => {
-    count += 1;
-    await toolkit.user.putPrompt(`---\nname: changing\n---\nThe ${count}th.`);
-    await toolkit.lookup("user.changing");
-  };
-  return row(`${name}: put a prompt and look it up`, await measure({ ours }, effort));
 }
 
 /** From where a put begins until another who has the same store hears of it. */
