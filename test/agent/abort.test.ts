@@ -42,6 +42,12 @@ function halting(place: Place): AsyncIterable<string> {
   return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
 
+/** So many turns of the event loop. */
+async function turns(count: number): Promise<string> {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+  return `still not ended after ${count} turns of the event loop`;
+}
+
 interface Row {
   readonly script: (place: Place) => Parameters<typeof serve>[0];
   readonly tool?: (signal: AbortSignal, place: Place) => unknown;
@@ -122,10 +128,9 @@ describe("an abort", () => {
       });
       const failed = rejection(run);
       await reached.promise;
-      const abortedAt = performance.now();
       controller.abort(reason);
-      expect(await failed).toBe(reason);
-      expect(performance.now() - abortedAt).toBeLessThan(500);
+      // Nothing but what is under way in this process may come first: no timer and no patience.
+      expect(await Promise.race([failed, turns(10)])).toBe(reason);
       await ended.promise;
     });
   }
