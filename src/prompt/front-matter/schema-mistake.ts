@@ -1,6 +1,6 @@
 import { findSchemaProblem } from "../../core/schema/check.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
-import { pointerTo } from "../../lib/pointer.ts";
+import { pointerTo, resolvePointer, stepsOf } from "../../lib/pointer.ts";
 import { nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
 import { findMisfit } from "./misfit.ts";
@@ -21,7 +21,7 @@ export interface SchemaMistake {
  * @returns the schema without what makes it none; undefined where nothing is left
  */
 export function* findMistakes(field: string, value: unknown): Generator<SchemaMistake, JsonSchema | undefined> {
-  const hint = `Describe the value as in \`${field}: { type: object, properties: { text: { type: string } } }\`.`;
+  const general = `Describe the value as in \`${field}: { type: object, properties: { text: { type: string } } }\`.`;
   let last: string | undefined;
   for (let document = value; document !== undefined; ) {
     const problem = findSchemaProblem(document);
@@ -30,11 +30,33 @@ export function* findMistakes(field: string, value: unknown): Generator<SchemaMi
       return document as JsonSchema;
     }
     const { pointer, message } = problem;
-    yield { pointer, what: ` is no JSON Schema${pointer === "" ? "" : ` at ${pointer}`}: ${message}.`, hint };
+    yield {
+      pointer,
+      what: ` is no JSON Schema${pointer === "" ? "" : ` at ${pointer}`}: ${message}.`,
+      hint: hintFor(document, pointer) ?? general,
+    };
     document = pointer === last ? undefined : withoutProblem(document, pointer);
     last = pointer;
   }
   return undefined;
+}
+
+/** What to write in place of the commonest slips; undefined for others. */
+function hintFor(document: unknown, pointer: string): string | undefined {
+  const steps = stepsOf(pointer);
+  const last = steps.at(-1);
+  const value = resolvePointer(document, pointer);
+  if (last === "required" && typeof value === "boolean") {
+    const name = steps.at(-2) ?? "";
+    return steps.at(-3) === "properties"
+      ? `Which properties are required is said beside properties: \`required: [${name}]\`, at the same indentation.`
+      : "Name the properties that are required: `required: [text]`, at the same indentation as properties.";
+  }
+  if (last === "required" && typeof value === "string") return `Write a list: \`required: [${value}]\`.`;
+  if (steps.at(-2) === "properties" && typeof value === "string")
+    return `Write \`${last}: { type: ${value} }\`, or what else describes it.`;
+  if (last === "$ref") return "Name something under $defs of this schema: `$ref: '#/$defs/name'`.";
+  return last === "pattern" ? "Write a regular expression of JavaScript, in single quotes." : undefined;
 }
 
 /** Finds required properties that are not described, and each `default` that its own schema refuses. */
