@@ -46,6 +46,8 @@ function hintFor(document: unknown, pointer: string): string | undefined {
   const steps = stepsOf(pointer);
   const last = steps.at(-1);
   const value = resolvePointer(document, pointer);
+  if (steps.at(-2) === "properties")
+    return typeof value === "string" ? `Write \`${last}: { type: ${value} }\`, or what else describes it.` : undefined;
   if (last === "required" && typeof value === "boolean") {
     const name = steps.at(-2) ?? "";
     return steps.at(-3) === "properties"
@@ -53,8 +55,6 @@ function hintFor(document: unknown, pointer: string): string | undefined {
       : "Name the properties that are required: `required: [text]`, at the same indentation as properties.";
   }
   if (last === "required" && typeof value === "string") return `Write a list: \`required: [${value}]\`.`;
-  if (steps.at(-2) === "properties" && typeof value === "string")
-    return `Write \`${last}: { type: ${value} }\`, or what else describes it.`;
   if (last === "$ref") return "Name something under $defs of this schema: `$ref: '#/$defs/name'`.";
   return last === "pattern" ? "Write a regular expression of JavaScript, in single quotes." : undefined;
 }
