@@ -106,6 +106,15 @@ describe("a folder", () => {
     },
   );
 
+  verifies("S2", "an empty folder is not what is meant with prune: a wrong path would remove everything", async () => {
+    await using toolkit = await filled();
+    const before = (await toolkit.list({ namespace: "user" })).count;
+    const error = await failure(toolkit.user.import(folder, { prune: true }));
+    expect([error.code, error.message]).toEqual(["INVALID_INPUT", expect.stringContaining(folder)]);
+    expect((await toolkit.list({ namespace: "user" })).count).toBe(before);
+    expect(await toolkit.user.import(folder)).toMatchObject({ added: [], removed: [] });
+  });
+
   verifies("S2", "imported again nothing changes but what somebody edited, added, or with prune removed", async () => {
     await using toolkit = await filled();
     await toolkit.user.export(folder);

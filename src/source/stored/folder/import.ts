@@ -33,6 +33,7 @@ export async function importFolder(folder: string | URL, options: ImportOptions)
   const found = await readFolder(new FolderFiles(folder));
   const drafts = await draftsOf(found, options);
   const gone = options.prune ? await missing(drafts, options) : [];
+  if (drafts.length === 0 && gone.length > 0) throw wouldEmpty(String(folder), gone.length);
   assertWhole(String(folder), found, gone, options);
   const steps: Step[] = [];
   const unchanged: string[] = [];
@@ -54,6 +55,13 @@ export async function importFolder(folder: string | URL, options: ImportOptions)
     removed: refs(({ remove }) => remove),
     ignored: Object.freeze([...found.ignored]),
   });
+}
+
+/** A wrong path is enough to lead to a folder that has nothing. */
+function wouldEmpty(folder: string, count: number): ToolkitError<"INVALID_INPUT"> {
+  const message = `${folder} has nothing to import, and with prune all ${count} items would be removed`;
+  const advice = "Is it the right folder? What is to go can be removed one by one.";
+  return new ToolkitError("INVALID_INPUT", `${message}. ${advice}`, { issues: [{ pointer: "/prune", message }] });
 }
 
 /** Partials first, so that nobody sees a prompt without them. */
