@@ -141,6 +141,22 @@ describe("an abort", () => {
     expect(served.model.requests).toEqual([]);
   });
 
+  verifies(["A5", "C6"], "of a stream whose reader has not taken an event ends the request of the model", async () => {
+    const controller = new AbortController();
+    const ended = Promise.withResolvers<void>();
+    const next = async () => ({ done: false as const, value: "more" });
+    const end = async () => {
+      ended.resolve();
+      return { done: true as const, value: undefined };
+    };
+    await using served = serve([{ text: { [Symbol.asyncIterator]: () => ({ next, return: end }) } }]);
+    const events = served.assistant.stream("Go.", { signal: controller.signal })[Symbol.asyncIterator]();
+    await events.next();
+    await turns(10);
+    controller.abort(reason);
+    await ended.promise;
+  });
+
   verifies(["A5", "C6"], "of a stream ends it with the reason, read or not", async () => {
     for (const isRead of [true, false]) {
       const controller = new AbortController();

@@ -2,7 +2,7 @@ import { trace } from "@opentelemetry/api";
 import { describe, expect } from "vitest";
 import type { PolicyRequest } from "../../src/core/policy.ts";
 import { defineTool, parsePrompt } from "../../src/index.ts";
-import type { Script } from "../../src/testing/index.ts";
+import { type Script, virtualClock } from "../../src/testing/index.ts";
 import { rejection } from "../support/failure.ts";
 import { recordSpans, registerContext, unregister } from "../support/telemetry.ts";
 import { verifies } from "../support/verifies.ts";
@@ -62,6 +62,26 @@ describe("a sub-agent inherits", () => {
     expect(await rejection(run)).toBe(reason);
     expect(await heard.promise).toBe(reason);
     expect(served.model.requests).toHaveLength(2);
+  });
+
+  verifies(["A2", "C6"], "the time a run may take: its tool hears that it is over", async () => {
+    const clock = virtualClock();
+    const begun = Promise.withResolvers<void>();
+    const heard = Promise.withResolvers<unknown>();
+    const spy = defineTool({
+      name: "spy",
+      run: (_input, { signal }) => {
+        signal.addEventListener("abort", () => heard.resolve(signal.reason));
+        begun.resolve();
+        return new Promise(() => undefined);
+      },
+    });
+    await using served = serve(script, [spy, inner], { agent: { clock, timeoutMs: 5_000 } });
+    const run = rejection(served.assistant.generate("Go.", { tools: ["inner"] }));
+    await begun.promise;
+    await clock.advance(5_001);
+    expect(await heard.promise).toMatchObject({ code: "TIMEOUT" });
+    await run;
   });
 
   verifies(

@@ -33,6 +33,8 @@ async function readThrough(result: unknown, maxResultBytes: number, length?: num
 const emoji = `${"a👩‍👩‍👧é漢".repeat(700)}z`;
 const pretty = JSON.stringify({ rows: Array.from({ length: 200 }, (_, id) => ({ id, name: "漢字 👍" })) }, null, 2);
 
+const prettyJson = await resource.data("rows", Buffer.from(pretty), { mediaType: "application/json" });
+
 describe("a long result", () => {
   const rows: readonly (readonly [string, unknown, string, number, number?])[] = [
     ["a text", "x".repeat(10_000), "x".repeat(10_000), 1_000],
@@ -41,6 +43,7 @@ describe("a long result", () => {
     ["a text in pages longer than may be shown", emoji, emoji, 700, 20_000],
     ["a text shown one character at a time", "👍漢".repeat(20), "👍漢".repeat(20), 1],
     ["JSON that is written over lines", resource.text("rows", pretty), pretty, 1_000],
+    ["JSON of that type that is written over lines", prettyJson, pretty, 1_000],
     ["JSON", { text: emoji }, JSON.stringify({ text: emoji }), 1_000],
   ];
   for (const [what, result, whole, maxBytes, length] of rows) {
@@ -61,7 +64,8 @@ describe("a long result", () => {
 
   verifies("A4", "beside an image is cut, and the image is shown", async () => {
     const image = await resource.data("dot", Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
-    const mixed = defineTool({ name: "mixed", run: () => [resource.text("long", "y".repeat(5_000)), image] });
+    const texts = ["y", "z"].map((letter) => resource.text(letter, letter.repeat(600)));
+    const mixed = defineTool({ name: "mixed", run: () => [...texts, image] });
     await using served = serve([{ toolCalls: [{ name: "mixed" }] }, "seen"], [mixed], {
       agent: { maxResultBytes: 1_000 },
     });
@@ -69,7 +73,7 @@ describe("a long result", () => {
     const [result] = resultsIn(served.model.requests[1]);
     expect(result?.output).toMatchObject({
       type: "content",
-      value: [{ type: "text", text: expect.stringMatching(/^y{1000}\n\n\[Cut:/) }, { type: "file" }],
+      value: [{ type: "text", text: expect.stringMatching(/^y{600}\n\nz{398}\n\n\[Cut:/) }, { type: "file" }],
     });
   });
 
