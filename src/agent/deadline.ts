@@ -23,11 +23,16 @@ export async function withinDeadline<T>(
   const onAbort = () => controller.abort(signal.reason);
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
-  // Made only where it is late: an error reads the stack.
-  const timer = clock.setTimer(() => controller.abort(tooLate(ref, timeoutMs)), timeoutMs);
+  let isLate = false;
+  const timer = clock.setTimer(() => {
+    isLate = true;
+    controller.abort(tooLate(ref, timeoutMs));
+  }, timeoutMs);
   try {
     return await run(controller.signal);
   } catch (error) {
+    // One of its own: that of the signal is by now the answer of the calls it ended.
+    if (isLate && !signal.aborted) throw tooLate(ref, timeoutMs);
     throw controller.signal.aborted ? controller.signal.reason : error;
   } finally {
     timer.cancel();

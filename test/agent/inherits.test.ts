@@ -81,7 +81,7 @@ describe("a sub-agent inherits", () => {
     await begun.promise;
     await clock.advance(5_001);
     expect(await heard.promise).toMatchObject({ code: "TIMEOUT" });
-    await run;
+    expect(await run).toMatchObject({ code: "TIMEOUT", details: { limitMs: 5_000 } });
   });
 
   verifies(
