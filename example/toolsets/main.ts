@@ -169,7 +169,7 @@ const { lost } = toolset.add(odd).toOpenAI({ api: "chat" });
 // #endregion
 deepStrictEqual(lost, [
   {
-    tool: "inline__odd",
+    tool: "odd",
     pointer: "/properties/labels",
     what: "keeps the tool out of strict mode: it has members whose names are free",
   },

@@ -96,8 +96,8 @@ export class AgentRun {
     const asked = { provider, model, settings: question.settings, stream: isHeard, input: request.prompt };
     const { reply, finishReason, usage } = await tracedModel(context, asked, async () => {
       const { maxOutputBytes } = limits;
-      const reply = await ask(chosen, request, { call, maxOutputBytes, listener: isHeard ? listener : undefined });
-      const answer = withDistinctIds(reply);
+      const heard = { call, maxOutputBytes, listener: isHeard ? listener : undefined };
+      const answer = withDistinctIds(await ask(chosen, request, heard));
       const used = usageOf(answer.usage, price);
       return { reply: answer, finishReason: answer.finishReason, usage: used, output: answer.content };
     });
