@@ -141,7 +141,7 @@ describe("readPrompts", () => {
   });
 
   test.skipIf(process.platform === "win32")(
-    "a pipe, or a link to one, is no prompt and is not waited for",
+    "a pipe, or a link to one, is no prompt and is not waited for (not on Windows: it has no mkfifo)",
     async () => {
       const folder = await folderWith({ "a.md": prompt("a") });
       execFileSync("mkfifo", [join(folder, "pipe.md")]);

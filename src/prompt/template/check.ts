@@ -1,5 +1,6 @@
 import { ToolkitError } from "../../core/error.ts";
-import { type Place, placeOf, promptProblem, type Report, refuse } from "../problem.ts";
+import { type Place, promptProblem, type Report, refuse } from "../problem.ts";
+import { refuseDeepNesting } from "./depth.ts";
 import { isBlock, isMustache, isPath, parseFailure, parseTemplate } from "./engine.ts";
 import { findForeign, foreignProblem } from "./foreign/refusal.ts";
 import { dotpromptHelperForms, type HelperForm, helperForms } from "./helpers.ts";
@@ -35,35 +36,6 @@ function attempt(report: Report, check: () => void): void {
   } catch (error) {
     if (!ToolkitError.is(error)) throw error;
     report(error, "template");
-  }
-}
-
-// Far more than anybody writes. Handlebars needs time that grows with the square of the depth, and then overflows the stack.
-const maxDepth = 100;
-
-function refuseDeepNesting(source: TemplateSource): void {
-  let blocks = 0;
-  // Of one tag; those of the text between tags do not matter.
-  let parentheses = 0;
-  let isInTag = false;
-  for (const { 0: mark, index } of source.text.matchAll(/\{\{~?[#^/]?|[()]|\}\}/g)) {
-    if (mark === "(" && isInTag) parentheses += 1;
-    else if (mark === ")" && isInTag) parentheses -= 1;
-    else if (mark.length > 1) {
-      isInTag = mark !== "}}";
-      parentheses = 0;
-      if (/[#^]$/.test(mark)) blocks += 1;
-      else if (mark.endsWith("/")) blocks -= 1;
-    }
-    if (blocks <= maxDepth && parentheses <= maxDepth) continue;
-    const { line, column } = placeOf(source.text, index);
-    const what = `The template is nested deeper than ${maxDepth} levels here.`;
-    throw promptProblem(
-      source.file,
-      source.placeAt(line, column),
-      what,
-      "Close blocks and parentheses, or write partials.",
-    );
   }
 }
 
