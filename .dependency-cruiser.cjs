@@ -4,31 +4,39 @@ const layers = [
   ["lib"],
   ["core"],
   ["resource"],
-  ["catalog", "execute", "toolset", "store", "prompt"],
-  ["source", "explain"],
-  ["mcp", "agent", "a2a", "manifest", "workflow", "tool-packs"],
+  ["store"],
+  ["jobs"],
+  ["catalog"],
+  ["prompt"],
+  ["toolset"],
+  ["adapters"],
+  ["call"],
+  ["approval"],
+  ["explain"],
+  ["user"],
+  ["connection"],
+  ["manifest", "tool-packs"],
+  ["mcp"],
+  ["a2a"],
+  ["toolkit"],
+  ["workflow"],
+  ["agent"],
   ["testing"],
-  ["assembly.ts"],
-  ["toolkit.ts"],
+  ["server"],
   ["config"],
   ["cli"],
 ];
-const pathOf = (names) =>
-  `^src/(${names.map((name) => (name.endsWith(".ts") ? name.replace(".", "\\.") : `${name}/`)).join("|")})`;
+const pathOf = (names) => `^src/(${names.join("|")})/`;
 
 const layering = layers.flatMap((names, level) =>
   names.map((name) => {
-    const forbidden = [
-      ...layers[level].filter((other) => other !== name),
-      ...layers.slice(level + 1).flat(),
-      "index.ts",
-    ];
+    const forbidden = [...layers[level].filter((other) => other !== name), ...layers.slice(level + 1).flat()];
     return {
-      name: `layer-${name.replace(".ts", "")}`,
+      name: `layer-${name}`,
       comment: `${name} is on layer ${level}: it imports only from itself and from lower layers.`,
       severity: "error",
       from: { path: pathOf([name]) },
-      to: { path: pathOf(forbidden) },
+      to: { path: forbidden.length === 0 ? "^src/index\\.ts" : `${pathOf(forbidden)}|^src/index\\.ts` },
     };
   }),
 );

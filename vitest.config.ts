@@ -9,7 +9,7 @@ export default defineConfig({
     // What examples import is what is here, not what was built last.
     alias: [
       { find: /^toolweave$/, replacement: source("index.ts") },
-      { find: /^toolweave\/(agent|mcp|testing)$/, replacement: source("$1/index.ts") },
+      { find: /^toolweave\/(adapters|agent|mcp|testing)$/, replacement: source("$1/index.ts") },
       { find: /^toolweave\/stores\/(postgres|sqlite)$/, replacement: source("store/$1/index.ts") },
     ],
     typecheck: {

@@ -1,3 +1,4 @@
+export type { AddConnectorOptions } from "./connection/connect-options.ts";
 export type {
   AgentEvent,
   AgentEventMap,
@@ -26,19 +27,19 @@ export type {
 } from "./core/call-settings.ts";
 export type { Connection, ConnectionState, ServerInfo } from "./core/connection.ts";
 export type {
-  AskOptions,
   Connector,
   ConnectorHost,
   ConnectorSession,
   DescriptorList,
   DescriptorMap,
+  InteractionOptions as AskOptions,
   PromptDescriptor,
   ResourceDescriptor,
   ServerProcess,
   TemplateDescriptor,
   ToolDescriptor,
 } from "./core/connector.ts";
-export type { AskContext, Delegate } from "./core/delegate.ts";
+export type { Delegate, InteractionContext as AskContext } from "./core/delegate.ts";
 export { ToolkitError, type ToolkitErrorOptions } from "./core/error.ts";
 export {
   type ErrorCode,
@@ -185,56 +186,12 @@ export {
 export type { ReadResult } from "./resource/handle.ts";
 export type { ReadSource, ReadSourceOptions } from "./resource/read.ts";
 export { type Bytes, type ResourceOptions, resource, type SameKind } from "./resource/resource.ts";
-export type { AddConnectorOptions } from "./source/connect-options.ts";
 export { type MemoryStoreOptions, memoryStore } from "./store/memory.ts";
-export { Toolkit } from "./toolkit.ts";
-export type {
-  AiSdkAdapter,
-  AiSdkContentPart,
-  AiSdkOutput,
-  AiSdkRun,
-  AiSdkTool,
-  AiSdkToolChoice,
-  AiSdkToolMessage,
-} from "./toolset/adapter/ai-sdk.ts";
-export type {
-  AnthropicAdapter,
-  AnthropicImageType,
-  AnthropicResultBlock,
-  AnthropicResultMessage,
-  AnthropicTool,
-  AnthropicToolChoice,
-  AnthropicToolResult,
-} from "./toolset/adapter/anthropic.ts";
-export type {
-  GoogleAdapter,
-  GoogleFunctionDeclaration,
-  GoogleResultContent,
-  GoogleResultPart,
-  GoogleTool,
-  GoogleToolConfig,
-} from "./toolset/adapter/google.ts";
-export type { AdapterOptions, Offered, ToolLoss } from "./toolset/adapter/offered.ts";
-export type {
-  OpenAIAdapter,
-  OpenAIAdapters,
-  OpenAIApi,
-  OpenAICallOutput,
-  OpenAIChatAdapter,
-  OpenAIChatTool,
-  OpenAIChatToolChoice,
-  OpenAIFunction,
-  OpenAIOptions,
-  OpenAIOutputPart,
-  OpenAIResponsesAdapter,
-  OpenAIResponsesTool,
-  OpenAIResponsesToolChoice,
-  OpenAIToolMessage,
-} from "./toolset/adapter/openai-form.ts";
-export type { SchemaLoss } from "./toolset/projection/projection.ts";
-export type { BeginOptions, ToolRun, Turn } from "./toolset/run.ts";
+export { Toolkit } from "./toolkit/toolkit.ts";
+export type { ViewSelection } from "./toolkit/view.ts";
 export type { Selection } from "./toolset/selection.ts";
 export type { TokenReport } from "./toolset/tokens.ts";
+export type { BeginOptions, ToolRun, Turn } from "./toolset/tool-run.ts";
 export type { Toolset, ToolsetOptions, ToolsetRequest } from "./toolset/toolset.ts";
 export type {
   RunPolicy,
@@ -243,5 +200,4 @@ export type {
   ToolChoice,
   ToolDefinitionForModel,
   ToolEntry,
-} from "./toolset/types.ts";
-export type { ViewSelection } from "./toolset/view.ts";
+} from "./toolset/toolset-types.ts";

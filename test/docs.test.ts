@@ -65,7 +65,7 @@ describe("the tables of options in the guide", () => {
     ],
     [
       "addConnector",
-      { AddConnectorOptions: "src/source/connect-options.ts", ConnectorLimits: "src/core/connector-limits.ts" },
+      { AddConnectorOptions: "src/connection/connect-options.ts", ConnectorLimits: "src/core/connector-limits.ts" },
     ],
   ];
   for (const [heading, types] of tables) {

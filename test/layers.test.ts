@@ -37,9 +37,9 @@ describe("the layering rule", () => {
       "src/core/name.ts": 'import "../lib/text.ts"; import "./other.ts";',
       "src/core/other.ts": "export const other = 1;",
       "src/lib/text.ts": "export const text = 1;",
-      "src/toolkit.ts": 'import "./core/name.ts"; export const load = () => import("./mcp/index.ts");',
+      "src/toolkit/toolkit.ts": 'import "../core/name.ts"; export const load = () => import("../mcp/index.ts");',
       "src/mcp/index.ts": 'import "@modelcontextprotocol/sdk/types.js";',
-      "src/index.ts": 'export * from "./toolkit.ts";',
+      "src/index.ts": 'export * from "./toolkit/toolkit.ts";',
     });
     expect(found).toEqual([]);
   });
@@ -48,11 +48,11 @@ describe("the layering rule", () => {
     const found = await broken({
       "src/lib/a.ts": 'import type { Name } from "../core/name.ts"; export type A = Name;',
       "src/lib/b.ts": 'export const load = () => import("../core/name.ts");',
-      "src/core/name.ts": 'export type Name = string; export { kit } from "../toolkit.ts";',
-      "src/toolkit.ts": "export const kit = 1;",
+      "src/core/name.ts": 'export type Name = string; export { kit } from "../toolkit/toolkit.ts";',
+      "src/toolkit/toolkit.ts": "export const kit = 1;",
     });
     expect(found).toEqual([
-      "layer-core: src/core/name.ts -> src/toolkit.ts",
+      "layer-core: src/core/name.ts -> src/toolkit/toolkit.ts",
       "layer-lib: src/lib/a.ts -> src/core/name.ts",
       "layer-lib: src/lib/b.ts -> src/core/name.ts",
     ]);
@@ -60,10 +60,10 @@ describe("the layering rule", () => {
 
   test("a sibling of the same layer may not", async () => {
     const found = await broken({
-      "src/catalog/a.ts": 'import "../execute/b.ts";',
-      "src/execute/b.ts": "export const b = 1;",
+      "src/manifest/a.ts": 'import "../tool-packs/b.ts";',
+      "src/tool-packs/b.ts": "export const b = 1;",
     });
-    expect(found).toEqual(["layer-catalog: src/catalog/a.ts -> src/execute/b.ts"]);
+    expect(found).toEqual(["layer-manifest: src/manifest/a.ts -> src/tool-packs/b.ts"]);
   });
 
   test("no cycles, no dev dependencies, and the MCP SDK in one folder only", async () => {

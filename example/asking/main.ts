@@ -25,9 +25,9 @@ const book = defineTool({
 
 // #region delegate
 const delegate: Delegate = {
-  // Who asks is context.asker: the namespace of a server, or the ref of a tool.
-  elicit: async (request, { asker, session }) => {
-    console.log(`${asker} asks ${session?.id ?? "nobody in particular"}: ${request.message}`);
+  // Who asks is context.requester: the namespace of a server, or the ref of a tool.
+  elicit: async (request, { requester, session }) => {
+    console.log(`${requester} asks ${session?.id ?? "nobody in particular"}: ${request.message}`);
     return { action: "accept", content: {} };
   },
   sample: async ({ messages }) => ({

@@ -1,10 +1,12 @@
 // Toolsets by hand: selection, a run, and the form of each provider. The providers are played by scripts, so that nothing leaves this
 // machine.
+
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 // #region ai-sdk-import
 import { generateText, isStepCount } from "ai";
 // #endregion
 import { defineTool, Toolkit } from "toolweave";
+import { toAiSdk, toAnthropic, toGoogle, toOpenAI } from "toolweave/adapters";
 import { z } from "zod";
 import { anthropicClient, googleClient, model, openAIClient } from "./scripted-models.ts";
 
@@ -81,7 +83,7 @@ ok(toolset.guidance({ used: ["forecast"] }).includes("Celsius"));
 async function chat(): Promise<string> {
   // #region openai-chat
   const run = toolset.begin();
-  const openai = toolset.toOpenAI({ api: "chat", run });
+  const openai = toOpenAI(toolset, { api: "chat", run });
   const messages: unknown[] = [{ role: "user", content: "What is the weather in Bern?" }];
   for (;;) {
     const { tools, toolChoice } = openai; // of this turn
@@ -99,7 +101,7 @@ strictEqual(await chat(), "Bern: 20 degrees.");
 async function responses(): Promise<string> {
   // #region openai-responses
   const run = toolset.begin();
-  const openai = toolset.toOpenAI({ api: "responses", run });
+  const openai = toOpenAI(toolset, { api: "responses", run });
   const input: unknown[] = [{ role: "user", content: "What is the weather in Bern?" }];
   for (;;) {
     const { tools, toolChoice } = openai;
@@ -115,7 +117,7 @@ strictEqual(await responses(), "Bern: 20 degrees.");
 async function claude(): Promise<string> {
   // #region anthropic
   const run = toolset.begin();
-  const anthropic = toolset.toAnthropic({ run });
+  const anthropic = toAnthropic(toolset, { run });
   const messages: unknown[] = [{ role: "user", content: "What is the weather in Bern?" }];
   for (;;) {
     const { tools, toolChoice } = anthropic;
@@ -131,7 +133,7 @@ strictEqual(await claude(), "Bern: 20 degrees.");
 async function gemini(): Promise<string> {
   // #region google
   const run = toolset.begin();
-  const google = toolset.toGoogle({ run });
+  const google = toGoogle(toolset, { run });
   const contents: unknown[] = [{ role: "user", parts: [{ text: "What is the weather in Bern?" }] }];
   for (;;) {
     const { tools, toolConfig } = google;
@@ -145,7 +147,7 @@ async function gemini(): Promise<string> {
 strictEqual(await gemini(), "Bern: 20 degrees.");
 
 // #region ai-sdk
-const { tools, prepareStep } = toolset.toAiSdk();
+const { tools, prepareStep } = toAiSdk(toolset);
 const { text } = await generateText({
   model,
   prompt: "What is the weather in Bern?",
@@ -165,7 +167,7 @@ const odd = defineTool({
   },
   run: () => "done",
 });
-const { lost } = toolset.add(odd).toOpenAI({ api: "chat" });
+const { lost } = toOpenAI(toolset.add(odd), { api: "chat" });
 // #endregion
 deepStrictEqual(lost, [
   {
@@ -196,7 +198,7 @@ const [found] = await search.execute([{ id: "1", name: "search_tools", input: { 
 await search.execute([{ id: "2", name: "describe_tool", input: { name: "report_42" } }]);
 const offered = search.definitions().map(({ name }) => name);
 // #endregion
-strictEqual(large.tokens().told, "search");
+strictEqual(large.tokens().disclosure, "search");
 const hits = (await found?.content?.text()) ?? "";
 ok(hits.startsWith('{"tools":[{"name":"report_42"'));
 deepStrictEqual(offered, ["describe_tool", "search_tools", "look_up", "report_42"]);

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { ToolkitError } from "../../src/core/error.ts";
 import { fileRole } from "../../src/prompt/file-name.ts";
 import { readPrompt } from "../../src/prompt/read.ts";
-import type { Toolkit } from "../../src/toolkit.ts";
+import type { Toolkit } from "../../src/toolkit/toolkit.ts";
 
 /** Adds the prompts beside one, or in a folder, which it may name as tools. Those that are broken are left out. */
 export async function addNeighbours(toolkit: Toolkit, path: string, signal: AbortSignal): Promise<void> {

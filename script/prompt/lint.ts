@@ -1,6 +1,6 @@
 import { formatLint } from "../../src/prompt/lint/format.ts";
 import { lintPrompts } from "../../src/prompt/lint/lint.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { LintCommand } from "./command.ts";
 import { addNeighbours } from "./folder.ts";
 import { connectServers } from "./servers.ts";

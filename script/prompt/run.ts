@@ -7,7 +7,7 @@ import { isRecord } from "../../src/lib/value.ts";
 import { coerceArguments } from "../../src/prompt/arguments.ts";
 import { readPrompt } from "../../src/prompt/read.ts";
 import { resource } from "../../src/resource/resource.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type RunCommand, UsageError } from "./command.ts";
 import { addNeighbours } from "./folder.ts";
 import { connectServers } from "./servers.ts";

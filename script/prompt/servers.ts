@@ -1,5 +1,5 @@
 import type { McpServersConfig } from "../../src/core/target.ts";
-import type { Toolkit } from "../../src/toolkit.ts";
+import type { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { readJson } from "./command.ts";
 
 /** Connects the MCP servers of a configuration file; one that cannot be connected is told, and the others go on. */

@@ -2,10 +2,10 @@ import type { Delegate } from "../core/delegate.ts";
 import type { CallContext, Entry, Prompt, Tool, Toolbox } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
+import type { RunLimits } from "./agent-options.ts";
+import type { AgentStream } from "./agent-stream.ts";
 import type { Conversation } from "./conversation.ts";
-import type { AgentStream } from "./event-stream.ts";
-import type { RunLimits } from "./options.ts";
-import type { ModelWish } from "./task.ts";
+import type { ModelWish } from "./run/task.ts";
 
 /** How the run of an agent is called. */
 export interface RunOptions extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "timeoutMs"> {

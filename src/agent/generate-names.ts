@@ -1,6 +1,6 @@
 import type { OptionNames } from "../core/options.ts";
 import type { GenerateOptions } from "./agent.ts";
-import { limitNames } from "./options.ts";
+import { limitNames } from "./agent-options.ts";
 
 /** The names of what `generate` and `stream` take. */
 export const generateNames: OptionNames<GenerateOptions> = {

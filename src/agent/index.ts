@@ -16,13 +16,13 @@ export type {
   RunOptions,
   WaitingRun,
 } from "./agent.ts";
-export type { AnswerMeta } from "./answer.ts";
+export type { AgentOptions, RunLimits, SuspendedOptions } from "./agent-options.ts";
+export type { AgentStream } from "./agent-stream.ts";
 export type { Conversation } from "./conversation.ts";
-export type { AgentStream } from "./event-stream.ts";
-export type { ModelServer } from "./model-server.ts";
-export type { ModelsOptions } from "./models.ts";
-export type { AgentOptions, RunLimits, SuspendedOptions } from "./options.ts";
+export type { ModelServer } from "./model/model-server.ts";
+export type { ModelsOptions } from "./model/models.ts";
+export type { ModelProvider } from "./model/providers.ts";
 export { agent } from "./prompt-agent.ts";
-export type { ModelProvider } from "./providers.ts";
-export type { ModelWish } from "./task.ts";
-export type { ModelPrice } from "./usage.ts";
+export type { AnswerMeta } from "./run/agent-answer.ts";
+export type { ModelWish } from "./run/task.ts";
+export type { ModelPrice } from "./run/usage.ts";

@@ -1,14 +1,14 @@
-import type { AskContext } from "../core/delegate.ts";
+import { isConfined } from "../call/whose-call.ts";
+import type { InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Entry, Toolbox } from "../core/item.ts";
 import { assertOptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
-import { isConfined } from "../execute/whose-call.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
-import { loneToolbox } from "../source/lone-toolbox.ts";
+import { loneToolbox } from "../toolkit/lone-toolbox.ts";
 import type {
   Agent,
   ForgetOptions,
@@ -18,23 +18,29 @@ import type {
   RunOptions,
   WaitingRun,
 } from "./agent.ts";
+import {
+  type AgentOptions,
+  type KnownLimits,
+  type ReadAgentOptions,
+  readAgentOptions,
+  readLimits,
+} from "./agent-options.ts";
+import { type AgentStream, EventStream } from "./agent-stream.ts";
 import { type Conversation, userText } from "./conversation.ts";
-import { withinDeadline } from "./deadline.ts";
-import { type AgentStream, EventStream } from "./event-stream.ts";
 import { generateNames } from "./generate-names.ts";
 import { inlinePrompt } from "./inline-prompt.ts";
-import { modelMessages } from "./message.ts";
-import type { ModelCall } from "./model-call.ts";
-import { Models } from "./models.ts";
-import { type AgentOptions, type KnownLimits, type ReadAgentOptions, readAgentOptions, readLimits } from "./options.ts";
-import { type Assignment, prepareRun } from "./prepare.ts";
-import { Resumption } from "./resumption.ts";
-import type { AgentRun } from "./run.ts";
-import { conversationIn, newRunState } from "./run-state.ts";
+import type { ModelCall } from "./model/model-call.ts";
+import { Models } from "./model/models.ts";
+import type { AgentRun } from "./run/agent-run.ts";
+import { modelMessages } from "./run/model-message.ts";
+import { type Assignment, prepareRun } from "./run/prepare-run.ts";
+import { withinDeadline } from "./run/run-deadline.ts";
+import { conversationIn, newRunState } from "./run/run-state.ts";
+import { nothingAsked, type Task, taskOf } from "./run/task.ts";
 import { sampled } from "./sampling.ts";
-import { pendingRun, suspendedRun } from "./suspended-run.ts";
-import { Suspensions } from "./suspensions.ts";
-import { nothingAsked, type Task, taskOf } from "./task.ts";
+import { ResumeRun } from "./suspend/resume-run.ts";
+import { pendingRun, suspendedRun } from "./suspend/suspended-run.ts";
+import { Suspensions } from "./suspend/suspensions.ts";
 
 /**
  * Makes an agent.
@@ -73,7 +79,7 @@ class PromptAgent implements Agent {
     this.#suspensions.attach(toolkit);
   }
 
-  async sample(request: SampleRequest, { signal }: AskContext): Promise<SampleResult | undefined> {
+  async sample(request: SampleRequest, { signal }: InteractionContext): Promise<SampleResult | undefined> {
     if (!this.#options.sampling) return undefined;
     return sampled(request, this.#models, this.#modelCall(signal));
   }
@@ -96,7 +102,7 @@ class PromptAgent implements Agent {
   }
 
   async resume(id: string, options: ResumeOptions = {}): Promise<Content> {
-    return new Resumption(this.#suspensions, this.#run.bind(this)).resume(id, options);
+    return new ResumeRun(this.#suspensions, this.#run.bind(this)).resume(id, options);
   }
 
   suspended({ session }: Pick<RunOptions, "session"> = {}): Promise<readonly WaitingRun[]> {

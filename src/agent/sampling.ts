@@ -2,11 +2,11 @@ import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4Te
 import { ToolkitError } from "../core/error.ts";
 import type { SampleContent, SampleMessage, SampleRequest, SampleResult } from "../core/interaction.ts";
 import { present } from "../lib/value.ts";
-import { assertAnswered } from "./failure.ts";
-import { generate, type ModelCall } from "./model-call.ts";
-import { refOf } from "./model-ref.ts";
-import type { ChosenModel, Models } from "./models.ts";
-import { textIn } from "./reply.ts";
+import { generate, type ModelCall } from "./model/model-call.ts";
+import { refOf } from "./model/model-ref.ts";
+import type { ChosenModel, Models } from "./model/models.ts";
+import { textIn } from "./run/reply.ts";
+import { assertAnswered } from "./run/run-failure.ts";
 
 /** The words of MCP for why a model stopped. */
 const stopReasons: Readonly<Record<string, string>> = { stop: "endTurn", length: "maxTokens" };

@@ -4,7 +4,7 @@ import type { ToolkitEvent, ToolkitEventType } from "../core/event.ts";
 import { builtinNamespace, userNamespace } from "../core/identifier.ts";
 import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import { present } from "../lib/value.ts";
-import { explainKey, type KeyExplanation } from "./explain.ts";
+import { explainKey, type KeyExplanation } from "./explain-key.ts";
 import {
   type Difference,
   Namespace,
@@ -15,7 +15,7 @@ import {
 import { notFound } from "./not-found.ts";
 import { Scope } from "./scope.ts";
 import { fromTemplate, search, type Unsettled } from "./search.ts";
-import { everything, type Sight } from "./sight.ts";
+import { everything, type Visibility } from "./visibility.ts";
 
 /** What a catalogue is made with. */
 export interface CatalogOptions {
@@ -128,7 +128,7 @@ export class Catalog {
   }
 
   /** The entry that an owner has of a registered item, by identity. */
-  entryOf(item: Item, owner = "", sight: Sight = everything): Entry | undefined {
+  entryOf(item: Item, owner = "", sight: Visibility = everything): Entry | undefined {
     const last = this.#byItem.get(item);
     if (last === undefined) return undefined;
     const { key } = definitionOf(last);
@@ -161,7 +161,7 @@ export class Catalog {
    *
    * @throws ToolkitError `NOT_FOUND` or `AMBIGUOUS_NAME`
    */
-  resolve<K extends Kind>(key: string, kinds: readonly K[], owner = "", sight?: Sight): Entry<K> | Unsettled {
+  resolve<K extends Kind>(key: string, kinds: readonly K[], owner = "", sight?: Visibility): Entry<K> | Unsettled {
     const scope = this.#scope(owner);
     const known = sight === undefined ? scope.resolved(key, kinds) : undefined;
     if (known !== undefined) return known as Entry<K>;

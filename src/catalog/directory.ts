@@ -13,19 +13,19 @@ import { shown } from "../core/options.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
-import type { Sight } from "./sight.ts";
+import type { Visibility } from "./visibility.ts";
 
 /** Answers lookups and lists from the catalogue, and waits where a namespace is only just coming. */
 export class Directory {
   readonly #catalog: Catalog;
   readonly #assertOpen: () => void;
-  readonly #sight: Sight | undefined;
+  readonly #sight: Visibility | undefined;
 
   /**
    * @param assertOpen - throws when nothing may be asked any more
    * @param sight - what may be seen. Default: everything
    */
-  constructor(catalog: Catalog, assertOpen: () => void, sight?: Sight) {
+  constructor(catalog: Catalog, assertOpen: () => void, sight?: Visibility) {
     this.#catalog = catalog;
     this.#assertOpen = assertOpen;
     this.#sight = sight;

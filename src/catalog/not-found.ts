@@ -5,13 +5,18 @@ import { parseKey } from "./key.ts";
 import type { Namespace } from "./namespace.ts";
 import type { Scope } from "./scope.ts";
 import { isNamespace } from "./search.ts";
-import type { Sight } from "./sight.ts";
+import type { Visibility } from "./visibility.ts";
 
 /** Above so many names none are compared: an error must not be dear. */
 const maxCompared = 20_000;
 
 /** The error for a key that finds nothing: near matches, and why a namespace that was asked for has nothing. */
-export function notFound(key: string, kinds: readonly Kind[], within: Scope, sight: Sight): ToolkitError<"NOT_FOUND"> {
+export function notFound(
+  key: string,
+  kinds: readonly Kind[],
+  within: Scope,
+  sight: Visibility,
+): ToolkitError<"NOT_FOUND"> {
   const parsed = parseKey(key, (name) => isNamespace(name, within));
   const scope = parsed.scopedName?.namespace ?? parsed.scopedUri?.namespace;
   const seen = within.namespaces.filter(({ name }) => sight.namespace(name));
@@ -27,7 +32,7 @@ export function notFound(key: string, kinds: readonly Kind[], within: Scope, sig
   return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
 }
 
-function* refs(namespaces: readonly Namespace[], kinds: readonly Kind[], sight: Sight): Generator<string> {
+function* refs(namespaces: readonly Namespace[], kinds: readonly Kind[], sight: Visibility): Generator<string> {
   let left = maxCompared;
   for (const namespace of namespaces) {
     for (const kind of kinds) {

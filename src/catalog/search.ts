@@ -4,7 +4,7 @@ import { entryFromTemplate } from "./from-template.ts";
 import { parseKey } from "./key.ts";
 import type { Namespace } from "./namespace.ts";
 import type { Scope } from "./scope.ts";
-import type { Sight } from "./sight.ts";
+import type { Visibility } from "./visibility.ts";
 
 /** A namespace that must settle before the key can be answered. */
 export interface Unsettled {
@@ -14,7 +14,7 @@ export interface Unsettled {
 /** Where a key is looked for. */
 export interface Searched {
   readonly scope: Scope;
-  readonly sight: Sight;
+  readonly sight: Visibility;
   /** Look on for more of an unscoped name, so that none is taken for the only one. */
   readonly strict: boolean;
   /** Told of everything that an unscoped name may mean, the first of which is meant, where it is more than one. */
@@ -50,7 +50,7 @@ export function isNamespace(name: string, scope: Scope): boolean {
 export function fromTemplate(
   namespace: Namespace | undefined,
   uri: string,
-  sight: Sight,
+  sight: Visibility,
 ): Entry<"resource"> | undefined {
   const template = namespace?.template(uri);
   if (template === undefined) return undefined;
@@ -98,7 +98,7 @@ function fromAnyTemplate(uri: string, { scope, sight }: Searched): Entry | undef
   return undefined;
 }
 
-function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], sight: Sight): Entry | undefined {
+function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], sight: Visibility): Entry | undefined {
   for (const kind of kinds) {
     const entry: Entry | undefined = namespace.get(kind, key);
     if (entry !== undefined && sight.entry(entry)) return entry;

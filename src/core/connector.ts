@@ -59,7 +59,7 @@ export interface DescriptorList<K extends Kind> {
 }
 
 /** On whose behalf a server asks back. */
-export interface AskOptions {
+export interface InteractionOptions {
   /** Aborts when the server no longer waits, or its connection has ended. */
   readonly signal: AbortSignal;
   /** The call in answer to which it asks, where the server says so. */
@@ -89,9 +89,9 @@ export interface ConnectorHost {
   /** A child process runs, and the handshake is still to come: whoever waits for it can see what it writes meanwhile. */
   started?(process: ServerProcess): void;
   /** The server asks a person. Missing, it is told at the handshake that nobody can be asked. */
-  elicit?(request: ElicitRequest, options: AskOptions): Promise<ElicitResult>;
+  elicit?(request: ElicitRequest, options: InteractionOptions): Promise<ElicitResult>;
   /** The server asks a model. Missing, as `elicit`. @throws ToolkitError `NO_DELEGATE` where there is none */
-  sample?(request: SampleRequest, options: AskOptions): Promise<SampleResult>;
+  sample?(request: SampleRequest, options: InteractionOptions): Promise<SampleResult>;
 }
 
 /** One generation of a connection: from a handshake to its end. */

@@ -9,11 +9,11 @@ import type { Session } from "./session.ts";
 import type { ConnectorTarget } from "./target.ts";
 
 /** Who asks back, and on whose behalf. */
-export interface AskContext {
+export interface InteractionContext {
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
   /** Who asks: the namespace of a server, or the ref of a tool. */
-  readonly asker: string;
+  readonly requester: string;
   /** Whose call it is about; undefined where that is not known, as when a server speaks up by itself. */
   readonly session?: Session | undefined;
 }
@@ -30,9 +30,9 @@ export interface Delegate {
    * Asks a person what a server or a tool wants to know, where the session of the call cannot. Undefined leaves it to the next delegate;
    * where nobody answers it is declined.
    */
-  elicit?(request: ElicitRequest, context: AskContext): Promise<ElicitResult | undefined>;
+  elicit?(request: ElicitRequest, context: InteractionContext): Promise<ElicitResult | undefined>;
   /** Asks a model on behalf of a server or a tool, where the session of the call cannot. As `elicit`. */
-  sample?(request: SampleRequest, context: AskContext): Promise<SampleResult | undefined>;
+  sample?(request: SampleRequest, context: InteractionContext): Promise<SampleResult | undefined>;
   /**
    * Decides at once whether a call may be made that needs approval. Undefined leaves it to the next delegate; where nobody decides the
    * call ends `PENDING`. What it throws refuses the call.

@@ -133,9 +133,9 @@ export interface CallContext {
   /** Reports progress and restarts the inactivity limit. Resolves to whether somebody listens. */
   progress(progress: number, total?: number, message?: string): Promise<boolean>;
   /** Somebody listens to what `tell` tells: a delegate may then have its model stream. */
-  readonly isHeard: boolean;
+  readonly hasListener: boolean;
   /** For delegates: tells whoever called how the run of an agent goes. Wait for the promise it gives: a slow listener slows the run. */
-  tell(event: AgentEvent): void | PromiseLike<void>;
+  emit(event: AgentEvent): void | PromiseLike<void>;
   /**
    * Asks the person who is calling, or whoever the service's delegate asks; meanwhile the inactivity limit rests. Nobody there:
    * `decline`.

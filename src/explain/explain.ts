@@ -1,17 +1,17 @@
+import type { Executor } from "../call/executor.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { messageOf } from "../core/error.ts";
 import type { DefaultKind, Entry } from "../core/item.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Session } from "../core/session.ts";
-import type { Executor } from "../execute/executor.ts";
 import { present } from "../lib/value.ts";
 import { aliasesOf } from "../toolset/alias.ts";
-import { definitionFor } from "../toolset/definition.ts";
+import { definitionFor } from "../toolset/model-definition.ts";
 import { estimateTokens } from "../toolset/tokens.ts";
 import type { Toolset } from "../toolset/toolset.ts";
-import type { ToolEntry } from "../toolset/types.ts";
+import type { ToolEntry } from "../toolset/toolset-types.ts";
 import type { ExplainedItem, ExplainedRule, Explanation } from "./explanation.ts";
-import { textOf } from "./text.ts";
+import { textOf } from "./explanation-text.ts";
 
 /** For whom something is explained. */
 export interface ExplainOptions {

@@ -1,7 +1,7 @@
-import type { KeyReading } from "../catalog/explain.ts";
+import type { StepDescription } from "../call/pipeline.ts";
+import type { KeyReading } from "../catalog/explain-key.ts";
 import type { ConnectionState } from "../core/connection.ts";
 import type { DefaultKind } from "../core/item.ts";
-import type { StepDescription } from "../execute/pipeline.ts";
 
 /** Something a key may mean. */
 export interface ExplainedItem {

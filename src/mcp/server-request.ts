@@ -1,4 +1,4 @@
-import type { AskOptions, ConnectorHost } from "../core/connector.ts";
+import type { ConnectorHost, InteractionOptions } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, SampleMessage, SampleRequest } from "../core/interaction.ts";
 import { RpcError, rpcCodes } from "./rpc/error.ts";
@@ -10,7 +10,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export type ServerRequests = (
   method: string,
   params: Fields,
-  options: AskOptions,
+  options: InteractionOptions,
 ) => Promise<Fields> | Fields | undefined;
 
 /** What the far side is told when nobody can or will answer, as the specification has it for sampling. */
@@ -39,7 +39,7 @@ export function clientCapabilities(host: ConnectorHost, roots: readonly object[]
   };
 }
 
-async function elicit(host: ConnectorHost, params: Fields, options: AskOptions): Promise<Fields> {
+async function elicit(host: ConnectorHost, params: Fields, options: InteractionOptions): Promise<Fields> {
   const result = await host.elicit?.(elicitRequest(params), options);
   const { action = "decline", content } = result ?? {};
   return content === undefined ? { action } : { action, content };
@@ -62,7 +62,7 @@ function isPage(url: string): boolean {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? "");
 }
 
-async function sample(host: ConnectorHost, params: Fields, options: AskOptions): Promise<Fields> {
+async function sample(host: ConnectorHost, params: Fields, options: InteractionOptions): Promise<Fields> {
   const request = sampleRequest(params);
   try {
     return { ...(await host.sample?.(request, options)) };

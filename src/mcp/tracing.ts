@@ -1,9 +1,9 @@
 import type { Attributes } from "@opentelemetry/api";
+import { withoutUserInfo } from "../call/trace/attributes.ts";
+import type { Trace } from "../call/trace/trace.ts";
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext } from "../core/item.ts";
-import { withoutUserInfo } from "../execute/trace/attributes.ts";
-import type { Trace } from "../execute/trace/trace.ts";
 import type { Caller, Transport } from "./transport/transport.ts";
 
 /** A request that is made for a call. */

@@ -1,6 +1,6 @@
 import type { Content } from "../core/resource.ts";
 import { abortable } from "../lib/promise.ts";
-import { abandon } from "./abandon.ts";
+import { closeIterator } from "./close-iterator.ts";
 
 /** How parts are collected. */
 export interface PartsOptions {
@@ -30,7 +30,7 @@ export async function collectParts(iterable: AsyncIterable<unknown>, options: Pa
       value = result.value;
     } catch (error) {
       // An iterator that threw is closed; one that was left waiting is not.
-      if (signal?.aborted === true) abandon(iterator);
+      if (signal?.aborted === true) closeIterator(iterator);
       throw error;
     }
     try {
@@ -38,7 +38,7 @@ export async function collectParts(iterable: AsyncIterable<unknown>, options: Pa
       onPart?.(part);
       parts.push(part);
     } catch (error) {
-      abandon(iterator);
+      closeIterator(iterator);
       throw error;
     }
   }

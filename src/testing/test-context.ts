@@ -1,13 +1,13 @@
+import { PendingCall } from "../call/pending-call.ts";
 import type { AgentEvent } from "../core/agent-event.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
 import { silentLogger } from "../core/logger.ts";
 import type { Resource } from "../core/resource.ts";
 import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { Logger, Progress, Session } from "../core/session.ts";
-import { PendingCall } from "../execute/approval/pending-call.ts";
-import { Answers } from "../source/answers.ts";
-import { Delegates } from "../source/delegates.ts";
-import { loneToolbox } from "../source/lone-toolbox.ts";
+import { DelegatedInteractions } from "../toolkit/delegated-interactions.ts";
+import { Delegates } from "../toolkit/delegates.ts";
+import { loneToolbox } from "../toolkit/lone-toolbox.ts";
 
 /** What a test context has that is not the default. */
 export interface TestContextOptions {
@@ -49,7 +49,7 @@ export function testContext(options: TestContextOptions = {}): TestContext {
   const { signal = new AbortController().signal } = options;
   const reported: Progress[] = [];
   const told: AgentEvent[] = [];
-  const asking = { signal, asker: "the tool", session };
+  const asking = { signal, requester: "the tool", session };
   return {
     session,
     signal,
@@ -72,8 +72,8 @@ export function testContext(options: TestContextOptions = {}): TestContext {
       const form = toObjectSchema(schema, { what: "schema of what the tool asks", direction: "input" });
       return nobody.elicit({ message, schema: form }, asking);
     },
-    isHeard: true,
-    tell(event) {
+    hasListener: true,
+    emit(event) {
       told.push(event);
     },
     sample: (request) => nobody.sample(request, asking),
@@ -84,4 +84,4 @@ export function testContext(options: TestContextOptions = {}): TestContext {
 }
 
 /** Asks the session, and nobody else. */
-const nobody = new Answers(new Delegates(undefined));
+const nobody = new DelegatedInteractions(new Delegates(undefined));

@@ -1,4 +1,4 @@
-import type { ToolDefinitionForModel } from "./types.ts";
+import type { ToolDefinitionForModel } from "./toolset-types.ts";
 
 /** Finds tools that are not told. */
 export const searchTool: ToolDefinitionForModel = Object.freeze({

@@ -7,19 +7,19 @@ import type { CallOptions } from "../core/session.ts";
 import { nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
 import { resource } from "../resource/resource.ts";
-import type { Telling } from "./budget.ts";
 import { describeTool, searchTool } from "./disclosure-tools.ts";
-import { searchTools } from "./search.ts";
+import { searchTools } from "./search-index.ts";
+import type { DisclosurePlan } from "./token-budget.ts";
 import { estimateTokens, sumTokens } from "./tokens.ts";
-import type { Caller, Offer, ToolDefinitionForModel, ToolEntry } from "./types.ts";
+import type { Caller, OfferedTools, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
 const defaultLimit = 10;
 const maxLimit = 50;
 
 /** What one run tells of a toolset that does not fit its budget: what is told from the first turn, and what the model asked for. */
-export class Disclosure implements Offer, Caller {
-  readonly #offer: Offer;
-  readonly #telling: Telling;
+export class Disclosure implements OfferedTools, Caller {
+  readonly #offer: OfferedTools;
+  readonly #telling: DisclosurePlan;
   readonly #caller: Caller;
   readonly #own: ReadonlyMap<string, ToolEntry>;
   readonly #hidden: ReadonlyMap<string, ToolDefinitionForModel>;
@@ -27,7 +27,7 @@ export class Disclosure implements Offer, Caller {
   /** In the order in which they were asked for. */
   readonly #revealed = new Set<string>();
 
-  constructor(offer: Offer, telling: Telling, caller: Caller) {
+  constructor(offer: OfferedTools, telling: DisclosurePlan, caller: Caller) {
     this.#offer = offer;
     this.#telling = telling;
     this.#caller = caller;

@@ -1,5 +1,5 @@
 import { definitionOf } from "../core/entry.ts";
-import type { ToolEntry } from "./types.ts";
+import type { ToolEntry } from "./toolset-types.ts";
 
 /** How to use tools, for a system prompt: what they say themselves, each text once. */
 export function guidanceOf(entries: Iterable<readonly [alias: string, entry: ToolEntry]>): string {

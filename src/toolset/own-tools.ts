@@ -5,14 +5,14 @@ import { inlineNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
 import { isOutputTool } from "../core/output-tool.ts";
 import type { Content } from "../core/resource.ts";
-import { mend } from "../core/schema/mend.ts";
+import { coerceValue } from "../core/schema/coerce-value.ts";
 import { validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
 import type { CallOptions } from "../core/session.ts";
 import { jsonContent } from "../resource/content.ts";
 import { toContent } from "../resource/normalise.ts";
-import { definitionFor } from "./definition.ts";
-import type { Caller, Offer, ToolDefinitionForModel, ToolEntry } from "./types.ts";
+import { definitionFor } from "./model-definition.ts";
+import type { Caller, OfferedTools, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
 /** A tool that a run has by itself, such as that for its answer. It needs no context. */
 export interface OwnTool extends Tool {
@@ -23,14 +23,14 @@ export interface OwnTool extends Tool {
  * Adds to what a run may use the tools that belong to the run itself. They touch nothing outside: no policy is asked, nothing counts, and no
  * call of the toolkit is made.
  */
-export class OwnTools implements Offer, Caller {
-  readonly tools: Offer["tools"];
-  readonly #offer: Offer;
+export class OwnTools implements OfferedTools, Caller {
+  readonly tools: OfferedTools["tools"];
+  readonly #offer: OfferedTools;
   readonly #caller: Caller;
   readonly #own: ReadonlyMap<string, { readonly entry: ToolEntry; readonly tool: OwnTool }>;
   readonly #definitions: readonly ToolDefinitionForModel[];
 
-  constructor(offer: Offer, caller: Caller, tools: readonly OwnTool[]) {
+  constructor(offer: OfferedTools, caller: Caller, tools: readonly OwnTool[]) {
     this.#offer = offer;
     this.#caller = caller;
     this.#own = new Map(tools.map((tool) => [tool.name, { entry: entryOf(tool), tool }]));
@@ -93,7 +93,7 @@ async function answerOf(tool: OwnTool, entry: ToolEntry, input: unknown): Promis
   try {
     return await tool.run(input);
   } catch (error) {
-    const mended = await mend(definitionOf(entry).input ?? {}, input);
+    const mended = await coerceValue(definitionOf(entry).input ?? {}, input);
     if (mended === undefined) throw error;
     return tool.run(mended.value);
   }
@@ -105,7 +105,7 @@ async function fitting(entry: ToolEntry, input: unknown): Promise<unknown> {
   if (schema === undefined) return input;
   const valid = await validatorOf(schema)(input);
   if (!(valid instanceof Violation)) return valid;
-  const mended = await mend(schema, input);
+  const mended = await coerceValue(schema, input);
   if (mended !== undefined) return mended.value;
   const message = `The input of ${entry.name} does not fit: ${describeIssues(valid.issues)}.`;
   throw new ToolkitError("INVALID_INPUT", message, { issues: valid.issues });

@@ -1,6 +1,6 @@
 import { invalidOption, type OptionNames } from "../core/options.ts";
 import { PolicyRules, policyNames } from "../core/policy.ts";
-import type { RunPolicy } from "./types.ts";
+import type { RunPolicy } from "./toolset-types.ts";
 
 const names: OptionNames<RunPolicy> = {
   ...policyNames,

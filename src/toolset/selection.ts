@@ -3,7 +3,7 @@ import { ToolkitError } from "../core/error.ts";
 import { invalidOption, type OptionNames } from "../core/options.ts";
 import { refGlob } from "../core/ref-glob.ts";
 import { nearest } from "../lib/similar.ts";
-import type { ToolEntry } from "./types.ts";
+import type { ToolEntry } from "./toolset-types.ts";
 
 /** Which tools one model run may use. */
 export interface Selection {

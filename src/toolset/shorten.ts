@@ -1,6 +1,6 @@
 import { mapChildren } from "../core/schema/children.ts";
 import { isRecord } from "../lib/value.ts";
-import type { ToolDefinitionForModel } from "./types.ts";
+import type { ToolDefinitionForModel } from "./toolset-types.ts";
 
 /** What is left of a description at most, in characters. */
 const maxToolCharacters = 200;

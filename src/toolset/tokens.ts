@@ -1,5 +1,5 @@
-import { definitionFor } from "./definition.ts";
-import type { ToolDefinitionForModel, ToolEntry } from "./types.ts";
+import { definitionFor } from "./model-definition.ts";
+import type { ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
 /** What the definitions of a toolset cost a model, in tokens. See `estimateTokens` for how good the numbers are. */
 export interface TokenReport {
@@ -11,7 +11,7 @@ export interface TokenReport {
    * How the tools are told: in `full`; `shortened`, with the first sentence of each description; or by `search`, where most are told
    * when the model asks for them.
    */
-  readonly told: "full" | "shortened" | "search";
+  readonly disclosure: "full" | "shortened" | "search";
   /** Each tool told in full, in the order of the toolset. */
   readonly tools: readonly { readonly alias: string; readonly ref: string; readonly tokens: number }[];
   /** Each namespace: the sum of its tools, told in full. */
@@ -46,7 +46,10 @@ export function sumTokens(definitions: readonly ToolDefinitionForModel[]): numbe
 /** What a toolset costs. */
 export function tokenReport(
   tools: readonly { readonly alias: string; readonly entry: ToolEntry }[],
-  { told, first }: { readonly told: TokenReport["told"]; readonly first: readonly ToolDefinitionForModel[] },
+  {
+    disclosure,
+    first,
+  }: { readonly disclosure: TokenReport["disclosure"]; readonly first: readonly ToolDefinitionForModel[] },
 ): TokenReport {
   const namespaces: Record<string, number> = {};
   let full = 0;
@@ -59,7 +62,7 @@ export function tokenReport(
   return Object.freeze({
     total: sumTokens(first),
     full,
-    told,
+    disclosure,
     tools: Object.freeze(each),
     namespaces: Object.freeze(namespaces),
   });

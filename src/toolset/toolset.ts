@@ -5,24 +5,18 @@ import type { Entry, Tool, Toolbox } from "../core/item.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
-import { type AiSdkAdapter, aiSdkAdapter } from "./adapter/ai-sdk.ts";
-import { type AnthropicAdapter, anthropicAdapter } from "./adapter/anthropic.ts";
-import { type GoogleAdapter, googleAdapter } from "./adapter/google.ts";
-import type { AdapterOptions } from "./adapter/offered.ts";
-import { openAIAdapter } from "./adapter/openai.ts";
-import type { OpenAIAdapters, OpenAIApi, OpenAIOptions } from "./adapter/openai-form.ts";
 import { aliasesOf } from "./alias.ts";
-import { assertBudget, type Telling, tell } from "./budget.ts";
-import { definitionFor } from "./definition.ts";
 import { Disclosure } from "./disclosure.ts";
 import { reservedAliases } from "./disclosure-tools.ts";
 import { formatGuidanceOf, guidanceOf } from "./guidance.ts";
+import { definitionFor } from "./model-definition.ts";
 import { type OwnTool, OwnTools } from "./own-tools.ts";
-import { type BeginOptions, ToolRun } from "./run.ts";
 import { runRules } from "./run-policy.ts";
 import { assertGlobs, hidingRule, type Selection, select, selectionNames } from "./selection.ts";
+import { assertBudget, type DisclosurePlan, planDisclosure } from "./token-budget.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
-import type { Offer, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./types.ts";
+import { type BeginOptions, ToolRun } from "./tool-run.ts";
+import type { OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
 /** How a toolset is made. */
 export interface ToolsetOptions extends Selection {
@@ -57,7 +51,7 @@ const requestNames: OptionNames<ToolsetRequest> = {
 };
 
 /** What one model run may use: a frozen view, with names and definitions that stay the same from turn to turn. */
-export class Toolset implements Offer {
+export class Toolset implements OfferedTools {
   /** What is offered, in the order of lists. */
   readonly tools: readonly { readonly alias: string; readonly entry: ToolEntry }[];
   readonly policy: RunPolicy;
@@ -67,7 +61,7 @@ export class Toolset implements Offer {
   readonly #byAlias: ReadonlyMap<string, ToolEntry>;
   readonly #forced: ReadonlySet<string>;
   readonly #rules: PolicyRules;
-  #telling: Telling | undefined;
+  #cachedPlan: DisclosurePlan | undefined;
 
   private constructor(toolbox: Toolbox, entries: readonly ToolEntry[], options: ToolsetOptions) {
     const { policy = {}, maxTokens, ...selection } = options;
@@ -111,19 +105,19 @@ export class Toolset implements Offer {
 
   /** What a model is told of the tools it may use in a turn, from 0: in the first one, of several that are forced only these. */
   definitionsOf(turn: number): readonly ToolDefinitionForModel[] {
-    const { first } = this.#told();
+    const { first } = this.#plan();
     if (turn > 0 || this.#forced.size < 2) return first;
     return first.filter(({ name }) => !this.#byAlias.has(name) || this.#isKept(name));
   }
 
   /** Every tool there is, as a model is told of it: in each turn, or when it asks. */
   get all(): readonly ToolDefinitionForModel[] {
-    return this.#told().all;
+    return this.#plan().all;
   }
 
   /** What the definitions cost a model: in all, and each tool and namespace. */
   tokens(): TokenReport {
-    return tokenReport(this.tools, this.#told());
+    return tokenReport(this.tools, this.#plan());
   }
 
   /** What a model must do in its first turn. */
@@ -185,52 +179,13 @@ export class Toolset implements Offer {
 
   /** As `begin`, with tools the run has by itself. @internal */
   static beginWith(toolset: Toolset, options: BeginOptions, own: readonly OwnTool[]): ToolRun {
-    const telling = toolset.#told();
-    const disclosure = telling.told === "search" ? new Disclosure(toolset, telling, toolset.#toolbox) : undefined;
+    const telling = toolset.#plan();
+    const disclosure = telling.disclosure === "search" ? new Disclosure(toolset, telling, toolset.#toolbox) : undefined;
     const offer = disclosure ?? toolset;
     const caller = disclosure ?? toolset.#toolbox;
     if (own.length === 0) return new ToolRun(offer, toolset.#rules, caller, options);
     const all = new OwnTools(offer, caller, own);
     return new ToolRun(all, toolset.#rules, all, options);
-  }
-
-  /**
-   * The tools for OpenAI, and the way back from its calls and to its results.
-   *
-   * @example
-   * ```ts
-   * const run = toolset.begin();
-   * const openai = toolset.toOpenAI({ api: "chat", run });
-   * const { choices } = await client.chat.completions.create({ model, messages, tools: openai.tools, tool_choice: openai.toolChoice });
-   * const answers = await run.execute(openai.calls(choices[0].message));
-   * messages.push(choices[0].message, ...(await openai.results(answers)));
-   * ```
-   */
-  toOpenAI<A extends OpenAIApi>(options: OpenAIOptions<A>): OpenAIAdapters[A] {
-    return openAIAdapter(this, options);
-  }
-
-  /** The tools for Anthropic's Messages API, and the way back from its calls and to its results. */
-  toAnthropic(options?: AdapterOptions): AnthropicAdapter {
-    return anthropicAdapter(this, options);
-  }
-
-  /** The tools for Gemini, and the way back from its calls and to its results. */
-  toGoogle(options?: AdapterOptions): GoogleAdapter {
-    return googleAdapter(this, options);
-  }
-
-  /**
-   * The tools for the AI SDK (version 7), which executes them in a run: that of the argument, else a new one.
-   *
-   * @example
-   * ```ts
-   * const { tools, prepareStep } = toolset.toAiSdk();
-   * const { text } = await generateText({ model, prompt, tools, prepareStep, stopWhen: isStepCount(5) });
-   * ```
-   */
-  toAiSdk(run?: ToolRun): AiSdkAdapter {
-    return aiSdkAdapter(this, run);
   }
 
   /**
@@ -256,13 +211,13 @@ export class Toolset implements Offer {
     return new Toolset(this.#toolbox, this.#entries, { ...this.#options, exclude: [...exclude, ref] });
   }
 
-  #told(): Telling {
-    if (this.#telling === undefined) {
+  #plan(): DisclosurePlan {
+    if (this.#cachedPlan === undefined) {
       const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
       const { maxTokens } = this.#options;
-      this.#telling = tell(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
+      this.#cachedPlan = planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
     }
-    return this.#telling;
+    return this.#cachedPlan;
   }
 
   /** What is forced, and what only adds an ability, is told in any case. */

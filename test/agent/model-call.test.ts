@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { APICallError, type LanguageModelV4StreamPart, LoadAPIKeyError } from "@ai-sdk/provider";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { generate, type ModelCall, type ModelRetry, stream } from "../../src/agent/model-call.ts";
+import { generate, type ModelCall, type ModelRetry, stream } from "../../src/agent/model/model-call.ts";
 import { RetryBudget } from "../../src/lib/retry-budget.ts";
 import {
   type Script,

@@ -1,6 +1,6 @@
 import type { LanguageModelV4ToolResultOutput } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
-import { withoutQuirks } from "../../src/agent/provider-quirks.ts";
+import { withoutQuirks } from "../../src/agent/model/provider-quirks.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { verifies } from "../support/verifies.ts";
 

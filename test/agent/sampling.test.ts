@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { agent } from "../../src/agent/index.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 

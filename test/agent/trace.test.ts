@@ -4,7 +4,7 @@ import { agent } from "../../src/agent/index.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { parsePrompt } from "../../src/prompt/parse.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { type RecordedSpans, recordMetrics, recordSpans, registerContext, unregister } from "../support/telemetry.ts";
 import { verifies } from "../support/verifies.ts";

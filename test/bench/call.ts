@@ -1,7 +1,7 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { defineTool } from "../../src/core/tool.ts";
 import { inMemoryConnector } from "../../src/mcp/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type Bench, type Comparison, measure, type Operation } from "./harness.ts";
 import { rawHttpClient, rawInMemoryClient, rawStdioClient, startHttpServers, stdioServer } from "./raw.ts";
 import { createServer, message, messageSchema } from "./server/tools.ts";

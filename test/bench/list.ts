@@ -2,7 +2,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { defineTool } from "../../src/core/tool.ts";
 import { inMemoryConnector } from "../../src/mcp/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type Bench, type CleanUp, type Comparison, measure, measureOnce, type Timing } from "./harness.ts";
 import { withLangChain } from "./langchain.ts";
 import { rawHttpClient, rawInMemoryClient, startHttpServers } from "./raw.ts";

@@ -1,4 +1,4 @@
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type Bench, type Comparison, measure } from "./harness.ts";
 import { rawHttpClient, startHttpServers } from "./raw.ts";
 import { message } from "./server/tools.ts";

@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { defineTool } from "../../src/core/tool.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type Bench, measureOnce } from "./harness.ts";
 import { message, messageSchema } from "./server/tools.ts";
 

@@ -1,7 +1,7 @@
 import type { CallSettings } from "../../src/core/call-settings.ts";
 import type { CallOptions } from "../../src/core/session.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type Bench, type Comparison, measure } from "./harness.ts";
 import { message, messageSchema } from "./server/tools.ts";
 

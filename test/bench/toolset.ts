@@ -1,5 +1,8 @@
+import { toAnthropic } from "../../src/adapters/anthropic.ts";
+import { toGoogle } from "../../src/adapters/google.ts";
+import { toOpenAI } from "../../src/adapters/openai.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { Toolset } from "../../src/toolset/toolset.ts";
 import { type Bench, type Comparison, measureOnce } from "./harness.ts";
 import { message, messageSchema } from "./server/tools.ts";
@@ -10,9 +13,9 @@ let made = 0;
 
 /** How a provider is told of the tools. */
 const providers: Readonly<Record<string, (toolset: Toolset) => unknown>> = {
-  OpenAI: (toolset) => toolset.toOpenAI({ api: "chat" }).tools,
-  Anthropic: (toolset) => toolset.toAnthropic().tools,
-  Gemini: (toolset) => toolset.toGoogle().tools,
+  OpenAI: (toolset) => toOpenAI(toolset, { api: "chat" }).tools,
+  Anthropic: (toolset) => toAnthropic(toolset).tools,
+  Gemini: (toolset) => toGoogle(toolset).tools,
 };
 const tellings: typeof providers = {
   definitions: (toolset) => toolset.definitions(),
@@ -45,7 +48,7 @@ async function calls(): Promise<Comparison> {
   const use = async (toolkit: Toolkit) => {
     const toolset = await toolkit.toolset();
     const run = toolset.begin();
-    const openai = toolset.toOpenAI({ api: "chat", run });
+    const openai = toOpenAI(toolset, { api: "chat", run });
     void openai.tools;
     const called = Array.from({ length: used }, (_, at) => ({
       id: `${at}`,

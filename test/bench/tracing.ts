@@ -1,7 +1,7 @@
 import { AlwaysOffSampler, TracerProvider } from "@opentelemetry/sdk-trace";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type Bench, type Comparison, measure } from "./harness.ts";
 import { message, messageSchema } from "./server/tools.ts";
 

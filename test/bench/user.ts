@@ -6,7 +6,7 @@ import { defineTool } from "../../src/core/tool.ts";
 import { memoryStore } from "../../src/store/memory.ts";
 import { postgresStore } from "../../src/store/postgres/index.ts";
 import { sqliteStore } from "../../src/store/sqlite/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { startPostgres } from "../support/postgres/postgres.ts";
 import { sharing } from "../support/sharing.ts";
 import { type Bench, type Comparison, measure, measureOnce, type Timing, timingOf } from "./harness.ts";

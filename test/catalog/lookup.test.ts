@@ -6,7 +6,7 @@ import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Entry, Item, Kind, Prompt, Tool } from "../../src/core/item.ts";
 import { resource } from "../../src/resource/resource.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 
 const tool = (name: string): Tool => ({ kind: "tool", name, run: () => name });

@@ -4,7 +4,7 @@ import type { Session } from "../../src/core/session.ts";
 import type { Store } from "../../src/core/store.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { resource } from "../../src/resource/resource.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { sharing } from "../support/sharing.ts";
 import { verifies } from "../support/verifies.ts";

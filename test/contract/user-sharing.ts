@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { ToolkitEvent } from "../../src/core/event.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { Replica } from "../support/replica.ts";
 import { makeStore, type StoreMaker } from "../support/store-maker.ts";
 import { verifies } from "../support/verifies.ts";

@@ -9,7 +9,7 @@ import { ToolkitError } from "../../src/core/error.ts";
 import type { Tool } from "../../src/core/item.ts";
 import { validatorOf } from "../../src/core/schema/validator.ts";
 import { Violation } from "../../src/core/schema/violation.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 
 const tool = (input: unknown, fields: object = {}): Tool =>
@@ -188,7 +188,7 @@ describe("what is a schema is taken", () => {
 
 verifies("I1", "no validator is loaded to add tools, in a process of its own", async () => {
   const script = `
-    import { Toolkit } from ${JSON.stringify(new URL("../../src/toolkit.ts", import.meta.url).href)};
+    import { Toolkit } from ${JSON.stringify(new URL("../../src/toolkit/toolkit.ts", import.meta.url).href)};
     import { createRequire } from "node:module";
     const toolkit = new Toolkit();
     for (let n = 0; n < 100; n++) toolkit.add({ kind: "tool", name: "t" + n, input: { type: "object", required: ["a"], properties: { a: { pattern: "^a$", $ref: "#/$defs/x" } }, $defs: { x: true } }, run: () => 1 });

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { ElicitRequest, SampleRequest } from "../../src/core/interaction.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 import { everything, freePort, ListeningChild, until } from "./support.ts";
 

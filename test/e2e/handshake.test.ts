@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 import { until } from "./support.ts";
 

@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
 import { type FaultyServer, faultyServer } from "../../src/testing/faulty/server.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 

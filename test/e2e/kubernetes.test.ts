@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
 import type { ToolkitEvent } from "../../src/core/event.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { kubeconfig, kubernetes, ListeningKubernetes } from "./fixture/kubernetes.ts";

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect } from "vitest";
+import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
+import type { SupervisedConnection } from "../../src/connection/supervised-connection.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import type { AddConnectorOptions } from "../../src/source/connect-options.ts";
-import type { SupervisedConnection } from "../../src/source/connection.ts";
 import { type FaultName, type FaultyServer, type FaultyServerOptions, faultyServer } from "../../src/testing/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { until } from "./support.ts";

@@ -7,7 +7,7 @@ import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { type CollectedSpan, Collector } from "../../example/tracing/telemetry.ts";
 import type { ConnectorTarget } from "../../src/core/target.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type RecordedSpans, recordMetrics, recordSpans, registerContext, unregister } from "../support/telemetry.ts";
 import { verifies } from "../support/verifies.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 
 describe("servers that are added to a toolkit", () => {
   const toolkit = new Toolkit();

@@ -6,7 +6,7 @@ import { ToolkitError } from "../../src/core/error.ts";
 import type { HeaderFunction } from "../../src/core/http-auth.ts";
 import type { Session } from "../../src/core/session.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";

@@ -16,7 +16,7 @@ import {
   oauth,
   type TokenStore,
 } from "../../src/mcp/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import {

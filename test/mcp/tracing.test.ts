@@ -3,7 +3,7 @@ import { CallToolRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { trace } from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { inMemoryConnector, mcpConnector } from "../../src/mcp/index.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { type RecordedSpans, recordMetrics, recordSpans, registerContext, unregister } from "../support/telemetry.ts";
 import { verifies } from "../support/verifies.ts";

@@ -5,7 +5,7 @@ import { Violation } from "../../src/core/schema/violation.ts";
 import { parsePrompt } from "../../src/prompt/parse.ts";
 import { FilePrompt } from "../../src/prompt/prompt.ts";
 import { readPrompts } from "../../src/prompt/read.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, rejection, render, renderBody, textOf } from "./support.ts";
 

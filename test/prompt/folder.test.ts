@@ -7,7 +7,7 @@ import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Logger } from "../../src/core/session.ts";
 import { type PromptFolderOptions, promptFolder } from "../../src/prompt/folder.ts";
 import { FilePrompt } from "../../src/prompt/prompt.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 import { folderWith, textOf } from "./support.ts";
 

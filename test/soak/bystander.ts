@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { defineTool } from "../../src/core/tool.ts";
-import type { Toolkit } from "../../src/toolkit.ts";
+import type { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { Breaches } from "./breaches.ts";
 import { Quantiles } from "./quantiles.ts";
 

@@ -1,6 +1,6 @@
 import { ToolkitError } from "../../src/core/error.ts";
 import type { CallOptions } from "../../src/core/session.ts";
-import type { Toolkit } from "../../src/toolkit.ts";
+import type { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { Chance } from "./chance.ts";
 import type { SoakServer } from "./server.ts";
 import type { Outcome } from "./verdict.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "../../src/core/connection.ts";
 import type { Delegate } from "../../src/core/delegate.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { isAlive } from "../e2e/support.ts";
 import type { Breaches } from "./breaches.ts";
 import { Bystander, pulse, relay } from "./bystander.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Toolkit } from "../../src/toolkit.ts";
+import type { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { Breaches } from "./breaches.ts";
 import { chooseCall, outcomeOf, probeOf, type SoakCall } from "./call.ts";
 import type { Chance } from "./chance.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "../../src/core/connection.ts";
-import type { Toolkit } from "../../src/toolkit.ts";
+import type { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { Breaches } from "./breaches.ts";
 import type { Catalogues } from "./catalogue.ts";
 import type { PlannedTrouble } from "./plan.ts";

@@ -1,4 +1,4 @@
-import type { Generation } from "../../src/source/supervisor.ts";
+import type { Generation } from "../../src/connection/supervisor.ts";
 
 /** One attempt to open a generation: the test says what becomes of it. */
 export class ScriptedAttempt implements Generation {

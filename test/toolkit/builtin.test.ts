@@ -4,7 +4,7 @@ import type { Entry, Item, Kind, Prompt, Tool } from "../../src/core/item.ts";
 import { defineTemplate } from "../../src/resource/define.ts";
 import { resource } from "../../src/resource/resource.ts";
 import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 
 const tool = (name: string, fields: Partial<Tool> = {}): Tool => ({ kind: "tool", name, run: () => name, ...fields });

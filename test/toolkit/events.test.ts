@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Tool } from "../../src/core/item.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 
 const tool = (name: string, run: Tool["run"] = () => name): Tool => ({ kind: "tool", name, run });

@@ -5,7 +5,7 @@ import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
 import { parsePrompt } from "../../src/prompt/parse.ts";
 import { defineTemplate } from "../../src/resource/define.ts";
 import { resource } from "../../src/resource/resource.ts";
-import { Bench } from "../source/support.ts";
+import { Bench } from "../connection/support.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
 

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Connector } from "../../src/core/connector.ts";
-import type { AskContext, Delegate } from "../../src/core/delegate.ts";
+import type { Delegate, InteractionContext } from "../../src/core/delegate.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../../src/core/interaction.ts";
 import type { Session } from "../../src/core/session.ts";
 import type { ConnectorTarget } from "../../src/core/target.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { type FaultyServer, faultyServer } from "../../src/testing/faulty/server.ts";
 import { testContext } from "../../src/testing/test-context.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -21,7 +21,7 @@ const answerOf = (model: string): SampleResult => ({
 
 /** Answers whatever it is asked, and remembers who asked what for whom. */
 class Person {
-  readonly asked: { readonly request: ElicitRequest | SampleRequest; readonly context?: AskContext }[] = [];
+  readonly asked: { readonly request: ElicitRequest | SampleRequest; readonly context?: InteractionContext }[] = [];
   age: unknown = 42;
 
   session(id: string): Session {
@@ -45,7 +45,7 @@ class Person {
     };
   }
 
-  async #answer(request: ElicitRequest, context?: AskContext): Promise<ElicitResult> {
+  async #answer(request: ElicitRequest, context?: InteractionContext): Promise<ElicitResult> {
     this.asked.push(context === undefined ? { request } : { request, context });
     return { action: "accept", content: { age: this.age } };
   }
@@ -90,7 +90,7 @@ describe.each(ways)("what a server asks over %s", (way) => {
     const kit = await start([other, person.delegate]);
     const session = { id: "mute" };
     await kit.call("far.ask", {}, { session });
-    expect(person.asked).toMatchObject([{ context: { asker: "far", session } }]);
+    expect(person.asked).toMatchObject([{ context: { requester: "far", session } }]);
     expect(JSON.parse(await (await kit.call("far.sample", { text: "Hello" })).text())).toEqual(answerOf("delegate"));
     expect(person.asked[1]?.request).toMatchObject({
       messages: [{ role: "user", content: { type: "text", text: "Hello" } }],

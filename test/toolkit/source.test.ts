@@ -3,7 +3,7 @@ import type { Kind, Tool } from "../../src/core/item.ts";
 import type { Source, SourceChange } from "../../src/core/source.ts";
 import { resource } from "../../src/resource/resource.ts";
 import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 
 const tool = (name: string, fields: Partial<Tool> = {}): Tool => ({ kind: "tool", name, run: () => name, ...fields });

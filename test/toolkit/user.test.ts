@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import { resource } from "../../src/resource/resource.ts";
 import { memoryStore } from "../../src/store/memory.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { sharing } from "../support/sharing.ts";
 import { verifies } from "../support/verifies.ts";
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolOptions } from "../../src/core/tool-options.ts";
-import { Toolkit } from "../../src/toolkit.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { estimateTokens } from "../../src/toolset/tokens.ts";
 import type { ToolsetOptions } from "../../src/toolset/toolset.ts";
-import type { ToolAnswer } from "../../src/toolset/types.ts";
+import type { ToolAnswer } from "../../src/toolset/toolset-types.ts";
 import { failure } from "../support/failure.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
@@ -51,7 +51,7 @@ describe("the cost of tools", () => {
 
   const call = (name: string, input: unknown = {}, id = name) => ({ id, name, input });
   const resultOf = async (answer: ToolAnswer | undefined) => answer?.content?.json();
-  const told = async (options: ToolsetOptions) => (await toolkit.toolset(options)).tokens().told;
+  const told = async (options: ToolsetOptions) => (await toolkit.toolset(options)).tokens().disclosure;
   const names = (definitions: readonly { readonly name: string }[]) => definitions.map(({ name }) => name);
 
   verifies("T6", "is estimated for each tool and namespace, and the same each time", async () => {
@@ -89,7 +89,7 @@ describe("the cost of tools", () => {
   verifies(["T6", "T2"], "what does not fit then is found, described, and offered from the next turn", async () => {
     const toolset = await toolkit.toolset({ maxTokens: 700, forced: ["convert"] });
     const first = ["describe_tool", "search_tools", "convert", "read"];
-    expect(toolset.tokens().told).toBe("search");
+    expect(toolset.tokens().disclosure).toBe("search");
     expect(names(toolset.definitions())).toEqual(first);
     const run = toolset.begin();
     const [found] = await run.execute([call("search_tools", { query: "Invoice" })]);

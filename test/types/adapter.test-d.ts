@@ -9,12 +9,13 @@ import {
 } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { expectTypeOf, test } from "vitest";
-import type { OpenAICallOutput, OpenAIChatTool, Toolset } from "../../src/index.ts";
+import { type OpenAICallOutput, type OpenAIChatTool, toAiSdk, toOpenAI } from "../../src/adapters/index.ts";
+import type { Toolset } from "../../src/index.ts";
 
 declare const toolset: Toolset;
 
 test("[T6] what toAiSdk gives is a ToolSet, a tool choice, messages and a prepareStep of the AI SDK", () => {
-  const { tools, toolChoice, prepareStep, results } = toolset.toAiSdk(toolset.begin());
+  const { tools, toolChoice, prepareStep, results } = toAiSdk(toolset, toolset.begin());
   expectTypeOf(tools).toExtend<ToolSet>();
   expectTypeOf(toolChoice).toExtend<ToolChoice<ToolSet> | undefined>();
   expectTypeOf(results([])).resolves.toExtend<ModelMessage>();
@@ -25,10 +26,10 @@ test("[T6] what toAiSdk gives is a ToolSet, a tool choice, messages and a prepar
 });
 
 test("[T6] the API decides the form", () => {
-  expectTypeOf(toolset.toOpenAI({ api: "chat" }).tools).toEqualTypeOf<OpenAIChatTool[] | undefined>();
-  expectTypeOf(toolset.toOpenAI({ api: "responses" }).results([])).resolves.toEqualTypeOf<OpenAICallOutput[]>();
+  expectTypeOf(toOpenAI(toolset, { api: "chat" }).tools).toEqualTypeOf<OpenAIChatTool[] | undefined>();
+  expectTypeOf(toOpenAI(toolset, { api: "responses" }).results([])).resolves.toEqualTypeOf<OpenAICallOutput[]>();
   // @ts-expect-error no such API
-  toolset.toOpenAI({ api: "completions" });
+  toOpenAI(toolset, { api: "completions" });
   // @ts-expect-error an API is wanted
-  toolset.toOpenAI({});
+  toOpenAI(toolset, {});
 });

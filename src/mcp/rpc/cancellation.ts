@@ -1,11 +1,11 @@
+import { CallState } from "../../call/call-state.ts";
 import type { ReadOptions } from "../../core/resource.ts";
-import { CallState } from "../../execute/state.ts";
 
 /** What ends a request early. */
 export interface Cancellation {
   /** Calls back with the reason when it happens, or at once where it has. The listener throws nothing. */
-  onCut(listener: (reason: unknown) => void): void;
-  offCut(listener: (reason: unknown) => void): void;
+  onAbort(listener: (reason: unknown) => void): void;
+  offAbort(listener: (reason: unknown) => void): void;
 }
 
 /** What a request that was ended early rejects with: the reason, told apart from an error. */
@@ -26,7 +26,7 @@ class SignalCancellation implements Cancellation {
     this.#signal = signal;
   }
 
-  onCut(listener: (reason: unknown) => void): void {
+  onAbort(listener: (reason: unknown) => void): void {
     const signal = this.#signal;
     if (signal.aborted) {
       listener(signal.reason);
@@ -36,7 +36,7 @@ class SignalCancellation implements Cancellation {
     signal.addEventListener("abort", this.#onAbort);
   }
 
-  offCut(): void {
+  offAbort(): void {
     if (this.#onAbort !== undefined) this.#signal.removeEventListener("abort", this.#onAbort);
   }
 }

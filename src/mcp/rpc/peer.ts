@@ -122,7 +122,7 @@ export class Peer {
       if (cancellation !== undefined) {
         let sent = false;
         pending.onCut = (reason) => this.#cancel(id, reason, sent);
-        cancellation.onCut(pending.onCut);
+        cancellation.onAbort(pending.onCut);
         // Cancelled before it began.
         if (!this.#pending.has(id)) return;
         sent = true;
@@ -233,7 +233,7 @@ export class Peer {
     const pending = this.#pending.get(id);
     if (pending === undefined) return undefined;
     this.#pending.delete(id);
-    if (pending.onCut !== undefined) pending.cancellation?.offCut(pending.onCut);
+    if (pending.onCut !== undefined) pending.cancellation?.offAbort(pending.onCut);
     return pending;
   }
 

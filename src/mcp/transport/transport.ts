@@ -1,5 +1,5 @@
+import type { Trace } from "../../call/trace/trace.ts";
 import type { Session } from "../../core/session.ts";
-import type { Trace } from "../../execute/trace/trace.ts";
 import type { RequestId, RpcMessage } from "../rpc/message.ts";
 
 /** Who made the call a message belongs to. Some make their session when it is asked for. */

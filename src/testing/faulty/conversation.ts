@@ -2,12 +2,12 @@ import { isRecord } from "../../lib/value.ts";
 import { AnswerFaults } from "./answer-faults.ts";
 import { AskedClient } from "./asked-client.ts";
 import type { FaultName } from "./faults.ts";
+import { runTool } from "./faulty-tool-run.ts";
 import { Flood, floods } from "./flood.ts";
 import type { About, Line, RequestId } from "./line.ts";
 import { type Outcome, outcomeOf } from "./methods.ts";
 import { pause } from "./pause.ts";
 import type { Script } from "./script.ts";
-import { runTool } from "./tool-run.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 

@@ -3,8 +3,8 @@ import { createGoogle } from "@ai-sdk/google";
 import { createMistral } from "@ai-sdk/mistral";
 import { createOpenAI } from "@ai-sdk/openai";
 import type { LanguageModelV4, LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
-import { generate, type ModelCall, type ModelQuestion, stream } from "../../../src/agent/model-call.ts";
-import { Models } from "../../../src/agent/models.ts";
+import { generate, type ModelCall, type ModelQuestion, stream } from "../../../src/agent/model/model-call.ts";
+import { Models } from "../../../src/agent/model/models.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { RetryBudget } from "../../../src/lib/retry-budget.ts";
 

@@ -7,7 +7,7 @@ import type {
 } from "@ai-sdk/provider";
 import { agent } from "../../../src/agent/index.ts";
 import { defineTool } from "../../../src/core/tool.ts";
-import { Toolkit } from "../../../src/toolkit.ts";
+import { Toolkit } from "../../../src/toolkit/toolkit.ts";
 import { type Comparison, measure, type Timing } from "../harness.ts";
 import { message, messageSchema } from "../server/tools.ts";
 

@@ -3,7 +3,7 @@ import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { inMemoryConnector } from "../../../src/mcp/index.ts";
 import { virtualClock } from "../../../src/testing/index.ts";
-import { Toolkit } from "../../../src/toolkit.ts";
+import { Toolkit } from "../../../src/toolkit/toolkit.ts";
 import { rawHttpClient, rawInMemoryClient } from "../raw.ts";
 import { createServer } from "./tools.ts";
 

@@ -4,7 +4,7 @@ import { defineTool } from "../../../src/core/tool.ts";
 import { type LintOptions, lintPrompts } from "../../../src/prompt/lint/lint.ts";
 import { type LintCode, lintRules } from "../../../src/prompt/lint/rules.ts";
 import { resource } from "../../../src/resource/resource.ts";
-import { Toolkit } from "../../../src/toolkit.ts";
+import { Toolkit } from "../../../src/toolkit/toolkit.ts";
 import { verifies } from "../../support/verifies.ts";
 
 /** A prompt, and what lint says of it: `line:column severity rule: the beginning of the message`. */

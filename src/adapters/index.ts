@@ -1,0 +1,48 @@
+export type {
+  AiSdkAdapter,
+  AiSdkContentPart,
+  AiSdkOutput,
+  AiSdkRun,
+  AiSdkTool,
+  AiSdkToolChoice,
+  AiSdkToolMessage,
+} from "./ai-sdk.ts";
+export { toAiSdk } from "./ai-sdk.ts";
+export type {
+  AnthropicAdapter,
+  AnthropicImageType,
+  AnthropicResultBlock,
+  AnthropicResultMessage,
+  AnthropicTool,
+  AnthropicToolChoice,
+  AnthropicToolResult,
+} from "./anthropic.ts";
+export { toAnthropic } from "./anthropic.ts";
+export type {
+  GoogleAdapter,
+  GoogleFunctionDeclaration,
+  GoogleResultContent,
+  GoogleResultPart,
+  GoogleTool,
+  GoogleToolConfig,
+} from "./google.ts";
+export { toGoogle } from "./google.ts";
+export type { AdaptedTools as Offered, AdapterOptions, ToolLoss } from "./offered-tools.ts";
+export { toOpenAI } from "./openai.ts";
+export type {
+  OpenAIAdapter,
+  OpenAIAdapters,
+  OpenAIApi,
+  OpenAICallOutput,
+  OpenAIChatAdapter,
+  OpenAIChatTool,
+  OpenAIChatToolChoice,
+  OpenAIFunction,
+  OpenAIOptions,
+  OpenAIOutputPart,
+  OpenAIResponsesAdapter,
+  OpenAIResponsesTool,
+  OpenAIResponsesToolChoice,
+  OpenAIToolMessage,
+} from "./openai-form.ts";
+export type { SchemaLoss } from "./projection/projection.ts";

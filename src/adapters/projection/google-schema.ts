@@ -1,0 +1,221 @@
+import type { JsonSchema } from "../../core/schema/types.ts";
+import { listOf } from "../../core/schema/union-branches.ts";
+import { pointerTo } from "../../lib/pointer.ts";
+import { isRecord } from "../../lib/value.ts";
+import { follow } from "./follow.ts";
+import { describe } from "./hints.ts";
+import { choicesOf, ofType, typesOf } from "./kinds.ts";
+import { MemberNames } from "./member-names.ts";
+import { mergeAll } from "./merge.ts";
+import { objectRoot } from "./object-root.ts";
+import { Losses, remembered } from "./projection.ts";
+import { wellFormed } from "./well-formed.ts";
+
+const memberName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
+const formats: { readonly [type in string]?: readonly string[] } = {
+  string: ["date-time"],
+  number: ["float", "double"],
+  integer: ["int32", "int64"],
+};
+/** What is taken as it is, and how it is written: counts are 64-bit numbers, which are texts in JSON. */
+const keywordsOf: { readonly [type in string]?: { readonly [keyword in string]?: (value: unknown) => unknown } } = {
+  string: { minLength: String, maxLength: String },
+  number: { minimum: Number, maximum: Number },
+  integer: { minimum: Number, maximum: Number },
+  array: { minItems: String, maxItems: String },
+};
+const scalars = ["string", "number", "boolean"];
+/** References are written out, so that a small schema may become a large one. */
+const maxSchemas = 1_000;
+const maxDepth = 20;
+
+/**
+ * A schema as Gemini takes it, a subset of OpenAPI 3.0: one type each, `nullable`, choices of texts alone, few formats, `anyOf` with
+ * nothing beside it, members whose names are letters, digits and `_`, and no references. A recursion is cut where it begins anew.
+ *
+ * @see https://ai.google.dev/api/caching#Schema
+ * @see https://cloud.google.com/vertex-ai/generative-ai/docs/reference/java/latest/com.google.cloud.vertexai.api.FunctionDeclarationOrBuilder the names
+ */
+export const googleProjection = remembered((schema) => {
+  const losses = new Losses();
+  const document = objectRoot(wellFormed(schema, losses), losses);
+  const names = new MemberNames(document, memberName);
+  const written = new GoogleWriter(document, names, losses).schema(document, { pointer: "", depth: 0, within: [] });
+  return Object.freeze({
+    schema: Object.freeze(written),
+    lost: losses.all(),
+    restore: (input: unknown) => names.restore(input),
+  });
+});
+
+interface Place {
+  readonly pointer: string;
+  readonly depth: number;
+  /** The references that led here. */
+  readonly within: readonly string[];
+}
+
+class GoogleWriter {
+  readonly #document: JsonSchema;
+  readonly #names: MemberNames;
+  readonly #losses: Losses;
+  #written = 0;
+
+  constructor(document: JsonSchema, names: MemberNames, losses: Losses) {
+    this.#document = document;
+    this.#names = names;
+    this.#losses = losses;
+  }
+
+  schema(given: unknown, place: Place): JsonSchema {
+    const { pointer, depth } = place;
+    const value = isRecord(given) ? given : {};
+    this.#written += 1;
+    if (depth > maxDepth || this.#written > maxSchemas) {
+      this.#losses.add(pointer, "is cut: the schema is too deep or too large");
+      return this.#cut(value);
+    }
+    if (value.$ref !== undefined) return this.#reference(value, place);
+    if (value.allOf !== undefined) return this.#joined(value, place);
+    if (value.anyOf !== undefined || value.oneOf !== undefined) return this.#union(value, place);
+    const types = typesOf(value);
+    const present = types.filter((type) => type !== "null");
+    if (types.length > 0 && present.length === 0) return this.#nothing(value, pointer);
+    if (types.length === 0)
+      this.#losses.add(pointer, "takes anything, and is told to take texts, numbers and booleans");
+    const branches = (types.length === 0 ? scalars : present).map((type) => this.#typed(type, value, place));
+    return alternatives(branches, types.includes("null"));
+  }
+
+  #reference(schema: JsonSchema, place: Place): JsonSchema {
+    const { $ref, ...beside } = schema;
+    const target = follow(this.#document, $ref);
+    const reference = String($ref);
+    if (target !== undefined && !place.within.includes(reference) && !(reference === "#" && place.depth > 0))
+      return this.schema({ ...target, ...beside }, { ...place, within: [...place.within, reference] });
+    const what = target === undefined ? "is left out: it leads nowhere" : "is cut where the recursion begins anew";
+    this.#losses.add(pointerTo(place.pointer, "$ref"), what);
+    return target === undefined ? this.schema(beside, place) : this.#cut({ ...target, ...beside });
+  }
+
+  /** What kind of value it is, and no more. */
+  #cut(schema: JsonSchema): JsonSchema {
+    const [type = "object"] = typesOf(schema).filter((each) => each !== "null");
+    const { description } = schema;
+    const said = typeof description === "string" && description !== "" ? { description } : {};
+    if (type === "array") return { type: "ARRAY", ...said, items: { type: "STRING" } };
+    return { type: type.toUpperCase(), ...said };
+  }
+
+  #joined({ allOf, ...rest }: JsonSchema, place: Place): JsonSchema {
+    const parts = listOf(allOf).map((part) => this.#resolved(part));
+    const merged = mergeAll([rest, ...parts]);
+    if (merged !== undefined) return this.schema(merged, { ...place, depth: place.depth + 1 });
+    this.#losses.add(
+      pointerTo(place.pointer, "allOf"),
+      "is told by its first part: it says what cannot be said in one",
+    );
+    return this.schema({ ...parts[0], ...rest }, { ...place, depth: place.depth + 1 });
+  }
+
+  #union({ anyOf, oneOf, ...rest }: JsonSchema, place: Place): JsonSchema {
+    const keyword = anyOf === undefined ? "oneOf" : "anyOf";
+    if (oneOf !== undefined)
+      this.#losses.add(
+        pointerTo(place.pointer, "oneOf"),
+        anyOf === undefined ? "is told as anyOf" : "is left out beside anyOf",
+      );
+    let isNullable = false;
+    const branches = listOf(anyOf ?? oneOf).flatMap((branch, index) => {
+      const resolved = this.#resolved(branch);
+      if (typesOf(resolved).join() === "null") isNullable = true;
+      if (typesOf(resolved).join() === "null") return [];
+      const pointer = pointerTo(pointerTo(place.pointer, keyword), index);
+      const isPlain = isRecord(branch) && Object.keys(rest).length === 0;
+      const merged = isPlain ? branch : mergeAll([resolved, rest]);
+      if (merged === undefined) this.#losses.add(pointer, "is told without what stands beside it");
+      return [this.schema(merged ?? branch, { ...place, pointer, depth: place.depth + 1 })];
+    });
+    if (branches.length === 0) return this.#nothing(rest, place.pointer);
+    const flat = branches.flatMap((branch) => (Array.isArray(branch.anyOf) ? branch.anyOf.filter(isRecord) : [branch]));
+    return alternatives(flat, isNullable);
+  }
+
+  #nothing(schema: JsonSchema, pointer: string): JsonSchema {
+    this.#losses.add(pointer, "is always null, and is told to be a text or null");
+    return { type: "STRING", ...this.#described(schema, pointer, []), nullable: true };
+  }
+
+  #typed(type: string, given: JsonSchema, place: Place): JsonSchema {
+    const schema = ofType(type, given);
+    const { pointer } = place;
+    const writers = keywordsOf[type] ?? {};
+    const kept = Object.keys(writers).filter((keyword) => schema[keyword] !== undefined);
+    const hasFormat = formats[type]?.includes(String(schema.format)) === true;
+    const choices = this.#choices(type, schema, pointer);
+    const said = this.#described(
+      choices === undefined ? { ...schema, enum: choicesOf(schema) } : { ...schema, format: undefined },
+      pointer,
+      [...kept, ...(hasFormat ? ["format"] : []), ...(choices === undefined ? [] : ["enum"])],
+    );
+    const written: Record<string, unknown> = { type: type.toUpperCase(), ...said };
+    if (choices !== undefined) return { ...written, format: "enum", enum: choices };
+    if (hasFormat) written.format = schema.format;
+    for (const keyword of kept) written[keyword] = writers[keyword]?.(schema[keyword]);
+    if (type === "array") return { ...written, items: this.#items(schema, place) };
+    return type === "object" ? { ...written, ...this.#members(schema, place) } : written;
+  }
+
+  #choices(type: string, schema: JsonSchema, pointer: string): readonly string[] | undefined {
+    const choices = choicesOf(schema);
+    if (type !== "string" || choices === undefined) return undefined;
+    const texts = choices.filter((choice) => typeof choice === "string" && choice !== "");
+    if (choices.includes("")) this.#losses.add(pointerTo(pointer, "enum"), "is told without the empty text");
+    return texts.length === 0 ? undefined : (texts as string[]);
+  }
+
+  #items({ items, prefixItems }: JsonSchema, place: Place): JsonSchema {
+    const pointer = pointerTo(place.pointer, "items");
+    const first = listOf(prefixItems ?? items);
+    const inner = { ...place, pointer, depth: place.depth + 1 };
+    if (first.length === 0) return this.schema(Array.isArray(items) ? {} : items, inner);
+    this.#losses.add(pointer, "is a list whose places differ, and is told to take any of them at each");
+    return this.schema({ anyOf: [...first] }, inner);
+  }
+
+  #members({ properties, required, additionalProperties, patternProperties }: JsonSchema, place: Place): JsonSchema {
+    const isOpen = isRecord(additionalProperties) || additionalProperties === true || patternProperties !== undefined;
+    if (isOpen) this.#losses.add(place.pointer, "has members whose names are free, which are not told");
+    const members = Object.entries(isRecord(properties) ? properties : {});
+    if (members.length === 0) return {};
+    const written = members.map(([name, member]) => {
+      const pointer = pointerTo(pointerTo(place.pointer, "properties"), name);
+      const given = this.#names.nameOf(name);
+      if (given !== name) this.#losses.add(pointer, `is called ${given} there`);
+      return [given, this.schema(member, { ...place, pointer, depth: place.depth + 1 })];
+    });
+    const needed = new Set(listOf(required));
+    const names = members.filter(([name]) => needed.has(name)).map(([name]) => this.#names.nameOf(name));
+    return { properties: Object.fromEntries(written), ...(names.length === 0 ? {} : { required: names }) };
+  }
+
+  #resolved(schema: unknown): JsonSchema {
+    if (!isRecord(schema)) return {};
+    const { $ref, ...rest } = schema;
+    return $ref === undefined ? schema : { ...follow(this.#document, $ref), ...rest };
+  }
+
+  #described(schema: JsonSchema, pointer: string, kept: readonly string[]): { readonly description?: string } {
+    const unsupported = (keyword: string) => !kept.includes(keyword);
+    const description = describe(schema, { pointer, losses: this.#losses, unsupported });
+    return description === undefined ? {} : { description };
+  }
+}
+
+/** Nothing may stand beside `anyOf`, so that a branch says what may be null. */
+function alternatives(branches: readonly JsonSchema[], isNullable: boolean): JsonSchema {
+  const distinct = [...new Map(branches.map((branch) => [JSON.stringify(branch), branch])).values()];
+  const [first = { type: "STRING" }, ...others] = distinct;
+  const head = isNullable ? { ...first, nullable: true } : first;
+  return others.length === 0 ? head : { anyOf: [head, ...others] };
+}

@@ -1,0 +1,216 @@
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import { invalidOption } from "../../core/options.ts";
+import { nearest } from "../../lib/similar.ts";
+import { isRecord } from "../../lib/value.ts";
+import { assertLanguageModel, isLanguageModel } from "./language-model.ts";
+import { either, type ModelRef, parseRef, refOf } from "./model-ref.ts";
+import { type ModelServer, readModelServer } from "./model-server.ts";
+import { knownProviders, loadProvider, type ModelProvider, serverProvider } from "./providers.ts";
+
+/** The models prompts may name. */
+export interface ModelsOptions {
+  /**
+   * By the name of a provider, a provider of the AI SDK, or the URL of a server that speaks OpenAI's form; by `provider/name`, one
+   * model. `anthropic`, `google`, `mistral`, `ollama` and `openai` need no entry: each is loaded from its package when it is first
+   * named, with its key from the environment.
+   */
+  readonly models?: Readonly<Record<string, ModelProvider | ModelServer | LanguageModelV4>> | undefined;
+  /** What a prompt is executed with that names no model: `provider/name`, or a model. */
+  readonly defaultModel?: string | LanguageModelV4 | undefined;
+}
+
+/** What a prompt says of its model. */
+export interface WantedModel {
+  readonly provider?: string | undefined;
+  /** Its name, or `provider/name`. */
+  readonly model?: string | undefined;
+}
+
+/** A model, and what it is called. */
+export interface ChosenModel extends ModelRef {
+  readonly model: LanguageModelV4;
+}
+
+/** The models prompts may name, and which of them a prompt gets. */
+export class Models {
+  /** By ref. */
+  readonly #models = new Map<string, LanguageModelV4>();
+  readonly #providers = new Map<string, ModelProvider | ModelServer>();
+  /** Providers that are made when they are first named. */
+  readonly #made = new Map<string, Promise<ModelProvider | undefined>>();
+  readonly #default: ModelRef | undefined;
+  /** Where it was not given by name. */
+  #defaultModel: LanguageModelV4 | undefined;
+
+  /** @throws ToolkitError `INVALID_CONFIG` for what is no model or provider, and for a default there is not */
+  constructor({ models = {}, defaultModel }: ModelsOptions) {
+    if (!isRecord(models)) throw invalidOption("models", "an object, by provider or provider/name", models);
+    for (const [name, given] of Object.entries(models)) this.#register(name, given);
+    this.#default = defaultModel === undefined ? undefined : this.#readDefault(defaultModel);
+  }
+
+  /** What is registered, sorted: `provider/name` of a model, `provider/*` of a provider. */
+  get known(): readonly string[] {
+    return [...this.#models.keys(), ...[...this.#providers.keys()].map((name) => `${name}/*`)].sort();
+  }
+
+  /**
+   * The model that is wanted, else the default.
+   *
+   * @throws ToolkitError `NOT_FOUND` for one that is not registered; `INVALID_INPUT` where several may be meant, or none is named and
+   * there is no default; `MISSING_PEER` where the package of a provider is not installed; `UNAUTHORIZED` where its key is not in the
+   * environment; `INVALID_CONFIG` where a provider gives a model of another version
+   */
+  async choose(wanted: WantedModel): Promise<ChosenModel> {
+    const ref = this.#find(wanted);
+    const given = ref === this.#default ? this.#defaultModel : undefined;
+    const model = given ?? this.#models.get(refOf(ref)) ?? (await this.#ask(ref));
+    return { model, ...ref };
+  }
+
+  #register(name: string, given: unknown): void {
+    const path = `models[${JSON.stringify(name)}]`;
+    const ref = parseRef(name);
+    if (ref !== undefined) {
+      assertLanguageModel(given, path);
+      this.#models.set(name, given);
+    } else if (name === "" || name.includes("/")) throw invalidOption("models", "by provider or provider/name", name);
+    else if (isLanguageModel(given)) {
+      const message = `The option ${path} is one model: its name must be provider/name, such as ${JSON.stringify(`${name}/${given.modelId}`)}.`;
+      throw new ToolkitError("INVALID_CONFIG", message, { path });
+    } else this.#providers.set(name, readProvider(given, path));
+  }
+
+  #readDefault(given: unknown): ModelRef {
+    if (typeof given !== "string") {
+      assertLanguageModel(given, "defaultModel");
+      const ref = { provider: providerOf(given), modelId: given.modelId };
+      this.#defaultModel = given;
+      // Whoever names it gets it too, where no other has that name.
+      if (!this.#models.has(refOf(ref))) this.#models.set(refOf(ref), given);
+      return ref;
+    }
+    try {
+      return this.#find({ model: given });
+    } catch (error) {
+      const message = `The option defaultModel cannot be used: ${messageOf(error)}`;
+      throw new ToolkitError("INVALID_CONFIG", message, { path: "defaultModel" }, { cause: error });
+    }
+  }
+
+  #find({ provider, model }: WantedModel): ModelRef {
+    if (model !== undefined && provider !== undefined) return this.#named({ provider, modelId: model });
+    if (model !== undefined) return this.#byModel(model);
+    if (provider !== undefined) return this.#byProvider(provider);
+    if (this.#default !== undefined) return this.#default;
+    throw ambiguous("No model is named, and there is no default: name one, or give the option defaultModel.");
+  }
+
+  #named(ref: ModelRef): ModelRef {
+    if (this.#models.has(refOf(ref)) || this.#isProvider(ref.provider)) return ref;
+    throw this.#notFound(refOf(ref));
+  }
+
+  #byModel(model: string): ModelRef {
+    const ref = parseRef(model);
+    if (ref !== undefined && (this.#models.has(model) || this.#isProvider(ref.provider))) return ref;
+    const models = this.#refs().filter(({ modelId }) => modelId === model);
+    // What begins with a provider there is not is no model of another one.
+    const open = ref === undefined ? this.#providerNames().map((provider) => ({ provider, modelId: model })) : [];
+    const [only, ...others] = models.length > 0 ? models : open;
+    if (only === undefined) throw this.#notFound(model);
+    if (others.length === 0) return only;
+    const names = [only, ...others].map(refOf).sort();
+    throw ambiguous(`The model ${JSON.stringify(model)} may be one of several: write ${either(names)}.`);
+  }
+
+  #byProvider(provider: string): ModelRef {
+    if (this.#default?.provider === provider) return this.#default;
+    const models = this.#refs().filter((ref) => ref.provider === provider);
+    const [only] = models;
+    if (only === undefined && !this.#isProvider(provider)) throw this.#notFound(provider);
+    if (only !== undefined && models.length === 1 && !this.#providers.has(provider)) return only;
+    const such = models.length === 0 ? "" : `, such as ${either(models.map(({ modelId }) => modelId).sort())}`;
+    throw ambiguous(`The provider ${provider} has several models: name one${such}.`);
+  }
+
+  /** What can be named in full. */
+  #refs(): ModelRef[] {
+    const refs = new Set(this.#models.keys());
+    if (this.#default !== undefined) refs.add(refOf(this.#default));
+    return [...refs].flatMap((ref) => parseRef(ref) ?? []);
+  }
+
+  /** Those whose models have any name, the default's too. */
+  #providerNames(): string[] {
+    const names = new Set(this.#providers.keys());
+    if (this.#default !== undefined && !this.#models.has(refOf(this.#default))) names.add(this.#default.provider);
+    return [...names];
+  }
+
+  #isProvider(name: string): boolean {
+    return this.#providers.has(name) || knownProviders.includes(name);
+  }
+
+  async #ask({ provider: name, modelId }: ModelRef): Promise<LanguageModelV4> {
+    const provider = await this.#provider(name);
+    let model: unknown;
+    try {
+      model = provider?.languageModel(modelId);
+    } catch (error) {
+      throw this.#notFound(`${name}/${modelId}`, error);
+    }
+    assertLanguageModel(model, `models[${JSON.stringify(name)}]`);
+    return model;
+  }
+
+  async #provider(name: string): Promise<ModelProvider | undefined> {
+    const given = this.#providers.get(name);
+    if (given !== undefined && !isServer(given)) return given;
+    const made = this.#made.get(name) ?? (given === undefined ? loadProvider(name) : serverProvider(name, given));
+    this.#made.set(name, made);
+    try {
+      return await made;
+    } catch (error) {
+      // What was missing may be there the next time.
+      this.#made.delete(name);
+      throw error;
+    }
+  }
+
+  #notFound(key: string, cause?: unknown): ToolkitError<"NOT_FOUND"> {
+    const refs = this.#refs().map(refOf);
+    const names = [...this.#providers.keys(), ...knownProviders];
+    const [provider = key, modelId] = key.split(/\/(.*)/s);
+    const others = nearest(provider, names, 3).filter((name) => name !== provider);
+    const near = [...nearest(key, refs, 3), ...others.map((name) => (modelId ? `${name}/${modelId}` : name))];
+    const suggestions = [...new Set(near)].slice(0, 3);
+    const why = cause === undefined ? "" : ` (${messageOf(cause)})`;
+    const hint = suggestions.length === 0 ? "" : ` Did you mean ${either(suggestions)}?`;
+    const all = [...new Set([...this.known, ...knownProviders.map((name) => `${name}/*`)])].sort().join(", ");
+    const message = `There is no model ${JSON.stringify(key)}${why}.${hint} There are ${all}.`;
+    return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { cause });
+  }
+}
+
+function readProvider(given: unknown, path: string): ModelProvider | ModelServer {
+  const isObject = isRecord(given) || typeof given === "function";
+  if (isObject && typeof (given as Partial<ModelProvider>).languageModel === "function")
+    return given as unknown as ModelProvider;
+  if (isRecord(given) && "url" in given) return readModelServer(given, path);
+  throw invalidOption(path, "a provider of the AI SDK, a model, or { url } of a server", given);
+}
+
+function isServer(given: ModelProvider | ModelServer): given is ModelServer {
+  return !("languageModel" in given);
+}
+
+/** What a model of the AI SDK calls its provider has a part for its API: `anthropic.messages`. */
+function providerOf({ provider }: LanguageModelV4): string {
+  return provider.split(".", 1)[0] ?? provider;
+}
+
+function ambiguous(message: string): ToolkitError<"INVALID_INPUT"> {
+  return new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "/model", message }] });
+}

@@ -1,0 +1,59 @@
+import { LRUCache } from "lru-cache";
+import type { Content } from "../core/resource.ts";
+import type { CacheLimits } from "../core/toolkit-options.ts";
+import { takeValue } from "../resource/content.ts";
+import type { SharedCall } from "./shared-call.ts";
+
+interface Kept {
+  readonly content: Content;
+  readonly goodUntil: number;
+}
+
+/** The answers that are kept, and those that are being found out. */
+export class AnswerCache {
+  /** The runs in progress whose answers are to be kept, by the same keys. */
+  readonly flights = new Map<string, SharedCall>();
+  readonly #limits: CacheLimits;
+  #kept: LRUCache<string, Kept> | undefined;
+
+  constructor(limits: CacheLimits) {
+    this.#limits = limits;
+  }
+
+  /** How many are kept, those included whose time is over. */
+  get size(): number {
+    return this.#kept?.size ?? 0;
+  }
+
+  get(key: string, now: number): Content | undefined {
+    const kept = this.#kept?.get(key);
+    if (kept === undefined || kept.goodUntil > now) return kept?.content;
+    this.#kept?.delete(key);
+    return undefined;
+  }
+
+  /** Keeps an answer, unless it is larger than all may be together. */
+  keep(key: string, content: Content, goodUntil: number): void {
+    // What it was made from belongs to the tool, which may change it.
+    takeValue(content);
+    const { maxEntries, maxBytes } = this.#limits;
+    this.#kept ??= new LRUCache({ max: maxEntries, maxSize: maxBytes });
+    this.#kept.set(key, { content, goodUntil }, { size: 2 * key.length + weightOf(content) });
+  }
+}
+
+/** About how many bytes a content takes. */
+function weightOf({ size, parts, meta }: Content): number {
+  const inside = parts === undefined ? size : parts.reduce((sum, part) => sum + weightOf(part), 0);
+  return inside + weightOfMeta(meta);
+}
+
+function weightOfMeta(meta: Content["meta"]): number {
+  if (meta === undefined) return 0;
+  try {
+    return JSON.stringify(meta).length;
+  } catch {
+    // Not JSON: nobody knows, so it is too large to keep.
+    return Number.MAX_SAFE_INTEGER;
+  }
+}

@@ -1,0 +1,37 @@
+import type { Definition } from "../core/definition.ts";
+import type { Session } from "../core/session.ts";
+import { digest } from "../lib/canonical.ts";
+
+/** What a grant is for. */
+export interface DigestedCall {
+  readonly ref: string;
+  readonly definition: Definition;
+  readonly session: Pick<Session, "id" | "principal">;
+  readonly input: unknown;
+}
+
+/** A digest of whose call it is, of what, as it is now, and with which arguments. Who has no name is told by the session. */
+export function callDigest({ ref, definition, session, input }: DigestedCall): string {
+  const caller = session.principal === undefined ? { session: session.id } : { principal: session.principal };
+  return digest([caller, definition.kind, ref, definition.fingerprint, input]);
+}
+
+/** Leave to make one call, once. */
+export class ApprovalGrant {
+  /** The approval it comes from. */
+  readonly id: string;
+  readonly #digest: string;
+  #isTaken = false;
+
+  constructor(id: string, digest: string) {
+    this.id = id;
+    this.#digest = digest;
+  }
+
+  /** Takes it for a call; false where it is for another, or was taken. */
+  take(digest: string): boolean {
+    if (this.#isTaken || digest !== this.#digest) return false;
+    this.#isTaken = true;
+    return true;
+  }
+}

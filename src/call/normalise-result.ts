@@ -1,0 +1,39 @@
+import { type Content, isContent, isResource } from "../core/resource.ts";
+import type { MaybePromise } from "../lib/promise.ts";
+import { toContent } from "../resource/normalise.ts";
+import { toCallError } from "./call-error.ts";
+import type { CallState } from "./call-state.ts";
+import type { Receive, Target } from "./step.ts";
+
+/** Makes a Content of whatever `run` gave. */
+export function normaliseResult({ entry }: Target): Receive {
+  const { name } = entry;
+  const failed = toCallError(entry.ref, "result");
+  const options = { name };
+  const convert = (value: unknown, state: CallState): MaybePromise<Content> =>
+    isStillToRead(value)
+      ? toContent(value, { name, signal: state.signal, onPartial: (part) => state.emitPart(part) })
+      : toContent(value, options);
+  const fail = (thrown: unknown): never => {
+    throw failed(thrown);
+  };
+  return (value, state) => {
+    try {
+      const content = convert(value, state);
+      return content instanceof Promise ? content.catch(fail) : content;
+    } catch (thrown) {
+      return fail(thrown);
+    }
+  };
+}
+
+/** True for what takes I/O to become a Content, and must end with the call. The signal costs as much as a call: others get none. */
+function isStillToRead(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return isResource(value[0]) && value.some(isHandle);
+  return Symbol.asyncIterator in value || isHandle(value) || value instanceof Blob;
+}
+
+function isHandle(value: unknown): boolean {
+  return isResource(value) && !isContent(value);
+}

@@ -1,0 +1,56 @@
+import { ToolkitError } from "../core/error.ts";
+import type { Issue } from "../core/error-catalog.ts";
+import type { Content } from "../core/resource.ts";
+import { isTypedSchema } from "../core/schema/types.ts";
+import { validatorOf } from "../core/schema/validator.ts";
+import { describeIssues, Violation } from "../core/schema/violation.ts";
+import type { MaybePromise } from "../lib/promise.ts";
+import { isEmptyContent, jsonContent } from "../resource/content.ts";
+import { jsonValueOf } from "../resource/normalise.ts";
+import { toCallError } from "./call-error.ts";
+import { checkedValidator, type SchemaReport } from "./checked-validator.ts";
+import type { Receive, Target } from "./step.ts";
+
+/** Validates the result where there is an output schema; defaults and transforms of a Standard Schema apply. */
+export function validateOutput(target: Target, normalised: Receive, report: SchemaReport): Receive {
+  const { outputSchema, name, origin } = target.definition;
+  if (outputSchema === undefined) return normalised;
+  const validate = checkedValidator(validatorOf(outputSchema, { trusted: origin === "local" }), target, report);
+  const transforms = isTypedSchema(outputSchema);
+  const accept = (content: Content, value: unknown, parsed: unknown): Content => {
+    if (parsed instanceof Violation) throw invalidOutput(target, parsed.issues);
+    return transforms && parsed !== value ? jsonContent(parsed, { name, meta: content.meta }) : content;
+  };
+  const check = (content: Content): MaybePromise<Content> => {
+    if (isEmptyContent(content)) throw invalidOutput(target, [{ pointer: "", message: "it gave nothing" }]);
+    const value = jsonValueOf(content);
+    return value instanceof Promise ? value.then((loaded) => checkValue(content, loaded)) : checkValue(content, value);
+  };
+  const checkValue = (content: Content, value: unknown): MaybePromise<Content> => {
+    const parsed = validate(value);
+    return parsed instanceof Promise
+      ? parsed.then((result) => accept(content, value, result))
+      : accept(content, value, parsed);
+  };
+  const failed = toCallError(target.entry.ref, "result");
+  const fail = (thrown: unknown): never => {
+    throw failed(thrown);
+  };
+  const checkOrFail = (content: Content): MaybePromise<Content> => {
+    try {
+      const checked = check(content);
+      return checked instanceof Promise ? checked.catch(fail) : checked;
+    } catch (thrown) {
+      return fail(thrown);
+    }
+  };
+  return (value, state) => {
+    const content = normalised(value, state);
+    return content instanceof Promise ? content.then(checkOrFail) : checkOrFail(content);
+  };
+}
+
+function invalidOutput({ entry }: Target, issues: readonly Issue[]): ToolkitError<"INVALID_OUTPUT"> {
+  const message = `The result of ${entry.ref} does not fit its output schema: ${describeIssues(issues)}.`;
+  return new ToolkitError("INVALID_OUTPUT", message, { issues }, { ref: entry.ref, phase: "result" });
+}

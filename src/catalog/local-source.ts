@@ -1,0 +1,172 @@
+import { readDefinition } from "../core/definition.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
+import type { ToolkitEvent } from "../core/event.ts";
+import { type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import type { Logger } from "../core/session.ts";
+import type { Source, SourceChange } from "../core/source.ts";
+import type { Clock } from "../lib/clock.ts";
+import { Coalescer } from "../lib/coalesce.ts";
+import { FirstAttempt } from "../lib/first-attempt.ts";
+import { runDetached } from "../lib/promise.ts";
+import type { Catalog } from "./catalog.ts";
+import type { Namespace, Registration } from "./namespace.ts";
+import { SourceFailures } from "./source-failures.ts";
+
+/** What a local source is mounted with. */
+export interface LocalSourceHost {
+  readonly catalog: Catalog;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long lookups and `start` wait for it to be read, in milliseconds. */
+  readonly startTimeoutMs: number;
+  emit(event: ToolkitEvent): void;
+}
+
+const burstMs = 20;
+
+/** What is read together, because one event tells of it. */
+const groups: readonly (readonly Kind[])[] = [["tool"], ["prompt"], ["resource", "template"]];
+
+/** A user's Source in a namespace of its own: read once, and again whatever it says has changed. */
+export class LocalSource {
+  readonly #source: Source;
+  readonly #host: LocalSourceHost;
+  readonly #namespace: Namespace;
+  readonly #abort = new AbortController();
+  readonly #reload: Coalescer<Kind>;
+  /** Why a kind could not be read. */
+  readonly #unread = new Map<Kind, ListFailure>();
+  readonly #problems: SourceFailures;
+  readonly #reading = new Set<Kind>();
+  readonly #settling = new FirstAttempt();
+  #unwatch: (() => void) | undefined;
+
+  /** @throws ToolkitError `CONFLICT` when the namespace is taken; `INVALID_INPUT` for what is no source; whatever its `watch` throws. Nothing is mounted then. */
+  constructor(name: string, source: Source, host: LocalSourceHost) {
+    assertSource(name, source);
+    this.#source = source;
+    this.#host = host;
+    this.#problems = new SourceFailures(name, source, host);
+    this.#namespace = host.catalog.mount(name, {
+      settling: () => this.#settling.pending,
+      failures: () => [...this.#unread.values(), ...this.#problems.failures],
+      subscribe: source.subscribe?.bind(source),
+    });
+    const { clock, startTimeoutMs } = host;
+    this.#reload = new Coalescer((changed) => this.#load(changed), {
+      delayMs: burstMs,
+      clock,
+      onError: (error) => host.logger.error(`The source ${name} failed: ${messageOf(error)}`, { error }),
+    });
+    this.#settling.limit(clock, startTimeoutMs, () => this.#late(startTimeoutMs));
+    try {
+      this.#unwatch = source.watch?.((change) => this.#told(change));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+    void this.#load(new Set(kinds)).then(() => this.#settling.settle());
+  }
+
+  get namespace(): string {
+    return this.#namespace.name;
+  }
+
+  /** Resolves when it was read once, took longer than `startTimeoutMs`, or was closed. */
+  async settled(): Promise<void> {
+    await this.#settling.pending;
+  }
+
+  /** Takes its namespace away. */
+  close(): void {
+    if (this.#abort.signal.aborted) return;
+    this.#abort.abort(new ToolkitError("CLOSED", `The source ${this.namespace} is closed.`, { what: this.namespace }));
+    this.#reload.stop();
+    runDetached(
+      () => this.#unwatch?.(),
+      (error) =>
+        this.#host.logger.error(`The source ${this.namespace} did not stop watching: ${messageOf(error)}`, { error }),
+    );
+    this.#host.catalog.unmount(this.#namespace);
+    this.#settling.settle();
+  }
+
+  /** Nobody waits any longer for what has not been read; it comes when it comes. */
+  #late(afterMs: number): void {
+    for (const kind of this.#reading) this.#fail(kind, new Error(`no answer within ${afterMs} ms`));
+  }
+
+  #told({ kind, uri }: SourceChange): void {
+    if (this.#abort.signal.aborted) return;
+    if (uri !== undefined) this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri });
+    else if (kinds.includes(kind)) this.#reload.request(kind);
+    else
+      this.#host.logger.warn(
+        `The source ${this.namespace} says that a ${messageOf(kind)} changed: there is no such kind.`,
+      );
+  }
+
+  /** Reads what is wanted. What takes long, or fails, keeps back nothing else. It never rejects. */
+  async #load(wanted: ReadonlySet<Kind>): Promise<void> {
+    await Promise.all(groups.map((group) => this.#loadGroup(group.filter((kind) => wanted.has(kind)))));
+  }
+
+  async #loadGroup(group: readonly Kind[]): Promise<void> {
+    if (group.length === 0) return;
+    const lists = await Promise.all(group.map(async (kind) => [kind, await this.#read(kind)] as const));
+    if (this.#abort.signal.aborted) return;
+    this.#problems.refresh();
+    this.#host.catalog.replace(
+      this.#namespace,
+      new Map(lists.flatMap(([kind, list]) => (list === undefined ? [] : [[kind, list]]))),
+    );
+  }
+
+  /** The items of a kind; undefined where they cannot be read: what there was stays, and the failure is shown. */
+  async #read(kind: Kind): Promise<readonly Registration[] | undefined> {
+    this.#reading.add(kind);
+    try {
+      const items: readonly Item[] = (await this.#source[kind]?.({ signal: this.#abort.signal })) ?? [];
+      this.#unread.delete(kind);
+      return this.#registrations(kind, items);
+    } catch (error) {
+      if (!this.#abort.signal.aborted) this.#fail(kind, error);
+      return undefined;
+    } finally {
+      this.#reading.delete(kind);
+    }
+  }
+
+  #registrations(kind: Kind, items: readonly Item[]): Registration[] {
+    const registrations = new Map<string, Registration>();
+    for (const item of items) {
+      try {
+        const definition = readDefinition(item, "local");
+        if (definition.kind !== kind) throw new TypeError(`a ${definition.kind} stands in its list of ${kind}s`);
+        if (registrations.has(definition.key)) throw new TypeError(`the ${kind} "${definition.key}" is listed twice`);
+        // Made now: what JSON cannot hold throws here, where it harms this one only.
+        void definition.fingerprint;
+        registrations.set(definition.key, { definition, item });
+      } catch (error) {
+        // One bad item takes no sibling with it.
+        this.#fail(kind, error);
+      }
+    }
+    return [...registrations.values()];
+  }
+
+  #fail(kind: Kind, cause: unknown): void {
+    const message = `The source ${this.namespace} could not give its ${kind}s: ${messageOf(cause)}`;
+    this.#host.logger.warn(message, { error: cause });
+    const error = ToolkitError.is(cause)
+      ? cause
+      : new ToolkitError("UNAVAILABLE", message, { namespace: this.namespace }, { cause });
+    this.#unread.set(kind, { namespace: this.namespace, error, since: this.#host.clock.now() });
+  }
+}
+
+function assertSource(name: string, source: unknown): void {
+  if (typeof source === "object" && source !== null) return;
+  const message = `must be an object with a function for each kind it has, and is ${messageOf(source)}`;
+  throw new ToolkitError("INVALID_INPUT", `The source "${name}" ${message}.`, { issues: [{ pointer: "", message }] });
+}

@@ -1,0 +1,173 @@
+import { canonicalJson } from "../../lib/canonical.ts";
+import { resolvePointer, stepsOf } from "../../lib/pointer.ts";
+import { andThen, type MaybePromise } from "../../lib/promise.ts";
+import { isRecord } from "../../lib/value.ts";
+import { accepts, repairsOf } from "./common-mistakes.ts";
+import type { JsonSchema } from "./types.ts";
+import { declares, listOf, requires, type UnionBranch, UnionBranches } from "./union-branches.ts";
+import { type Trust, validatorOf } from "./validator.ts";
+import { Violation } from "./violation.ts";
+
+/** One slip that was mended. */
+export interface Repair {
+  /** Where: a JSON pointer (RFC 6901). */
+  readonly pointer: string;
+  readonly from: unknown;
+  /** Undefined for a field that was dropped. */
+  readonly to: unknown;
+}
+
+/** A value that fits now, and what was done to it. */
+export interface Coerced {
+  readonly value: unknown;
+  readonly mends: readonly Repair[];
+}
+
+/** What was a JSON text may have slips inside, and so on. */
+const maxRounds = 8;
+/** A list of lists of itself may be as deep as it likes. */
+const maxWraps = 4;
+
+/**
+ * Mends the usual slips of models in a value that does not fit: nothing where it fits, or cannot be made to, or where more than one
+ * thing may have been meant. The value itself is never changed.
+ *
+ * Only what the validator refuses is looked at, and the validator decides whether that was all.
+ *
+ * @returns undefined where there is nothing to mend, or not all
+ * @throws Error as a validator does, for a schema that cannot be compiled
+ */
+export function coerceValue(
+  schema: JsonSchema,
+  value: unknown,
+  { trusted = true }: Trust = {},
+): MaybePromise<Coerced | undefined> {
+  const validate = validatorOf(schema, { trusted });
+  const mender = new Mender(schema, trusted);
+  const from = (given: Coerced, rounds: number): MaybePromise<Coerced | undefined> =>
+    andThen(validate(given.value), (result) => {
+      if (!(result instanceof Violation)) return given.mends.length === 0 ? undefined : given;
+      const pointers = new Set(result.issues.map(({ pointer }) => pointer));
+      const next = rounds === 0 ? given : mender.round(given, [...pointers].sort());
+      return next.mends.length === given.mends.length ? undefined : from(next, rounds - 1);
+    });
+  return from({ value, mends: [] }, maxRounds);
+}
+
+const dropped: unique symbol = Symbol("dropped");
+
+class Mender {
+  readonly #ways: UnionBranches;
+
+  constructor(schema: JsonSchema, trusted: boolean) {
+    this.#ways = new UnionBranches(schema, { patterns: trusted });
+  }
+
+  /** Mends what can be at some places, each before what is inside it: that is for the next round. */
+  round({ value, mends }: Coerced, pointers: readonly string[]): Coerced {
+    const done: Repair[] = [];
+    for (const pointer of pointers) {
+      if (done.some((other) => pointer === other.pointer || pointer.startsWith(`${other.pointer}/`))) continue;
+      const from = resolvePointer(value, pointer);
+      if (from === undefined) continue;
+      const to = this.#meant(value, stepsOf(pointer));
+      if (to === undefined) continue;
+      done.push({ pointer, from, to: to === dropped ? undefined : to });
+      value = replaced(value, stepsOf(pointer), to);
+    }
+    return { value, mends: [...mends, ...done] };
+  }
+
+  /** What was meant at a place; undefined where that is not known. */
+  #meant(root: unknown, steps: readonly string[]): unknown {
+    let ways = this.#ways.whole;
+    let value = root;
+    for (const [index, key] of steps.entries()) {
+      const container = value;
+      value = (container as Readonly<Record<string, unknown>>)[key];
+      ways = this.#possible(ways, container);
+      const isLast = index === steps.length - 1;
+      if (isLast && isNothing(value) && ways.length > 0 && ways.every((way) => isOptional(way, key))) return dropped;
+      ways = ways.flatMap((way) => this.#ways.ofMember(way, container, key));
+    }
+    const meant = this.#outcomes(ways, value, 0);
+    return meant.fits || meant.others.size !== 1 ? undefined : [...meant.others.values()][0];
+  }
+
+  /** The ways a container may still be meant to fit: what it lacks nobody adds, and what it has too much nobody takes away. */
+  #possible(ways: readonly UnionBranch[], container: unknown): readonly UnionBranch[] {
+    const fitting = ways.filter((way) => way.every((schema) => accepts(schema, container)));
+    if (fitting.length < 2 || !isRecord(container)) return fitting;
+    const keys = Object.keys(container);
+    return fitting.filter((way) =>
+      way.every((schema) => {
+        if (listOf(schema.required).some((key) => !Object.hasOwn(container, String(key)))) return false;
+        if (schema.additionalProperties === false && schema.patternProperties === undefined)
+          if (keys.some((key) => !declares(schema, key))) return false;
+        return keys.every((key) => !declares(schema, key) || this.#isPossible(way, container, key));
+      }),
+    );
+  }
+
+  #isPossible(way: UnionBranch, container: Readonly<Record<string, unknown>>, key: string): boolean {
+    const value = container[key];
+    if (isNothing(value) && isOptional(way, key)) return true;
+    const { fits, others } = this.#outcomes(this.#ways.ofMember(way, container, key), value, 0);
+    return fits || others.size > 0;
+  }
+
+  /** Whether a value may be meant as it is, and what else. */
+  #outcomes(ways: readonly UnionBranch[], value: unknown, wraps: number): Outcomes {
+    const others = new Map<string, unknown>();
+    let fits = false;
+    for (const way of ways) {
+      const refusing = way.filter((schema) => !accepts(schema, value));
+      if (refusing.length === 0) fits = true;
+      const candidates = refusing
+        .flatMap((schema) => repairsOf(schema, value))
+        .filter((candidate) => way.every((schema) => accepts(schema, candidate)))
+        .filter((candidate) => !isWrapped(candidate, value) || this.#holds(way, value, wraps));
+      for (const candidate of candidates) others.set(canonicalJson(candidate), candidate);
+    }
+    return { fits, others };
+  }
+
+  /** Whether a list that is to fit a way may hold a value. */
+  #holds(way: UnionBranch, value: unknown, wraps: number): boolean {
+    if (wraps >= maxWraps) return false;
+    const { fits, others } = this.#outcomes(this.#ways.ofFirst(way), value, wraps + 1);
+    return fits || others.size > 0;
+  }
+}
+
+interface Outcomes {
+  readonly fits: boolean;
+  /** By their JSON. */
+  readonly others: ReadonlyMap<string, unknown>;
+}
+
+/** How models write that they leave a field out. */
+function isNothing(value: unknown): boolean {
+  return value === null || value === "";
+}
+
+function isOptional(way: UnionBranch, key: string): boolean {
+  return way.some((schema) => declares(schema, key)) && !way.some((schema) => requires(schema, key));
+}
+
+function isWrapped(candidate: unknown, value: unknown): boolean {
+  return Array.isArray(candidate) && candidate.length === 1 && candidate[0] === value;
+}
+
+/** A copy with something else at a place, or without it. What is not on the way there is shared. */
+function replaced(value: unknown, [key, ...rest]: readonly string[], to: unknown): unknown {
+  if (key === undefined) return to;
+  const inner = (each: unknown) => replaced(each, rest, to);
+  if (Array.isArray(value)) return value.map((each, index) => (String(index) === key ? inner(each) : each));
+  const entries = Object.entries(value as object).flatMap(([name, each]) => {
+    if (name !== key) return [[name, each]];
+    const changed = inner(each);
+    return changed === dropped ? [] : [[name, changed]];
+  });
+  return Object.fromEntries(entries);
+}

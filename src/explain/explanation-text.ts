@@ -1,0 +1,60 @@
+import type { StepSettings } from "../call/step.ts";
+import { messageOf } from "../core/error.ts";
+import type { ExplainedItem, Explanation } from "./explanation.ts";
+
+/** An explanation for people, a fact a line. */
+export function textOf(explanation: Explanation): string {
+  const { key, readings, candidates, winner, problem, unsettled, rules, connection, alias, tokens } = explanation;
+  const [first = "nothing", ...others] = candidates.map(itemText);
+  const read = readings.map(({ as, namespace, rest }) =>
+    namespace === undefined ? `${as} ${rest}` : `${as}: ${rest} in ${namespace}`,
+  );
+  const lines: readonly (readonly [what: string, text: string | undefined])[] = [
+    ["reads as", read.join(", then ")],
+    ["means", winner === undefined ? undefined : first],
+    ["shadows", winner === undefined || others.length === 0 ? undefined : others.join(", ")],
+    ["might mean", winner === undefined && candidates.length > 0 ? [first, ...others].join(", ") : undefined],
+    ["problem", problem],
+    ["still coming", unsettled.length === 0 ? undefined : unsettled.join(", ")],
+    ...rules.map(({ of, rule, verdict }) => [verdict, `${rule} (${of})`] as const),
+    ["connector", connection === undefined ? undefined : connectionText(connection)],
+    ["alias", alias],
+    ["costs", tokens === undefined ? undefined : `about ${tokens} tokens`],
+    ...explanation.steps.map(
+      ({ name, settings }, at) => [at === 0 ? "goes through" : "", stepText(name, settings)] as const,
+    ),
+  ];
+  const shown = lines.filter(([, text]) => text !== undefined);
+  return [key, ...shown.map(([what, text]) => `  ${what.padEnd(13)}${text}`)].join("\n");
+}
+
+function itemText({ kind, ref, stale }: ExplainedItem): string {
+  return `${kind} ${ref}${stale ? " (stale)" : ""}`;
+}
+
+function connectionText({
+  namespace,
+  state,
+  attempts,
+  lastError,
+  nextAttemptAt,
+}: NonNullable<Explanation["connection"]>): string {
+  const next = nextAttemptAt === undefined ? undefined : `next attempt ${new Date(nextAttemptAt).toISOString()}`;
+  const tried =
+    attempts > 0 && state !== "connected" ? `${attempts} ${attempts === 1 ? "attempt" : "attempts"}` : undefined;
+  return [`${namespace} is ${state}`, tried, lastError, next].filter((part) => part !== undefined).join(", ");
+}
+
+function stepText(name: string, settings: StepSettings): string {
+  const set = Object.entries(settings).filter(([, value]) => value !== undefined && !isEmptyList(value));
+  return set.length === 0 ? name : `${name} (${set.map(([key, value]) => `${key}: ${valueText(value)}`).join(", ")})`;
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === "function") return "a function of the input";
+  return typeof value === "number" ? String(value) : messageOf(value);
+}

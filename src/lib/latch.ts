@@ -1,0 +1,62 @@
+interface Waiter {
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
+/**
+ * Something that many may wait for: it is shut at first, may open and shut any number of times, and may break for good. Whoever stops
+ * waiting leaves nothing behind, so that a gate may stay shut for days.
+ */
+export class Latch {
+  readonly #waiting = new Set<Waiter>();
+  #open = false;
+  #broken: { readonly error: unknown } | undefined;
+
+  /** How many wait. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  open(): void {
+    this.#open = true;
+    for (const waiter of this.#waiting) waiter.resolve();
+  }
+
+  shut(): void {
+    this.#open = false;
+  }
+
+  /** Rejects whoever waits, now and from now on. */
+  break(error: unknown): void {
+    this.#broken = { error };
+    for (const waiter of this.#waiting) waiter.reject(error);
+  }
+
+  /** Resolves when it is open; rejects when it breaks, or with the reason of the first signal that aborts. */
+  wait(...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const heard = signals.filter((signal) => signal !== undefined);
+      const aborted = heard.find((signal) => signal.aborted);
+      if (aborted !== undefined) return reject(aborted.reason);
+      if (this.#broken !== undefined) return reject(this.#broken.error);
+      if (this.#open) return resolve();
+      const onAbort = ({ target }: Event) => waiter.reject((target as AbortSignal).reason);
+      const leave = () => {
+        this.#waiting.delete(waiter);
+        for (const signal of heard) signal.removeEventListener("abort", onAbort);
+      };
+      const waiter: Waiter = {
+        resolve: () => {
+          leave();
+          resolve();
+        },
+        reject: (reason) => {
+          leave();
+          reject(reason);
+        },
+      };
+      this.#waiting.add(waiter);
+      for (const signal of heard) signal.addEventListener("abort", onAbort);
+    });
+  }
+}

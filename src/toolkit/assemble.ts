@@ -1,0 +1,146 @@
+import { ApprovalGate } from "../approval/approval-gate.ts";
+import { ApprovalLedger } from "../approval/approval-ledger.ts";
+import { ApprovalRecords } from "../approval/approval-records.ts";
+import { ToolkitApprovals } from "../approval/approvals.ts";
+import { CallRouter } from "../call/call-router.ts";
+import { Executor } from "../call/executor.ts";
+import { SettingsRules } from "../call/settings-rules.ts";
+import { Telemetry } from "../call/trace/telemetry.ts";
+import { isCallOf } from "../call/whose-call.ts";
+import { Builtins } from "../catalog/builtins.ts";
+import { Catalog } from "../catalog/catalog.ts";
+import { Directory } from "../catalog/directory.ts";
+import type { LocalSourceHost } from "../catalog/local-source.ts";
+import { Connectors } from "../connection/connectors.ts";
+import { messageOf } from "../core/error.ts";
+import type { ToolkitEvent } from "../core/event.ts";
+import { inlineNamespace } from "../core/identifier.ts";
+import type { CallContext, Entry, Toolbox } from "../core/item.ts";
+import type { PolicyRules } from "../core/policy.ts";
+import type { Logger } from "../core/session.ts";
+import type { Store } from "../core/store.ts";
+import { readToolkitOptions, type ToolkitOptions } from "../core/toolkit-options.ts";
+import type { UserNamespace } from "../core/user.ts";
+import type { Clock } from "../lib/clock.ts";
+import { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
+import { Emitter } from "../lib/emitter.ts";
+import { PendingWork } from "../lib/pending-work.ts";
+import { memoryStore } from "../store/memory.ts";
+import { openUserNamespace } from "../user/user-namespace.ts";
+import { UserStores } from "../user/user-stores.ts";
+import { DelegatedInteractions } from "./delegated-interactions.ts";
+import { Delegates } from "./delegates.ts";
+
+/** The parts of a toolkit, wired. */
+export interface Assembly {
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly startTimeoutMs: number;
+  readonly policy: PolicyRules;
+  readonly delegates: Delegates;
+  readonly events: Emitter<ToolkitEvent>;
+  readonly telemetry: Telemetry | undefined;
+  readonly catalog: Catalog;
+  readonly builtins: Builtins;
+  readonly connectors: Connectors;
+  readonly sourceHost: LocalSourceHost;
+  readonly store: Store;
+  /** Undefined where nothing keeps what users make. */
+  readonly spaces: UserStores | undefined;
+  readonly user: UserNamespace;
+  readonly ledger: ApprovalLedger;
+  readonly executor: Executor;
+  readonly toolbox: CallRouter;
+  readonly approvals: ToolkitApprovals;
+  /** What still writes to the store. */
+  readonly writing: PendingWork;
+}
+
+/** The toolkit that the parts are of. */
+export interface Assembled {
+  readonly toolbox: Toolbox;
+  isClosing(): boolean;
+  /** @throws ToolkitError `CLOSED` */
+  assertOpen(): void;
+}
+
+/** Ends what was never begun: builtins tell of their changes unasked. */
+const nothingToEnd = () => undefined;
+
+/** Makes the parts of a toolkit. @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or one there is not */
+export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly {
+  const read = readToolkitOptions(options);
+  const { clock, logger, startTimeoutMs, strictNames, random, policy } = read;
+  const delegates = new Delegates(options.delegate);
+  const events = new Emitter<ToolkitEvent>((error, { type }) =>
+    logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
+  );
+  for (const delegate of delegates.listeners) events.on("*", (event) => delegate.onEvent?.(event));
+  // What is asked of parts that are made below is asked later.
+  const gauges = () => ({ connections: connectors.connections, queued: executor.queued });
+  const isLookedAt = options.tracer !== false || options.meter !== false;
+  const telemetry = isLookedAt ? new Telemetry({ options, clock, gauges }) : undefined;
+  const emit = (event: ToolkitEvent) => {
+    telemetry?.heard(event);
+    events.emit(event);
+  };
+  const catalog = new Catalog({ strictNames, emit });
+  const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
+  const interactions = new DelegatedInteractions(delegates);
+  const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
+  const { assertOpen, isClosing } = toolkit;
+  const directory = new Directory(catalog, assertOpen);
+  const room = new DeadlineScheduler(clock);
+  const store = options.store ?? memoryStore({ clock });
+  const spaces = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
+  const user = openUserNamespace(spaces, { limits: read.user, assertOpen });
+  const shelf = new ApprovalRecords({ store, logger, limit: read.approvals.limit });
+  const ledger = new ApprovalLedger({ ...read.approvals, shelf, room, logger, emit });
+  const approvalGate = new ApprovalGate({
+    ledger,
+    ask: (request, signal) => delegates.approve(request, signal),
+    current: (entry, owner) => (entry.namespace === inlineNamespace ? entry : directory.current(entry, owner)),
+    emit,
+  });
+  const executor: Executor = new Executor({
+    ...read,
+    settings: new SettingsRules(read.settings),
+    room,
+    approvals: approvalGate,
+    telemetry,
+    interactions,
+    events,
+    runPrompt: (entry, input, context) => delegates.runPrompt(entry, input, context),
+    subscribe: ({ namespace, item }, call) =>
+      catalog.namespace(namespace, call.givenSession?.principal)?.subscribe?.(item.uri, call) ?? nothingToEnd,
+    onBadSchema: (entry, message) => badSchema(entry, message, { connectors, logger }),
+  });
+  const toolbox = new CallRouter(directory, executor);
+  const writing = new PendingWork();
+  const hold = writing.hold.bind(writing);
+  const approvals = new ToolkitApprovals(ledger, {
+    logger,
+    hold,
+    isClosing,
+    origin: toolbox,
+    assertOpen,
+    find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
+    receive: executor.receive.bind(executor),
+  });
+  const serves = (context: CallContext) => isCallOf(context, executor);
+  delegates.attach({ toolbox: toolkit.toolbox, approvals, store, logger, hold, serves });
+  const made = { logger, clock, startTimeoutMs, policy, delegates, events, telemetry, catalog, connectors, sourceHost };
+  const builtins = new Builtins(catalog, emit);
+  return { ...made, builtins, store, spaces, user, ledger, executor, toolbox, approvals, writing };
+}
+
+/** A schema that cannot be compiled is told where an operator looks for what is wrong with the connection. */
+function badSchema(
+  { namespace }: Entry,
+  message: string,
+  { connectors, logger }: Pick<Assembly, "connectors" | "logger">,
+): void {
+  const connection = connectors.connections.find((each) => each.namespace === namespace);
+  if (connection === undefined) logger.warn(message);
+  else connection.warn(message);
+}

@@ -1,0 +1,77 @@
+import type { CallState } from "../call/call-state.ts";
+import type { ApprovalRequest, Decision } from "../core/approval.ts";
+import type { Connector } from "../core/connector.ts";
+import type { Delegate, InteractionContext } from "../core/delegate.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
+import type { Entry } from "../core/item.ts";
+import { runnerOf } from "../core/prompt-runner.ts";
+import type { Resource } from "../core/resource.ts";
+import type { ServedToolkit } from "../core/served-toolkit.ts";
+import type { ConnectorTarget } from "../core/target.ts";
+
+/** The delegates of a toolkit, asked in the order in which they were given. */
+export class Delegates {
+  readonly #delegates: readonly Delegate[];
+
+  constructor(delegates: Delegate | readonly Delegate[] | undefined) {
+    this.#delegates = delegates === undefined ? [] : [delegates].flat();
+  }
+
+  /** Tells each which toolkit it serves. */
+  attach(toolkit: ServedToolkit): void {
+    for (const delegate of this.#delegates) delegate.attach?.(toolkit);
+  }
+
+  /** Those that hear events. */
+  get listeners(): readonly Delegate[] {
+    return this.#delegates.filter((delegate) => delegate.onEvent !== undefined);
+  }
+
+  /** @throws ToolkitError `NO_DELEGATE`, or whatever the delegate throws */
+  async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallState): Promise<Resource> {
+    const own = runnerOf(entry.item);
+    if (own !== undefined) return own(input, context);
+    const result = await this.#first((delegate) => delegate.runPrompt?.(entry, input, context));
+    if (result !== undefined) return result;
+    const able = this.#delegates.some((delegate) => delegate.runPrompt !== undefined);
+    const why = able ? "no delegate took it" : "nothing executes prompts";
+    throw new ToolkitError(
+      "NO_DELEGATE",
+      `The prompt ${entry.ref} cannot be called: ${why}. Give the Toolkit a delegate with runPrompt, as in new Toolkit({ delegate }), or use render() for its messages.`,
+      { prompt: entry.ref },
+    );
+  }
+
+  /** The answer of a person, where a delegate has one to ask. */
+  elicit(request: ElicitRequest, context: InteractionContext): Promise<ElicitResult | undefined> {
+    return this.#first((delegate) => delegate.elicit?.(request, context));
+  }
+
+  /** The answer of a model, where a delegate has one to ask. */
+  sample(request: SampleRequest, context: InteractionContext): Promise<SampleResult | undefined> {
+    return this.#first((delegate) => delegate.sample?.(request, context));
+  }
+
+  /** What a delegate decides, where one does. */
+  approve(request: ApprovalRequest, signal: AbortSignal): Promise<Decision | undefined> {
+    return this.#first((delegate) => delegate.approve?.(request, { signal }));
+  }
+
+  /** The connector a delegate makes for the target, if one does. */
+  createConnector(target: ConnectorTarget): Connector | undefined {
+    for (const delegate of this.#delegates) {
+      const connector = delegate.createConnector?.(target);
+      if (connector !== undefined) return connector;
+    }
+    return undefined;
+  }
+
+  async #first<T>(ask: (delegate: Delegate) => Promise<T | undefined> | undefined): Promise<T | undefined> {
+    for (const delegate of this.#delegates) {
+      const answer = await ask(delegate);
+      if (answer !== undefined) return answer;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,368 @@
+import { CallRouter } from "../call/call-router.ts";
+import { PrincipalScope } from "../call/principal-scope.ts";
+import { Directory } from "../catalog/directory.ts";
+import { LocalSource } from "../catalog/local-source.ts";
+import type { AddConnectorOptions } from "../connection/connect-options.ts";
+import { connectionOf, connectorOf } from "../connection/connection-target.ts";
+import type { Approvals } from "../core/approval.ts";
+import type { Connection } from "../core/connection.ts";
+import type { Connector } from "../core/connector.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
+import {
+  assertEventLimit,
+  assertListener,
+  type EventListener,
+  type ToolkitEvent,
+  type ToolkitEventType,
+} from "../core/event.ts";
+import type { Host } from "../core/host.ts";
+import { assertNamespace, toIdentifier } from "../core/identifier.ts";
+import type {
+  CallArguments,
+  DefaultKind,
+  Entry,
+  Item,
+  Kind,
+  ListPage,
+  ListQuery,
+  LookupOptions,
+  Prompt,
+  RenderedPrompt,
+  ResultOf,
+  Tool,
+} from "../core/item.ts";
+import type { Content } from "../core/resource.ts";
+import type { CallOptions } from "../core/session.ts";
+import { readSignal } from "../core/signal.ts";
+import type { Source, Unsubscribe } from "../core/source.ts";
+import type { ConnectorTarget, McpServersConfig } from "../core/target.ts";
+import type { ToolkitOptions } from "../core/toolkit-options.ts";
+import type { UserNamespace } from "../core/user.ts";
+import { type ExplainOptions, explain } from "../explain/explain.ts";
+import type { Explanation } from "../explain/explanation.ts";
+import { keepProcessAlive } from "../lib/clock.ts";
+import { type EventStreamOptions, eventStream } from "../lib/event-stream.ts";
+import { FirstAttempt } from "../lib/first-attempt.ts";
+import { abortable } from "../lib/promise.ts";
+import { mcpConnector } from "../mcp/connector.ts";
+import { parseMcpServers } from "../mcp/target/mcp-servers.ts";
+import { canonicalUrl } from "../mcp/target/url.ts";
+import { Toolset, type ToolsetRequest } from "../toolset/toolset.ts";
+import { type Assembly, assemble } from "./assemble.ts";
+import { View, ViewFilter, type ViewSelection } from "./view.ts";
+
+/** How long `close` waits for everything to end, in milliseconds. */
+const closeMs = 5_000;
+
+// Longer than other files: it is the face of the library, where each method is a line or two and its docstring the rest.
+
+/**
+ * Holds every tool, prompt and resource a service's models may use, wherever they come from, and calls them.
+ *
+ * @example
+ * ```ts
+ * const toolkit = new Toolkit({ items: [greet] });
+ * toolkit.addConnector("https://example.com/mcp", { namespace: "example" });
+ * await toolkit.start();
+ * const result = await toolkit.call("example.search", { query: "weave" });
+ * console.log(await result.text());
+ * await toolkit.close();
+ * ```
+ */
+export class Toolkit implements Host, AsyncDisposable {
+  /** The prompts and resources that people make while the service runs, in its store. */
+  readonly user: UserNamespace;
+  readonly #parts: Assembly;
+  readonly #sources = new Set<LocalSource>();
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #closed = new AbortController();
+  #closing: Promise<void> | undefined;
+  #storeIsOpen = true;
+
+  /** @throws ToolkitError as `add` does for `items`, `INVALID_CONFIG` for an option out of its range, or one there is not */
+  constructor(options: ToolkitOptions = {}) {
+    this.#parts = assemble(options, {
+      toolbox: this,
+      isClosing: () => this.#closing !== undefined,
+      assertOpen: () => this.#assertOpen(),
+    });
+    this.user = this.#parts.user;
+    if (options.items !== undefined) this.add(...options.items);
+  }
+
+  /** The calls that wait for somebody's approval, or for work elsewhere. */
+  get approvals(): Approvals {
+    return this.#parts.approvals;
+  }
+
+  /** Every connector, with its state, in the order in which they were added. */
+  get connections(): readonly Connection[] {
+    return this.#parts.connectors.connections;
+  }
+
+  /**
+   * Adds builtins: all or none.
+   *
+   * @throws ToolkitError `INVALID_NAME`, `RESERVED_NAME`, `CONFLICT` or `INVALID_SCHEMA`
+   */
+  add(...items: readonly Item[]): void {
+    this.#assertOpen();
+    this.#parts.builtins.add(items);
+  }
+
+  /**
+   * Removes a builtin: a tool of that name, else a prompt, else the resource or template of that URI.
+   *
+   * @throws ToolkitError `NOT_FOUND`
+   */
+  remove(key: string): void {
+    this.#assertOpen();
+    this.#parts.builtins.remove(key);
+  }
+
+  /**
+   * Adds a connector. It connects at `start`, or at once after it; a server that is down is tried again for ever.
+   *
+   * @param target - an http(s) URL; `{ command, args }` for a child process; `{ url, headers }`; or a Connector
+   * @throws ToolkitError `INVALID_TARGET`; `CONFLICT` when it is connected already or the namespace is taken;
+   *   `INVALID_NAME` or `RESERVED_NAME` for the namespace; `INVALID_CONFIG` for an option out of its range, or one there is not
+   */
+  addConnector(target: ConnectorTarget | Connector, options: AddConnectorOptions = {}): Connection {
+    this.#assertOpen();
+    return this.#parts.connectors.add(this.#connectorFor(target, options), options);
+  }
+
+  /**
+   * Adds the servers of a configuration in the form MCP clients share, each under its name; all or none.
+   *
+   * @throws ToolkitError as `addConnector` does
+   */
+  addConnectors(config: McpServersConfig, options: Omit<AddConnectorOptions, "namespace"> = {}): readonly Connection[] {
+    this.#assertOpen();
+    const planned = parseMcpServers(config).map(([name, target]) => ({
+      connector: this.#connectorFor(target, options),
+      namespace: toIdentifier(name, "server"),
+      entry: name,
+    }));
+    return this.#parts.connectors.addAll(planned, options);
+  }
+
+  /**
+   * Removes a connector and ends all it started.
+   *
+   * @param target - its namespace, its URL, or the connection itself
+   * @throws ToolkitError `NOT_FOUND`; `CONFLICT` for a URL that two connectors share
+   */
+  async removeConnector(target: string | URL | Connection): Promise<void> {
+    this.#assertOpen();
+    await connectionOf(this.#parts.connectors.connections, target, canonicalUrl).close();
+  }
+
+  /**
+   * Mounts a source in a namespace of its own; disposing of what is returned takes it away.
+   *
+   * @throws ToolkitError `INVALID_NAME`, `RESERVED_NAME` or `CONFLICT`
+   */
+  addSource(namespace: string, source: Source): Disposable {
+    this.#assertOpen();
+    assertNamespace(namespace);
+    const mounted = new LocalSource(namespace, source, this.#parts.sourceHost);
+    this.#sources.add(mounted);
+    return {
+      [Symbol.dispose]: () => {
+        this.#sources.delete(mounted);
+        mounted.close();
+      },
+    };
+  }
+
+  /**
+   * Connects every connector that is not lazy and reads every source. Resolves when each has succeeded or failed once, or after
+   * `startTimeoutMs`: a server that is down makes nothing fail, and so does a store.
+   */
+  async start(): Promise<void> {
+    this.#assertOpen();
+    this.#parts.telemetry?.look();
+    this.#parts.spaces?.watch();
+    await Promise.all([
+      this.#look(),
+      this.#parts.connectors.start(),
+      ...[...this.#sources].map((source) => source.settled()),
+    ]);
+  }
+
+  /**
+   * Starts, waits until the signal aborts or `close` is called, and closes.
+   *
+   * @throws ToolkitError `INVALID_INPUT` for what is no AbortSignal, before anything is started or closed
+   */
+  async run(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const signal = readSignal(options);
+    // What waits for a server that is down keeps no process alive, and a service is to stay.
+    const release = keepProcessAlive(this.#parts.clock);
+    try {
+      await abortable(this.start(), signal);
+      await abortable(this.#ended.promise, signal);
+    } catch (error) {
+      if (!signal?.aborted) throw error;
+    } finally {
+      release();
+      await this.close();
+    }
+  }
+
+  /**
+   * Ends everything: calls in flight with `CLOSED`, connections with their processes. Closing again gives the same promise.
+   *
+   * @throws ToolkitError `TIMEOUT` when something did not end within 5 s, naming it
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  lookup<K extends Kind = DefaultKind>(key: string, options?: LookupOptions<K>): Promise<Entry<K>> {
+    return this.#parts.toolbox.lookup(key, options);
+  }
+
+  list<K extends Kind = DefaultKind>(query?: ListQuery<K>): Promise<ListPage<K>> {
+    return this.#parts.toolbox.list(query);
+  }
+
+  call<In, Parsed, Out>(tool: Tool<In, Parsed, Out>, ...args: CallArguments<In>): Promise<Content<ResultOf<Out>>>;
+  call(target: string | Prompt | Entry<"tool" | "prompt">, input?: unknown, options?: CallOptions): Promise<Content>;
+  call(
+    target: string | Tool | Prompt | Entry<"tool" | "prompt">,
+    input?: unknown,
+    options?: CallOptions,
+  ): Promise<Content> {
+    return this.#parts.toolbox.call(target, input, options);
+  }
+
+  read(target: string | Entry<"resource">, options?: CallOptions): Promise<Content> {
+    return this.#parts.toolbox.read(target, options);
+  }
+
+  render(target: string | Prompt | Entry<"prompt">, input?: unknown, options?: CallOptions): Promise<RenderedPrompt> {
+    return this.#parts.toolbox.render(target, input, options);
+  }
+
+  subscribe(target: string | Entry<"resource">, options?: CallOptions): Promise<Unsubscribe> {
+    return this.#parts.toolbox.subscribe(target, options);
+  }
+
+  /**
+   * What one principal may see, live: a Host in which the rest is not there, neither in lookups, lists and events nor in the calls its
+   * tools make themselves.
+   *
+   * @throws ToolkitError `INVALID_CONFIG` for a selection that is none, or says what there is not
+   */
+  view(selection: ViewSelection): Host {
+    const sight = new ViewFilter(selection);
+    const directory = new Directory(this.#parts.catalog, () => this.#assertOpen(), sight);
+    const tenant = sight.principal === undefined ? undefined : new PrincipalScope(sight.principal);
+    return new View(new CallRouter(directory, this.#parts.executor, { tenant }), this.on.bind(this), sight);
+  }
+
+  /**
+   * Takes down what one model run may use: a frozen view with names models accept.
+   *
+   * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref nothing has, `INVALID_INPUT` for a selection that contradicts itself,
+   *   `INVALID_CONFIG` for a policy or selection that is none, or says what there is not
+   */
+  toolset(options?: ToolsetRequest): Promise<Toolset> {
+    return Toolset.of(this, options);
+  }
+
+  /**
+   * Says what a key means and what a call of it would go through: every candidate, the rule that hides or refuses it, its connector, alias
+   * and cost. It never fails: of a key that means nothing it says why. `String(...)` of it is for people.
+   *
+   * @param options - `toolset`: how it stands in that one. Default: in one of all tools
+   */
+  async explain(key: string, options?: ExplainOptions): Promise<Explanation> {
+    return explain(
+      key,
+      { catalog: this.#parts.catalog, executor: this.#parts.executor, policy: this.#parts.policy },
+      options,
+    );
+  }
+
+  /** Listens to events of a type, or to all with `*`, until the returned function is called. */
+  on<T extends ToolkitEventType | "*">(type: T, listener: EventListener<T>): () => void {
+    assertListener(type, listener);
+    return this.#parts.events.on(type, listener as (event: ToolkitEvent) => void);
+  }
+
+  /**
+   * All events until it is closed, as they happen; a reader that is too slow loses the oldest, and is told with `eventsLost`.
+   *
+   * @throws ToolkitError `INVALID_INPUT` for a limit that is no whole number from 1
+   */
+  events({ limit, signal }: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
+    assertEventLimit(limit);
+    const closed = this.#closed.signal;
+    return eventStream<ToolkitEvent>(
+      {
+        subscribe: (listener) => this.#parts.events.on("*", listener),
+        lost: (count) => ({ type: "eventsLost", count }),
+      },
+      { limit, signal: signal === undefined ? closed : AbortSignal.any([signal, closed]) },
+    );
+  }
+
+  #connectorFor(target: ConnectorTarget | Connector, options: AddConnectorOptions): Connector {
+    return connectorOf(
+      target,
+      options,
+      (given, making) => this.#parts.delegates.createConnector(given) ?? mcpConnector(given, making),
+    );
+  }
+
+  async #close(): Promise<void> {
+    this.#parts.executor.close();
+    this.#parts.ledger.close();
+    this.#parts.telemetry?.close();
+    this.#parts.spaces?.close();
+    for (const source of this.#sources) source.close();
+    this.#sources.clear();
+    const all = Promise.all([this.#parts.connectors.close(), this.#closeStore()]);
+    const limit = Promise.withResolvers<"late">();
+    const timer = this.#parts.clock.setTimer(() => limit.resolve("late"), closeMs);
+    timer.keepAlive(true);
+    const outcome = await Promise.race([all, limit.promise]).finally(() => {
+      timer.cancel();
+      this.#parts.events.flush();
+      this.#ended.resolve();
+      this.#closed.abort();
+    });
+    if (outcome !== "late") return;
+    all.catch((error) => this.#parts.logger.error(messageOf(error), { error }));
+    const names = [...this.#parts.connectors.unended, ...(this.#storeIsOpen ? ["the store"] : [])].join(", ");
+    const message = `Not everything ended within ${closeMs} ms: ${names}.`;
+    throw new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: closeMs, elapsedMs: closeMs });
+  }
+
+  /** Others may have left approvals in the store that are due. A store that hangs holds nothing up for longer than a server may. */
+  async #look(): Promise<void> {
+    const settling = new FirstAttempt();
+    settling.limit(this.#parts.clock, this.#parts.startTimeoutMs);
+    void this.#parts.ledger.look().then(() => settling.settle());
+    await settling.pending;
+  }
+
+  /** What ran as it was approved, and what became of agent runs, is written down first. */
+  async #closeStore(): Promise<void> {
+    await this.#parts.writing.ended();
+    await this.#parts.store.close();
+    this.#storeIsOpen = false;
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
+  }
+}

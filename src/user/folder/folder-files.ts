@@ -1,0 +1,105 @@
+import { randomUUID } from "node:crypto";
+import { lstat, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import { shown } from "../../core/options.ts";
+
+/** The files of a folder, by their path in it, with `/`. */
+export class FolderFiles {
+  readonly path: string;
+
+  /** @throws ToolkitError `INVALID_INPUT` for what is no path and no `file:` URL */
+  constructor(folder: string | URL) {
+    this.path = pathOf(folder);
+  }
+
+  /** Undefined where there is none. @throws ToolkitError `INVALID_INPUT` */
+  async read(file: string): Promise<Buffer | undefined> {
+    try {
+      await this.#assertInside(file);
+      const path = join(this.path, file);
+      // A pipe would be waited for without end.
+      if (!(await stat(path)).isFile()) throw new Error("it is no file");
+      return await readFile(path);
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return undefined;
+      throw this.#failed(`${file} cannot be read`, error);
+    }
+  }
+
+  /** The names of what is in a folder of it and is no folder, sorted. Undefined where there is no such folder. */
+  async names(folder = ""): Promise<readonly string[] | undefined> {
+    try {
+      await this.#assertInside(folder);
+      const found = await readdir(join(this.path, folder), { withFileTypes: true });
+      return found.flatMap((each) => (each.isDirectory() ? [] : [each.name])).sort();
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return undefined;
+      throw this.#failed("it cannot be read", error);
+    }
+  }
+
+  /** Replaces a file whole: the old one or the new one is there, never a part of one. Gives whether it was another before. */
+  async write(file: string, bytes: Uint8Array): Promise<boolean> {
+    const path = join(this.path, file);
+    const temporary = join(dirname(path), `.${randomUUID()}.new`);
+    try {
+      await mkdir(dirname(path), { recursive: true });
+      await this.#assertInside(dirname(file));
+      if (await this.#has(file, bytes)) return false;
+      const handle = await open(temporary, "wx");
+      try {
+        await handle.writeFile(bytes);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(temporary, path);
+      return true;
+    } catch (error) {
+      await rm(temporary, { force: true }).catch(() => undefined);
+      throw this.#failed(`${file} cannot be written`, error);
+    }
+  }
+
+  async remove(file: string): Promise<void> {
+    try {
+      await this.#assertInside(dirname(file));
+      await rm(join(this.path, file), { force: true });
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return;
+      throw this.#failed(`${file} cannot be removed`, error);
+    }
+  }
+
+  /** True for a file of these bytes, and no link to one: what is written is there itself. */
+  async #has(file: string, bytes: Uint8Array): Promise<boolean> {
+    const path = join(this.path, file);
+    const found = await lstat(path).catch(() => undefined);
+    return found?.isFile() === true && (await readFile(path)).equals(bytes);
+  }
+
+  /** A link may lead to another file of the folder, and nowhere else: who made it is not always who imports. */
+  async #assertInside(file: string): Promise<void> {
+    const [folder, target] = await Promise.all([realpath(this.path), realpath(join(this.path, file))]);
+    if (target !== folder && !target.startsWith(folder.endsWith(sep) ? folder : folder + sep))
+      throw new Error("it is a link that leads out of the folder");
+  }
+
+  #failed(what: string, cause: unknown): ToolkitError<"INVALID_INPUT"> {
+    const message = `The folder ${this.path} cannot be used: ${what}: ${messageOf(cause)}`;
+    return new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "/folder", message: what }] }, { cause });
+  }
+}
+
+function pathOf(folder: unknown): string {
+  if (typeof folder === "string" && folder !== "") return folder;
+  if (folder instanceof URL && folder.protocol === "file:") return fileURLToPath(folder);
+  const message = `must be a path or a file: URL, and is ${shown(folder instanceof URL ? folder.href : folder)}`;
+  throw new ToolkitError("INVALID_INPUT", `The folder ${message}.`, { issues: [{ pointer: "/folder", message }] });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}

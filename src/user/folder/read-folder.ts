@@ -1,0 +1,124 @@
+import { isUtf8 } from "node:buffer";
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import type { Content } from "../../core/resource.ts";
+import { fileRole } from "../../prompt/file-name.ts";
+import { readFields } from "../../prompt/front-matter/fields.ts";
+import { splitFrontMatter } from "../../prompt/front-matter/split.ts";
+import { readFrontMatter } from "../../prompt/front-matter/yaml.ts";
+import { contentFrom } from "../stored-resource.ts";
+import { assertPromptKey, assertStorableUri } from "../user-key.ts";
+import type { FolderFiles } from "./folder-files.ts";
+import { type FolderIndex, type IndexedResource, indexName, readIndex, resourceFolder } from "./index-file.ts";
+
+/** What a folder has, and what is wrong with it. */
+export interface ReadFolder {
+  /** The texts of prompts and partials by key. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** By URI. */
+  readonly contents: ReadonlyMap<string, Content>;
+  readonly ignored: readonly string[];
+  readonly problems: readonly ToolkitError[];
+}
+
+/** Reads all there is. @throws ToolkitError `NOT_FOUND`, `INVALID_CONFIG`, `INVALID_INPUT` for a folder that cannot be read */
+export async function readFolder(files: FolderFiles): Promise<ReadFolder> {
+  const names = await files.names();
+  if (names === undefined) {
+    const message = `There is no folder ${files.path}: check the path.`;
+    throw new ToolkitError("NOT_FOUND", message, { key: files.path, suggestions: [] });
+  }
+  const index = await readIndex(files);
+  const problems: ToolkitError[] = [];
+  const noted = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await read();
+    } catch (error) {
+      if (!ToolkitError.is(error)) throw error;
+      problems.push(error);
+      return undefined;
+    }
+  };
+  const texts = new Map<string, string>();
+  const owners = new Map<string, string>();
+  for (const file of promptFiles(names, index)) {
+    await noted(async () => {
+      const { key, text } = await readPromptFile(files, file, index);
+      const owner = owners.get(key);
+      if (owner !== undefined) throw twice(key, owner, file);
+      owners.set(key, file);
+      texts.set(key, text);
+    });
+  }
+  const contents = new Map<string, Content>();
+  for (const each of index.resources) {
+    await noted(async () => {
+      const owner = owners.get(each.uri);
+      if (owner !== undefined) throw twice(each.uri, owner, each.file);
+      owners.set(each.uri, each.file);
+      contents.set(each.uri, await readResourceFile(files, each));
+    });
+  }
+  return { texts, contents, ignored: await ignoredFiles(files, names, index), problems };
+}
+
+function promptFiles(names: readonly string[], index: FolderIndex): ReadonlySet<string> {
+  return new Set([...index.prompts.map(({ file }) => file), ...names.filter((name) => fileRole(name) !== undefined)]);
+}
+
+async function ignoredFiles(
+  files: FolderFiles,
+  names: readonly string[],
+  index: FolderIndex,
+): Promise<readonly string[]> {
+  const prompts = promptFiles(names, index);
+  const known = new Set(index.resources.map(({ file }) => file));
+  const resources = ((await files.names(resourceFolder)) ?? []).map((name) => `${resourceFolder}/${name}`);
+  return [
+    ...names.filter((name) => name !== indexName && !prompts.has(name)),
+    ...resources.filter((file) => !known.has(file)),
+  ];
+}
+
+async function readPromptFile(
+  files: FolderFiles,
+  file: string,
+  index: FolderIndex,
+): Promise<{ readonly key: string; readonly text: string }> {
+  const bytes = await readExpected(files, file);
+  if (!isUtf8(bytes)) throw new ToolkitError("INVALID_PROMPT", `${file}: The file is not text in UTF-8.`, { file });
+  const text = bytes.toString("utf8");
+  const name = index.prompts.find((each) => each.file === file)?.name ?? nameOf(file);
+  assertPromptKey(name);
+  if (name.startsWith("_")) return { key: name, text };
+  // Of its name alone: whether all of it is as it should be is seen when all texts are there.
+  return { key: readFields(readFrontMatter(splitFrontMatter(text, `${name}.md`), `${name}.md`)).name, text };
+}
+
+/** The key of a file that no index names: `_tone.md` and `tone.hbs` are the partial `_tone`. */
+function nameOf(file: string): string {
+  const name = file.replace(/\.[^.]*$/, "");
+  return /\.hbs$/i.test(file) && !name.startsWith("_") ? `_${name}` : name;
+}
+
+async function readResourceFile(files: FolderFiles, { uri, file, ...about }: IndexedResource): Promise<Content> {
+  assertStorableUri(uri);
+  const bytes = await readExpected(files, file);
+  try {
+    return contentFrom(uri, about, new Uint8Array(bytes));
+  } catch (cause) {
+    const message = `${file}: The file is not of the form "${about.form}" that ${indexName} says: ${messageOf(cause)}`;
+    throw new ToolkitError("INVALID_CONFIG", message, { path: "resources" }, { cause });
+  }
+}
+
+async function readExpected(files: FolderFiles, file: string): Promise<Buffer> {
+  const bytes = await files.read(file);
+  if (bytes !== undefined) return bytes;
+  const message = `${file}: There is no such file in ${files.path}, and ${indexName} names it. Write it, or remove its entry.`;
+  throw new ToolkitError("INVALID_CONFIG", message, { path: file });
+}
+
+function twice(key: string, owner: string, file: string): ToolkitError<"CONFLICT"> {
+  const message = `${file}: The name "${key}" is that of ${owner} too. Give one of them another name, or remove one.`;
+  return new ToolkitError("CONFLICT", message, { key, owners: [owner, file] });
+}
