@@ -44,7 +44,7 @@ export interface CallOrigin {
 
 const noAttachments: readonly Resource[] = Object.freeze([]);
 const noPlaces: readonly ConcurrencyLimit[] = Object.freeze([]);
-const noMends: readonly Repair[] = Object.freeze([]);
+const noRepairs: readonly Repair[] = Object.freeze([]);
 
 /** No limits, and they are those of a call. */
 export const callUnlimited: CallLimits = { of: "call", ...unlimited };
@@ -66,7 +66,7 @@ export class CallState implements CallContext, DeadlineOwner {
   /** The bounds of which it has a place now. */
   limits: readonly ConcurrencyLimit[] = noPlaces;
   /** What of the input was mended. They quote the input: what is recorded of them is content. */
-  repairs: readonly Repair[] = noMends;
+  repairs: readonly Repair[] = noRepairs;
   /** Where somebody looks. */
   trace: Trace | undefined = undefined;
   /** The state that goes on in its place, such as that of its attempt. */

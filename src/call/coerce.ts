@@ -45,7 +45,7 @@ class Mending {
         if (mended === undefined) return call;
         return andThen(parse(mended.value), (result) => {
           if (result instanceof Violation) return call;
-          call.state.repairs = mended.mends;
+          call.state.repairs = mended.repairs;
           return call.with({ input: mended.value }).as(result);
         });
       });

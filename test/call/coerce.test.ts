@@ -254,7 +254,7 @@ describe("whatever the schema and the value", () => {
       changed += 1;
       expect(await fits(schema, value)).toBe(false);
       expect(await fits(schema, mended.value)).toBe(true);
-      expect(mended.mends.length).toBeGreaterThan(0);
+      expect(mended.repairs.length).toBeGreaterThan(0);
       expect(await take(schema, mended.value)).toBeUndefined();
     };
     // To compile a schema takes longest: each is met by several values.

@@ -137,7 +137,7 @@ describe("a span", () => {
     const toolkit = toolkitOf([tool("mended", () => 1, { input })]);
     await toolkit.call("mended", { count: "8192" }, { coerce: true });
     await toolkit.call("mended", { count: 1 }, { coerce: true });
-    expect(recorded.spans.map(({ attributes }) => attributes["toolweave.mends"])).toEqual([1, undefined]);
+    expect(recorded.spans.map(({ attributes }) => attributes["toolweave.input_repairs"])).toEqual([1, undefined]);
     expect(JSON.stringify(recorded.spans[0]?.attributes)).not.toContain("8192");
   });
 

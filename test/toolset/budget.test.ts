@@ -75,7 +75,7 @@ describe("the cost of tools", () => {
       const { full } = (await toolkit.toolset()).tokens();
       expect(await told({ maxTokens: full })).toBe("full");
       const toolset = await toolkit.toolset({ maxTokens: full - 1 });
-      expect(toolset.tokens()).toMatchObject({ told: "shortened", full });
+      expect(toolset.tokens()).toMatchObject({ disclosure: "shortened", full });
       expect(toolset.tokens().total).toBeLessThan(full);
       expect(toolset.definitions()[0]).toEqual({
         name: "convert",

@@ -35,7 +35,7 @@ export interface TracedCall {
   readonly signal: AbortSignal;
   readonly attempts?: number;
   readonly cached?: boolean;
-  readonly mends?: readonly unknown[];
+  readonly repairs?: readonly unknown[];
 }
 
 /** What somebody wants done. */
@@ -198,12 +198,12 @@ export class Trace {
 
   #end(outcome: Outcome): void {
     const failure = outcome === "ok" ? {} : { "error.type": outcome };
-    const { attempts = 1, cached = false, mends } = this.#call ?? {};
+    const { attempts = 1, cached = false, repairs } = this.#call ?? {};
     this.describe({
       ...failure,
       ...(attempts === 1 ? {} : { "toolweave.attempts": attempts }),
       ...(cached ? { "toolweave.cached": true } : {}),
-      ...(mends === undefined || mends.length === 0 ? {} : { "toolweave.mends": mends.length }),
+      ...(repairs === undefined || repairs.length === 0 ? {} : { "toolweave.input_repairs": repairs.length }),
     });
     this.#span?.end();
     const { instruments, clock } = this.parts;

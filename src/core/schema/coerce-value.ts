@@ -20,7 +20,7 @@ export interface Repair {
 /** A value that fits now, and what was done to it. */
 export interface Coerced {
   readonly value: unknown;
-  readonly mends: readonly Repair[];
+  readonly repairs: readonly Repair[];
 }
 
 /** What was a JSON text may have slips inside, and so on. */
@@ -46,12 +46,12 @@ export function coerceValue(
   const mender = new Mender(schema, trusted);
   const from = (given: Coerced, rounds: number): MaybePromise<Coerced | undefined> =>
     andThen(validate(given.value), (result) => {
-      if (!(result instanceof Violation)) return given.mends.length === 0 ? undefined : given;
+      if (!(result instanceof Violation)) return given.repairs.length === 0 ? undefined : given;
       const pointers = new Set(result.issues.map(({ pointer }) => pointer));
       const next = rounds === 0 ? given : mender.round(given, [...pointers].sort());
-      return next.mends.length === given.mends.length ? undefined : from(next, rounds - 1);
+      return next.repairs.length === given.repairs.length ? undefined : from(next, rounds - 1);
     });
-  return from({ value, mends: [] }, maxRounds);
+  return from({ value, repairs: [] }, maxRounds);
 }
 
 const dropped: unique symbol = Symbol("dropped");
@@ -64,7 +64,7 @@ class Mender {
   }
 
   /** Mends what can be at some places, each before what is inside it: that is for the next round. */
-  round({ value, mends }: Coerced, pointers: readonly string[]): Coerced {
+  round({ value, repairs }: Coerced, pointers: readonly string[]): Coerced {
     const done: Repair[] = [];
     for (const pointer of pointers) {
       if (done.some((other) => pointer === other.pointer || pointer.startsWith(`${other.pointer}/`))) continue;
@@ -75,7 +75,7 @@ class Mender {
       done.push({ pointer, from, to: to === dropped ? undefined : to });
       value = replaced(value, stepsOf(pointer), to);
     }
-    return { value, mends: [...mends, ...done] };
+    return { value, repairs: [...repairs, ...done] };
   }
 
   /** What was meant at a place; undefined where that is not known. */
