@@ -179,7 +179,7 @@ describe("the usual slips of models", () => {
     const mended = await take(schema, { n: "1", "a/b": { a: "yes" }, x: null, l: '["2"]' });
     expect(mended).toEqual({
       value: { n: 1, "a/b": { a: true }, l: [2] },
-      mends: [
+      repairs: [
         { pointer: "/a~1b/a", from: "yes", to: true },
         { pointer: "/l", from: '["2"]', to: ["2"] },
         { pointer: "/n", from: "1", to: 1 },
