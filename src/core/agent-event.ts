@@ -73,6 +73,7 @@ export interface AgentEventMap {
   finish: { readonly finishReason: FinishReason; readonly steps: number; readonly usage: TokenUsage };
 }
 
+/** The name of a type of agent event. */
 export type AgentEventType = keyof AgentEventMap;
 
 /** Something that happens in the run of an agent, told to whoever called it. */

@@ -95,6 +95,7 @@ export interface EventMap {
   };
 }
 
+/** The name of a type of event. */
 export type ToolkitEventType = keyof EventMap;
 
 const eventTypes: { readonly [T in ToolkitEventType]: true } = {
