@@ -1,10 +1,12 @@
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
-import type { ToolkitEvent, ToolkitEventType } from "../core/event.ts";
+import { type ListEventType, listChangedEvent, type ToolkitEvent } from "../core/event.ts";
 import { builtinNamespace, userNamespace } from "../core/identifier.ts";
-import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import { defaultKinds, type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import type { NameScope } from "../core/name-rules.ts";
 import { present } from "../lib/value.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
+import { fromTemplate } from "./from-template.ts";
 import {
   type Difference,
   Namespace,
@@ -14,7 +16,7 @@ import {
 } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
 import { Scope } from "./scope.ts";
-import { fromTemplate, search, type Unsettled } from "./search.ts";
+import { search, type Unsettled } from "./search.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
 /** What a catalogue is made with. */
@@ -33,7 +35,7 @@ export type PersonalNamespaces = (owner: string) => Namespace;
  * The order is that of lookups: builtins, then the other namespaces in the order in which they were added, then that of the owner who
  * asks, where owners have one.
  */
-export class Catalog {
+export class Catalog implements NameScope {
   readonly #options: CatalogOptions;
   readonly #byName = new Map<string, Namespace>();
   readonly #byItem = new WeakMap<Item, Entry>();
@@ -153,7 +155,8 @@ export class Catalog {
     const { key } = definitionOf(entry as Entry);
     const known = namespace?.get(entry.kind, key);
     if (known !== undefined) return known as Entry<K>;
-    return entry.kind === "resource" ? (fromTemplate(namespace, key, everything) as Entry<K> | undefined) : undefined;
+    if (entry.kind !== "resource" || namespace === undefined) return undefined;
+    return fromTemplate(namespace, key) as Entry<K> | undefined;
   }
 
   /**
@@ -163,23 +166,39 @@ export class Catalog {
    */
   resolve<K extends Kind>(key: string, kinds: readonly K[], owner = "", sight?: Visibility): Entry<K> | Unsettled {
     const scope = this.#scope(owner);
+    const found = this.#found(key, kinds, scope, sight);
+    if (found === undefined) throw notFound(key, kinds, scope, sight ?? everything);
+    return found as Entry<K> | Unsettled;
+  }
+
+  meaning(key: string): Entry | "undecided" | undefined {
+    try {
+      const found = this.#found(key, defaultKinds, this.#common);
+      return found !== undefined && "unsettled" in found ? "undecided" : found;
+    } catch {
+      // Ambiguous under `strictNames`, or a template failed.
+      return "undecided";
+    }
+  }
+
+  #found(key: string, kinds: readonly Kind[], scope: Scope, sight?: Visibility): Entry | Unsettled | undefined {
     const known = sight === undefined ? scope.resolved(key, kinds) : undefined;
-    if (known !== undefined) return known as Entry<K>;
+    if (known !== undefined) return known;
     const found = search(key, kinds, {
       scope,
       sight: sight ?? everything,
       strict: this.#options.strictNames,
       ambiguous: (name, candidates) => this.#ambiguous(name, candidates, scope),
     });
-    if (found === undefined) throw notFound(key, kinds, scope, sight ?? everything);
-    if ("unsettled" in found || sight !== undefined) return found as Entry<K> | Unsettled;
-    // What a template makes is not kept: there is no end of its URIs.
-    if (scope.namespace(found.namespace)?.get(found.kind, definitionOf(found).key) === found)
+    if (found === undefined || "unsettled" in found || sight !== undefined) return found;
+    // What a template makes is not kept: there is no end of its URIs. Nor are other texts of a URI.
+    const isListed = scope.namespace(found.namespace)?.get(found.kind, definitionOf(found).key) === found;
+    if (isListed && (found.kind !== "resource" || key.startsWith(definitionOf(found).key)))
       scope.keepResolved(key, kinds, found);
-    return found as Entry<K>;
+    return found;
   }
 
-  /** What a key may mean to an owner. See `explainKey`. */
+  /** The meanings of a key to an owner. See `explainKey`. */
   explain(key: string, owner = ""): KeyExplanation {
     return explainKey(key, this.#scope(owner), this.#options.strictNames);
   }
@@ -258,19 +277,16 @@ export class Catalog {
     for (const [type, kinds] of announcements) {
       const lists = differences.flatMap((difference) => kinds.flatMap((kind) => difference[kind] ?? []));
       if (lists.length === 0) continue;
-      this.#options.emit({
-        type,
-        namespace: namespace.name,
-        ...present({ connection: namespace.connection, principal: namespace.principal }),
+      const entries = {
         added: lists.flatMap(({ added }) => added),
         removed: lists.flatMap(({ removed }) => removed),
         changed: lists.flatMap(({ changed }) => changed),
-      });
+      };
+      const { name, connection, principal } = namespace;
+      this.#options.emit(listChangedEvent(type, { namespace: name, ...present({ connection, principal }) }, entries));
     }
   }
 }
-
-type ListEventType = Extract<ToolkitEventType, `${string}ListChanged`>;
 
 const announcements: readonly (readonly [ListEventType, readonly Kind[]])[] = [
   ["toolListChanged", ["tool"]],

@@ -1,8 +1,8 @@
 import { ToolkitError } from "../core/error.ts";
 import type { Kind } from "../core/item.ts";
 import { nearest } from "../lib/similar.ts";
-import { parseKey } from "./key.ts";
 import type { Namespace } from "./namespace.ts";
+import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
 import { isNamespace } from "./search.ts";
 import type { Visibility } from "./visibility.ts";

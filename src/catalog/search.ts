@@ -1,8 +1,8 @@
 import { userNamespace } from "../core/identifier.ts";
 import type { Entry, Kind } from "../core/item.ts";
-import { entryFromTemplate } from "./from-template.ts";
-import { parseKey } from "./key.ts";
+import { fromTemplate } from "./from-template.ts";
 import type { Namespace } from "./namespace.ts";
+import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
 import type { Visibility } from "./visibility.ts";
 
@@ -11,13 +11,13 @@ export interface Unsettled {
   readonly unsettled: Namespace;
 }
 
-/** Where a key is looked for. */
+/** Options of a search. */
 export interface Searched {
   readonly scope: Scope;
   readonly sight: Visibility;
   /** Look on for more of an unscoped name, so that none is taken for the only one. */
   readonly strict: boolean;
-  /** Told of everything that an unscoped name may mean, the first of which is meant, where it is more than one. */
+  /** Hears of an unscoped name that may mean several items, the first of which is meant. */
   ambiguous(name: string, found: readonly [Entry, ...Entry[]]): void;
 }
 
@@ -47,15 +47,9 @@ export function isNamespace(name: string, scope: Scope): boolean {
 }
 
 /** The resource of a URI that a template of the namespace makes, where it may be seen. */
-export function fromTemplate(
-  namespace: Namespace | undefined,
-  uri: string,
-  sight: Visibility,
-): Entry<"resource"> | undefined {
-  const template = namespace?.template(uri);
-  if (template === undefined) return undefined;
-  const entry = entryFromTemplate(template, uri);
-  return sight.entry(entry) ? entry : undefined;
+function visibleFromTemplate(namespace: Namespace, uri: string, sight: Visibility): Entry<"resource"> | undefined {
+  const entry = fromTemplate(namespace, uri);
+  return entry !== undefined && sight.entry(entry) ? entry : undefined;
 }
 
 function inNamespace(
@@ -69,7 +63,7 @@ function inNamespace(
   const found = firstOf(namespace, key, kinds, sight);
   if (found !== undefined) return found;
   if (namespace.settling(false) !== undefined) return { unsettled: namespace };
-  return kinds.includes("resource") ? fromTemplate(namespace, key, sight) : undefined;
+  return kinds.includes("resource") ? visibleFromTemplate(namespace, key, sight) : undefined;
 }
 
 function everywhere(key: string, kinds: readonly Kind[], searched: Searched): Entry | Unsettled | undefined {
@@ -92,7 +86,7 @@ function everywhere(key: string, kinds: readonly Kind[], searched: Searched): En
 
 function fromAnyTemplate(uri: string, { scope, sight }: Searched): Entry | undefined {
   for (const namespace of scope.namespaces) {
-    const entry = fromTemplate(namespace, uri, sight);
+    const entry = visibleFromTemplate(namespace, uri, sight);
     if (entry !== undefined) return entry;
   }
   return undefined;
@@ -100,7 +94,7 @@ function fromAnyTemplate(uri: string, { scope, sight }: Searched): Entry | undef
 
 function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], sight: Visibility): Entry | undefined {
   for (const kind of kinds) {
-    const entry: Entry | undefined = namespace.get(kind, key);
+    const entry: Entry | undefined = kind === "resource" ? namespace.resource(key) : namespace.get(kind, key);
     if (entry !== undefined && sight.entry(entry)) return entry;
   }
   return undefined;

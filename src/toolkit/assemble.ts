@@ -37,6 +37,7 @@ export interface Assembly {
   readonly clock: Clock;
   readonly startTimeoutMs: number;
   readonly policy: PolicyRules;
+  readonly settings: SettingsRules;
   readonly delegates: Delegates;
   readonly events: Emitter<ToolkitEvent>;
   readonly telemetry: Telemetry | undefined;
@@ -70,7 +71,7 @@ const nothingToEnd = () => undefined;
 /** Makes the parts of a toolkit. @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or one there is not */
 export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly {
   const read = readToolkitOptions(options);
-  const { clock, logger, startTimeoutMs, strictNames, random, policy } = read;
+  const { clock, logger, startTimeoutMs, strictNames, random } = read;
   const delegates = new Delegates(options.delegate);
   const events = new Emitter<ToolkitEvent>((error, { type }) =>
     logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
@@ -85,6 +86,8 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
     events.emit(event);
   };
   const catalog = new Catalog({ strictNames, emit });
+  const policy = read.policy.within(catalog);
+  const settings = new SettingsRules(read.settings);
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
   const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
@@ -104,7 +107,8 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   });
   const executor: Executor = new Executor({
     ...read,
-    settings: new SettingsRules(read.settings),
+    policy,
+    settings,
     room,
     approvals: approvalGate,
     telemetry,
@@ -129,7 +133,19 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   });
   const serves = (context: CallContext) => isCallOf(context, executor);
   delegates.attach({ toolbox: toolkit.toolbox, approvals, store, logger, hold, serves });
-  const made = { logger, clock, startTimeoutMs, policy, delegates, events, telemetry, catalog, connectors, sourceHost };
+  const made = {
+    logger,
+    clock,
+    startTimeoutMs,
+    policy,
+    settings,
+    delegates,
+    events,
+    telemetry,
+    catalog,
+    connectors,
+    sourceHost,
+  };
   const builtins = new Builtins(catalog, emit);
   return { ...made, builtins, store, spaces, user, ledger, executor, toolbox, approvals, writing };
 }

@@ -49,7 +49,8 @@ import { parseMcpServers } from "../mcp/target/mcp-servers.ts";
 import { canonicalUrl } from "../mcp/target/url.ts";
 import { Toolset, type ToolsetRequest } from "../toolset/toolset.ts";
 import { type Assembly, assemble } from "./assemble.ts";
-import { View, ViewFilter, type ViewSelection } from "./view.ts";
+import { View } from "./view.ts";
+import { ViewFilter, type ViewSelection } from "./view-filter.ts";
 
 /** How long `close` waits for everything to end, in milliseconds. */
 const closeMs = 5_000;
@@ -262,10 +263,10 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `INVALID_CONFIG` for a selection that is none, or says what there is not
    */
   view(selection: ViewSelection): Host {
-    const sight = new ViewFilter(selection);
-    const directory = new Directory(this.#parts.catalog, () => this.#assertOpen(), sight);
-    const tenant = sight.principal === undefined ? undefined : new PrincipalScope(sight.principal);
-    return new View(new CallRouter(directory, this.#parts.executor, { tenant }), this.on.bind(this), sight);
+    const filter = new ViewFilter(selection, this.#parts.catalog);
+    const directory = new Directory(this.#parts.catalog, () => this.#assertOpen(), filter);
+    const tenant = filter.principal === undefined ? undefined : new PrincipalScope(filter.principal);
+    return new View(new CallRouter(directory, this.#parts.executor, { tenant }), this.on.bind(this), filter);
   }
 
   /**
@@ -285,11 +286,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @param options - `toolset`: how it stands in that one. Default: in one of all tools
    */
   async explain(key: string, options?: ExplainOptions): Promise<Explanation> {
-    return explain(
-      key,
-      { catalog: this.#parts.catalog, executor: this.#parts.executor, policy: this.#parts.policy },
-      options,
-    );
+    return explain(key, this.#parts, options);
   }
 
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */

@@ -1,7 +1,38 @@
 import { randomUUID } from "node:crypto";
-import { denied, type PolicyRules, type Ruling } from "../core/policy.ts";
+import type { NameScope } from "../core/name-rules.ts";
+import { invalidOption, type OptionNames } from "../core/options.ts";
+import { denied, PolicyRules, policyNames, type Ruling, ruleName } from "../core/policy.ts";
 import type { CallOptions, Session } from "../core/session.ts";
-import type { OfferedTools, ToolEntry } from "./toolset-types.ts";
+import type { OfferedTools, RunPolicy, ToolEntry } from "./toolset-types.ts";
+
+const runPolicyNames: OptionNames<RunPolicy> = {
+  ...policyNames,
+  toolChoice: true,
+  maxToolCallsPerTurn: true,
+  maxTotalToolCalls: true,
+};
+const toolChoices: readonly unknown[] = ["auto", "required", "none", undefined];
+
+/**
+ * The rules of the policy of one model run, all of it checked.
+ *
+ * @param scope - finds what names in `allow` mean
+ * @throws ToolkitError `INVALID_CONFIG` for what is no such policy
+ */
+export function runRules(policy: RunPolicy, scope: NameScope): PolicyRules {
+  const rules = new PolicyRules(policy, runPolicyNames, scope);
+  if (!toolChoices.includes(policy.toolChoice)) {
+    throw invalidOption("policy.toolChoice", '"auto", "required" or "none"', policy.toolChoice);
+  }
+  for (const limit of ["maxToolCallsPerTurn", "maxTotalToolCalls"] as const) {
+    const value: unknown = policy[limit];
+    if (value === undefined || value === Number.POSITIVE_INFINITY) continue;
+    if (!(Number.isInteger(value) && Number(value) >= 0)) {
+      throw invalidOption(`policy.${limit}`, "a whole number from 0", value);
+    }
+  }
+  return rules;
+}
 
 /** How many calls came before one. */
 export interface CallCounts {
@@ -38,8 +69,8 @@ export class RunPolicyCheck {
       return denied(ref, "maxToolCallsPerTurn", { why });
     }
     const isFree = this.#offer.tells?.(entry) === true;
-    const listed = isFree ? undefined : this.#rules.refusal(ref);
-    if (listed !== undefined) return denied(ref, listed);
+    const listed = isFree ? undefined : this.#rules.refusal(entry);
+    if (listed !== undefined) return denied(ref, ruleName(listed));
     if (maxTotalToolCalls !== undefined && inAll >= maxTotalToolCalls) {
       const why = `all ${maxTotalToolCalls} calls of this conversation were made; answer with what you have`;
       return denied(ref, "maxTotalToolCalls", { why });
