@@ -115,6 +115,12 @@ export class PolicyRules {
     return this.block.ruleFor(item) === undefined && this.allow?.isOpen(item) === true;
   }
 
+  /** Its lists, each with the place it stands in. @param at - of the policy: `policy` */
+  lists(at: string): readonly { readonly at: string; readonly rules: RefusingRules | ChoosingRules }[] {
+    const block = { at: `${at}.block`, rules: this.block };
+    return this.allow === undefined ? [block] : [block, { at: `${at}.allow`, rules: this.allow }];
+  }
+
   /** True where the lists do not say all. */
   get decides(): boolean {
     return this.#policy.decide !== undefined;

@@ -11,6 +11,7 @@ import { Builtins } from "../catalog/builtins.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import { Directory } from "../catalog/directory.ts";
 import type { LocalSourceHost } from "../catalog/local-source.ts";
+import { RuleCheck } from "../catalog/rule-check.ts";
 import { Connectors } from "../connection/connectors.ts";
 import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
@@ -38,6 +39,7 @@ export interface Assembly {
   readonly startTimeoutMs: number;
   readonly policy: PolicyRules;
   readonly settings: SettingsRules;
+  readonly ruleCheck: RuleCheck;
   readonly delegates: Delegates;
   readonly events: Emitter<ToolkitEvent>;
   readonly telemetry: Telemetry | undefined;
@@ -65,6 +67,8 @@ export interface Assembled {
   assertOpen(): void;
 }
 
+const callableKinds = ["tool", "prompt"] as const;
+
 /** Ends what was never begun: builtins tell of their changes unasked. */
 const nothingToEnd = () => undefined;
 
@@ -88,6 +92,8 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   const catalog = new Catalog({ strictNames, emit });
   const policy = read.policy.within(catalog);
   const settings = new SettingsRules(read.settings);
+  const ruleCheck = new RuleCheck(catalog, logger);
+  ruleCheck.add(...policy.lists("policy"), { at: "settings", rules: settings.names, kinds: callableKinds });
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
   const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
@@ -132,13 +138,15 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
     receive: executor.receive.bind(executor),
   });
   const serves = (context: CallContext) => isCallOf(context, executor);
-  delegates.attach({ toolbox: toolkit.toolbox, approvals, store, logger, hold, serves });
+  const checkPolicy = (rules: PolicyRules, at: string) => ruleCheck.add(...rules.lists(at));
+  delegates.attach({ toolbox: toolkit.toolbox, approvals, store, logger, hold, checkPolicy, serves });
   const made = {
     logger,
     clock,
     startTimeoutMs,
     policy,
     settings,
+    ruleCheck,
     delegates,
     events,
     telemetry,

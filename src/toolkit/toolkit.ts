@@ -31,6 +31,7 @@ import type {
   ResultOf,
   Tool,
 } from "../core/item.ts";
+import { emptyScope } from "../core/name-rules.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import { readSignal } from "../core/signal.ts";
@@ -47,6 +48,7 @@ import { abortable } from "../lib/promise.ts";
 import { mcpConnector } from "../mcp/connector.ts";
 import { parseMcpServers } from "../mcp/target/mcp-servers.ts";
 import { canonicalUrl } from "../mcp/target/url.ts";
+import { runRules } from "../toolset/run-policy-check.ts";
 import { Toolset, type ToolsetRequest } from "../toolset/toolset.ts";
 import { type Assembly, assemble } from "./assemble.ts";
 import { View } from "./view.ts";
@@ -190,6 +192,7 @@ export class Toolkit implements Host, AsyncDisposable {
       this.#parts.connectors.start(),
       ...[...this.#sources].map((source) => source.settled()),
     ]);
+    this.#parts.ruleCheck.start();
   }
 
   /**
@@ -264,6 +267,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   view(selection: ViewSelection): Host {
     const filter = new ViewFilter(selection, this.#parts.catalog);
+    this.#parts.ruleCheck.add(...filter.lists());
     const directory = new Directory(this.#parts.catalog, () => this.#assertOpen(), filter);
     const tenant = filter.principal === undefined ? undefined : new PrincipalScope(filter.principal);
     return new View(new CallRouter(directory, this.#parts.executor, { tenant }), this.on.bind(this), filter);
@@ -275,8 +279,10 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref nothing has, `INVALID_INPUT` for a selection that contradicts itself,
    *   `INVALID_CONFIG` for a policy or selection that is none, or says what there is not
    */
-  toolset(options?: ToolsetRequest): Promise<Toolset> {
-    return Toolset.of(this, options);
+  async toolset(options?: ToolsetRequest): Promise<Toolset> {
+    const toolset = await Toolset.of(this, options);
+    this.#parts.ruleCheck.add(...runRules(toolset.policy, emptyScope).lists("policy of a toolset"));
+    return toolset;
   }
 
   /**

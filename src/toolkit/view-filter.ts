@@ -1,4 +1,5 @@
 import type { Catalog } from "../catalog/catalog.ts";
+import type { CheckedRules } from "../catalog/rule-check.ts";
 import type { Visibility } from "../catalog/visibility.ts";
 import { changedEntriesOf, type ListEventType, type ToolkitEvent } from "../core/event.ts";
 import { isUri, userNamespace } from "../core/identifier.ts";
@@ -44,6 +45,12 @@ export class ViewFilter implements Visibility {
     this.include = include === undefined ? undefined : new ChoosingRules([...include]);
     this.exclude = new RefusingRules([...exclude]);
     this.#catalog = catalog;
+  }
+
+  /** Its rules, each list with the place it stands in. */
+  lists(): readonly CheckedRules[] {
+    const exclude = { at: "exclude of a view", rules: this.exclude };
+    return this.include === undefined ? [exclude] : [exclude, { at: "include of a view", rules: this.include }];
   }
 
   entry(item: Named): boolean {
