@@ -2,7 +2,7 @@ import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { type ListEventType, listChangedEvent, type ToolkitEvent } from "../core/event.ts";
 import { builtinNamespace, userNamespace } from "../core/identifier.ts";
-import { defaultKinds, type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { NameScope } from "../core/name-rules.ts";
 import { present } from "../lib/value.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
@@ -16,7 +16,7 @@ import {
 } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
 import { Scope } from "./scope.ts";
-import { search, type Unsettled } from "./search.ts";
+import { search, searchForAll, type Unsettled } from "./search.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
 /** What a catalogue is made with. */
@@ -173,7 +173,7 @@ export class Catalog implements NameScope {
 
   meaning(key: string): Entry | "undecided" | undefined {
     try {
-      const found = this.#found(key, defaultKinds, this.#common);
+      const found = searchForAll(key, this.#common, (kinds) => this.#found(key, kinds, this.#common));
       return found !== undefined && "unsettled" in found ? "undecided" : found;
     } catch {
       // Ambiguous under `strictNames`, or a template failed.

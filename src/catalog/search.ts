@@ -41,6 +41,30 @@ export function search(key: string, kinds: readonly Kind[], searched: Searched):
   return parsed.uri === undefined || addressed.length === 0 ? undefined : everywhere(parsed.uri, addressed, searched);
 }
 
+/**
+ * Finds what a key means in a rule for all, as `search` does, but for what may be a name or a URI: the namespace that comes first decides,
+ * so that no server takes the meaning of one with an item of the other kind. What is scoped is nowhere else.
+ *
+ * @param find - what the key finds of some kinds
+ */
+export function searchForAll(
+  key: string,
+  scope: Scope,
+  find: (kinds: readonly Kind[]) => Entry | Unsettled | undefined,
+): Entry | Unsettled | undefined {
+  const { scopedName, scopedUri, uri } = parseKey(key, (name) => isNamespace(name, scope));
+  const named = scopedUri === undefined || scopedName !== undefined ? find(["tool", "prompt"]) : undefined;
+  if (scopedName !== undefined || (scopedUri === undefined && uri === undefined)) return named;
+  const addressed = find(["resource"]);
+  if (named === undefined || addressed === undefined) return named ?? addressed;
+  return placeOf(addressed, scope) < placeOf(named, scope) ? addressed : named;
+}
+
+function placeOf(found: Entry | Unsettled, scope: Scope): number {
+  const name = "unsettled" in found ? found.unsettled.name : found.namespace;
+  return scope.namespaces.findIndex((namespace) => namespace.name === name);
+}
+
 /** True for a namespace of the scope. `user` is one where nothing is stored too: what is stored later changes the meaning of no key. */
 export function isNamespace(name: string, scope: Scope): boolean {
   return scope.namespace(name) !== undefined || name === userNamespace;

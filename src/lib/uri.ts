@@ -67,7 +67,9 @@ function normalised(uri: string, form: PathForm): string {
 }
 
 function joined(scheme: string, authority: string | undefined, path: string): string {
-  return `${scheme}:${authority === undefined ? "" : `//${authority}`}${path}`;
+  // Without an authority a path of two slashes would be taken for one.
+  if (authority === undefined) return `${scheme}:${path.startsWith("//") ? "/." : ""}${path}`;
+  return `${scheme}://${authority}${path}`;
 }
 
 /** The authority as it is compared: of a network its host in lower case, without its default port; of a file it may be left out. */

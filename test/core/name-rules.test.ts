@@ -2,7 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Catalog } from "../../src/catalog/catalog.ts";
 import { readDefinition } from "../../src/core/definition.ts";
-import type { Entry, Item, Kind, Prompt, Tool } from "../../src/core/item.ts";
+import { templateOf } from "../../src/core/entry.ts";
+import { isUri } from "../../src/core/identifier.ts";
+import { defaultKinds, type Entry, type Item, type Kind, type Prompt, type Tool } from "../../src/core/item.ts";
 import { ChoosingRules, choosesRef, RefusingRules } from "../../src/core/name-rules.ts";
 import { type Resource, resourceBrand } from "../../src/core/resource.ts";
 import { uriKey } from "../../src/lib/uri.ts";
@@ -16,7 +18,7 @@ const text = (uri: string, name = "note"): Resource => ({
   kind: "resource",
   name,
   uri,
-  [resourceBrand]: "handle",
+  ...{ [resourceBrand]: "handle" },
   bytes: async () => new Uint8Array(),
   text: async () => uri,
   json: async () => uri,
@@ -56,6 +58,15 @@ const refused = (rules: readonly string[], catalog: Catalog) =>
 function meant(catalog: Catalog, key: string): Entry | undefined {
   const found = catalog.meaning(key);
   return typeof found === "object" ? found : undefined;
+}
+
+function lookedUp(catalog: Catalog, key: string): Entry | undefined {
+  try {
+    const found = catalog.resolve(key, defaultKinds);
+    return "unsettled" in found ? undefined : found;
+  } catch {
+    return undefined;
+  }
 }
 
 const sample = () =>
@@ -321,6 +332,10 @@ describe("over any catalogue", () => {
         const catalog = catalogOf(given);
         if (/[*?]/.test(text)) return;
         const found = meant(catalog, text);
+        const looked = lookedUp(catalog, text);
+        // What may be a name or a URI is the one of both that comes first; what is scoped is nowhere else.
+        if (!isUri(text)) expect(found).toBe(looked);
+        else if (found !== undefined) expect(looked).toBeDefined();
         if (found !== undefined) expect(chooses(text, found, catalog), `${text} is ${found.ref}`).toBe(true);
         for (const entry of entriesOf(catalog)) {
           const isRef = entry.ref === text || uriKey(entry.ref) === uriKey(text);
@@ -341,7 +356,9 @@ describe("over any catalogue", () => {
         const before = chosen(known, catalog);
         const late = catalog.mount("late", {});
         const put = later.map(({ item }) => ({ definition: readDefinition(item, "remote"), item }));
-        catalog.change(late, { put: put.filter(({ definition }) => definition.kind !== "resource") });
+        // A listed resource goes before one that a template makes, wherever it is: to read it means that one.
+        const isMade = known.some((text) => templateOf(meant(catalog, text) as Entry) !== undefined);
+        catalog.change(late, { put: put.filter(({ definition }) => !isMade || definition.kind !== "resource") });
         expect(chosen(known, catalog)).toEqual(before);
       }),
       { numRuns: 500 },
