@@ -90,20 +90,25 @@ function absolute(scheme: string, path: string): string {
 
 const plainPath: PathForm = (path) => withoutDots(path.replace(/\/{2,}/g, "/"));
 
-/** RFC 3986, 5.2.4. A path without a root, such as that of `demo:a/../b`, stays one. */
+/**
+ * RFC 3986, 5.2.4, but that `..` leads out of a folder however many slashes follow its name, as in file systems. A path without a root, such
+ * as that of `demo:a/../b`, stays one.
+ */
 function withoutDots(path: string): string {
   if (!/(?:^|\/)\.\.?(?:\/|$)/.test(path)) return path;
   const root = path.startsWith("/") ? "/" : "";
   const kept: string[] = [];
   const segments = path.slice(root.length).split("/");
-  for (const [index, segment] of segments.entries()) {
-    const isDots = segment === "." || segment === "..";
-    if (segment === "..") kept.pop();
-    if (!isDots) kept.push(segment);
-    // What ends in dots is a folder.
-    else if (index === segments.length - 1 && kept.length > 0) kept.push("");
+  for (const segment of segments) {
+    if (segment === "..") {
+      while (kept.at(-1) === "") kept.pop();
+      kept.pop();
+    } else if (segment !== ".") kept.push(segment);
   }
-  return root + kept.join("/");
+  // What ends in dots is a folder.
+  const end = /\/\.\.?$/.test(path) && kept.length > 0 ? "/" : "";
+  const rest = kept.join("/") + end;
+  return root === "" ? rest.replace(/^\/+/, "") : root + rest;
 }
 
 /** Without the encoding of characters that need none; the others are encoded in capitals. */

@@ -8,6 +8,7 @@ const same = [
   "FILE:///secret",
   "file:///%73ecret",
   "file:///a/../secret",
+  "file:///a//../secret",
   "file:///a/%2e%2E/secret",
   "file:///./secret",
   "file:///../secret",
@@ -15,7 +16,7 @@ const same = [
   "file://localhost/secret",
   "file://LOCALHOST/secret",
 ];
-const sameKey = ["file:////secret", "file:///a//../secret", "file://///./secret"];
+const sameKey = ["file:////secret", "file://///./secret"];
 const lenient = [
   "file:///%2Fsecret",
   "file:///a%2F..%2Fsecret",
@@ -114,7 +115,7 @@ describe("a URI", () => {
       fc.property(uri, (text) => {
         const normal = normalUri(text);
         expect(normalUri(normal)).toBe(normal);
-        expect(uriKey(uriKey(text))).toBe(uriKey(text));
+        expect([uriKey(uriKey(text)), uriKey(normal)]).toEqual([uriKey(text), uriKey(text)]);
       }),
       { numRuns: 2_000 },
     );
