@@ -39,8 +39,8 @@ export function uriKey(uri: string): string {
 
 /**
  * A URI as the most lenient server may read it: decoded, with backslashes as slashes, without blanks around it, control characters in it
- * or a user before its host, in lower case up to its path, and with dot segments of query and fragment resolved too. It is compared only,
- * never sent: URIs that are read alike by some server have the same one.
+ * or a user before its host, its host in lower case, and with dot segments resolved wherever they are. It is compared only, never sent:
+ * URIs that are read alike by some server have the same one.
  */
 export function lenientUri(uri: string): string {
   const text = decoded(trimmed(uri.toWellFormed())).replaceAll("\\", "/").replace(web, "$1://");
@@ -48,7 +48,12 @@ export function lenientUri(uri: string): string {
   if (match === null) return uri;
   const [, scheme = "", authority, path = "", rest = ""] = match;
   const name = scheme.toLowerCase();
-  const host = hostOf(name, authority?.toLowerCase().replace(/^.*@/, ""), path)?.replace(/\.$/, "");
+  if (authority !== undefined && !hosted.has(name)) {
+    // To a server with a scheme of its own the authority may be the first name of a path.
+    const resolved = plainPath(authority + path + rest);
+    return `${name}://${resolved.replace(/^[^/]*/, (first) => first.toLowerCase())}`;
+  }
+  const host = hostOf(name, authority?.replace(/^.*@/, ""), path)?.replace(/\.$/, "");
   return joined(name, host, plainPath(absolute(name, path) + rest));
 }
 

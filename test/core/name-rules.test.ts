@@ -192,6 +192,12 @@ describe("a rule that chooses", () => {
       "file:///pub%2F..%2Fsecret",
     ])
       expect(rules.ruleFor(meaning(uri), open), uri).toBeUndefined();
+    const own = catalogOf([{ namespace: "b", item: template("files://{+path}") }]);
+    for (const uri of ["files://pub/..%2Fsecret", "files://pub%2F..%2Fsecret", "files://pub/%2e%2e%2Fsecret"]) {
+      const entry = meant(own, uri) as Entry;
+      expect(new ChoosingRules(["files://pub/*"]).ruleFor(entry, own), uri).toBeUndefined();
+      expect(refuses("files://secret", entry), uri).toBe(true);
+    }
     const texts = new ChoosingRules(["file:///pub/*.txt#b"]);
     expect(texts.ruleFor(meaning("file:///pub/a.txt"), open)).toBeDefined();
     expect(texts.ruleFor(meaning("file:///pub/key#.txt"), open)).toBeUndefined();

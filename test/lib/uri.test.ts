@@ -78,6 +78,9 @@ describe("a URI", () => {
     ["http:////h:80/x", "http://h/x"],
     ["http://me@h/x", "http://h/x"],
     ["memo://MAP/%C3%BC", "memo://map/ü"],
+    ["memo://a%2F..%2FMap", "memo://map"],
+    ["memo://a/../Map/B", "memo://map/B"],
+    ["user://ada@Example.com", "user://ada@example.com"],
     ["memo://a/\ud800", "memo://a/\ufffd"],
   ])("%j may be read as %j", (uri, read) => expect(lenientUri(uri)).toBe(read));
 

@@ -154,6 +154,58 @@ describe("explain", () => {
     });
   });
 
+  verifies(
+    ["N10", "T5"],
+    "the rule that refuses, allows, offers or sets, as it is written, and where it stands",
+    async () => {
+      await bench.toolkit.close();
+      await start({
+        policy: { block: ["x.*", "a:b"], allow: ["far.*", "forecast", "*.lonely", "text:note"] },
+        settings: {
+          "*": { maxConcurrent: 5 },
+          forecast: { timeoutMs: 5, needsApproval: true },
+          "x.*": { coerce: true },
+        },
+      });
+      const { toolkit } = bench;
+      const toolset = await toolkit.toolset({
+        include: ["f*", "far.forecast", "lonely"],
+        policy: { allow: ["forecast"] },
+      });
+      const rules = async (key: string) =>
+        (await toolkit.explain(key, { toolset })).rules.map(({ of, verdict, at, rule, sets }) =>
+          [of, verdict, at, rule, ...(sets ?? [])].join(" "),
+        );
+      const limited = "toolkit sets settings * maxConcurrent";
+      expect(await rules("forecast")).toEqual([
+        "toolkit allows policy.allow forecast",
+        limited,
+        "toolkit sets settings forecast timeoutMs needsApproval",
+        "toolset offers include f*",
+        "toolset allows policy.allow forecast",
+      ]);
+      expect(await rules("far.forecast")).toEqual([
+        "toolkit allows policy.allow far.*",
+        limited,
+        "toolkit sets settings forecast timeoutMs needsApproval",
+        "toolset offers include far.forecast",
+        "toolset refuses policy.allow forecast",
+      ]);
+      expect((await rules("a:b")).slice(0, 2)).toEqual(["toolkit refuses policy.block a:b", limited]);
+      expect((await rules("lonely"))[2]).toContain("toolset hides  it is exclusive");
+      expect(await rules("TEXT:note")).toEqual(["toolkit allows policy.allow text:note"]);
+      expect(await rules("memo://7")).toEqual(["toolkit refuses policy.allow far.*, forecast, *.lonely, text:note"]);
+      const forced = await toolkit.toolset({ forced: ["forecast"] });
+      expect((await toolkit.explain("forecast", { toolset: forced })).rules.at(-1)).toMatchObject({
+        at: "forced",
+        rule: "forecast",
+      });
+      expect(await explained("forecast")).toContain(
+        "sets         settings forecast: timeoutMs, needsApproval (toolkit)",
+      );
+    },
+  );
+
   const hiding = [
     [{ include: ["far.*"] }, "nothing of include fits it: far.*"],
     [{ forced: ["lonely"] }, "builtin.lonely is exclusive and forced"],
