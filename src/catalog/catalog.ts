@@ -19,18 +19,18 @@ import { Scope } from "./scope.ts";
 import { search, searchForAll, type Unsettled } from "./search.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
-/** What a catalogue is made with. */
+/** Options of a catalogue. */
 export interface CatalogOptions {
   /** Refuse an unscoped name that several namespaces have. */
   readonly strictNames: boolean;
   emit(event: ToolkitEvent): void;
 }
 
-/** Gives the namespace that one owner has, and no other; the owner that is empty is nobody. */
+/** Gives the namespace that belongs to one owner; the empty text is no owner. */
 export type PersonalNamespaces = (owner: string) => Namespace;
 
 /**
- * What exists: the namespaces in their order, and an index that answers from memory.
+ * The namespaces in their order, and an index of their items that answers from memory.
  *
  * The order is that of lookups: builtins, then the other namespaces in the order in which they were added, then that of the owner who
  * asks, where owners have one.
@@ -39,7 +39,7 @@ export class Catalog implements NameScope {
   readonly #options: CatalogOptions;
   readonly #byName = new Map<string, Namespace>();
   readonly #byItem = new WeakMap<Item, Entry>();
-  /** Which ambiguous names were told: of the builtins for all, or of the namespace of one owner. */
+  /** Ambiguous names that were reported: under the builtins for all, or under the namespace of one owner. */
   readonly #reported = new WeakMap<Namespace, Set<string>>();
   #common = new Scope([]);
   #personal: PersonalNamespaces | undefined;
@@ -68,7 +68,7 @@ export class Catalog implements NameScope {
     this.#personal = namespaces;
   }
 
-  /** Makes the namespace of an owner. It is there for whoever is given it. */
+  /** Makes the namespace of an owner. It is in no list of namespaces until `personalize` gives it. */
   makePersonal(name: string, options: NamespaceOptions): Namespace {
     const namespace: Namespace = new Namespace(name, options, () => this.#scopes.delete(namespace));
     return namespace;
@@ -83,7 +83,7 @@ export class Catalog implements NameScope {
     return namespace;
   }
 
-  /** Takes a namespace away, and tells that its items are gone. */
+  /** Removes a namespace, and emits that its items are gone. */
   unmount(namespace: Namespace): void {
     if (this.#byName.get(namespace.name) !== namespace) return;
     const differences = kinds.map((kind) => namespace.replace(kind, []));
@@ -107,19 +107,19 @@ export class Catalog implements NameScope {
     this.#rearranged();
   }
 
-  /** Changes a namespace and tells what became different, in one event a kind. */
+  /** Changes a namespace and emits what became different, in one event a kind. */
   change(namespace: Namespace, change: NamespaceChange): void {
     this.#announce(namespace, [this.fill(namespace, change)]);
   }
 
-  /** Changes a namespace and tells nobody: what it is given was there before. */
+  /** Changes a namespace without an event: its new items were there before. */
   fill(namespace: Namespace, change: NamespaceChange): Difference {
     const difference = namespace.change(change);
     this.#remember(namespace, change.put ?? []);
     return difference;
   }
 
-  /** Makes what a namespace has of some kinds exactly this, and tells what became different. */
+  /** Gives a namespace exactly these items of some kinds, and emits what became different. */
   replace(namespace: Namespace, lists: ReadonlyMap<Kind, readonly Registration[]>): void {
     const differences: Difference[] = [];
     for (const [kind, registrations] of lists) {
@@ -130,7 +130,7 @@ export class Catalog implements NameScope {
   }
 
   /** The entry that an owner has of a registered item, by identity. */
-  entryOf(item: Item, owner = "", sight: Visibility = everything): Entry | undefined {
+  entryOf(item: Item, owner = "", visibility: Visibility = everything): Entry | undefined {
     const last = this.#byItem.get(item);
     if (last === undefined) return undefined;
     const { key } = definitionOf(last);
@@ -138,12 +138,12 @@ export class Catalog implements NameScope {
     // Another item may be there now under the same key, and this one in another namespace as well.
     for (const namespace of [scope.namespace(last.namespace), ...scope.namespaces]) {
       const entry: Entry | undefined = namespace?.get(last.kind, key);
-      if (entry?.item === item && sight.entry(entry)) return entry;
+      if (entry?.item === item && visibility.entry(entry)) return entry;
     }
     return undefined;
   }
 
-  /** True for an item that is, or was, of somebody's own namespace. */
+  /** True for an item that is, or was, in the namespace of an owner. */
   isPersonal(item: Item): boolean {
     const last = this.#byItem.get(item);
     return last !== undefined && last.namespace === userNamespace;
@@ -164,10 +164,10 @@ export class Catalog implements NameScope {
    *
    * @throws ToolkitError `NOT_FOUND` or `AMBIGUOUS_NAME`
    */
-  resolve<K extends Kind>(key: string, kinds: readonly K[], owner = "", sight?: Visibility): Entry<K> | Unsettled {
+  resolve<K extends Kind>(key: string, kinds: readonly K[], owner = "", visibility?: Visibility): Entry<K> | Unsettled {
     const scope = this.#scope(owner);
-    const found = this.#found(key, kinds, scope, sight);
-    if (found === undefined) throw notFound(key, kinds, scope, sight ?? everything);
+    const found = this.#found(key, kinds, scope, visibility);
+    if (found === undefined) throw notFound(key, kinds, scope, visibility ?? everything);
     return found as Entry<K> | Unsettled;
   }
 
@@ -181,17 +181,17 @@ export class Catalog implements NameScope {
     }
   }
 
-  #found(key: string, kinds: readonly Kind[], scope: Scope, sight?: Visibility): Entry | Unsettled | undefined {
-    const known = sight === undefined ? scope.resolved(key, kinds) : undefined;
+  #found(key: string, kinds: readonly Kind[], scope: Scope, visibility?: Visibility): Entry | Unsettled | undefined {
+    const known = visibility === undefined ? scope.resolved(key, kinds) : undefined;
     if (known !== undefined) return known;
     const found = search(key, kinds, {
       scope,
-      sight: sight ?? everything,
+      visibility: visibility ?? everything,
       strict: this.#options.strictNames,
       ambiguous: (name, candidates) => this.#ambiguous(name, candidates, scope),
     });
-    if (found === undefined || "unsettled" in found || sight !== undefined) return found;
-    // What a template makes is not kept: there is no end of its URIs. Nor are other texts of a URI.
+    if (found === undefined || "unsettled" in found || visibility !== undefined) return found;
+    // Resources that templates make are not kept, nor are other spellings of a URI: there is no end of either.
     const isListed = scope.namespace(found.namespace)?.get(found.kind, definitionOf(found).key) === found;
     if (isListed && (found.kind !== "resource" || key.startsWith(definitionOf(found).key)))
       scope.keepResolved(key, kinds, found);
@@ -239,11 +239,11 @@ export class Catalog implements NameScope {
       throw new ToolkitError("AMBIGUOUS_NAME", message, { name, candidates }, { phase: "resolve" });
     }
     const isOwn = found.at(-1)?.namespace === userNamespace;
-    const teller = (isOwn ? scope.namespace(userNamespace) : undefined) ?? this.builtin;
-    const reported = this.#reported.get(teller) ?? new Set();
+    const reporter = (isOwn ? scope.namespace(userNamespace) : undefined) ?? this.builtin;
+    const reported = this.#reported.get(reporter) ?? new Set();
     if (reported.has(name)) return;
-    this.#reported.set(teller, reported.add(name));
-    const { principal } = teller;
+    this.#reported.set(reporter, reported.add(name));
+    const { principal } = reporter;
     this.#options.emit({ type: "ambiguousName", name, chosen: found[0].ref, candidates, ...present({ principal }) });
   }
 

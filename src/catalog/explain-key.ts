@@ -29,7 +29,7 @@ export interface KeyExplanation {
   readonly unsettled: readonly string[];
 }
 
-/** Everything a key may mean, in the order of lookups. Nothing is waited for, told or thrown. */
+/** Everything a key may mean, in the order of lookups. Nothing is waited for, emitted or thrown. */
 export function explainKey(key: string, within: Scope, strictNames: boolean): KeyExplanation {
   const { namespaces } = within;
   const readings = readingsOf(key, within);

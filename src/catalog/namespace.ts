@@ -109,6 +109,7 @@ export class Namespace {
 
   /** The template whose family has the URI, and the URI as it is asked for: in its normal form, unless that is not of the family. */
   template(uri: string): { readonly template: Entry<"template">; readonly uri: string } | undefined {
+    if (this.count("template") === 0) return undefined;
     this.#matchers ??= this.entries("template").map((entry) => [matchTemplate(definitionOf(entry).key), entry]);
     for (const asked of new Set([normalUri(uri), uri])) {
       const template = this.#matchers.find(([matches]) => matches(asked))?.[1];

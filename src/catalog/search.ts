@@ -14,7 +14,7 @@ export interface Unsettled {
 /** Options of a search. */
 export interface Searched {
   readonly scope: Scope;
-  readonly sight: Visibility;
+  readonly visibility: Visibility;
   /** Look on for more of an unscoped name, so that none is taken for the only one. */
   readonly strict: boolean;
   /** Hears of an unscoped name that may mean several items, the first of which is meant. */
@@ -71,31 +71,31 @@ export function isNamespace(name: string, scope: Scope): boolean {
 }
 
 /** The resource of a URI that a template of the namespace makes, where it may be seen. */
-function visibleFromTemplate(namespace: Namespace, uri: string, sight: Visibility): Entry<"resource"> | undefined {
+function visibleFromTemplate(namespace: Namespace, uri: string, visibility: Visibility): Entry<"resource"> | undefined {
   const entry = fromTemplate(namespace, uri);
-  return entry !== undefined && sight.entry(entry) ? entry : undefined;
+  return entry !== undefined && visibility.entry(entry) ? entry : undefined;
 }
 
 function inNamespace(
   name: string,
   key: string,
   kinds: readonly Kind[],
-  { scope, sight }: Searched,
+  { scope, visibility }: Searched,
 ): Entry | Unsettled | undefined {
   const namespace = scope.namespace(name);
   if (namespace === undefined) return undefined;
-  const found = firstOf(namespace, key, kinds, sight);
+  const found = firstOf(namespace, key, kinds, visibility);
   if (found !== undefined) return found;
   if (namespace.settling(false) !== undefined) return { unsettled: namespace };
-  return kinds.includes("resource") ? visibleFromTemplate(namespace, key, sight) : undefined;
+  return kinds.includes("resource") ? visibleFromTemplate(namespace, key, visibility) : undefined;
 }
 
 function everywhere(key: string, kinds: readonly Kind[], searched: Searched): Entry | Unsettled | undefined {
-  const { scope, sight } = searched;
+  const { scope, visibility } = searched;
   const found: Entry[] = [];
   const strict = searched.strict && !kinds.includes("resource");
   for (const namespace of scope.namespaces) {
-    const entry = firstOf(namespace, key, kinds, sight);
+    const entry = firstOf(namespace, key, kinds, visibility);
     if (entry !== undefined) found.push(entry);
     // The answer must not depend on who was faster: an earlier namespace that may still come to have it goes first, and a later one
     // may make it ambiguous.
@@ -108,18 +108,18 @@ function everywhere(key: string, kinds: readonly Kind[], searched: Searched): En
   return chosen;
 }
 
-function fromAnyTemplate(uri: string, { scope, sight }: Searched): Entry | undefined {
+function fromAnyTemplate(uri: string, { scope, visibility }: Searched): Entry | undefined {
   for (const namespace of scope.namespaces) {
-    const entry = visibleFromTemplate(namespace, uri, sight);
+    const entry = visibleFromTemplate(namespace, uri, visibility);
     if (entry !== undefined) return entry;
   }
   return undefined;
 }
 
-function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], sight: Visibility): Entry | undefined {
+function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], visibility: Visibility): Entry | undefined {
   for (const kind of kinds) {
     const entry: Entry | undefined = kind === "resource" ? namespace.resource(key) : namespace.get(kind, key);
-    if (entry !== undefined && sight.entry(entry)) return entry;
+    if (entry !== undefined && visibility.entry(entry)) return entry;
   }
   return undefined;
 }

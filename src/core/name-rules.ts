@@ -1,5 +1,5 @@
 import { type Glob, glob, isGlob } from "../lib/glob.ts";
-import { uriKey } from "../lib/uri.ts";
+import { lenientUri, uriKey } from "../lib/uri.ts";
 import { builtinNamespace, inlineNamespace, isUri, userNamespace } from "./identifier.ts";
 import type { Entry } from "./item.ts";
 import { invalidOption } from "./options.ts";
@@ -85,7 +85,7 @@ export class RefusingRules {
 
 /**
  * Rules that choose: of `include`, `allow` and `tools`. Each is a ref, a glob on refs, or a bare name, which means what `lookup` finds, so
- * that nobody is let in by the name of another; a bare glob means builtins.
+ * that no item is chosen for having the name of another; a bare glob means builtins.
  */
 export class ChoosingRules {
   readonly texts: readonly string[];
@@ -165,9 +165,8 @@ function itemGlob(pattern: string): ItemGlob {
   }
   const isOfNames = !pattern.includes("#");
   const isOfUris = /[:/#]/.test(pattern);
-  const [first = pattern, ...others] = isUri(pattern) ? [uriKey(pattern), ...readingsOf(pattern)] : [pattern];
-  const byKey = glob(first);
-  const lenient = glob(others.at(-1) ?? first);
+  const byKey = glob(isUri(pattern) ? uriKey(pattern) : pattern);
+  const lenient = glob(isUri(pattern) ? lenientUri(pattern) : pattern);
   return (item, { refs: [key, ...readings] }) =>
     isAddressed(item) ? isOfUris && byKey(key) && readings.every(lenient) : isOfNames && fits(item.ref);
 }

@@ -130,7 +130,7 @@ export class PolicyRules {
   decide(request: PolicyRequest): MaybePromise<Ruling> {
     const { ref } = request.entry;
     const failed = (cause: unknown) =>
-      denied(ref, "decide", { why: `whoever decides failed: ${messageOf(cause)}`, cause });
+      denied(ref, "decide", { why: `the function decide failed: ${messageOf(cause)}`, cause });
     try {
       const verdict: unknown = this.#policy.decide === undefined ? true : this.#policy.decide(request);
       if (!isPromiseLike(verdict)) return rulingOf(verdict, ref);
@@ -147,7 +147,7 @@ function rulingOf(verdict: unknown, ref: string): Ruling {
   if (isRecord(verdict) && typeof verdict.deny === "string") return denied(ref, "decide", { why: verdict.deny });
   if (isRecord(verdict) && typeof verdict.approve === "string") return { approve: verdict.approve };
   // A function that forgets to decide does not allow.
-  return denied(ref, "decide", { why: `whoever decides gave ${messageOf(verdict)}, which is no verdict` });
+  return denied(ref, "decide", { why: `the function decide gave ${messageOf(verdict)}, which is no verdict` });
 }
 
 /** Details of a refusal. */

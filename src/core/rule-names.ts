@@ -22,7 +22,9 @@ const known = new WeakMap<Named, RuleNames>();
 export function ruleNamesOf(item: Named): RuleNames {
   let names = known.get(item);
   if (names === undefined) {
-    names = isAddressed(item) ? namesOfUri(item) : { all: [item.ref, item.name], refs: [item.ref], bare: item.name };
+    names = isAddressed(item)
+      ? namesOfUri(item)
+      : { all: composed([item.ref, item.name]), refs: [item.ref], bare: item.name };
     known.set(item, names);
   }
   return names;
@@ -33,9 +35,14 @@ export function isAddressed({ kind }: Pick<Named, "kind">): boolean {
   return kind === "resource" || kind === "template";
 }
 
-/** The readings of what a rule says: as it is written, and of a URI its key and its most lenient form. */
+/** The readings of a rule that refuses: as it is written, and of a URI its key and its most lenient form. */
 export function readingsOf(rule: string): readonly string[] {
-  return isUri(rule) ? [...new Set([rule, uriKey(rule), lenientUri(rule)])] : [rule];
+  return composed(isUri(rule) ? [rule, uriKey(rule), lenientUri(rule)] : [rule]);
+}
+
+/** The texts, each once, and in the form in which a letter with an accent is one character: both are written alike. */
+function composed(texts: readonly string[]): readonly string[] {
+  return [...new Set([...texts, ...texts.map((text) => text.normalize("NFC"))])];
 }
 
 function namesOfUri(item: Named): RuleNames {
@@ -48,5 +55,5 @@ function namesOfUri(item: Named): RuleNames {
   const ofTemplate = template === undefined ? [] : ruleNamesOf(template).all;
   const all = [ref, uri, name, ...readings, ...readings.map(inNamespace), ...ofTemplate];
   const [key, ...lenient] = readings;
-  return { all: [...new Set(all)], refs: [inNamespace(key), ...lenient.map(inNamespace)], bare: key };
+  return { all: composed(all), refs: [inNamespace(key), ...lenient.map(inNamespace)], bare: key };
 }

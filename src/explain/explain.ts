@@ -18,7 +18,7 @@ import { textOf } from "./explanation-text.ts";
 export interface ExplainOptions {
   /** The toolset it is explained in. Default: one of all tools. */
   readonly toolset?: Toolset | undefined;
-  /** Of its principal are the items of `user`. Default: nobody's. */
+  /** The session whose principal's items of `user` are meant. Default: those of no principal. */
   readonly session?: Session | undefined;
 }
 

@@ -110,7 +110,7 @@ function withoutDots(path: string): string {
       kept.pop();
     } else if (segment !== ".") kept.push(segment);
   }
-  // What ends in dots is a folder.
+  // A path that ends in dots is that of a folder.
   const end = /\/\.\.?$/.test(path) && kept.length > 0 ? "/" : "";
   const rest = kept.join("/") + end;
   return root === "" ? rest.replace(/^\/+/, "") : root + rest;

@@ -17,7 +17,7 @@ export interface ViewSelection {
   /** Names or refs, in every namespace, or globs on these: what fits is not there, included or not. */
   readonly exclude?: readonly string[] | undefined;
   /**
-   * The principal it belongs to. Calls that come without a session, or with one that names nobody, are made as this principal, and those of
+   * The principal it belongs to. Calls that come without a session, or with one without a principal, are made as this principal, and those of
    * another are `DENIED`; of the namespace `user`, and of what is called, it reports this principal's own alone. Default: that of each
    * caller.
    */
@@ -62,7 +62,7 @@ export class ViewFilter implements Visibility {
     return this.include?.mayChooseIn(name, this.#catalog) ?? true;
   }
 
-  /** Whether something may be reported that belongs to this principal, or to nobody. */
+  /** Whether something may be reported that belongs to this principal, or to none. */
   of(principal: string | undefined): boolean {
     return this.principal === undefined || this.principal === principal;
   }

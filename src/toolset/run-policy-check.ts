@@ -34,14 +34,14 @@ export function runRules(policy: RunPolicy, scope: NameScope): PolicyRules {
   return rules;
 }
 
-/** How many calls came before one. */
+/** The number of calls that came before one. */
 export interface CallCounts {
   readonly inTurn: number;
   readonly inAll: number;
 }
 
 interface JudgeOptions extends Pick<CallOptions, "session"> {
-  /** How many calls those it judges are inside of. */
+  /** The number of calls that those it checks are inside of. */
   readonly depth: number;
 }
 

@@ -114,6 +114,17 @@ describe("a rule that refuses", () => {
     );
   }
 
+  verifies("N10", "a letter with an accent is the same, as one character or as two", () => {
+    const catalog = catalogOf([
+      { namespace: "a", item: tool("cafe\u0301") },
+      { namespace: "a", item: text("file:///cafe%CC%81") },
+    ]);
+    for (const rule of ["caf\u00e9", "a.caf\u00e9", "caf\u00e9*"])
+      expect(refused([rule], catalog)).toEqual(["a.cafe\u0301"]);
+    for (const rule of ["file:///caf%C3%A9", "file:///caf\u00e9"])
+      expect(refused([rule], catalog)).toEqual(["file:///cafe%CC%81#a"]);
+  });
+
   verifies("N10", "* and ** fit everything", () => {
     for (const rule of ["*", "**", "?*"]) expect(refused([rule], sample())).toHaveLength(13);
   });
