@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Collection, Quota, RecordKey } from "../../core/store.ts";
 import { keepsVersions, type ReadDraft, type Row } from "../record.ts";
-import { assertQuota, assertVersion, countedCollections, needsUsage } from "../rules.ts";
+import { assertQuota, assertVersion, countedCollections, needsUsage } from "../record-rules.ts";
 import type { Database } from "./database.ts";
 
 /** For so long it is known that an approval or a run was deleted, in milliseconds: its key is not used again. */

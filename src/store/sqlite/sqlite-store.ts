@@ -18,12 +18,12 @@ import type {
 } from "../../core/store.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { assertCollection, assertOwner, compareKeys, parseRow, parseRows, readDraft, readKey } from "../record.ts";
-import { readKeepVersions } from "../rules.ts";
+import { readKeepVersions } from "../record-rules.ts";
 import { Watchers } from "../watchers.ts";
 import { Access } from "./access.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { Feed } from "./feed.ts";
 import { readAll, readHistory, readOne, type Writing, writeDelete, writePut } from "./rows.ts";
+import { Feed } from "./sqlite-feed.ts";
 
 /** The options of a store in an SQLite file. */
 export interface SqliteStoreOptions {

@@ -29,12 +29,12 @@ import {
   readDraft,
   readKey,
 } from "../record.ts";
-import { assertExpectedVersion, assertQuota, assertVersion, countedCollections, needsUsage } from "../rules.ts";
+import { assertExpectedVersion, assertQuota, assertVersion, countedCollections, needsUsage } from "../record-rules.ts";
 import { Connections, type TextRow } from "./connections.ts";
-import { type Failed, failuresOf } from "./failure.ts";
-import { Feed } from "./feed.ts";
 import { migrate } from "./migrations.ts";
-import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from "./options.ts";
+import { type Failed, failuresOf } from "./postgres-failure.ts";
+import { Feed } from "./postgres-feed.ts";
+import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from "./postgres-options.ts";
 import { type Statement, type Statements, statementsOf } from "./statements.ts";
 
 /**
