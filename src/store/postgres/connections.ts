@@ -132,7 +132,7 @@ function ignore(): void {
 const patienceMs = 5_000;
 
 /** @throws ToolkitError `MISSING_PEER` where pg is not installed */
-export async function ownPool(settings: PostgresSettings): Promise<PostgresPool> {
+async function ownPool(settings: PostgresSettings): Promise<PostgresPool> {
   const { connectionString, max, ssl, connectTimeoutMs, statementTimeoutMs, clock } = settings;
   const { Pool } = (await importPg()).default;
   const pool = new Pool({
