@@ -10,12 +10,12 @@ import type { Statement } from "./statements.ts";
 export type TextRow = Readonly<Record<string, string | null>>;
 
 /** A connection that is taken, until it is ended or given back. */
-export interface Session {
+export interface PostgresSession {
   query(statement: string | Statement, values?: readonly unknown[]): Promise<readonly TextRow[]>;
 }
 
 /** The options of running statements in a connection of the pool. */
-export interface RunOptions {
+export interface StatementOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether it ends with the signal. What writes does not: its outcome would not be known. */
   readonly endsEarly?: boolean | undefined;
@@ -40,7 +40,7 @@ export class Connections {
    *
    * @throws the signal's reason; whatever pg throws
    */
-  async run<R>(work: (session: Session) => Promise<R>, options: RunOptions = {}): Promise<R> {
+  async run<R>(work: (session: PostgresSession) => Promise<R>, options: StatementOptions = {}): Promise<R> {
     const { signal, endsEarly = false } = options;
     const client = await this.take(signal);
     let isGone = false;
@@ -85,7 +85,7 @@ export class Connections {
   }
 
   /** @param limitMs - how long an answer may take. Default: longer than the server itself would let it */
-  session(client: PostgresClient, limitMs = this.#settings.statementTimeoutMs + graceMs): Session {
+  session(client: PostgresClient, limitMs = this.#settings.statementTimeoutMs + graceMs): PostgresSession {
     return {
       query: async (statement, values = []) => {
         const asked: PostgresQuery = typeof statement === "string" ? { text: statement } : statement;

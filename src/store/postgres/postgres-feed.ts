@@ -10,7 +10,7 @@ import { OwnWrites } from "./own-writes.ts";
 import type { Failed } from "./postgres-failure.ts";
 
 /** The parts of a feed. */
-export interface FeedOptions {
+export interface PostgresFeedOptions {
   readonly connections: Connections;
   readonly channel: string;
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export interface FeedOptions {
 }
 
 /** The changes of the tables, by this process and others, for watchers. */
-export class Feed {
+export class PostgresFeed {
   readonly #failed: Failed;
   readonly #listener: Listener;
   readonly #watchers = new Watchers();
@@ -29,7 +29,7 @@ export class Feed {
   /** The event emitted when it went down, until it is up again. */
   #down: StoreEvent | undefined;
 
-  constructor({ connections, channel, clock, failed, prepare }: FeedOptions) {
+  constructor({ connections, channel, clock, failed, prepare }: PostgresFeedOptions) {
     this.#failed = failed;
     this.#listener = new Listener({
       connections,
