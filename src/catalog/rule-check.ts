@@ -40,6 +40,7 @@ export class RuleCheck {
   #waiting: UncheckedNames[] = [];
   #hints = 0;
   #isStarted = false;
+  #isStopped = false;
 
   constructor(catalog: Catalog, logger: Logger) {
     this.#catalog = catalog;
@@ -62,6 +63,11 @@ export class RuleCheck {
     for (const unchecked of this.#waiting.splice(0)) this.#check(unchecked);
   }
 
+  /** Checks no more: what is closed has nothing. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   #isNew(id: string): boolean {
     if (this.#known.has(id) || this.#known.size >= maxNames) return false;
     this.#known.add(id);
@@ -69,6 +75,7 @@ export class RuleCheck {
   }
 
   #check(unchecked: UncheckedNames): void {
+    if (this.#isStopped) return;
     const { at, rules, names, kinds = allKinds } = unchecked;
     const unused = new Set(rules.unused(this.#catalog.entries(kinds), this.#catalog));
     const unsettled = new Map<Promise<void>, string[]>();

@@ -25,8 +25,8 @@ import type { UserNamespace } from "../core/user.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import { Emitter } from "../lib/emitter.ts";
-import { PendingWork } from "../lib/pending-work.ts";
-import { memoryStore } from "../store/memory.ts";
+import { PendingWork } from "../lib/promise.ts";
+import { memoryStore } from "../store/memory-store.ts";
 import { openUserNamespace } from "../user/user-namespace.ts";
 import { UserStores } from "../user/user-stores.ts";
 import { DelegatedInteractions } from "./delegated-interactions.ts";
@@ -59,10 +59,9 @@ export interface Assembly {
   readonly writing: PendingWork;
 }
 
-/** The toolkit that the parts are of. */
-export interface Assembled {
-  readonly toolbox: Toolbox;
-  isClosing(): boolean;
+/** The state of the toolkit that its parts ask for. */
+export interface LifecycleState {
+  readonly isClosing: boolean;
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void;
 }
@@ -73,7 +72,7 @@ const callableKinds = ["tool", "prompt"] as const;
 const nothingToEnd = () => undefined;
 
 /** Makes the parts of a toolkit. @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or one there is not */
-export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly {
+export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: LifecycleState): Assembly {
   const read = readToolkitOptions(options);
   const { clock, logger, startTimeoutMs, strictNames, random } = read;
   const delegates = new Delegates(options.delegate);
@@ -97,7 +96,8 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
   const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
-  const { assertOpen, isClosing } = toolkit;
+  const assertOpen = () => lifecycle.assertOpen();
+  const isClosing = () => lifecycle.isClosing;
   const directory = new Directory(catalog, assertOpen);
   const room = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
@@ -127,7 +127,7 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   });
   const toolbox = new CallRouter(directory, executor);
   const writing = new PendingWork();
-  const hold = writing.hold.bind(writing);
+  const hold = writing.add.bind(writing);
   const approvals = new ToolkitApprovals(ledger, {
     logger,
     hold,
@@ -139,7 +139,7 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   });
   const serves = (context: CallContext) => isCallOf(context, executor);
   const checkPolicy = (rules: PolicyRules, at: string) => ruleCheck.add(...rules.lists(at));
-  delegates.attach({ toolbox: toolkit.toolbox, approvals, store, logger, hold, checkPolicy, serves });
+  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves });
   const made = {
     logger,
     clock,

@@ -3,7 +3,7 @@ import type { CallSettings } from "../../src/core/call-settings.ts";
 import type { Policy } from "../../src/core/policy.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { Bench } from "../connection/support.ts";
 import { failure } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
@@ -272,6 +272,20 @@ describe("names in rules that nothing has", () => {
     });
     const template = [{ name: "anything", uriTemplate: "file:///{+path}" }];
     await bench.start({ files: new FakeConnector({ lists: { template } }) });
+    expect(bench.warnings()).toEqual([]);
+  });
+
+  verifies("N10", "are not reported of a toolkit that is closed: it has nothing any more", async () => {
+    const bench = benchOf({ policy: { block: ["slow.a", "wipe"] } });
+    const slow = new FakeConnector({ lists: { tool: tools("a") } });
+    slow.outcomes = ["hang"];
+    bench.toolkit.addConnector(slow, { namespace: "slow" });
+    bench.toolkit.addConnector(new FakeConnector(), { namespace: "lazy", lazy: true });
+    bench.toolkit.view({ exclude: ["lazy.a"] });
+    const starting = bench.toolkit.start();
+    await bench.clock.advance(0);
+    await bench.toolkit.close();
+    await starting.catch(() => undefined);
     expect(bench.warnings()).toEqual([]);
   });
 

@@ -3,7 +3,7 @@ import type { Tool } from "../../src/core/item.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolOptions } from "../../src/core/tool-options.ts";
 import { parsePrompt } from "../../src/prompt/parse.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { ToolsetOptions } from "../../src/toolset/toolset.ts";
 import { failure } from "../support/failure.ts";
