@@ -1,6 +1,5 @@
 import { isRecord } from "../lib/value.ts";
 import { ToolkitError } from "./error.ts";
-import { isRule } from "./name-rules.ts";
 import { assertOptionNames, invalidOption, type OptionNames, shown } from "./options.ts";
 import type { Session } from "./session.ts";
 
@@ -132,7 +131,7 @@ export function assertSettingsByName(settings: unknown): asserts settings is Rea
   if (!isRecord(settings)) throw invalidOption("settings", "an object", settings);
   for (const [pattern, each] of Object.entries(settings)) {
     const path = `settings[${JSON.stringify(pattern)}]`;
-    if (!isRule(pattern)) throw invalid("settings has an empty key: write a name, a ref or a glob.", path);
+    if (pattern === "") throw invalid("settings has an empty key: write a name, a ref or a glob.", path);
     assertSettings(each, `for ${pattern}`, path);
     // Other fields of a tool's options are its own; here a name that is none is a slip.
     if (each !== undefined) assertOptionNames(each, settingNames, `in ${path}`, path);

@@ -214,11 +214,7 @@ export function choosesRef(pattern: string): (ref: string) => boolean {
  * @throws ToolkitError `INVALID_CONFIG` for what is no list of rules
  */
 export function assertRules(rules: unknown, path: string, owner?: string): void {
+  const isRule = (text: unknown) => typeof text === "string" && text !== "";
   if (rules === undefined || (Array.isArray(rules) && rules.every(isRule))) return;
   throw invalidOption(path, "a list of names, refs or globs, none of them empty", rules, owner);
-}
-
-/** True for a text that may be a rule. */
-export function isRule(text: unknown): boolean {
-  return typeof text === "string" && text !== "";
 }
