@@ -1,9 +1,9 @@
 import { basename, join } from "node:path";
 import { describe, expect } from "vitest";
 import type { Resource } from "../../src/core/resource.ts";
-import { lintPrompts } from "../../src/prompt/lint/lint.ts";
-import { type ParsePromptOptions, parsePrompt } from "../../src/prompt/parse.ts";
-import { readPrompt, readPrompts } from "../../src/prompt/read.ts";
+import { lintPrompts } from "../../src/prompt/lint/lint-prompts.ts";
+import { type ParsePromptOptions, parsePrompt } from "../../src/prompt/parse-prompt.ts";
+import { readPrompt, readPrompts } from "../../src/prompt/read-prompts.ts";
 import { textContent } from "../../src/resource/content.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, folderWith, parseError, rejection, render } from "./support.ts";
@@ -160,7 +160,7 @@ describe("the front matter", () => {
 });
 
 describe("the text", () => {
-  verifies("P9", "roles are messages; what the system is told stands above them", async () => {
+  verifies("P9", "roles are messages; those of the system become the system prompt", async () => {
     const body =
       '{{role "system"}}Be kind.{{role "user"}}Hi{{role "model"}}Yes?\n{{role "user"}}{{x}}{{role "system"}}Be short.';
     expect(await messages(body, { x: "Go on" })).toEqual({
@@ -194,7 +194,7 @@ describe("the text", () => {
       const failing = dotprompt("{{media url=x}}").render({ x: url }, contextOf());
       expect(await rejection(failing)).toMatchObject({
         code: "INVALID_INPUT",
-        message: /no data:, http: or https: URL/,
+        message: expect.stringMatching(/no data:, http: or https: URL/),
       });
     }
   });
@@ -206,9 +206,12 @@ describe("the text", () => {
     expect(await render(dotprompt(body), { a: "1", b: 3 })).toBe("other  3");
   });
 
-  verifies("P9", "who says nothing is told at once", async () => {
+  verifies("P9", "a prompt without a message of the user is refused at once", async () => {
     const failing = dotprompt('{{role "system"}}Be kind.').render({}, contextOf());
-    expect(await rejection(failing)).toMatchObject({ code: "INVALID_PROMPT", message: /the user says nothing/ });
+    expect(await rejection(failing)).toMatchObject({
+      code: "INVALID_PROMPT",
+      message: expect.stringMatching(/no message of the user/),
+    });
     const media = dotprompt('{{role "system"}}{{media url="https://a.b/c"}}').render({}, contextOf());
     expect((await rejection(media)).message).toContain('Write {{role "user"}} before {{media}}.');
   });

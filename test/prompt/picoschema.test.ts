@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { type PicoschemaProblem, picoschemaToJsonSchema } from "../../src/prompt/picoschema/picoschema.ts";
+import { type PicoschemaProblem, picoschemaToJsonSchema } from "../../src/prompt/dotprompt/picoschema.ts";
 import { verifies } from "../support/verifies.ts";
 
 function read(value: unknown) {

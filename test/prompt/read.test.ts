@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
-import { readPrompt, readPrompts } from "../../src/prompt/read.ts";
+import { readPrompt, readPrompts } from "../../src/prompt/read-prompts.ts";
 import { verifies } from "../support/verifies.ts";
 import { folderWith, rejection, render } from "./support.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
 
 describe("the commonest slips in a schema are answered with what to write", () => {

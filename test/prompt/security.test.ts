@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
 import { parseError, rejection, render, renderBody } from "./support.ts";
 

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { CallContext, Prompt, RenderedPrompt } from "../../src/core/item.ts";
 import type { Resource } from "../../src/core/resource.ts";
-import { type ParsePromptOptions, parsePrompt } from "../../src/prompt/parse.ts";
+import { type ParsePromptOptions, parsePrompt } from "../../src/prompt/parse-prompt.ts";
 
 /** A context of which rendering uses the attachments alone. */
 export function contextOf(...attachments: readonly Resource[]): CallContext {

@@ -1,12 +1,12 @@
 /**
- * Reads the YAML that most prompts are written in: fields, lists and texts of one line each, `[a, b]`, `{ a: b }` and `|` blocks. It
- * gives what the library gives, or undefined: whatever is not certain here, right or wrong, is for the library, which takes many
- * times as long.
+ * Parses the YAML that most prompts are written in: fields, lists and texts of one line each, `[a, b]`, `{ a: b }` and `|` blocks. The
+ * result is that of the library, or undefined for everything that is not certain here, correct or not: then the library is needed,
+ * which takes many times as long.
  */
-export function readPlainYaml(yaml: string): Readonly<Record<string, unknown>> | undefined {
+export function parsePlainYaml(yaml: string): Readonly<Record<string, unknown>> | undefined {
   if (unusual.test(yaml)) return undefined;
   try {
-    return new PlainReader(yaml).document();
+    return new PlainParser(yaml).document();
   } catch (error) {
     if (error === givenUp) return undefined;
     throw error;
@@ -37,7 +37,7 @@ function setField(fields: Fields, name: string, value: unknown): void {
   fields[name] = value;
 }
 
-/** Text without quotes, on one line; inside brackets it ends before what has a meaning there, so that nothing of it is left here. */
+/** Text without quotes, on one line; inside brackets the caller ends it before a character with a meaning. */
 function plainValue(text: string): unknown {
   if (number.test(text)) return Number(text);
   if (words.has(text)) return words.get(text);
@@ -47,7 +47,7 @@ function plainValue(text: string): unknown {
 
 const indentOf = (line: string) => line.search(/[^ ]|$/);
 
-class PlainReader {
+class PlainParser {
   readonly #lines: string[];
   #at = 0;
 
@@ -92,7 +92,7 @@ class PlainReader {
     return text === "|" ? this.#literal(indent) : inlineValue(text);
   }
 
-  /** What stands under a field without a value of its own. */
+  /** The value below a field that has none on its line. */
   #below(indent: number, depth: number): unknown {
     const line = this.#line();
     const own = line === undefined ? -1 : indentOf(line);
@@ -142,11 +142,11 @@ class PlainReader {
 function inlineValue(text: string): unknown {
   const first = text[0];
   if (first !== '"' && first !== "'" && first !== "[" && first !== "{") return plainValue(text);
-  return new FlowReader(text).whole();
+  return new FlowParser(text).whole();
 }
 
-/** Reads quoted text, `[a, b]` and `{ a: b }`. */
-class FlowReader {
+/** Parses quoted text, `[a, b]` and `{ a: b }`. */
+class FlowParser {
   readonly #text: string;
   #at = 0;
 

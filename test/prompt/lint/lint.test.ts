@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { formatLint } from "../../../src/prompt/lint/format.ts";
-import { lintPrompts } from "../../../src/prompt/lint/lint.ts";
+import { formatLint, lintPrompts } from "../../../src/prompt/lint/lint-prompts.ts";
 import { verifies } from "../../support/verifies.ts";
 import { folderWith, rejection } from "../support.ts";
 

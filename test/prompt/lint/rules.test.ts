@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Toolbox } from "../../../src/core/item.ts";
 import { defineTool } from "../../../src/core/tool.ts";
-import { type LintOptions, lintPrompts } from "../../../src/prompt/lint/lint.ts";
-import { type LintCode, lintRules } from "../../../src/prompt/lint/rules.ts";
+import { type LintCode, lintRules } from "../../../src/prompt/lint/lint-findings.ts";
+import { type LintOptions, lintPrompts } from "../../../src/prompt/lint/lint-prompts.ts";
 import { resource } from "../../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../../src/toolkit/toolkit.ts";
 import { verifies } from "../../support/verifies.ts";
