@@ -2,7 +2,6 @@ import type { Node, Pair, Scalar } from "yaml";
 import { loadYaml } from "../lazy-libraries.ts";
 import { type Place, placeOf, promptProblem } from "../prompt-problem.ts";
 import type { TemplateSource } from "../template/template-source.ts";
-import { parsePlainYaml } from "./plain-yaml.ts";
 import type { SplitFile } from "./split-front-matter.ts";
 import { fieldsOf, parseYamlDocument, type YamlDocument, type YamlProblem } from "./yaml-document.ts";
 
@@ -22,7 +21,7 @@ export interface FrontMatter {
 }
 
 /** Parses the front matter of a prompt file. @throws ToolkitError `INVALID_PROMPT` */
-export function parseFrontMatter({ text, yaml, yamlStart }: SplitFile, file: string | undefined): FrontMatter {
+export function parseFrontMatter({ text, yaml, yamlStart, values }: SplitFile, file: string | undefined): FrontMatter {
   const placeAt = (offset: number) => placeOf(text, yamlStart + Math.min(offset, Math.max(0, yaml.length - 1)));
   const problem: YamlProblem = (offset, what, hint, cause) => promptProblem(file, placeAt(offset), what, hint, cause);
   // Parsed by the library when it is first needed: for values that are not written plainly, and for places.
@@ -33,7 +32,7 @@ export function parseFrontMatter({ text, yaml, yamlStart }: SplitFile, file: str
   };
   return {
     file,
-    values: parsePlainYaml(yaml) ?? fieldsOf(document(), yaml, problem),
+    values: values ?? fieldsOf(document(), yaml, problem),
     placeOf: (path) => placeAt(offsetOf(document(), path)),
     placeOfName: (field) => placeAt(follow(document(), [field]).key?.range?.[0] ?? 0),
     templateOf: (field, template) => ({

@@ -45,7 +45,11 @@ function plainValue(text: string): unknown {
   return text;
 }
 
-const indentOf = (line: string) => line.search(/[^ ]|$/);
+function indentOf(line: string): number {
+  let indent = 0;
+  while (line[indent] === " ") indent += 1;
+  return indent;
+}
 
 class PlainParser {
   readonly #lines: string[];
@@ -145,6 +149,16 @@ function inlineValue(text: string): unknown {
   return new FlowParser(text).whole();
 }
 
+const listStart = /\[ */y;
+const listEnd = / *\]/y;
+const fieldsStart = /\{ */y;
+const fieldsEnd = / *\}/y;
+const fieldName = /([A-Za-z_][A-Za-z0-9_-]{0,99}): +/y;
+const comma = / *, +/y;
+const doubleQuoted = /"([^"\\]*)"/y;
+const singleQuoted = /'([^']*)'/y;
+const plainText = /[^[\]{},:#"'&*!|>%@`?]+/y;
+
 /** Parses quoted text, `[a, b]` and `{ a: b }`. */
 class FlowParser {
   readonly #text: string;
@@ -169,37 +183,40 @@ class FlowParser {
 
   #value(depth: number): unknown {
     if (depth > maxDepth) giveUp();
-    if (this.#take(/\[ */y) !== undefined) return this.#list(depth);
-    if (this.#take(/\{ */y) !== undefined) return this.#fields(depth);
-    const quoted = this.#take(/"([^"\\]*)"/y) ?? this.#take(/'([^']*)'/y);
-    if (quoted !== undefined) return quoted;
-    const text = this.#take(/[^[\]{},:#"'&*!|>%@`?]+/y)?.trimEnd();
+    const first = this.#text[this.#at];
+    if (first === "[") return this.#list(depth);
+    if (first === "{") return this.#fields(depth);
+    if (first === '"') return this.#take(doubleQuoted) ?? giveUp();
+    if (first === "'") return this.#take(singleQuoted) ?? giveUp();
+    const text = this.#take(plainText)?.trimEnd();
     return text === undefined ? giveUp() : plainValue(text);
   }
 
   #list(depth: number): readonly unknown[] {
     const list: unknown[] = [];
-    if (this.#take(/\]/y) !== undefined) return list;
+    this.#take(listStart);
+    if (this.#take(listEnd) !== undefined) return list;
     do {
       list.push(this.#value(depth + 1));
-    } while (this.#goesOn(/ *\]/y));
+    } while (this.#continues(listEnd));
     return list;
   }
 
   #fields(depth: number): Fields {
     const fields: Fields = {};
-    if (this.#take(/\}/y) !== undefined) return fields;
+    this.#take(fieldsStart);
+    if (this.#take(fieldsEnd) !== undefined) return fields;
     do {
-      const name = this.#take(/([A-Za-z_][A-Za-z0-9_-]{0,99}): +/y);
+      const name = this.#take(fieldName);
       if (name === undefined) return giveUp();
       setField(fields, name, this.#value(depth + 1));
-    } while (this.#goesOn(/ *\}/y));
+    } while (this.#continues(fieldsEnd));
     return fields;
   }
 
   /** True after a comma, false after the end. */
-  #goesOn(end: RegExp): boolean {
-    if (this.#take(/ *, +/y) !== undefined) return true;
+  #continues(end: RegExp): boolean {
+    if (this.#take(comma) !== undefined) return true;
     return this.#take(end) === undefined ? giveUp() : false;
   }
 }

@@ -96,6 +96,8 @@ export const fieldTable = {
   },
 } satisfies Readonly<Record<string, PromptField<unknown>>>;
 
+const fields = Object.entries(fieldTable);
+
 /** The value of each field of the table. */
 export type FieldValues = { readonly [F in keyof typeof fieldTable]: ReturnType<(typeof fieldTable)[F]["parse"]> };
 
@@ -104,8 +106,9 @@ export function parseFieldValues(reader: FieldReader): FieldValues {
   if (isDotprompt(reader.frontMatter.file)) {
     return { system_prompt: undefined, format: undefined, ...parseDotpromptFields(reader) };
   }
-  const entries = Object.entries(fieldTable).map(([name, field]) => [name, field.parse(reader)]);
-  return Object.fromEntries(entries) as FieldValues;
+  const values: Record<string, unknown> = {};
+  for (const [name, field] of fields) values[name] = field.parse(reader);
+  return values as FieldValues;
 }
 
 function parseTitle(reader: FieldReader): string | undefined {

@@ -111,8 +111,8 @@ const maxDepth = 30;
  * takes many times as long.
  */
 export function plainPartials(text: string): readonly PlainPartial[] | undefined {
-  // A tag of another language may look like text to Handlebars.
-  if (/(?<!\{)\{[%#]/.test(text)) return undefined;
+  // A tag of another language may look like text to Handlebars. Most texts need no more than the quick search.
+  if ((text.includes("{%") || text.includes("{#")) && /(?<!\{)\{[%#]/.test(text)) return undefined;
   const partials: PlainPartial[] = [];
   const open: { readonly name: string; hasElse: boolean }[] = [];
   for (let at = text.indexOf("{{"); at !== -1; at = text.indexOf("{{", tag.lastIndex)) {
