@@ -187,6 +187,19 @@ format:
     }
   });
 
+  verifies("P8", "many tags, and deep ones, are refused in time", () => {
+    for (const text of [
+      "{{ .x }}".repeat(20_000),
+      "{{ if .x }}\n".repeat(20_000),
+      `${'{{ define "a" }}'.repeat(10_000)}${"{{ end }}".repeat(10_000)}`,
+      `{{ .x ${"| upper ".repeat(20_000)}}}`,
+      "{{ x | upper }}".repeat(20_000),
+      `{% if x %}\n${"`".repeat(100_000)}\n${"a".repeat(100_000)}`,
+    ]) {
+      expect(parseError(head + text).code).toBe("INVALID_PROMPT");
+    }
+  });
+
   verifies("P8", "many marks that never end are read in time", () => {
     // Time that grows with the square of them would go beyond the limit of a test.
     for (const mark of ["{{ .x ", "{{!-- ", "{% if ", "{{/* ", "{{{", "{# "])

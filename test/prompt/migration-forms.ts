@@ -187,6 +187,13 @@ export const goForms: readonly GoForm[] = (
       "by Ann",
       ["{{> sign author}}", "{{name}}"],
     ],
+    [
+      "a block inside define",
+      '{{ define "a" }}{{ .q }}:{{ block "b" .x }}[{{ .z }}]{{ end }}{{ .q }}{{ end }}{{ template "a" . }}',
+      { q: "1", x: { z: "2" } },
+      "1:[2]1",
+      ["", "{{q}}", "{{> b x}}", "{{z}}", "{{q}}", "{{> a}}"],
+    ],
     ["Go and Handlebars mixed", "{{#if x}}{{ .y }}{{/if}}", { x: true, y: "z" }, "", ["{{y}}"]],
   ] satisfies readonly Row[]
 ).map(row);

@@ -65,9 +65,19 @@ describe("front matter", () => {
     expect(parseError(`---\nname: a\n---\n{{upper ${"(upper ".repeat(deep)}x${")".repeat(deep)}}}`).code).toBe(
       "INVALID_PROMPT",
     );
-    expect(parseError(`---\nname: a\n---\n${"{{#if x}}".repeat(deep)}${"{{/if}}".repeat(deep)}`).code).toBe(
-      "INVALID_PROMPT",
-    );
+    for (const text of [
+      `${"{{#if x}}".repeat(deep)}${"{{/if}}".repeat(deep)}`,
+      `{{#if x}}${"{{else if y}}".repeat(deep)}{{/if}}`,
+      `{{#if x}}${"{{~ else  unless y }}".repeat(deep)}{{/if}}`,
+    ]) {
+      expect(parseError(`---\nname: a\n---\n${text}`).message).toContain("is nested deeper than 100 levels here");
+    }
+  });
+
+  test("many blocks beside each other are not deep", async () => {
+    for (const text of ["{{#if x}}a{{else if y}}b{{/if}}", "{{#if x}}a{{^}}b{{/if}}", "{{^if x}}b{{/if}}"]) {
+      expect(await renderBody(text.repeat(200), { y: true })).toBe("b".repeat(200));
+    }
   });
 });
 

@@ -10,9 +10,14 @@ export interface GoScope {
 
 const tokens = /"(?:\\.|[^"\\\n])*"|`[^`]*`|'(?:\\.|[^'\\\n])+'|\$?[\w.]+|\$|:=|[|(),=]|\S/g;
 
+/** A longer pipeline is not converted: each of its functions is one more level of a tag. */
+const maxTokens = 200;
+
 /** Parses a pipeline of Go's text/template. @throws NoHandlebarsForm */
 export function parseGoPipeline(text: string, scope: GoScope): Expression {
-  const parser = new PipelineParser(text.match(tokens) ?? [], scope);
+  const found = text.match(tokens) ?? [];
+  if (found.length > maxTokens) throw new NoHandlebarsForm("The tag is too long: compute the value before the call.");
+  const parser = new PipelineParser(found, scope);
   const expression = parser.pipeline();
   if (parser.next !== undefined)
     throw new NoHandlebarsForm("Write fields without the dot, and helpers first: {{upper text}}.");

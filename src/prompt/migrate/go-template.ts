@@ -37,7 +37,7 @@ function withoutTexts(inner: string): string {
 export function changesOfGo(text: string, tags: readonly TemplateTag[], hasEquals: boolean): readonly TemplateChange[] {
   const rewrite = new GoRewrite(text, tags, hasEquals);
   for (const tag of tags) if (tag.form === "value") rewrite.take(tag);
-  return rewrite.changes.sort((a, b) => a.offset - b.offset || b.text.length - a.text.length);
+  return rewrite.changes.sort(byOffset);
 }
 
 interface OpenBlock {
@@ -50,6 +50,9 @@ interface OpenBlock {
   /** The partial that its text becomes, and the tag that uses it. */
   readonly partial?: { readonly name: string; readonly instead: string } | undefined;
 }
+
+/** Blocks are not converted beyond this depth: a partial inside a partial repeats its text. */
+const maxDepth = 100;
 
 class GoRewrite implements GoScope {
   readonly changes: TemplateChange[] = [];
@@ -239,6 +242,7 @@ class GoRewrite implements GoScope {
     const variables = new Map<string, FieldExpression>(
       names.map((name) => [name, { kind: "path", from: "block", parts: [name] }]),
     );
+    if (this.#open.length >= maxDepth) throw new NoHandlebarsForm("Blocks are nested too deep here: write partials.");
     this.#open.push({ changesScope: false, ...block, tag, variables });
   }
 
@@ -281,10 +285,17 @@ function blocksWithElse(tags: readonly TemplateTag[]): ReadonlySet<TemplateTag> 
   return found;
 }
 
+/** In the order of the text; a change of a whole block comes before those inside it. */
+function byOffset(a: TemplateChange, b: TemplateChange): number {
+  return a.offset - b.offset || b.text.length - a.text.length;
+}
+
 function applyChanges(text: string, changes: readonly TemplateChange[]): string {
   let result = "";
   let end = 0;
-  for (const { offset, text: old, instead } of changes) {
+  for (const { offset, text: old, instead } of changes.toSorted(byOffset)) {
+    // A change inside a block that becomes a partial was made in the text of the partial.
+    if (offset < end) continue;
     result += text.slice(end, offset) + (instead ?? old);
     end = offset + old.length;
   }

@@ -26,20 +26,28 @@ function assertHandlebars(source: TemplateSource, isBroken: boolean, cause?: unk
 // Far more than an author writes. Handlebars needs time that grows with the square of the depth, and then overflows the stack.
 const maxDepth = 100;
 
+const depthMarks = /\{\{~?(?:[#/]|\^(?=\s*[^\s~}])|\s*else\s+\w)?|[()]|\}\}/g;
+
 /** @throws ToolkitError `INVALID_PROMPT` for a template that is nested too deep to be parsed */
 function assertDepth(source: TemplateSource): void {
+  // The levels of each open block: one, and one more for each `{{else if}}` in it.
+  const open: number[] = [];
   let blocks = 0;
   // Parentheses of the current tag; those of the text between tags do not count.
   let parentheses = 0;
   let isInTag = false;
-  for (const { 0: mark, index } of source.text.matchAll(/\{\{~?[#^/]?|[()]|\}\}/g)) {
+  for (const { 0: mark, index } of source.text.matchAll(depthMarks)) {
     if (mark === "(" && isInTag) parentheses += 1;
     else if (mark === ")" && isInTag) parentheses -= 1;
     else if (mark.length > 1) {
       isInTag = mark !== "}}";
       parentheses = 0;
-      if (/[#^]$/.test(mark)) blocks += 1;
-      else if (mark.endsWith("/")) blocks -= 1;
+      if (/[#^]$/.test(mark)) open.push(0);
+      if (mark.endsWith("/")) blocks -= open.pop() ?? 0;
+      else if (/[#^\w]$/.test(mark) && open.length > 0) {
+        open.push((open.pop() ?? 0) + 1);
+        blocks += 1;
+      }
     }
     if (blocks <= maxDepth && parentheses <= maxDepth) continue;
     const what = `The template is nested deeper than ${maxDepth} levels here.`;
