@@ -58,20 +58,25 @@ export function placeOf(text: string, offset: number): Place {
   return { line: before.split("\n").length, column: offset - before.lastIndexOf("\n") };
 }
 
-/** As `placeOf`, for many offsets in ascending order: the text is read once. */
+/** As `placeOf`, for many offsets: the lines of the text are counted once, when the first place is asked for. */
 export function placeFinder(text: string): (offset: number) => Place {
-  let line = 0;
-  let lineStart = 0;
-  let nextStart = 0;
+  let starts: readonly number[] | undefined;
   return (offset) => {
-    while (nextStart <= offset) {
-      line += 1;
-      lineStart = nextStart;
-      const end = text.indexOf("\n", lineStart);
-      nextStart = end === -1 ? Number.POSITIVE_INFINITY : end + 1;
+    starts ??= lineStarts(text);
+    let first = 0;
+    let last = starts.length - 1;
+    while (first < last) {
+      const middle = Math.ceil((first + last) / 2);
+      if ((starts[middle] ?? 0) <= offset) first = middle;
+      else last = middle - 1;
     }
-    return { line, column: offset - lineStart + 1 };
+    return { line: first + 1, column: offset - (starts[first] ?? 0) + 1 };
   };
+}
+
+/** The offset of each line of a text. */
+export function lineStarts(text: string): readonly number[] {
+  return [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
 }
 
 /** The check that a problem comes from. */

@@ -96,6 +96,14 @@ describe("without end", () => {
     }
   });
 
+  test("thousands of fields are read in time", () => {
+    const fields = Array.from({ length: 25_000 }, (_, index) => `x-${index}`);
+    for (const yaml of [fields.map((field) => `${field}: 1`).join("\n"), `x: { ${fields.join(": 1, ")}: 1 }`]) {
+      const prompt = parsePrompt(`---\nname: a\ndescription: >\n  folded\n${yaml}\n---\nHi`);
+      expect(prompt.description).toBe("folded\n");
+    }
+  });
+
   test("a hundred empty lines are taken, and so are many comments", () => {
     const prompt = parsePrompt(`---\nname: a${"\n".repeat(101)}${"# b\n\n".repeat(many / 10)}description: c\n---\nHi`);
     expect(prompt.description).toBe("c");

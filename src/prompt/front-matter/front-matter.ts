@@ -1,6 +1,6 @@
 import type { Node, Pair, Scalar } from "yaml";
 import { loadYaml } from "../lazy-libraries.ts";
-import { type Place, placeOf, promptProblem } from "../prompt-problem.ts";
+import { type Place, placeFinder, promptProblem } from "../prompt-problem.ts";
 import type { TemplateSource } from "../template/template-source.ts";
 import type { SplitFile } from "./split-front-matter.ts";
 import { fieldsOf, parseYamlDocument, type YamlDocument, type YamlProblem } from "./yaml-document.ts";
@@ -22,7 +22,8 @@ export interface FrontMatter {
 
 /** Parses the front matter of a prompt file. @throws ToolkitError `INVALID_PROMPT` */
 export function parseFrontMatter({ text, yaml, yamlStart, values }: SplitFile, file: string | undefined): FrontMatter {
-  const placeAt = (offset: number) => placeOf(text, yamlStart + Math.min(offset, Math.max(0, yaml.length - 1)));
+  const find = placeFinder(text);
+  const placeAt = (offset: number) => find(yamlStart + Math.min(offset, Math.max(0, yaml.length - 1)));
   const problem: YamlProblem = (offset, what, hint, cause) => promptProblem(file, placeAt(offset), what, hint, cause);
   // Parsed by the library when it is first needed: for values that are not written plainly, and for places.
   let parsed: YamlDocument | undefined;
@@ -44,7 +45,7 @@ export function parseFrontMatter({ text, yaml, yamlStart, values }: SplitFile, f
         const place =
           start === undefined
             ? undefined
-            : placeInScalar(value as Scalar, text, placeOf(text, yamlStart + start), { template, line, column });
+            : placeInScalar(value as Scalar, text, find(yamlStart + start), { template, line, column });
         return place ?? placeAt(offsetOf(document(), [field]));
       },
     }),

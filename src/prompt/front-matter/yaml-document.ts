@@ -14,6 +14,8 @@ const maxAliases = 30;
 const options = {
   prettyErrors: false,
   stringKeys: true,
+  // Checked here: the library compares each key with all before it.
+  uniqueKeys: false,
   merge: true,
   // Values that are JSON and nothing else: no dates, sets or bytes, and a custom tag is an error.
   schema: "core",
@@ -25,7 +27,6 @@ const hints: Readonly<Record<string, string>> = {
   BLOCK_AS_IMPLICIT_KEY: 'Put a value that contains a colon in quotes, such as `title: "Review: the rules"`.',
   MULTILINE_IMPLICIT_KEY: "Write each field as `name: value`, with a blank after the colon.",
   TAB_AS_INDENT: "Indent with blanks instead of tabs.",
-  DUPLICATE_KEY: "Keep one of the two.",
   BAD_INDENT: "Start what belongs to the same level in the same column, and close every bracket.",
   BAD_SCALAR_START: "Put the value in quotes.",
   MISSING_CHAR: "Close the quote or bracket, and write a blank after each colon.",
@@ -43,6 +44,10 @@ export function parseYamlDocument(yaml: string, problem: YamlProblem): YamlDocum
     throw problem(0, `The front matter cannot be read: ${messageOf(cause)}.`, "Nest its values less deeply.", cause);
   }
   const [error] = document.errors;
+  const duplicate = findDuplicateKey(document);
+  if (duplicate !== undefined && duplicate < (error?.pos[0] ?? Number.POSITIVE_INFINITY)) {
+    throw problem(duplicate, "The front matter is no YAML: Map keys must be unique.", "Keep one of the two.");
+  }
   if (error !== undefined) {
     const blank = findOddBlank(yaml, error.pos[0]);
     if (blank !== undefined) throw problem(blank, describeBlank(yaml, blank), oddBlankHint, error);
@@ -59,6 +64,24 @@ export function parseYamlDocument(yaml: string, problem: YamlProblem): YamlDocum
     throw problem(warning.pos[0], what, "Remove it, and put a value that starts with ! in quotes.", warning);
   }
   return document;
+}
+
+/** The offset of the first key that its map already has. */
+function findDuplicateKey(document: YamlDocument): number | undefined {
+  const { isScalar, visit } = loadYaml();
+  let first: number | undefined;
+  visit(document, {
+    Map(_key, { items }) {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const offset = key.range?.[0] ?? 0;
+        if (keys.has(key.value) && offset < (first ?? Number.POSITIVE_INFINITY)) first = offset;
+        keys.add(key.value);
+      }
+    },
+  });
+  return first;
 }
 
 /** The message of a parse error, with those of the library replaced that speak to its own user. */

@@ -1,5 +1,5 @@
 import { ToolkitError } from "../../core/error.ts";
-import { type Place, promptProblem, type ReportProblem, throwProblem } from "../prompt-problem.ts";
+import { lineStarts, type Place, promptProblem, type ReportProblem, throwProblem } from "../prompt-problem.ts";
 import { isBlock, isMustache, isPath } from "./handlebars-engine.ts";
 import { parseTemplate } from "./parse-template.ts";
 import { dotpromptHelperForms, type HelperForm, helperForms } from "./template-helpers.ts";
@@ -242,7 +242,7 @@ class TemplateCheck implements TemplateUses {
   /** The source of a tag, from its first brace to the first end of a tag. */
   #sourceOf(node: hbs.AST.Node): string {
     const { text } = this.#source;
-    this.#lineStarts ??= [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)];
+    this.#lineStarts ??= lineStarts(text);
     const start = (this.#lineStarts[node.loc.start.line - 1] ?? 0) + node.loc.start.column;
     const end = text.indexOf("}}", start);
     return text.slice(start, end === -1 ? undefined : end + 2);
