@@ -54,7 +54,7 @@ export async function run(command: RunCommand, signal: AbortSignal): Promise<num
   return 0;
 }
 
-/** Says that nobody but this program is to blame: from a pattern, say, no value can be made. */
+/** Explains that the prompt is not at fault: from some schemas, such as a pattern, no value can be made up. */
 function rejectMadeUp(error: unknown): never {
   if (!ToolkitError.is(error, "INVALID_OUTPUT")) throw error;
   const issues = error.details.issues.map(({ pointer, message }) => `${pointer} ${message}`.trim()).join("; ");

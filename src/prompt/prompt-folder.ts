@@ -158,8 +158,8 @@ class PromptFolder {
   }
 
   #reportWatchProblem(cause: unknown): void {
-    const what = `${this.#path}: The system gives no events of this folder: ${messageOf(cause)}.`;
-    const remedy = `It is looked at every ${this.#pollMs / 1000} s. On Linux, raise fs.inotify.max_user_watches or max_user_instances.`;
+    const what = `${this.#path}: The file system reports no changes of this folder: ${messageOf(cause)}.`;
+    const remedy = `It is scanned every ${this.#pollMs / 1000} s. On Linux, raise fs.inotify.max_user_watches or max_user_instances.`;
     this.#watchProblem = new Error(`${what} ${remedy}`, { cause });
     this.#emitChange();
   }

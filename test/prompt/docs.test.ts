@@ -13,14 +13,14 @@ const shipped = new URL("../../prompts/", import.meta.url);
 const guide = await readFile(new URL("../../docs/prompts.md", import.meta.url), "utf8");
 const examples = [...guide.matchAll(/^```markdown\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
 
-/** What each example of the guide is called with, by its title, and what it then says. */
+/** The input of each example of the guide, by its title, and the text it renders. */
 const calls: Readonly<Record<string, readonly [input: unknown, text: string]>> = {
   "Write a greeting": [{ name: "Ann" }, "Write a greeting for Ann in one sentence."],
   "Report the weather": [{ region: "Bern" }, "What will the weather be today in Bern?"],
   "Reply to a customer": [
     { customer: { name: "Ann", orders: ["tea", "cups"] }, urgent: true },
     `Write a reply to Ann. Tone: friendly.
-Say that somebody is already working on it.
+Say that work on it has begun.
 - Order 0 of Ann: tea
 - Order 1 of Ann: cups
 All orders: tea; cups

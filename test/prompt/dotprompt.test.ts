@@ -250,7 +250,7 @@ describe("what is refused", () => {
       "config.topP must be a number from 0 to 1 and is 2",
       "",
     ],
-    ["a key", "---\nconfig: { apiKey: secret }\n---\nHi", "2:19", "config.apiKey cannot be said", "does not belong"],
+    ["a key", "---\nconfig: { apiKey: secret }\n---\nHi", "2:19", "config.apiKey cannot be set", "does not belong"],
     [
       "a level of thinking",
       "---\nconfig: { thinkingConfig: { thinkingLevel: HIGH } }\n---\nHi",

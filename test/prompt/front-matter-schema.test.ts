@@ -28,7 +28,7 @@ describe("the schema of the front matter", () => {
     }
   });
 
-  // What it takes is read, and what it refuses is refused: fields that only lint minds aside.
+  // The schema and the parser accept the same values, except for fields that only lint reports.
   test.each([
     ["name: two words", false],
     ["name: ok", true],

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { PromptChange } from "../../src/core/error-catalog.ts";
@@ -73,6 +74,13 @@ describe("Jinja", () => {
       expect(message).toContain(tag);
       expect(() => parsePrompt(head + tag)).not.toThrow();
     }
+  });
+
+  verifies("P8", "the guide quotes the advice", async () => {
+    const guide = await readFile(new URL("../../docs/prompts.md", import.meta.url), "utf8");
+    expect(guide).toContain(
+      parseError(`${head}{% if diff %}`, { filename: "review.md" }).message.replace(":4:1:", ":13:1:"),
+    );
   });
 
   verifies("P8", "a tag that is code is passed over", () => {

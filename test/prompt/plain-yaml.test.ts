@@ -5,7 +5,7 @@ import { parseDocument } from "yaml";
 import { parsePlainYaml } from "../../src/prompt/front-matter/plain-yaml.ts";
 import { splitFrontMatter } from "../../src/prompt/front-matter/split-front-matter.ts";
 
-/** What the library gives; undefined where it finds anything wrong. */
+/** The result of the library; undefined for an error or a warning. */
 function byLibrary(yaml: string): unknown {
   const options = {
     prettyErrors: false,

@@ -122,7 +122,7 @@ function parseConfig(reader: FieldReader): DotpromptConfig {
   for (const [name, value] of Object.entries(config)) {
     if (name === "thinkingConfig" || name === "thinking") thinking = parseThinking(reader, name, value);
     else if (Object.hasOwn(refusedConfig, name)) {
-      const what = `config.${name} cannot be said in a prompt.`;
+      const what = `config.${name} cannot be set in a prompt.`;
       reader.reject(["config", name], what, refusedConfig[name] ?? "Remove it.");
     } else settings[name] = value;
   }

@@ -31,7 +31,7 @@ const jsonSchema: JsonSchema = { type: "object", allOf: [{ $ref: "http://json-sc
 export const fieldTable = {
   name: {
     description:
-      "What the prompt is called by: a letter, then letters, digits, _ or -. Left out, it is the name of the file without its extension.",
+      "The name of the prompt: a letter, then letters, digits, _ or -. Left out, it is the name of the file without its extension.",
     schema: { type: "string", pattern: "^[A-Za-z][A-Za-z0-9_-]{0,63}$", examples: ["summarize"] },
     parse: (reader) => reader.name(),
   },
@@ -46,15 +46,15 @@ export const fieldTable = {
     "For people and models: what the prompt does and when to use it.",
   ),
   model: text("model", "gpt-5", "The model to use. Left out, it is the one the service has chosen."),
-  provider: text("provider", "openai", "Whose model it is, such as openai or anthropic."),
+  provider: text("provider", "openai", "The provider of the model, such as openai or anthropic."),
   system_prompt: text(
     "system_prompt",
     "You are a careful editor.",
-    "What the model is told about its role. A template, as the text of the prompt is.",
+    "The system prompt, such as the role of the model. A template, as the text of the prompt is.",
   ),
   input: {
     description:
-      "What a caller passes, as a JSON Schema. The text may use each name under properties. A call that does not fit is refused.",
+      "The values that a caller passes, as a JSON Schema. The text may use each name under properties. A call that does not fit is refused.",
     schema: jsonSchema,
     parse: (reader) => reader.schema("input"),
   },
@@ -69,7 +69,7 @@ export const fieldTable = {
     parse: parseFormat,
   },
   tools: {
-    description: "What the model may use: names of tools and prompts. * stands for any characters.",
+    description: "The tools and prompts that the model may use, by name. * stands for any characters.",
     schema: {
       anyOf: [
         { type: "array", items: { type: "string", pattern: "^[^\\s,;]+$" } },

@@ -62,11 +62,11 @@ export async function lintTools(
     const where = { file: at.file, place: at.placeOf(index) };
     const [namespace = ""] = name.split(".", 1);
     if (known.failed.has(namespace)) {
-      const message = `Whether there is ${JSON.stringify(name)} cannot be told: ${namespace} is not connected.`;
+      const message = `${JSON.stringify(name)} cannot be checked: ${namespace} is not connected.`;
       findings.add("unchecked-tool", { ...where, message, hint: "Check again when it is." });
     } else if (/[*?]/.test(name)) {
       const hint = suggestTools(name.replace(/\.?[*?].*$/, ""), known.refs);
-      findings.add("no-match", { ...where, message: `Nothing fits ${JSON.stringify(name)}.`, hint });
+      findings.add("no-match", { ...where, message: `${JSON.stringify(name)} matches nothing.`, hint });
     } else {
       const kind = await known.kindOf(name);
       if (kind === "tool" || kind === "prompt") continue;

@@ -35,10 +35,10 @@ export async function lintSchema(given: FieldSchema, findings: Findings): Promis
     findings.add(code, { file, place, message: `${field}${what}`, hint });
   };
   for (const { pointer, word, meant } of unknown) {
-    const what = ` has ${JSON.stringify(word)}, which is no word of JSON Schema`;
+    const what = ` has ${JSON.stringify(word)}, which is no keyword of JSON Schema`;
     if (meant === undefined) {
       const hint = `Remove it, or write \`x-${word}\` if it is for a program of your own.`;
-      add("unknown-keyword", pointer, `${what} and changes nothing.`, hint);
+      add("unknown-keyword", pointer, `${what} and has no effect.`, hint);
     } else add("misspelt-keyword", pointer, `${what}.`, `Write ${meant}.`);
   }
   // Mistakes under correct keywords were reported when the schema was parsed; the others show only now.

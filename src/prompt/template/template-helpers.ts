@@ -73,7 +73,7 @@ const dotpromptForms: readonly (readonly [string, HelperForm])[] = [
     "section",
     refused(
       "There are no sections here: nothing is put into a text after it is rendered.",
-      "Remove it, or write the text that belongs there; the model is told the form of the answer without it.",
+      "Remove it, or write the text that belongs there; the model gets the schema of the answer without it.",
     ),
   ],
 ];
