@@ -216,7 +216,7 @@ describe("the text", () => {
     expect((await rejection(media)).message).toContain('Write {{role "user"}} before {{media}}.');
   });
 
-  verifies("P9", "in a markdown prompt these are ordinary names, and told as helpers of dotprompt", async () => {
+  verifies("P9", "in a markdown prompt these are ordinary names, and reported as helpers of dotprompt", async () => {
     const markdown = (body: string) => `---\nname: a\n---\n${body}`;
     expect(await render(parsePrompt(markdown("{{role}} {{history}}")), { role: "x", history: "y" })).toBe("x y");
     expect(parseError(markdown('{{role "system"}}')).message).toContain(
@@ -230,14 +230,14 @@ describe("what is refused", () => {
     ["history", "Hi\n{{history}}", "2:3", "There is no history here", "pass what was said before"],
     ["a section", '{{section "output"}}', "1:3", "There are no sections here", "Remove it"],
     ["a role of the input", "{{role who}}", "1:8", "The role is not written out.", 'Write one of {{role "system"}}'],
-    ["a role of nobody", '{{role "tool"}}', "1:8", 'There is no role "tool".', '{{role "model"}}'],
+    ["an unknown role", '{{role "tool"}}', "1:8", 'There is no role "tool".', '{{role "model"}}'],
     ["a file without its url", "{{media x}}", "1:3", "media takes", "{{media url=photo}}"],
     ["a file of nothing", '{{media contentType="a/b"}}', "1:3", "media needs url=.", "{{media url=photo}}"],
     ["a variable of the service", "{{@state.count}}", "1:3", "There is no @state.", "There are @index"],
-    ["a helper of nobody", "{{add 1 2}}", "1:3", 'There is no helper "add".', "ifEquals"],
+    ["an unknown helper", "{{add 1 2}}", "1:3", 'There is no helper "add".', "ifEquals"],
     ["a partial as a block", "{{#> a}}b{{/a}}", "1:1", "A partial cannot be used as a block.", "{{> name}}"],
     [
-      "a setting of nobody",
+      "an unknown setting",
       "---\nconfig:\n  temprature: 1\n---\nHi",
       "3:15",
       "no setting temprature in config",
@@ -291,7 +291,7 @@ describe("what is refused", () => {
     ],
     ["a schema with a name", "---\ninput:\n  schema: Person\n---\nHi", "3:11", 'no type "Person"', "write it out"],
     [
-      "a slip in a type",
+      "a misspelt type",
       "---\ninput:\n  schema:\n    name: strng\n---\nHi",
       "4:11",
       'input.schema is no Picoschema: there is no type "strng".',
@@ -306,7 +306,7 @@ describe("what is refused", () => {
     ],
     ["a front matter that never ends", "---\nmodel: a\nHi", "1:1", "never closed", "Write a line ---"],
     ["no text", "---\nmodel: a\n---\n", "4:1", "has no text", "Write it"],
-    ["a slip after a licence", "# (c)\n\n---\nmodl: a\n---\nHi", "4:1", "no field `modl`", "x-modl"],
+    ["a misspelt field after a licence", "# (c)\n\n---\nmodl: a\n---\nHi", "4:1", "no field `modl`", "x-modl"],
   ];
   for (const [what, text, place, message, hint] of cases) {
     verifies("P9", what, () => {

@@ -4,7 +4,7 @@ import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
 import { parseError } from "./support.ts";
 
-/** A broken text, where it is broken, what the message says, and how it is mended. */
+/** A broken text, the place of the mistake, the message, and the hint. */
 type Case = readonly [what: string, text: string, place: string, message: string, hint: string];
 
 const file: readonly Case[] = [
@@ -151,7 +151,7 @@ const fields: readonly Case[] = [
     '"c.d e.f" is one text',
     "Write `tools: [a.b, c.d, e.f]`.",
   ],
-  ["a slip in a field", "modle: gpt-5", "2:1", "There is no field `modle`: did you mean `model`?", "`x-modle`"],
+  ["a misspelt field", "modle: gpt-5", "2:1", "There is no field `modle`: did you mean `model`?", "`x-modle`"],
   ["a field with a capital", "Tools: [a.b]", "2:1", "There is no field `Tools`: did you mean `tools`?", "`x-Tools`"],
   ["a field in camel case", "systemPrompt: Hi", "2:1", "did you mean `system_prompt`?", "`x-systemPrompt`"],
   ["a field with a dash", "name: a\nsystem-prompt:\n  Hi", "3:1", "did you mean `system_prompt`?", "`x-system-prompt`"],
@@ -352,7 +352,7 @@ describe("a default that does not fit its own schema", () => {
     });
   }
 
-  verifies("P1", "what fits, and what only a validator can tell, is taken", () => {
+  verifies("P1", "values that match, and mismatches that only a validator finds, are taken", () => {
     const fits: readonly [string, string][] = [
       ["type: integer", "2.0"],
       ["type: number, minimum: 0", "0.5"],
@@ -409,7 +409,7 @@ describe("the system prompt", () => {
   }
 });
 
-verifies("P4", "without a file name the place is still told", () => {
+verifies("P4", "without a file name the place is still given", () => {
   expect(parseError("---\nname: a\nthinking: 1\n---\nHi", {})).toMatchObject({
     message: expect.stringMatching(/^prompt:3:11: /),
     details: { file: undefined, line: 3, column: 11 },
@@ -428,7 +428,7 @@ verifies("P4", "the messages in the guide are those that are given", async () =>
     ...template.map((one) => `---\nname: test\n---\n${one[1]}`),
   ];
   const given = cases.map((text) => parseError(text).message).join("\n");
-  // Which partial is missing is told by readPrompts with the folder: see read.test.ts.
+  // The error of a missing partial names the folder: see read.test.ts.
   const untold = quoted.filter((message) => !message.startsWith("There is no partial") && !given.includes(message));
   expect(untold).toEqual([]);
 });

@@ -95,7 +95,7 @@ describe("Jinja", () => {
 });
 
 describe("what Handlebars cannot say", () => {
-  const cases: readonly [what: string, template: string, instead: readonly (string | undefined)[], told: string][] = [
+  const cases: readonly [what: string, template: string, instead: readonly (string | undefined)[], advice: string][] = [
     ["an unknown function", "{{ .x | title }}", [undefined], "There is no helper like title: the helpers are json, "],
     [
       "a format",
@@ -104,7 +104,7 @@ describe("what Handlebars cannot say", () => {
       "Handlebars has no %.2f: pass the value as the text it is to be.",
     ],
     ["a variable that changes", "{{ $x := .y }}{{ $x = .z }}", ["", undefined], "Handlebars has no variables"],
-    ["a variable nobody gave", "{{ if .x }}{{ $y }}{{ end }}", ["{{#if x}}", undefined, "{{/if}}"], "no variable $y"],
+    ["an unknown variable", "{{ if .x }}{{ $y }}{{ end }}", ["{{#if x}}", undefined, "{{/if}}"], "no variable $y"],
     ["an end of nothing", "{{ .x }}{{ end }}", ["{{x}}", undefined], "No block is open here: remove it."],
     ["a computed text", '{{ printf "%s" (title .x) }}', [undefined], "There is no helper like title"],
     [
@@ -138,10 +138,10 @@ describe("what Handlebars cannot say", () => {
       "A partial does not know where it is used",
     ],
   ];
-  for (const [what, template, instead, told] of cases) {
+  for (const [what, template, instead, advice] of cases) {
     verifies("P8", `${what} is reported with advice`, () => {
       expect(changesOf(head + template).map((change) => change.instead)).toEqual(instead);
-      expect(parseError(head + template).message).toContain(told);
+      expect(parseError(head + template).message).toContain(advice);
     });
   }
 });

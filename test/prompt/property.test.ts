@@ -71,7 +71,7 @@ const anything = fc.oneof(
 
 verifies(
   "P4",
-  "whatever the text, it is a prompt or an error that tells its place",
+  "whatever the text, it is a prompt or an error with its place",
   () => {
     fc.assert(
       fc.property(anything, (given) => {

@@ -37,7 +37,7 @@ describe("front matter", () => {
     expect(sneaked.meta).toEqual({ frontMatter: { day: "2001-01-01" } });
   });
 
-  verifies("P3", "a billion laughs are refused before they are told", () => {
+  verifies("P3", "a billion laughs are refused before they are expanded", () => {
     const lines = ["l0: &l0 [lol]"];
     for (let level = 1; level < 12; level += 1)
       lines.push(
@@ -50,7 +50,7 @@ describe("front matter", () => {
     expect(error.message).toContain("more than 30 aliases");
   });
 
-  verifies("P3", "nor are they told in few aliases, nor through merges", () => {
+  verifies("P3", "in few aliases and through merges they are refused too", () => {
     const doubled = Array.from({ length: 15 }, (_, i) => `l${i + 1}: &l${i + 1} [*l${i}, *l${i}]`);
     const error = parseError(`---\nl0: &l0 [lol]\n${doubled.join("\n")}\n---\nHi`);
     expect(error.message).toContain("Write out what aliases (*) and merges (<<) stand for.");

@@ -129,7 +129,7 @@ describe("run", () => {
 
   verifies(
     "P7",
-    "a result that cannot be made up is no fault of the prompt, and an example mends it",
+    "a result that cannot be made up is no fault of the prompt, and an example helps",
     async () => {
       const odd = (example: string) =>
         `---\n${described}\noutput: { type: string, pattern: "^[A-Z]{3}-1$"${example} }\n---\nHi`;

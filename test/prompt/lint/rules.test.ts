@@ -68,14 +68,14 @@ const schemas: readonly Case[] = [
     '4:99 error schema: input requires "d"',
     '4:102 error schema: input requires "e"',
   ],
-  ["a word of nobody", input("a: { colour: red }", "{{a}}"), '4:51 warning unknown-keyword: input has "colour"'],
+  ["an unknown keyword", input("a: { colour: red }", "{{a}}"), '4:51 warning unknown-keyword: input has "colour"'],
   [
     "a default that only a validator refuses",
     input("a: { type: string, format: email, default: nobody }", "{{a}}"),
     "4:81 error schema: input has a default that its own schema refuses, at /properties/a/default",
   ],
   [
-    "a default the reader refuses is told once",
+    "a default the reader refuses is reported once",
     input("a: { type: string, default: 3 }", "{{a}}"),
     "4:66 error schema: input has a default",
   ],
