@@ -63,10 +63,6 @@ export class FieldReader {
     return Object.hasOwn(values, field) ? (values[field] ?? undefined) : undefined;
   }
 
-  has(field: string): boolean {
-    return this.value(field) !== undefined;
-  }
-
   text(field: string, example: string): string | undefined {
     const value = this.value(field);
     if (value === undefined || (typeof value === "string" && value.trim() !== "")) return value;

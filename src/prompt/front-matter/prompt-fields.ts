@@ -1,4 +1,3 @@
-import type { ModelSettings } from "../../core/model-settings.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { parseDotpromptFields } from "../dotprompt/dotprompt-fields.ts";
 import { isDotprompt } from "../prompt-files.ts";
@@ -123,25 +122,15 @@ function parseTitle(reader: FieldReader): string | undefined {
 
 function parseFormat(reader: FieldReader): JsonSchema | undefined {
   const format = reader.schema("format");
-  if (format === undefined || !reader.has("output")) return format;
+  if (format === undefined || reader.value("output") === undefined) return format;
   return reader.reject(["format"], "Both output and format are given, and they mean the same.", "Keep `output`.");
 }
 
-/** The front matter of a prompt as typed values. */
-export interface PromptFields {
-  readonly name: string;
-  readonly title: string | undefined;
-  readonly description: string | undefined;
-  readonly model: string | undefined;
-  readonly provider: string | undefined;
+/** The front matter of a prompt under the names of `Prompt`. */
+export interface PromptFields extends Omit<FieldValues, "system_prompt" | "thinking_budget" | "format"> {
   /** A template. */
   readonly system: string | undefined;
-  readonly input: JsonSchema | undefined;
-  readonly output: JsonSchema | undefined;
-  readonly tools: readonly string[] | undefined;
-  readonly thinking: boolean | undefined;
   readonly thinkingBudget: number | undefined;
-  readonly settings: ModelSettings | undefined;
   /** The fields without a meaning here. */
   readonly unknown: Readonly<Record<string, unknown>> | undefined;
 }

@@ -36,7 +36,9 @@ export class InputShape {
     for (const [index, step] of steps.entries()) {
       if (shape === undefined) return undefined;
       const from = shape;
-      shape = step === eachEntry ? this.#entries(from) : this.#member(from, step, index === 0);
+      shape = this.#expandAll(
+        from.flatMap((schema) => (step === eachEntry ? entriesOf(schema) : membersOf(schema, step, index === 0))),
+      );
       if (shape?.length === 0) return { steps: index, names: namesOf(from), types: from.flatMap(typesOf) };
     }
     return undefined;
@@ -66,26 +68,12 @@ export class InputShape {
     return [...own, ...parts.flatMap((part) => part ?? [])];
   }
 
-  #member(from: readonly JsonSchema[], name: string, isTop: boolean): Shape {
+  #expandAll(schemas: readonly unknown[]): Shape {
     const found: JsonSchema[] = [];
-    for (const schema of from) {
-      for (const inner of membersOf(schema, name, isTop)) {
-        const shape = this.#expand(inner);
-        if (shape === undefined) return undefined;
-        found.push(...shape);
-      }
-    }
-    return found;
-  }
-
-  #entries(from: readonly JsonSchema[]): Shape {
-    const found: JsonSchema[] = [];
-    for (const schema of from) {
-      for (const inner of entriesOf(schema)) {
-        const shape = this.#expand(inner);
-        if (shape === undefined) return undefined;
-        found.push(...shape);
-      }
+    for (const schema of schemas) {
+      const shape = this.#expand(schema);
+      if (shape === undefined) return undefined;
+      found.push(...shape);
     }
     return found;
   }

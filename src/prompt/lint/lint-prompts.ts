@@ -2,7 +2,7 @@ import { assertOptionNames, invalidOption, type OptionNames } from "../../core/o
 import { fileStart } from "../prompt-problem.ts";
 import { Findings, type LintProblem } from "./lint-findings.ts";
 import { LintedPartials } from "./lint-partials.ts";
-import { KnownTools, type LintToolbox } from "./lint-references.ts";
+import { type LintToolbox, listKnownTools } from "./lint-references.ts";
 import { type LintTarget, openTargets } from "./lint-target.ts";
 import { lintPrompt } from "./lint-text.ts";
 
@@ -47,7 +47,7 @@ export async function lintPrompts(
   if (models !== undefined && !(Array.isArray(models) && models.every((each) => typeof each === "string"))) {
     throw invalidOption("models", "a list of provider/name", models, "of lintPrompts");
   }
-  const tools = toolbox === undefined ? undefined : await KnownTools.of(toolbox, signal);
+  const tools = toolbox === undefined ? undefined : await listKnownTools(toolbox, signal);
   const findings = new Findings();
   const files = new Set<string>();
   for (const group of await openTargets([targets].flat(), findings, { signal })) {

@@ -10,44 +10,31 @@ import type { Findings } from "./lint-findings.ts";
 export type LintToolbox = Pick<Toolbox, "list" | "lookup">;
 
 /** The tools and prompts that a prompt may name in `tools`. */
-export class KnownTools {
-  readonly #toolbox: LintToolbox;
-  readonly #signal: AbortSignal | undefined;
+export interface KnownTools {
   /** The refs of tools and prompts. */
   readonly refs: readonly string[];
   /** The namespaces whose items could not be listed. */
   readonly failed: ReadonlySet<string>;
-
-  private constructor(
-    toolbox: LintToolbox,
-    signal: AbortSignal | undefined,
-    refs: readonly string[],
-    failed: ReadonlySet<string>,
-  ) {
-    this.#toolbox = toolbox;
-    this.#signal = signal;
-    this.refs = refs;
-    this.failed = failed;
-  }
-
-  /** Lists the items of a toolbox. @throws ToolkitError as `list` of the toolbox; the reason of an aborted signal */
-  static async of(toolbox: LintToolbox, signal: AbortSignal | undefined): Promise<KnownTools> {
-    const { entries, failures } = await toolbox.list({ kind: ["tool", "prompt"], signal });
-    const failed = new Set(failures.map(({ namespace }) => namespace));
-    const refs = entries.map(({ ref }) => ref);
-    return new KnownTools(toolbox, signal, refs, failed);
-  }
-
   /** The kind of the item that an agent would find by a name; undefined for none. */
-  async kindOf(name: string): Promise<"tool" | "prompt" | "resource" | undefined> {
-    try {
-      return (await this.#toolbox.lookup(name, { signal: this.#signal })).kind;
-    } catch (error) {
-      this.#signal?.throwIfAborted();
-      if (!ToolkitError.is(error)) throw error;
-      return undefined;
-    }
-  }
+  kindOf(name: string): Promise<"tool" | "prompt" | "resource" | undefined>;
+}
+
+/** Lists the items of a toolbox. @throws ToolkitError as `list` of the toolbox; the reason of an aborted signal */
+export async function listKnownTools(toolbox: LintToolbox, signal: AbortSignal | undefined): Promise<KnownTools> {
+  const { entries, failures } = await toolbox.list({ kind: ["tool", "prompt"], signal });
+  return {
+    refs: entries.map(({ ref }) => ref),
+    failed: new Set(failures.map(({ namespace }) => namespace)),
+    async kindOf(name) {
+      try {
+        return (await toolbox.lookup(name, { signal })).kind;
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (!ToolkitError.is(error)) throw error;
+        return undefined;
+      }
+    },
+  };
 }
 
 /** Reports names of `tools` that are not in the toolbox, and patterns that match nothing. */
