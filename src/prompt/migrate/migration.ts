@@ -1,6 +1,7 @@
 import { type Place, placeFinder, promptProblem } from "../prompt-problem.ts";
 import type { TemplateSource } from "../template/template-source.ts";
-import { changesOfGo, isGoTag, type TemplateChange } from "./go-template.ts";
+import { changesOfGo, isGoTag } from "./go-template.ts";
+import type { TemplateChange } from "./template-change.ts";
 import { type TemplateTag, templateTags } from "./template-tags.ts";
 
 /** A template in another language: the changes that make it Handlebars, or the first tag where the language is only recognised. */
