@@ -3,7 +3,7 @@ import { connectorLimitOptions, type ReadConnectorLimits, readConnectorLimits } 
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
-import { defaultFetch } from "../lib/fetch/default-fetch.ts";
+import { defaultFetch } from "../lib/fetch/node-fetch.ts";
 import {
   type Attempt,
   type ConnectorOptions,

@@ -69,7 +69,7 @@ export class McpSession implements ConnectorSession {
   /** Live: over HTTP a server can lose the stream by which it announces. */
   get announces(): ReadonlySet<Kind> {
     const { server, transport } = this.#parts;
-    if (transport.hears === false) return new Set();
+    if (transport.hasNotifications === false) return new Set();
     const announced = (Object.keys(lists) as Kind[]).filter((kind) => {
       const capability = server.capabilities[capabilityOf[kind]];
       return isRecord(capability) && capability.listChanged === true;

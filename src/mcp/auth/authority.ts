@@ -1,7 +1,7 @@
 import type { AuthorizationServerMetadata } from "@modelcontextprotocol/sdk/shared/auth.js";
 import type { ProtectedServer } from "../../core/http-auth.ts";
 import { present } from "../../lib/value.ts";
-import { discard, whyOf } from "../transport/http/network.ts";
+import { reasonOf } from "../transport/http/http-error.ts";
 
 /** Who gives out the tokens for a server, and for what. */
 export interface Authority {
@@ -45,10 +45,10 @@ export function authorityFetch(
       });
     } catch (cause) {
       signal?.throwIfAborted();
-      throw new AuthorityUnavailableError(`${origin} cannot be reached: ${whyOf(cause)}`, { cause });
+      throw new AuthorityUnavailableError(`${origin} cannot be reached: ${reasonOf(cause)}`, { cause });
     }
     if (response.status < 500 && response.status !== 429) return response;
-    await discard(response);
+    await response.body?.cancel().catch(() => {});
     throw new AuthorityUnavailableError(`${origin} answered ${response.status}`);
   };
 }

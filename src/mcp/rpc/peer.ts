@@ -1,7 +1,7 @@
 import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
 import { isNestedDeeper } from "../../lib/nesting.ts";
-import { tooDeep } from "../limits.ts";
+import { messageTooDeep } from "../message-limits.ts";
 import type { Caller, Transport, TransportEvents } from "../transport/transport.ts";
 import { type Cancellation, Cancelled } from "./cancellation.ts";
 import { ConnectionLostError, RpcError } from "./error.ts";
@@ -182,7 +182,7 @@ export class Peer {
 
   /** Something the far side says or asks is beyond a limit. */
   #refuse(id: RpcMessage["id"], method: string): void {
-    const { message } = tooDeep(this.#limits.maxNestingDepth);
+    const { message } = messageTooDeep(this.#limits.maxNestingDepth);
     this.#handlers.warning(`Its ${method} is left out: ${message}`);
     if (id !== undefined && id !== null) this.#far.refuse(id, method, message);
   }
@@ -264,7 +264,7 @@ function withToken(params: object | undefined, id: RequestId): object {
 
 function settle(pending: Pending, message: RpcMessage): void {
   if (isNestedDeeper(message.error ?? message.result, pending.maxNestingDepth)) {
-    pending.reject(tooDeep(pending.maxNestingDepth));
+    pending.reject(messageTooDeep(pending.maxNestingDepth));
   } else if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
   else if (message.result !== undefined) pending.resolve(message.result);
   else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));

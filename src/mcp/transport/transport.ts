@@ -46,7 +46,7 @@ export interface Transport {
    */
   readonly silenceMs: number;
   /** False where the server has no way to say something unasked. Missing, it has. */
-  readonly hears?: boolean;
+  readonly hasNotifications?: boolean;
   /** The answer to a request is no longer wanted; the far side has been told. */
   forget?(id: RequestId): void;
   /** Of the child process it speaks to, while that runs. */

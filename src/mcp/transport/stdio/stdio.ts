@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
-import { tooLarge } from "../../limits.ts";
+import { messageTooLarge } from "../../message-limits.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/error.ts";
 import { parseMessages, type RpcMessage } from "../../rpc/message.ts";
@@ -64,7 +64,7 @@ export class StdioTransport implements Transport {
     this.#lines = new LineReader({
       maxBytes: maxMessageBytes,
       onLine: (line) => this.#line(line),
-      onOverlong: (line) => this.#events?.unreadable(tooLarge(maxMessageBytes, line.size), answeredBy(line)),
+      onOverlong: (line) => this.#events?.unreadable(messageTooLarge(maxMessageBytes, line.size), answeredBy(line)),
     });
   }
 

@@ -1,7 +1,7 @@
 import { ToolkitError } from "../core/error.ts";
 
 /** A message that has, or would have, more bytes than it may. */
-export function tooLarge(max: number, actual: number): ToolkitError<"LIMIT_EXCEEDED"> {
+export function messageTooLarge(max: number, actual: number): ToolkitError<"LIMIT_EXCEEDED"> {
   return new ToolkitError(
     "LIMIT_EXCEEDED",
     `A message is larger than maxMessageBytes (${max}). Raise the limit, or ask the server for less at once.`,
@@ -10,7 +10,7 @@ export function tooLarge(max: number, actual: number): ToolkitError<"LIMIT_EXCEE
 }
 
 /** A message with more levels than it may have. */
-export function tooDeep(max: number): ToolkitError<"LIMIT_EXCEEDED"> {
+export function messageTooDeep(max: number): ToolkitError<"LIMIT_EXCEEDED"> {
   return new ToolkitError(
     "LIMIT_EXCEEDED",
     `A message is nested deeper than maxNestingDepth (${max}). Raise the limit, or ask the server for something flatter.`,

@@ -1,14 +1,15 @@
 import { messageOf, ToolkitError } from "../../../core/error.ts";
 import type { CredentialsHost, HeaderFunction, HttpCredentials, HttpRefusal } from "../../../core/http-auth.ts";
+import type { HttpResponse } from "../../../lib/fetch/http-client.ts";
 import { abortable, genuine, isPromiseLike } from "../../../lib/promise.ts";
 import type { Redactor } from "../../redact.ts";
 import { isRecord } from "../../rpc/message.ts";
 import type { Caller } from "../transport.ts";
-import { discard, type RequestFetch } from "./network.ts";
+import type { EndpointRequest, EndpointSend } from "./http-exchange.ts";
 
-/** What is added to every request, and how. */
+/** The headers and credentials of every request, and the parts they are decided with. */
 export interface CredentialParts {
-  readonly fetch: typeof globalThis.fetch;
+  readonly send: EndpointSend;
   /** The server, without secrets. */
   readonly label: string;
   readonly headers: HeaderFunction | undefined;
@@ -17,45 +18,45 @@ export interface CredentialParts {
   readonly redactor: Redactor;
 }
 
-const never = new AbortController().signal;
-
 /**
- * A `fetch` that asks for headers and credentials at each request, and repeats one that was refused for its credentials once, when
+ * Sends with headers and credentials that are decided at each request, and repeats one that was refused for its credentials once, when
  * there are better ones.
  *
- * @throws through what it returns: ToolkitError where the request was not sent or was refused; whatever `fetch` throws
+ * @throws through what it returns: ToolkitError where the request was not sent or was refused; whatever `send` throws
  */
-export function fetchWithCredentials(parts: CredentialParts): RequestFetch {
-  const { fetch, credentials } = parts;
-  return async (url, init, caller) => {
-    const first = await prepared(parts, init, caller);
-    const response = await fetch(url, first);
-    const refusal = refusalOf(response, first.headers);
-    // What ends a session is not worth a new token.
-    if (credentials === undefined || refusal === undefined || init.method === "DELETE") return response;
-    await discard(response);
-    await refused(credentials, refusal, init.signal ?? never, parts);
-    const second = await prepared(parts, init, caller);
-    const repeated = await fetch(url, second);
-    if (refusalOf(repeated, second.headers) === undefined) return repeated;
-    await discard(repeated);
-    throw refusedAgain(parts.label, repeated.status);
+export function sendWithCredentials(parts: CredentialParts): EndpointSend {
+  const { send, credentials, label } = parts;
+  return async (request, caller) => {
+    const first = await prepared(parts, request, caller);
+    const response = await send(first, caller);
+    const refusal = refusalOf(response, first);
+    // The end of a session is not worth a new token.
+    if (credentials === undefined || refusal === undefined || request.method === "DELETE") return response;
+    response.discard();
+    await refused(credentials, refusal, request.signal, parts);
+    const second = await prepared(parts, request, caller);
+    const repeated = await send(second, caller);
+    if (refusalOf(repeated, second) === undefined) return repeated;
+    repeated.discard();
+    throw refusedAgain(label, repeated.status);
   };
 }
 
-type Prepared = RequestInit & { readonly headers: Headers };
-
-async function prepared(parts: CredentialParts, init: RequestInit, caller: Caller | undefined): Promise<Prepared> {
+async function prepared(
+  parts: CredentialParts,
+  request: EndpointRequest,
+  caller: Caller | undefined,
+): Promise<EndpointRequest> {
   const { credentials, redactor } = parts;
-  const signal = init.signal ?? never;
-  const headers = new Headers(init.headers);
+  const { signal } = request;
+  const headers = { ...request.headers };
   if (parts.headers !== undefined) await addHeaders(headers, parts.headers, parts, { signal, caller });
   const value = credentials === undefined ? undefined : await authorizationOf(credentials, signal, parts);
   if (value !== undefined) {
     redactor.conceal(value);
-    headers.set("authorization", value);
+    headers.authorization = value;
   }
-  return { ...init, headers };
+  return { ...request, headers };
 }
 
 async function authorizationOf(
@@ -84,7 +85,7 @@ async function refused(
   }
 }
 
-/** What was thrown instead of something to send: an error that says so, with no secret in it. */
+/** The error of a request that could not be prepared, with no secret in it. */
 function failureOf(error: unknown, what: string, signal: AbortSignal, { label, redactor }: CredentialParts): unknown {
   if (signal.aborted) return signal.reason;
   const clean = redactor.error(error);
@@ -98,7 +99,7 @@ function failureOf(error: unknown, what: string, signal: AbortSignal, { label, r
 }
 
 async function addHeaders(
-  headers: Headers,
+  headers: Record<string, string>,
   decide: HeaderFunction,
   parts: CredentialParts,
   { signal, caller }: { readonly signal: AbortSignal; readonly caller: Caller | undefined },
@@ -110,7 +111,8 @@ async function addHeaders(
     if (typeof value !== "string") throw badHeaders(label, `${JSON.stringify(name)} must be a string`);
     redactor.conceal(value);
     try {
-      headers.set(name, value);
+      const [checked] = new Headers([[name, value]]);
+      if (checked !== undefined) headers[checked[0]] = checked[1];
     } catch {
       // The platform's own message quotes the value.
       const what = `${JSON.stringify(name)} is no valid HTTP header: look for line breaks and special characters`;
@@ -137,12 +139,13 @@ function badHeaders(label: string, problem: string): ToolkitError<"INVALID_CONFI
   return new ToolkitError("INVALID_CONFIG", message, { path: "headers" });
 }
 
-function refusalOf({ status, headers }: Response, sent: Headers): HttpRefusal | undefined {
+function refusalOf(response: HttpResponse, { headers }: EndpointRequest): HttpRefusal | undefined {
+  const { status } = response;
   if (status !== 401 && status !== 403) return undefined;
-  const challenge = headers.get("www-authenticate") ?? undefined;
-  // Whoever is known and not allowed has nothing to gain from another token, unless it is the scope that is missing.
+  const challenge = response.header("www-authenticate");
+  // A caller who is known and not allowed has nothing to gain from another token, unless it is the scope that is missing.
   if (status === 403 && !/\berror="?insufficient_scope\b/.test(challenge ?? "")) return undefined;
-  return { status, challenge, authorization: sent.get("authorization") ?? undefined };
+  return { status, challenge, authorization: headers.authorization };
 }
 
 function refusedAgain(label: string, status: number): ToolkitError<"UNAUTHORIZED"> {
