@@ -1,6 +1,6 @@
 import { createParser } from "eventsource-parser";
 import { ToolkitError } from "../../../core/error.ts";
-import type { Trace } from "../../../execute/trace/trace.ts";
+import type { Trace } from "../../../call/trace/trace.ts";
 import { type HttpRequest, type HttpResponse, HttpSendError } from "../../../lib/fetch/http-client.ts";
 import { messageTooLarge } from "../../message-limits.ts";
 import type { Redactor } from "../../redact.ts";
