@@ -4,8 +4,8 @@ import type { CredentialsHost, HeaderFunction, HttpCredentials } from "../core/h
 import { kinds } from "../core/item.ts";
 import { clientHeaders, HttpSendError } from "../lib/fetch/http-client.ts";
 import { clientOf } from "../lib/fetch/node-fetch.ts";
-import { type Attempt, openSession } from "./connect.ts";
-import type { CheckedHttpTarget } from "./target/target.ts";
+import { type Attempt, openSession } from "./open-session.ts";
+import type { CheckedHttpTarget } from "./target/parse-target.ts";
 import { sendWithCredentials } from "./transport/http/http-credentials.ts";
 import { HttpStatusError, isDown } from "./transport/http/http-error.ts";
 import type { EndpointSend, HttpEndpoint } from "./transport/http/http-exchange.ts";

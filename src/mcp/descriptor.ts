@@ -1,6 +1,6 @@
 import type { DescriptorMap } from "../core/connector.ts";
 import type { Kind, PromptArgument } from "../core/item.ts";
-import { isRecord } from "./rpc/message.ts";
+import { isRecord } from "../lib/value.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -2,8 +2,8 @@ import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
 import { packageVersion } from "../lib/package.ts";
 import type { Redactor } from "./redact.ts";
-import { isRecord } from "./rpc/message.ts";
 import type { Peer } from "./rpc/peer.ts";
+import { isRecord } from "../lib/value.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** The revisions of MCP this connector speaks, the newest first. */

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
-import { isRecord } from "./rpc/message.ts";
-import type { CheckedTarget } from "./target/target.ts";
+import { isRecord } from "../lib/value.ts";
+import type { CheckedTarget } from "./target/parse-target.ts";
 
 /** Takes what we have sent to a server out of what it says, before a person or a log sees that. */
 export interface Redactor {

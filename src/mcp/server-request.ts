@@ -1,8 +1,8 @@
 import type { ConnectorHost, InteractionOptions } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, SampleMessage, SampleRequest } from "../core/interaction.ts";
-import { RpcError, rpcCodes } from "./rpc/error.ts";
-import { isRecord } from "./rpc/message.ts";
+import { RpcError, rpcCodes } from "./rpc/rpc-error.ts";
+import { isRecord } from "../lib/value.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

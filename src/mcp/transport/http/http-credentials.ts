@@ -3,7 +3,7 @@ import type { CredentialsHost, HeaderFunction, HttpCredentials, HttpRefusal } fr
 import type { HttpResponse } from "../../../lib/fetch/http-client.ts";
 import { abortable, genuine, isPromiseLike } from "../../../lib/promise.ts";
 import type { Redactor } from "../../redact.ts";
-import { isRecord } from "../../rpc/message.ts";
+import { isRecord } from "../../../lib/value.ts";
 import type { Caller } from "../transport.ts";
 import type { EndpointRequest, EndpointSend } from "./http-exchange.ts";
 

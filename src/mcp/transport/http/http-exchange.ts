@@ -1,10 +1,9 @@
 import { createParser } from "eventsource-parser";
-import { ToolkitError } from "../../../core/error.ts";
 import type { Trace } from "../../../call/trace/trace.ts";
+import { ToolkitError } from "../../../core/error.ts";
 import { type HttpRequest, type HttpResponse, HttpSendError } from "../../../lib/fetch/http-client.ts";
-import { messageTooLarge } from "../../message-limits.ts";
 import type { Redactor } from "../../redact.ts";
-import { ConnectionLostError } from "../../rpc/error.ts";
+import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
 import type { Caller } from "../transport.ts";
 import { HttpStatusError, reasonOf, retryAfterMs } from "./http-error.ts";
 

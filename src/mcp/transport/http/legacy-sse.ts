@@ -1,6 +1,6 @@
 import { messageOf, ToolkitError } from "../../../core/error.ts";
-import { ConnectionLostError } from "../../rpc/error.ts";
-import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
+import { ConnectionLostError } from "../../rpc/rpc-error.ts";
+import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/rpc-message.ts";
 import type { Caller, Transport, TransportEvents } from "../transport.ts";
 import { HttpStatusError, NotMcpError, notMcp } from "./http-error.ts";
 import {

@@ -1,8 +1,7 @@
 import { messageOf, ToolkitError } from "../../../core/error.ts";
-import { ConnectionLostError } from "../../rpc/error.ts";
-import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/message.ts";
+import { ConnectionLostError } from "../../rpc/rpc-error.ts";
+import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/rpc-message.ts";
 import type { Caller, Transport, TransportEvents } from "../transport.ts";
-import { DrainThenClose } from "./drain-then-close.ts";
 import { HttpStatusError, NotMcpError } from "./http-error.ts";
 import {
   type EndpointRequest,
@@ -15,7 +14,7 @@ import {
   warningOfNoMessage,
 } from "./http-exchange.ts";
 import { NotificationStream } from "./notification-stream.ts";
-import { PostedRequest, type PostedRequestParts } from "./posted-request.ts";
+import { DrainThenClose, PostedRequest, type PostedRequestParts } from "./posted-request.ts";
 
 const sessionHeader = "mcp-session-id";
 const deleteTimeoutMs = 1_000;

@@ -1,6 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import type { Redactor } from "./redact.ts";
-import { ConnectionLostError, RpcError, rpcCodes } from "./rpc/error.ts";
+import { ConnectionLostError, RpcError, rpcCodes } from "./rpc/rpc-error.ts";
 import { HttpStatusError, NotMcpError } from "./transport/http/http-error.ts";
 
 /** What failed, for the message and the details of the error. */

@@ -2,17 +2,14 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
-import { messageTooLarge } from "../../message-limits.ts";
 import type { Redactor } from "../../redact.ts";
-import { ConnectionLostError } from "../../rpc/error.ts";
-import { parseMessages, type RpcMessage } from "../../rpc/message.ts";
-import { answeredBy } from "../../rpc/overlong.ts";
-import { commandName } from "../../target/command-name.ts";
+import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
+import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
+import { commandName } from "../../target/target-label.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
-import { commandLine } from "./command-line.ts";
-import { LineReader } from "./line-reader.ts";
+import { commandLine } from "./child-command.ts";
+import { answeredBy, LineReader, Tail } from "./child-output.ts";
 import { adopt, endGroup } from "./process-group.ts";
-import { Tail } from "./tail.ts";
 
 /** How a child is started. */
 export interface StdioParameters {

@@ -4,7 +4,7 @@ import type { Trace } from "../call/trace/trace.ts";
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext } from "../core/item.ts";
-import type { Caller, Transport } from "./transport/transport.ts";
+import type { Transport } from "./transport/transport.ts";
 
 /** A request that is made for a call. */
 export interface TracedRequest {
@@ -18,21 +18,16 @@ export interface TracedRequest {
 
 type Meta = CallContext["meta"];
 
-/** What the conventions call the target of each method. */
+/** The attributes of the target of each method, in the names of the conventions. */
 const targetOf = {
   "tools/call": (name: string): Attributes => ({ "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name }),
   "prompts/get": (name: string): Attributes => ({ "gen_ai.prompt.name": name }),
   "resources/read": (): Attributes => ({}),
 };
 
-/** The trace of the call that a request is made for, where somebody looks at it. */
-export function traceOf(context: CallContext | undefined): Trace | undefined {
-  return (context as Caller | undefined)?.trace;
-}
-
 /**
- * Makes a request of a call that somebody looks at, with the `_meta` it is to carry: the far side is told whose part this is, and the span
- * of the call says what was asked over what.
+ * Makes a request of a call that is recorded, with the `_meta` it is to carry: the server learns the trace it is a part of, and the span
+ * of the call has the method and the network.
  *
  * @see https://github.com/open-telemetry/semantic-conventions-genai, Model Context Protocol
  */

@@ -1,21 +1,21 @@
 import type { CallContext } from "../../core/item.ts";
-import { RpcError, rpcCodes } from "./error.ts";
-import type { RequestId, RpcErrorObject, RpcMessage } from "./message.ts";
+import { RpcError, rpcCodes } from "./rpc-error.ts";
+import type { RequestId, RpcErrorObject, RpcMessage } from "./rpc-message.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A request of the far side. */
-export interface FarRequest {
-  /** Aborts when the far side cancels it, or the connection ends. */
+/** A request of the server. */
+export interface IncomingRequest {
+  /** Aborts when the server cancels it, or the connection ends. */
   readonly signal: AbortSignal;
   /** The call in answer to which it came, where the transport tells. */
   readonly context: CallContext | undefined;
 }
 
-/** Who works on what the far side asks, and takes the answers. */
-export interface FarRequestsHost {
-  /** Answers a request; undefined where there is no such method. What it throws is an error for the far side. */
-  request(method: string, params: Fields, request: FarRequest): Promise<Fields> | Fields | undefined;
+/** The handler of incoming requests, and the way of their answers. */
+export interface IncomingRequestsHost {
+  /** Answers a request; undefined where there is no such method. An error it throws is one for the server. */
+  request(method: string, params: Fields, request: IncomingRequest): Promise<Fields> | Fields | undefined;
   /** Sends an answer. Undefined means it was handed over at once. */
   send(message: RpcMessage, failed: (error: unknown) => void): Promise<void> | undefined;
   warning(text: string): void;
@@ -25,17 +25,17 @@ type Answer = { readonly result: Fields } | { readonly error: RpcErrorObject };
 
 /** So many are worked on at once. */
 const maxAtOnce = 100;
-/** So many answers wait until the far side takes them. */
+/** So many answers wait until the server takes them. */
 const maxUnsent = 1_000;
 
-/** What the far side of a connection asks, each with its answer. One that asks without end takes no more than its share. */
-export class FarRequests {
-  readonly #host: FarRequestsHost;
+/** The requests of a server, each with its answer. A server that sends them without end takes no more than its share. */
+export class IncomingRequests {
+  readonly #host: IncomingRequestsHost;
   readonly #working = new Map<RequestId, AbortController>();
   #unsent = 0;
   #ended = false;
 
-  constructor(host: FarRequestsHost) {
+  constructor(host: IncomingRequestsHost) {
     this.#host = host;
   }
 
@@ -46,12 +46,12 @@ export class FarRequests {
     if (answer !== undefined && !this.#ended) this.#send(id, method, answer);
   }
 
-  /** Answers a request that nobody works on. */
-  refuse(id: RequestId, method: string, why: string): void {
+  /** Rejects a request unhandled. */
+  reject(id: RequestId, method: string, why: string): void {
     this.#send(id, method, failed(rpcCodes.invalidParams, why));
   }
 
-  /** The far side wants no answer any more. */
+  /** The server wants no answer any more. */
   cancel(id: unknown, reason: unknown): void {
     this.#working.get(id as RequestId)?.abort(reason);
   }
@@ -69,7 +69,7 @@ export class FarRequests {
     context: CallContext | undefined,
   ): Promise<Answer | undefined> {
     if (method === "ping") return { result: {} };
-    // It would take the place of the other, which then nobody could cancel nor end.
+    // It would take the place of the other, which then could be neither cancelled nor ended.
     if (this.#working.has(id)) return failed(rpcCodes.invalidRequest, "A request with this id is being worked on.");
     if (this.#working.size >= maxAtOnce) {
       return failed(rpcCodes.internalError, `Too many requests at once: ${maxAtOnce} are being worked on.`);
@@ -84,7 +84,7 @@ export class FarRequests {
     } catch (error) {
       if (signal.aborted) return undefined;
       if (error instanceof RpcError) return failed(error.code, error.message);
-      // Why is for the operator alone, and told by whoever failed: all who are calling hear a warning.
+      // The reason is for the operator alone, and reported where it failed: a warning reaches every caller.
       this.#host.warning(`Its request ${method} failed here.`);
       return failed(rpcCodes.internalError, `The client failed to work on ${method}.`);
     } finally {
@@ -118,7 +118,7 @@ function failed(code: number, message: string): { readonly error: RpcErrorObject
   return { error: { code, message } };
 }
 
-/** What was thrown, or why something was cancelled, in words. */
+/** An error, or the reason of a cancellation, in words. */
 export function textOf(reason: unknown): string {
   return reason instanceof Error ? reason.message || reason.name : String(reason);
 }

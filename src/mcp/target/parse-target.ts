@@ -2,10 +2,8 @@ import type { HeadersOption, HttpAuth } from "../../core/http-auth.ts";
 import { assertOptionNames, type OptionNames } from "../../core/options.ts";
 import type { ConnectorTarget, HttpTarget, StdioTarget } from "../../core/target.ts";
 import { isPlainObject } from "../../lib/value.ts";
-import { commandName } from "./command-name.ts";
-import { type Environment, expand } from "./expand.ts";
-import { invalidTarget } from "./invalid.ts";
-import { canonicalUrl, parseUrl } from "./url.ts";
+import { commandName } from "./target-label.ts";
+import { canonicalUrl, type Environment, expand, invalidTarget, parseUrl } from "./target-values.ts";
 
 /** A server reached over HTTP, checked and expanded. */
 export interface CheckedHttpTarget {

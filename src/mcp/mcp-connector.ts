@@ -4,6 +4,7 @@ import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import { defaultFetch } from "../lib/fetch/node-fetch.ts";
+import { httpConnect } from "./connect-http.ts";
 import {
   type Attempt,
   type ConnectorOptions,
@@ -11,8 +12,7 @@ import {
   defaultConnectTimeoutMs,
   openSession,
   within,
-} from "./connect.ts";
-import { httpConnect } from "./connect-http.ts";
+} from "./open-session.ts";
 import { noRedactor, type Redactor, redactorOf } from "./redact.ts";
 import {
   type CheckedHttpTarget,
@@ -20,10 +20,10 @@ import {
   labelOf,
   parseTarget,
   suggestedNameOf,
-} from "./target/target.ts";
-import { canonicalUrl } from "./target/url.ts";
-import type { ServerFactory } from "./transport/in-memory.ts";
-import { inheritedEnvironment } from "./transport/stdio/environment.ts";
+} from "./target/parse-target.ts";
+import { canonicalUrl } from "./target/target-values.ts";
+import type { ServerFactory } from "./transport/in-memory-transport.ts";
+import { inheritedEnvironment } from "./transport/stdio/child-command.ts";
 
 /** How an MCP server is reached. */
 export interface McpConnectorOptions extends ConnectorOptions {
@@ -98,7 +98,7 @@ export function inMemoryConnector(create: ServerFactory, options: InMemoryConnec
     maxConcurrentCalls: limits.maxConcurrentCalls,
     connect: (connection) =>
       attempt({ label, options, limits, redactor: noRedactor, ...connection }, async (current) => {
-        const { InMemoryTransport } = await import("./transport/in-memory.ts");
+        const { InMemoryTransport } = await import("./transport/in-memory-transport.ts");
         return openSession(new InMemoryTransport(create), current);
       }),
   };
@@ -152,7 +152,7 @@ function httpOpener(
 function stdioOpener({ command, args, env, cwd }: CheckedStdioTarget): Open {
   return async (attempt) => {
     // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
-    const { StdioTransport } = await import("./transport/stdio/stdio.ts");
+    const { StdioTransport } = await import("./transport/stdio/stdio-transport.ts");
     const { limits, redactor } = attempt;
     const environment = { ...inheritedEnvironment(), ...env };
     return openSession(new StdioTransport({ command, args, env: environment, cwd, ...limits, redactor }), attempt);

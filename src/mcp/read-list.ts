@@ -5,8 +5,8 @@ import type { Kind } from "../core/item.ts";
 import { isNestedDeeper } from "../lib/nesting.ts";
 import { lists } from "./descriptor.ts";
 import type { Redactor } from "./redact.ts";
-import { RpcError, rpcCodes } from "./rpc/error.ts";
-import { isRecord } from "./rpc/message.ts";
+import { RpcError, rpcCodes } from "./rpc/rpc-error.ts";
+import { isRecord } from "../lib/value.ts";
 
 /** How a list is read. */
 export interface ListOptions {

@@ -1,7 +1,9 @@
+import { isRecord } from "../../lib/value.ts";
+
 /** The id of a request. A server may use strings. */
 export type RequestId = string | number;
 
-/** What a peer says went wrong (JSON-RPC 2.0, section 5.1). */
+/** The error of a peer (JSON-RPC 2.0, section 5.1). */
 export interface RpcErrorObject {
   readonly code: number;
   readonly message: string;
@@ -21,11 +23,6 @@ export interface RpcMessage {
 /** True for what is an object and says it is JSON-RPC 2.0. The rest is looked at where it is used. */
 export function isRpcMessage(value: unknown): value is RpcMessage {
   return isRecord(value) && value.jsonrpc === "2.0";
-}
-
-/** True for an object that is no array. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Parses a text that holds a message, or a batch of them (as the revision of March 2025 has it). Undefined where it holds none. */

@@ -1,4 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
+import type { PromptMessage, RenderedPrompt } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import {
   base64Content,
@@ -9,7 +10,7 @@ import {
   multipartContent,
   textContent,
 } from "../resource/content.ts";
-import { isRecord } from "./rpc/message.ts";
+import { isRecord } from "../lib/value.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Meta = Readonly<Record<string, unknown>>;
@@ -130,4 +131,32 @@ function textOf(value: unknown): string | undefined {
 function nameOf(uri: string): string {
   const path = uri.replace(/[?#].*$/s, "").replace(/\/+$/, "");
   return path.slice(Math.max(path.lastIndexOf("/"), path.indexOf(":")) + 1) || uri;
+}
+
+/** MCP takes strings as the arguments of a prompt: what is none is sent as JSON, and what is undefined not at all. */
+export function promptArguments(input: unknown): Readonly<Record<string, string>> {
+  if (input === undefined || input === null) return {};
+  // A prompt with a single value has one argument for it.
+  if (!isRecord(input)) return { input: argumentOf(input) };
+  const entries = Object.entries(input).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(entries.map(([name, value]) => [name, argumentOf(value)]));
+}
+
+/** The result of `prompts/get`. Messages that follow each other in the same role stay as they are. */
+export function renderedPrompt(result: unknown, name: string): RenderedPrompt {
+  const messages = isRecord(result) && Array.isArray(result.messages) ? result.messages : [];
+  return { messages: messages.filter(isRecord).map((message) => promptMessage(message, name)) };
+}
+
+function promptMessage({ role, content }: Readonly<Record<string, unknown>>, name: string): PromptMessage {
+  // Some servers send a list of blocks, as messages for sampling have it.
+  const blocks = Array.isArray(content) ? content : [content];
+  return {
+    role: role === "assistant" ? "assistant" : "user",
+    content: blocks.map((block) => blockContent(block, name, isRecord(block) ? { mcp: block } : undefined)),
+  };
+}
+
+function argumentOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }

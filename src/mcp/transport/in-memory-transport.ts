@@ -1,7 +1,7 @@
 import { InMemoryTransport as SdkInMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { ConnectionLostError } from "../rpc/error.ts";
-import { isRpcMessage, type RpcMessage } from "../rpc/message.ts";
+import { ConnectionLostError } from "../rpc/rpc-error.ts";
+import { isRpcMessage, type RpcMessage } from "../rpc/rpc-message.ts";
 import type { Transport, TransportEvents } from "./transport.ts";
 
 /**

@@ -1,6 +1,25 @@
-import type { RpcErrorObject } from "./message.ts";
+import { ToolkitError } from "../../core/error.ts";
+import type { RpcErrorObject } from "./rpc-message.ts";
 
-/** The JSON-RPC and MCP error codes we look at. */
+/** A message that has, or would have, more bytes than it may. */
+export function messageTooLarge(max: number, actual: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  return new ToolkitError(
+    "LIMIT_EXCEEDED",
+    `A message is larger than maxMessageBytes (${max}). Raise the limit, or ask the server for less at once.`,
+    { limit: "maxMessageBytes", max, actual },
+  );
+}
+
+/** A message with more levels than it may have. */
+export function messageTooDeep(max: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  return new ToolkitError(
+    "LIMIT_EXCEEDED",
+    `A message is nested deeper than maxNestingDepth (${max}). Raise the limit, or ask the server for something flatter.`,
+    { limit: "maxNestingDepth", max },
+  );
+}
+
+/** The error codes of JSON-RPC and MCP that are told apart here. */
 export const rpcCodes = {
   invalidRequest: -32600,
   methodNotFound: -32601,

@@ -1,9 +1,17 @@
-import { OAuthError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
+import type { OAuthError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { AuthorityUnavailableError } from "./authority.ts";
-import { PersonError } from "./flow.ts";
 
-/** What an authorization server refused for good: asked again, it would refuse again. */
+/** The authorization server cannot be asked just now. Its answer may be any. */
+export class AuthorityUnavailableError extends Error {
+  override readonly name = "AuthorityUnavailableError";
+}
+
+/** The person did not authorize, or was not asked. */
+export class PersonError extends Error {
+  override readonly name = "PersonError";
+}
+
+/** A refusal of an authorization server that is final: asked again, it would refuse again. */
 export type Rejection = "grant" | "client";
 
 const rejections: Readonly<Record<string, Rejection>> = {
@@ -13,12 +21,12 @@ const rejections: Readonly<Record<string, Rejection>> = {
 };
 const passing: ReadonlySet<string> = new Set(["server_error", "temporarily_unavailable", "too_many_requests"]);
 
-/** What was refused for good; undefined for whatever does not say so, such as an error of the network. */
+/** The final refusal in an error; undefined for any other, such as an error of the network. */
 export function rejectionOf(error: unknown): Rejection | undefined {
-  return error instanceof OAuthError ? rejections[error.errorCode] : undefined;
+  return isOAuthError(error) ? rejections[error.errorCode] : undefined;
 }
 
-/** What getting tokens threw, as a ToolkitError that says what to do. */
+/** The error of getting tokens, as a ToolkitError that says what to do. */
 export function tokenFailure(error: unknown, label: string): ToolkitError {
   if (ToolkitError.is(error)) return error;
   if (isPassing(error)) {
@@ -41,14 +49,19 @@ export function unauthorized(label: string, what: string, cause?: unknown): Tool
   return new ToolkitError("UNAUTHORIZED", `${label} ${sentence(what)}`, { target: label }, { cause });
 }
 
-// What breaks off while it is read is a TypeError of fetch, what takes too long a DOMException.
+// An answer that breaks off is a TypeError of fetch, one that takes too long a DOMException.
 function isPassing(error: unknown): boolean {
-  if (error instanceof OAuthError) return passing.has(error.errorCode) && !/^HTTP 4/.test(error.message);
+  if (isOAuthError(error)) return passing.has(error.errorCode) && !/^HTTP 4/.test(error.message);
   return error instanceof AuthorityUnavailableError || error instanceof TypeError || error instanceof DOMException;
 }
 
+// The class itself would load the schemas of the SDK.
+function isOAuthError(error: unknown): error is OAuthError {
+  return error instanceof Error && typeof (error as { readonly errorCode?: unknown }).errorCode === "string";
+}
+
 function said(error: unknown): string {
-  if (!(error instanceof OAuthError)) return messageOf(error).slice(0, 300);
+  if (!isOAuthError(error)) return messageOf(error).slice(0, 300);
   return [error.errorCode, error.message.slice(0, 300)].filter((text) => text !== "").join(": ");
 }
 

@@ -1,3 +1,4 @@
+import { CallState } from "../call/call-state.ts";
 import type { ServerInfo } from "../core/connection.ts";
 import type { ConnectorSession } from "../core/connector.ts";
 import type { ReadConnectorLimits } from "../core/connector-limits.ts";
@@ -5,30 +6,28 @@ import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Kind, RenderedPrompt } from "../core/item.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
 import type { Progress } from "../core/session.ts";
-import { readContent, toolContent } from "./content.ts";
 import { lists } from "./descriptor.ts";
-import { failureOf } from "./failure.ts";
-import { readList } from "./list.ts";
-import { promptArguments, renderedPrompt } from "./prompt.ts";
+import { readList } from "./read-list.ts";
 import type { Redactor } from "./redact.ts";
-import { Cancelled, cancellationOf } from "./rpc/cancellation.ts";
-import { isRecord } from "./rpc/message.ts";
-import type { Peer, RequestOptions } from "./rpc/peer.ts";
-import { type TracedRequest, traced, traceOf } from "./tracing.ts";
-import type { Transport } from "./transport/transport.ts";
+import { failureOf } from "./request-failure.ts";
+import { type TracedRequest, traced } from "./request-span.ts";
+import { promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
+import { type Cancellation, Cancelled, type Peer, type RequestOptions } from "./rpc/peer.ts";
+import { isRecord } from "../lib/value.ts";
+import type { Caller, Transport } from "./transport/transport.ts";
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface SessionParts {
   readonly peer: Peer;
   readonly transport: Transport;
   readonly server: ServerInfo;
   readonly label: string;
-  /** Of what the server says went wrong, or is odd. */
+  /** Of errors and warnings of the server. */
   readonly redactor: Redactor;
   readonly limits: ReadConnectorLimits;
 }
 
-/** The capability that has each kind. */
+/** The capability of each kind. */
 const capabilityOf = {
   tool: "tools",
   prompt: "prompts",
@@ -66,7 +65,7 @@ export class McpSession implements ConnectorSession {
     return this.#parts.peer.closed;
   }
 
-  /** Live: over HTTP a server can lose the stream by which it announces. */
+  /** Live: over HTTP a server can lose the stream of its notifications. */
   get announces(): ReadonlySet<Kind> {
     const { server, transport } = this.#parts;
     if (transport.hasNotifications === false) return new Set();
@@ -91,7 +90,7 @@ export class McpSession implements ConnectorSession {
   }
 
   heard(): number {
-    return this.#parts.peer.heard;
+    return this.#parts.peer.received;
   }
 
   async ping(options: ReadOptions): Promise<void> {
@@ -144,7 +143,8 @@ export class McpSession implements ConnectorSession {
     context: CallContext | undefined,
     send: (meta: CallContext["meta"]) => Promise<T>,
   ): Promise<T> {
-    const trace = traceOf(context);
+    // Recording calls bring their trace along.
+    const { trace } = (context ?? {}) as Partial<Caller>;
     return trace === undefined ? send(context?.meta) : traced(trace, { ...this.#parts, method, target, context }, send);
   }
 
@@ -159,7 +159,7 @@ export class McpSession implements ConnectorSession {
         request: (method, params) =>
           this.#parts.peer.request(method, params, {
             cancellation: cancellationOf(options),
-            // Of one entry it is found where it takes no other with it.
+            // An entry that is too deep is left out by itself.
             maxNestingDepth: Number.POSITIVE_INFINITY,
           }),
         server: server.name,
@@ -195,18 +195,46 @@ export class McpSession implements ConnectorSession {
   }
 }
 
+/** An AbortSignal as a Cancellation, for one listener, which goes with its request. */
+class SignalCancellation implements Cancellation {
+  readonly #signal: AbortSignal;
+  #onAbort: (() => void) | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  onAbort(listener: (reason: unknown) => void): void {
+    const signal = this.#signal;
+    if (signal.aborted) return listener(signal.reason);
+    this.#onAbort = () => listener(signal.reason);
+    signal.addEventListener("abort", this.#onAbort);
+  }
+
+  offAbort(): void {
+    if (this.#onAbort !== undefined) this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** The cancellation of a call, or of a reader. */
+function cancellationOf(context: ReadOptions): Cancellation | undefined {
+  // A call of ours has it without the signal, whose making costs as much as a call in memory.
+  if (context instanceof CallState) return context;
+  return context.signal === undefined ? undefined : new SignalCancellation(context.signal);
+}
+
 function reporter(context: CallContext): (progress: Progress) => void {
   return ({ progress, total, message }) => {
     try {
       context.progress(progress, total, message).catch(ignore);
     } catch {
-      // What a listener throws must not end the connection.
+      // An error of a listener must not end the connection.
     }
   };
 }
 
 function ignore(): void {
-  // The context has told of it.
+  // The context has reported it.
 }
 
 function attachmentsRefused(name: string): ToolkitError<"INVALID_INPUT"> {

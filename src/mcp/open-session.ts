@@ -3,13 +3,13 @@ import type { ConnectorLimits, ReadConnectorLimits } from "../core/connector-lim
 import type { Kind } from "../core/item.ts";
 import type { LogLevel } from "../core/session.ts";
 import { lists } from "./descriptor.ts";
-import { failureOf } from "./failure.ts";
 import { type ClientInfo, ownClientInfo, shakeHands } from "./handshake.ts";
+import { McpSession } from "./mcp-session.ts";
 import type { Redactor } from "./redact.ts";
-import { ConnectionLostError } from "./rpc/error.ts";
+import { failureOf } from "./request-failure.ts";
 import { Peer, type PeerHandlers } from "./rpc/peer.ts";
+import { ConnectionLostError } from "./rpc/rpc-error.ts";
 import { clientCapabilities, serverRequests } from "./server-request.ts";
-import { McpSession } from "./session.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** A folder or other place a server may work in. */

@@ -2,18 +2,50 @@ import type { AddClientAuthentication } from "@modelcontextprotocol/sdk/client/a
 import type { OAuthClientInformationMixed, OAuthClientMetadata } from "@modelcontextprotocol/sdk/shared/auth.js";
 import type { ProtectedServer } from "../../core/http-auth.ts";
 import { present } from "../../lib/value.ts";
-import type { Authority } from "./authority.ts";
-import type { OAuthClient } from "./options.ts";
-import type { StoredClient } from "./store.ts";
+import { type Authority, authorityFetch } from "./authority.ts";
+import type { OAuthClient } from "./oauth-options.ts";
+import { type Flow, tokensOf } from "./token-flow.ts";
+import type { StoredClient } from "./token-store.ts";
 
-/** A client as the token endpoint is told of it. */
+/** Tokens of the service itself, without a person (client credentials). @see https://www.rfc-editor.org/rfc/rfc6749#section-4.4 */
+export function clientCredentialsFlow(client: OAuthClient, scope: string | undefined): Flow {
+  return {
+    clientId: client.id,
+    isService: true,
+    remedy: "its authorization server takes these client credentials back: check the client there",
+    scope,
+    async renew({ server, authority, scope: wanted }) {
+      const { fetchToken } = await import("@modelcontextprotocol/sdk/client/auth.js");
+      const { issuer, metadata, resource } = authority;
+      const { information, authenticate } = await knownClient(client, server);
+      const provider = {
+        redirectUrl: undefined,
+        clientMetadata: { redirect_uris: [] },
+        clientInformation: () => information,
+        prepareTokenRequest: () =>
+          new URLSearchParams({ grant_type: "client_credentials", ...present({ scope: wanted }) }),
+        ...present({ addClientAuthentication: authenticate }),
+        tokens: () => undefined,
+        saveTokens: () => {},
+        redirectToAuthorization: () => {},
+        saveCodeVerifier: () => {},
+        codeVerifier: () => "",
+      };
+      const fetchFn = authorityFetch(server.fetch, undefined);
+      const given = await fetchToken(provider, issuer, { fetchFn, ...present({ metadata, resource }) });
+      return { issuer, tokens: tokensOf(given, wanted) };
+    },
+  };
+}
+
+/** A client as the token endpoint knows it. */
 export interface KnownClient {
   readonly information: OAuthClientInformationMixed;
-  /** How it proves who it is, where that is not a secret. */
+  /** The proof of the client, where that is not a secret. */
   readonly authenticate: AddClientAuthentication | undefined;
 }
 
-/** A client the service was given. What may not be seen of it is concealed each time it is used. */
+/** A client the service was given. Its secrets are concealed each time it is used. */
 export async function knownClient(
   { id, secret, privateKey, algorithm = "RS256" }: OAuthClient,
   { conceal }: Pick<ProtectedServer, "conceal">,
@@ -27,7 +59,7 @@ export async function knownClient(
   return { information, authenticate };
 }
 
-/** A client that was registered by us. */
+/** A client that the service registered itself. */
 export function storedClient({ id, secret, authMethod }: StoredClient): KnownClient {
   const information = {
     ...present({ client_id: id, client_secret: secret }),

@@ -2,11 +2,11 @@ import type { ToolkitError } from "../../core/error.ts";
 import type { CredentialsHost, HttpCredentials, HttpRefusal, ProtectedServer } from "../../core/http-auth.ts";
 import { abortable } from "../../lib/promise.ts";
 import { present } from "../../lib/value.ts";
-import { canonicalUrl } from "../target/url.ts";
-import { Asking } from "./asking.ts";
-import { type Authority, type Challenge, discoverAuthority, readChallenge } from "./authority.ts";
-import { type Flow, includesScope, joinScopes, PersonError } from "./flow.ts";
-import type { StoredAuthorization, TokenStore } from "./store.ts";
+import { canonicalUrl } from "../target/target-values.ts";
+import { type Authority, type Challenge, discoverAuthority, parseChallenge } from "./authority.ts";
+import { PersonError, rejectionOf, tokenFailure, unauthorized } from "./token-failure.ts";
+import { type Flow, includesScope, joinScopes, PendingAuthorization } from "./token-flow.ts";
+import type { StoredAuthorization, TokenStore } from "./token-store.ts";
 
 /** A token is renewed so long before it expires, at most: it has to arrive, too. */
 const earlyMs = 10_000;
@@ -28,8 +28,8 @@ export class OAuthCredentials implements HttpCredentials {
   #renewable = false;
   #authority: Authority | undefined;
   #renewal: { readonly more: boolean; readonly done: Promise<boolean> } | undefined;
-  #asking: Asking | undefined;
-  /** What was asked for and granted. */
+  #pending: PendingAuthorization | undefined;
+  /** The scopes that were asked for and granted. */
   #scope: string | undefined;
   /** Why what there was is forgotten. */
   #rejected: unknown;
@@ -55,9 +55,9 @@ export class OAuthCredentials implements HttpCredentials {
     await abortable(this.#load(), signal);
     // A better one came meanwhile.
     if (this.#bearer !== undefined && this.#bearer !== authorization) return;
-    const challenge = await readChallenge(header);
+    const challenge = await parseChallenge(header);
     const more = status === 403;
-    if (more && includesScope(this.#scope, challenge.scope)) throw await this.#useless(challenge);
+    if (more && includesScope(this.#scope, challenge.scope)) throw this.#uselessError(challenge);
     if (await abortable(this.#renew(challenge, more), signal)) return;
     await this.#byPerson(challenge, { signal, host });
   }
@@ -78,7 +78,7 @@ export class OAuthCredentials implements HttpCredentials {
 
   #load(): Promise<void> {
     this.#loading ??= this.#loadOnce().finally(() => {
-      // A file that cannot be read can be mended.
+      // A file that cannot be read can be repaired.
       if (!this.#loaded) this.#loading = undefined;
     });
     return this.#loading;
@@ -102,7 +102,6 @@ export class OAuthCredentials implements HttpCredentials {
   }
 
   async #renewed(challenge: Challenge, more: boolean, refused: string | undefined): Promise<boolean> {
-    const { tokenFailure } = await import("./failure.ts");
     try {
       const authority = await this.#discover(challenge);
       return await this.#store.exclusively(this.#key, async () => {
@@ -120,7 +119,7 @@ export class OAuthCredentials implements HttpCredentials {
     }
   }
 
-  /** What the authorization server takes back for good is forgotten, and nothing else ever is. */
+  /** Only a final refusal of the authorization server costs what is stored. */
   async #ask(
     stored: StoredAuthorization | undefined,
     ask: () => Promise<StoredAuthorization | undefined>,
@@ -128,8 +127,7 @@ export class OAuthCredentials implements HttpCredentials {
     try {
       return await ask();
     } catch (error) {
-      const { rejectionOf } = await import("./failure.ts");
-      const rejection = rejectionOf(error);
+        const rejection = rejectionOf(error);
       if (rejection === undefined || (rejection === "client" && this.#flow.clientId !== undefined)) throw error;
       this.#rejected = error;
       const rest =
@@ -144,38 +142,36 @@ export class OAuthCredentials implements HttpCredentials {
     challenge: Challenge,
     { signal, host }: { readonly signal: AbortSignal; readonly host: CredentialsHost },
   ): Promise<void> {
-    const { unauthorized } = await import("./failure.ts");
     const { label } = this.#server;
     const needed = challenge.scope === undefined ? "" : ` for the scope "${challenge.scope}"`;
     const wants = `wants to be authorized${needed}`;
     if (this.#flow.ask === undefined) throw unauthorized(label, `${wants}: ${this.#flow.remedy}`, this.#rejected);
     if (this.#denied !== undefined && Date.now() < this.#denied.until) throw this.#denied.error;
-    const asking = this.#askingFor(challenge);
+    const pending = this.#pendingFor(challenge);
     const waits = `waits for a person to authorize it${needed}: open the URL that was given to \`open\``;
     const patient = host.waits(unauthorized(label, waits, this.#rejected));
-    asking.join(host, { restored: !patient });
+    pending.join(host, { restored: !patient });
     if (!patient)
       throw unauthorized(label, `${wants}: open the URL that was given to \`open\`, then call again`, this.#rejected);
     try {
-      await abortable(asking.done, signal);
+      await abortable(pending.done, signal);
     } finally {
       host.waits(undefined);
     }
   }
 
-  #askingFor(challenge: Challenge): Asking {
-    const last = this.#asking;
-    if (last !== undefined && !last.over) return last;
-    this.#asking = new Asking(async (signal) => {
+  #pendingFor(challenge: Challenge): PendingAuthorization {
+    const last = this.#pending;
+    if (last !== undefined && !last.isOver) return last;
+    this.#pending = new PendingAuthorization(async (signal) => {
       // It may still hold the port.
       await last?.done.catch(() => {});
       await this.#asked(challenge, signal);
     });
-    return this.#asking;
+    return this.#pending;
   }
 
   async #asked(challenge: Challenge, signal: AbortSignal): Promise<void> {
-    const { tokenFailure } = await import("./failure.ts");
     try {
       const authority = await this.#discover(challenge);
       const stored = await this.#readFor(authority);
@@ -214,7 +210,7 @@ export class OAuthCredentials implements HttpCredentials {
     return stored;
   }
 
-  /** What one authorization server gave is not shown to another. */
+  /** The credentials of one authorization server are not shown to another. */
   async #readFor({ issuer }: Authority): Promise<StoredAuthorization | undefined> {
     const stored = await this.#read();
     return stored?.issuer === issuer ? stored : undefined;
@@ -243,8 +239,7 @@ export class OAuthCredentials implements HttpCredentials {
     return true;
   }
 
-  async #useless({ scope }: Challenge): Promise<Error> {
-    const { unauthorized } = await import("./failure.ts");
+  #uselessError({ scope }: Challenge): Error {
     const what = `refuses what has the scope${scope === undefined ? "" : ` "${scope}"`} already: who authorized it may not do this`;
     return unauthorized(this.#server.label, what);
   }

@@ -2,18 +2,17 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { isRecord } from "../rpc/message.ts";
+import { isRecord } from "../../lib/value.ts";
 import { withFileLock } from "./file-lock.ts";
-import type { StoredAuthorization, StoredClient, StoredTokens, TokenStore } from "./store.ts";
-import { Turns } from "./turns.ts";
+import { KeyedMutex, type StoredAuthorization, type StoredClient, type StoredTokens, type TokenStore } from "./token-store.ts";
 
 const version = 1;
 
 type Kept = Readonly<Record<string, StoredAuthorization>>;
 
 /**
- * Keeps the tokens of any number of servers in one file, for several processes of this machine at once: after a restart nobody has to
- * authorize again. The file can be read by its owner only (mode 600, a folder made for it 700), and is replaced whole or not at all.
+ * Keeps the tokens of any number of servers in one file, for several processes of this machine at once: after a restart no person has
+ * to authorize again. The file can be read by its owner only (mode 600, a folder made for it 700), and is replaced whole or not at all.
  * It is not encrypted. While it is written, and while a token is refreshed, a file ending in `.lock` lies beside it.
  *
  * @param file - its path; the folder is made where it is missing
@@ -24,7 +23,7 @@ type Kept = Readonly<Record<string, StoredAuthorization>>;
  */
 export function fileTokenStore(file: string): TokenStore {
   const path = resolve(file);
-  const turns = new Turns();
+  const mutex = new KeyedMutex();
   const guarded = async <T>(operation: string, run: () => Promise<T>) => {
     try {
       return await run();
@@ -40,12 +39,12 @@ export function fileTokenStore(file: string): TokenStore {
     read: (key) => guarded("read", async () => (await readKept(path))[key]),
     write: (key, authorization) =>
       guarded("write", () =>
-        turns.take("file", async () => {
+        mutex.run("file", async () => {
           await mkdir(dirname(path), { recursive: true, mode: 0o700 });
           await withFileLock(`${path}.lock`, () => change(key, authorization));
         }),
       ),
-    exclusively: (key, run) => turns.take(`key ${key}`, () => exclusively(path, key, run)),
+    exclusively: (key, run) => mutex.run(`key ${key}`, () => exclusively(path, key, run)),
   };
 }
 
@@ -84,10 +83,10 @@ function parse(text: string): Kept {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Error("it is no valid JSON. Mend it or move it away; it was left as it is.");
+    throw new Error("it is no valid JSON. Repair it or move it away; it was left as it is.");
   }
   if (!isRecord(value) || value.version !== version || !isRecord(value.servers)) {
-    throw new Error("it is no token file of this version. Mend it or move it away; it was left as it is.");
+    throw new Error("it is no token file of this version. Repair it or move it away; it was left as it is.");
   }
   return Object.fromEntries(Object.entries(value.servers).map(([key, entry]) => [key, authorizationOf(key, entry)]));
 }
@@ -100,7 +99,7 @@ function authorizationOf(key: string, entry: unknown): StoredAuthorization {
       (isRecord(client) && fieldsFit(client, ["id"], ["secret", "authMethod", "redirectUri", "scope"]))) &&
     (tokens === undefined || (isRecord(tokens) && fieldsFit(tokens, ["accessToken"], ["refreshToken", "scope"])));
   if (!fits)
-    throw new Error(`its entry ${JSON.stringify(key)} is broken. Mend it or take it out; it was left as it is.`);
+    throw new Error(`its entry ${JSON.stringify(key)} is broken. Repair it or take it out; it was left as it is.`);
   return {
     issuer,
     ...(client === undefined ? {} : { client: client as unknown as StoredClient }),
