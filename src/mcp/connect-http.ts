@@ -33,8 +33,7 @@ export function httpConnect(
   return async (attempt) => {
     const { label, redactor } = attempt;
     const client = clientOf(parts.fetch);
-    const sendAsIs: EndpointSend =
-      client === undefined ? sendOverFetch(parts.fetch) : (request) => client.send(request);
+    const sendAsIs: EndpointSend = client?.send ?? sendOverFetch(parts.fetch);
     const endpoint: HttpEndpoint = {
       url: target.url,
       headers: client === undefined ? target.headers : { ...clientHeaders, ...target.headers },

@@ -4,13 +4,13 @@ import { isRecord } from "../lib/value.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads one entry of a list. What cannot be read of it is left out and told; undefined means that nothing of use is left. */
+/** Reads one entry of a list. A field that cannot be read is left out with a warning; undefined means that nothing of use is left. */
 export type DescriptorReader<K extends Kind> = (
   entry: Fields,
   warn: (text: string) => void,
 ) => DescriptorMap[K] | undefined;
 
-/** How the lists of each kind are asked for, and how their entries are read and told apart. */
+/** The list method of each kind, and the reader and the identity of its entries. */
 export const lists: {
   readonly [K in Kind]: {
     readonly method: string;

@@ -1,9 +1,9 @@
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
 import { packageVersion } from "../lib/package.ts";
+import { isRecord } from "../lib/value.ts";
 import type { Redactor } from "./redact.ts";
 import type { Peer } from "./rpc/peer.ts";
-import { isRecord } from "../lib/value.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** The revisions of MCP this connector speaks, the newest first. */
@@ -15,25 +15,25 @@ export const protocolVersions: readonly string[] = [
   "2024-10-07",
 ];
 
-/** Who we say we are. */
+/** The name and version a client reports. */
 export interface ClientInfo {
   readonly name: string;
   readonly version: string;
   readonly title?: string | undefined;
 }
 
-/** What we tell the server. */
+/** The fields of the handshake. */
 export interface HandshakeOptions {
   readonly clientInfo: ClientInfo;
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** The server, until it has said its name. */
+  /** The server, until its name is known. */
   readonly label: string;
-  /** Of what the server says that is no answer. */
+  /** Redacts quotes of the server. */
   readonly redactor: Redactor;
 }
 
 /**
- * Says hello: agrees on a revision and learns who the server is.
+ * Agrees with a server on a revision, and learns its name and capabilities.
  *
  * @throws ToolkitError `REMOTE_ERROR` for an answer that makes no sense or another revision; whatever the request throws
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization

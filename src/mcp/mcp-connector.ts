@@ -25,18 +25,18 @@ import { canonicalUrl } from "./target/target-values.ts";
 import type { ServerFactory } from "./transport/in-memory-transport.ts";
 import { inheritedEnvironment } from "./transport/stdio/child-command.ts";
 
-/** How an MCP server is reached. */
+/** The options of a connector for an MCP server. */
 export interface McpConnectorOptions extends ConnectorOptions {
   /**
    * For HTTP: sent with every request, in addition to the target's own; of the same name, these win. A function decides at each
-   * request, and is told the session of the call. A child process takes none.
+   * request, and gets the session of the call. A child process takes none.
    */
   readonly headers?: HeadersOption | undefined;
-  /** For HTTP: how it gets its credentials, such as `oauth()` or `clientCredentials()`. A child process takes none. */
+  /** For HTTP: the way it gets its credentials, such as `oauth()` or `clientCredentials()`. A child process takes none. */
   readonly auth?: HttpAuth | undefined;
-  /** For HTTP: what sends the requests, such as `globalThis.fetch`. Default: a `nodeFetch()` all connectors share. */
+  /** For HTTP: the `fetch` that sends the requests, such as `globalThis.fetch`. Default: a `nodeFetch()` all connectors share. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Where `${VAR}` in the target is looked up. Default: `process.env`. */
+  /** The values of `${VAR}` in the target. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -73,9 +73,9 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
   };
 }
 
-/** How an MCP server in this process is spoken to. */
+/** The options of a connector for an MCP server in this process. */
 export interface InMemoryConnectorOptions extends ConnectorOptions {
-  /** For people. Default: `in-memory`. */
+  /** The name people see. Default: `in-memory`. */
   readonly label?: string | undefined;
 }
 

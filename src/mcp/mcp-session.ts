@@ -6,6 +6,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Kind, RenderedPrompt } from "../core/item.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
 import type { Progress } from "../core/session.ts";
+import { isRecord } from "../lib/value.ts";
 import { lists } from "./descriptor.ts";
 import { readList } from "./read-list.ts";
 import type { Redactor } from "./redact.ts";
@@ -13,7 +14,6 @@ import { failureOf } from "./request-failure.ts";
 import { type TracedRequest, traced } from "./request-span.ts";
 import { promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
 import { type Cancellation, Cancelled, type Peer, type RequestOptions } from "./rpc/peer.ts";
-import { isRecord } from "../lib/value.ts";
 import type { Caller, Transport } from "./transport/transport.ts";
 
 /** The parts of a session. */
@@ -206,7 +206,10 @@ class SignalCancellation implements Cancellation {
 
   onAbort(listener: (reason: unknown) => void): void {
     const signal = this.#signal;
-    if (signal.aborted) return listener(signal.reason);
+    if (signal.aborted) {
+      listener(signal.reason);
+      return;
+    }
     this.#onAbort = () => listener(signal.reason);
     signal.addEventListener("abort", this.#onAbort);
   }

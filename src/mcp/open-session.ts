@@ -19,13 +19,13 @@ export interface Root {
   readonly name?: string | undefined;
 }
 
-/** What every MCP connector can be told. */
+/** The options of every MCP connector. */
 export interface ConnectorOptions extends ConnectorLimits {
-  /** How long the whole handshake may take, in milliseconds. Default: 30,000. */
+  /** The time the whole handshake may take, in milliseconds. Default: 30,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Who we say we are. Default: toolweave and its version. */
+  /** The name and version the client reports. Default: toolweave and its version. */
   readonly clientInfo?: ClientInfo | undefined;
-  /** Where the server may work. Given, the server may ask for them. */
+  /** The folders the server may work in. Given, the server may ask for them. */
   readonly roots?: readonly Root[] | undefined;
   /** The least level of log messages to ask for. Default: the server decides. */
   readonly logLevel?: LogLevel | undefined;
@@ -42,7 +42,7 @@ export interface Attempt {
   readonly host: ConnectorHost;
   readonly options: ConnectorOptions;
   readonly limits: ReadConnectorLimits;
-  /** Of what the server says. */
+  /** Redacts the messages of the server. */
   readonly redactor: Redactor;
   /** Aborts the attempt. */
   readonly signal: AbortSignal;
@@ -135,13 +135,13 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
   }
 }
 
-/** What a failed attempt throws: the signal's reason as it is, the rest as a ToolkitError where it is known. */
+/** The error of a failed attempt: the signal's reason as it is, the rest as a ToolkitError where it is known. */
 export function connectFailure(error: unknown, { label, redactor, signal }: Attempt): unknown {
   if (signal.aborted && !(error instanceof ConnectionLostError)) return error;
   return failureOf(error, { what: "initialize", label, redactor, server: undefined, repeatable: true });
 }
 
-/** Adds what the far side said in place of an answer. */
+/** Adds the output of the server that came in place of an answer. */
 function explained(error: unknown, transport: Transport, signal: AbortSignal): unknown {
   const diagnosis = transport.diagnosis?.();
   const reason: unknown = signal.reason;
@@ -166,13 +166,13 @@ function bound(host: ConnectorHost): ConnectorHost {
   };
 }
 
-/** A host that cannot break the connection by what it throws, for it hears of it in its own code, and is told no secret. */
+/** A host whose errors cannot break the connection, and that gets no secret. */
 function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
-  const attempt = (tell: () => void) => {
+  const attempt = (report: () => void) => {
     try {
-      tell();
+      report();
     } catch {
-      // Nobody else can do anything about it.
+      // The connection can do nothing about it.
     }
   };
   return {
@@ -204,7 +204,7 @@ function notified(host: ConnectorHost, method: string, params: Readonly<Record<s
   }
 }
 
-/** What each notification says has changed. */
+/** The kinds that each notification is about. */
 const changedBy: Readonly<Record<string, readonly Kind[]>> = {
   "notifications/tools/list_changed": ["tool"],
   "notifications/prompts/list_changed": ["prompt"],

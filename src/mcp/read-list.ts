@@ -3,19 +3,19 @@ import type { ReadConnectorLimits } from "../core/connector-limits.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { Kind } from "../core/item.ts";
 import { isNestedDeeper } from "../lib/nesting.ts";
+import { isRecord } from "../lib/value.ts";
 import { lists } from "./descriptor.ts";
 import type { Redactor } from "./redact.ts";
 import { RpcError, rpcCodes } from "./rpc/rpc-error.ts";
-import { isRecord } from "../lib/value.ts";
 
-/** How a list is read. */
+/** The options of reading a list. */
 export interface ListOptions {
   /** Asks for one page. */
   readonly request: (method: string, params: Record<string, unknown> | undefined) => Promise<unknown>;
   /** The server, for errors and warnings. */
   readonly server: string;
   readonly limits: Pick<ReadConnectorLimits, "maxListSize" | "maxNestingDepth">;
-  /** Of what the warnings quote. */
+  /** Redacts the quotes in warnings. */
   readonly redactor: Redactor;
 }
 
@@ -46,7 +46,7 @@ export async function readList<K extends Kind>(kind: K, options: ListOptions): P
     idlePages = collector.items.length > known ? 0 : idlePages + 1;
     cursor =
       isRecord(page) && typeof page.nextCursor === "string" && page.nextCursor !== "" ? page.nextCursor : undefined;
-    if (collector.items.length > maxListSize) return cut(collector, maxListSize);
+    if (collector.items.length > maxListSize) return truncated(collector, maxListSize);
     if (cursor === undefined) return collector;
     if (idlePages >= maxIdlePages)
       throw badList(server, method, `with ${idlePages} pages in a row that bring nothing new, and names another one`);
@@ -111,8 +111,8 @@ class Collector<K extends Kind> implements DescriptorList<K> {
   }
 }
 
-/** What was read of a list that is longer than it may be. */
-function cut<K extends Kind>({ items, warnings }: DescriptorList<K>, maxSize: number): DescriptorList<K> {
+/** The entries read of a list that is longer than it may be. */
+function truncated<K extends Kind>({ items, warnings }: DescriptorList<K>, maxSize: number): DescriptorList<K> {
   return { items: items.slice(0, maxSize), warnings, cutAt: maxSize };
 }
 

@@ -3,13 +3,13 @@ import type { Redactor } from "./redact.ts";
 import { ConnectionLostError, RpcError, rpcCodes } from "./rpc/rpc-error.ts";
 import { HttpStatusError, NotMcpError } from "./transport/http/http-error.ts";
 
-/** What failed, for the message and the details of the error. */
+/** The request that failed, for the message and the details of the error. */
 export interface Attempt {
-  /** What was asked, such as `tools/call echo`. */
+  /** The method and its target, such as `tools/call echo`. */
   readonly what: string;
   /** The connector, without secrets. */
   readonly label: string;
-  /** Of what the server answered. */
+  /** Redacts the answer of the server. */
   readonly redactor: Redactor;
   /** The name the server gave itself; undefined before the handshake. */
   readonly server: string | undefined;
@@ -21,14 +21,14 @@ export interface Attempt {
 
 const defaultRetryAfterMs = 1_000;
 
-/** Turns what a request threw into a ToolkitError. What is neither ours nor the transport's is left as it is. */
+/** Turns the error of a request into a ToolkitError. One that is neither ours nor the transport's is left as it is. */
 export function failureOf(error: unknown, attempt: Attempt): unknown {
   if (error instanceof RpcError) return remoteError(error, attempt);
   if (error instanceof HttpStatusError) return statusFailure(error, attempt);
   if (error instanceof ConnectionLostError) {
     return error.sent && !attempt.repeatable ? unknownOutcome(error, attempt) : unavailable(error, attempt);
   }
-  // Whoever answered, a gateway or a server that is going, was sent it and may have handed it on.
+  // The sender of that answer, a gateway or a server that shuts down, got the request and may have passed it on.
   if (error instanceof NotMcpError)
     return attempt.repeatable ? unavailable(error, attempt) : unknownOutcome(error, attempt);
   return error;
@@ -77,7 +77,7 @@ function statusFailure(error: HttpStatusError, attempt: Attempt): ToolkitError {
   );
 }
 
-/** What to give a server that says, in its challenge, what it wants. */
+/** The option that meets the challenge of a server. */
 function neededBy({ challenge = "" }: HttpStatusError): string {
   const scope = /^Bearer\b.*\bscope="([^"]*)"/i.exec(challenge)?.[1];
   if (scope === undefined && !/^Bearer\b.*\bresource_metadata=/i.test(challenge)) {

@@ -1,6 +1,7 @@
 import { ToolkitError } from "../core/error.ts";
 import type { PromptMessage, RenderedPrompt } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
+import { isRecord } from "../lib/value.ts";
 import {
   base64Content,
   emptyContent,
@@ -10,7 +11,6 @@ import {
   multipartContent,
   textContent,
 } from "../resource/content.ts";
-import { isRecord } from "../lib/value.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Meta = Readonly<Record<string, unknown>>;
@@ -133,7 +133,7 @@ function nameOf(uri: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.indexOf(":")) + 1) || uri;
 }
 
-/** MCP takes strings as the arguments of a prompt: what is none is sent as JSON, and what is undefined not at all. */
+/** MCP takes strings as the arguments of a prompt: another value is sent as JSON, and undefined not at all. */
 export function promptArguments(input: unknown): Readonly<Record<string, string>> {
   if (input === undefined || input === null) return {};
   // A prompt with a single value has one argument for it.

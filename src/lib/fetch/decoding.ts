@@ -90,7 +90,7 @@ export class BodyDecoder {
   }
 }
 
-// What there is of a stream is passed on as it comes, and a missing end is no error, as browsers have it.
+// Bytes are passed on as they come, and a missing end is no error, as browsers have it.
 const decoders: Readonly<Record<string, (zlib: Zlib, start: ArrayLike<number>) => Transform>> = {
   gzip: (zlib) => zlib.createGunzip(flushed(zlib)),
   "x-gzip": (zlib) => zlib.createGunzip(flushed(zlib)),

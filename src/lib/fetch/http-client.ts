@@ -13,9 +13,9 @@ export type TlsOptions = Pick<
 
 /** Options of an HTTP client. */
 export interface HttpClientOptions {
-  /** How long an unused connection is kept for the next request, in milliseconds; less where the server says so. Default: 4,000. */
+  /** The time an unused connection is kept for the next request, in milliseconds; less where the server says so. Default: 4,000. */
   readonly idleMs?: number | undefined;
-  /** How long a connection may take to come about, in milliseconds. Default: 10,000. */
+  /** The time a connection may take to come about, in milliseconds. Default: 10,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** For HTTPS: certificates to trust and to present. Default: those that Node trusts, and none. */
   readonly tls?: TlsOptions | undefined;
@@ -194,7 +194,7 @@ class Exchange implements ClientResponse, Dispatcher.DispatchHandler {
     const { code, syscall } = error.cause as NodeJS.ErrnoException;
     if (!closedCodes.has(code)) return false;
     const { method, body = "" } = this.#request;
-    // What the system refused to write was not sent. What it wrote may have been read, even where no answer came.
+    // A request the system refused to write was not sent. One it wrote may have been read, even where no answer came.
     return !error.sent || idempotent.has(method) || (syscall === "write" && body.length <= wholeBytes);
   }
 

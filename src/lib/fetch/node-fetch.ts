@@ -63,7 +63,7 @@ function sharedFetch(): Fetch {
   return shared;
 }
 
-/** What `fetch` was given, where it is plain. @throws TypeError as `fetch` does */
+/** The request that `fetch` was given, where it is plain. @throws TypeError as `fetch` does */
 function plainRequest(input: Parameters<Fetch>[0], init: RequestInit): HttpRequest | undefined {
   const { body = null, method = "GET", headers, redirect = "follow", signal } = init;
   const isPlain = body === null || typeof body === "string" || body instanceof Uint8Array;

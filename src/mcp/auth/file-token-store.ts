@@ -4,7 +4,13 @@ import { dirname, resolve } from "node:path";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
 import { withFileLock } from "./file-lock.ts";
-import { KeyedMutex, type StoredAuthorization, type StoredClient, type StoredTokens, type TokenStore } from "./token-store.ts";
+import {
+  KeyedMutex,
+  type StoredAuthorization,
+  type StoredClient,
+  type StoredTokens,
+  type TokenStore,
+} from "./token-store.ts";
 
 const version = 1;
 

@@ -127,7 +127,7 @@ export class OAuthCredentials implements HttpCredentials {
     try {
       return await ask();
     } catch (error) {
-        const rejection = rejectionOf(error);
+      const rejection = rejectionOf(error);
       if (rejection === undefined || (rejection === "client" && this.#flow.clientId !== undefined)) throw error;
       this.#rejected = error;
       const rest =

@@ -1,11 +1,11 @@
 import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
 import { isNestedDeeper } from "../../lib/nesting.ts";
+import { isRecord } from "../../lib/value.ts";
 import type { Caller, Transport, TransportEvents } from "../transport/transport.ts";
 import { IncomingRequests, type IncomingRequestsHost, textOf } from "./incoming-requests.ts";
 import { ConnectionLostError, messageTooDeep, RpcError } from "./rpc-error.ts";
-import { isRecord } from "../../lib/value.ts";
-import { type RequestId, type RpcMessage } from "./rpc-message.ts";
+import type { RequestId, RpcMessage } from "./rpc-message.ts";
 
 /** A way to end a request early. */
 export interface Cancellation {

@@ -19,7 +19,7 @@ export function messageTooDeep(max: number): ToolkitError<"LIMIT_EXCEEDED"> {
   );
 }
 
-/** The error codes of JSON-RPC and MCP that are told apart here. */
+/** The error codes of JSON-RPC and MCP that have a meaning here. */
 export const rpcCodes = {
   invalidRequest: -32600,
   methodNotFound: -32601,
@@ -44,7 +44,7 @@ export class RpcError extends Error {
 /** A request has no answer because the connection failed. */
 export class ConnectionLostError extends Error {
   override readonly name = "ConnectionLostError";
-  /** False where the request surely never reached the far side, so that it is safe to send it again. */
+  /** False where the request surely never reached the server, so that it is safe to send it again. */
   readonly sent: boolean;
 
   constructor(message: string, options: { readonly sent: boolean; readonly cause?: unknown }) {

@@ -28,16 +28,16 @@ export interface CheckedStdioTarget {
   readonly written: string;
 }
 
-/** What else a target is read with. */
+/** The options of parsing a target. */
 export interface TargetOptions {
   /** Where variables come from. Default: `process.env`. */
   readonly env?: Environment | undefined;
-  /** Headers beside the target's own, which they replace. What a function gives is not known before it is asked. */
+  /** Headers beside the target's own, which they replace. Those of a function are not known before it is called. */
   readonly headers?: HeadersOption | undefined;
   readonly auth?: HttpAuth | undefined;
 }
 
-/** What a connector connects to. */
+/** The server of a connector. */
 export type CheckedTarget = CheckedHttpTarget | CheckedStdioTarget;
 
 const httpTypes: Readonly<Record<string, CheckedHttpTarget["protocol"]>> = {
@@ -86,13 +86,13 @@ export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}
 const httpFields: OptionNames<HttpTarget> = { url: true, headers: true, type: true };
 const stdioFields: OptionNames<StdioTarget> = { command: true, args: true, env: true, cwd: true, type: true };
 
-/** The fields a target may have. What belongs to the other kind is told apart later, or is none of this one. */
+/** The fields a target may have. Those of the other kind have errors of their own, or are none of this one. */
 function fieldsOf({ url, command }: Readonly<Record<string, unknown>>): object {
   if (command !== undefined) return { ...stdioFields, url: true, headers: true };
   return url === undefined ? { ...httpFields, ...stdioFields } : httpFields;
 }
 
-/** What a person sees of a target, without secrets: the canonical URL, or the command without its folder and its arguments. */
+/** The label of a target, without secrets: the canonical URL, or the command without its folder and its arguments. */
 export function labelOf(target: CheckedTarget): string {
   return target.kind === "http" ? canonicalUrl(target.url) : commandName(target.written);
 }
@@ -169,7 +169,7 @@ function headersOf(given: unknown): unknown {
 
 function valuesOf(values: unknown, where: string): Record<string, string> {
   if (values === undefined || values === null) return {};
-  // What keeps its entries elsewhere, such as a Map, would be read as empty.
+  // An object that keeps its entries elsewhere, such as a Map, would be read as empty.
   if (!isPlainObject(values)) throw invalidTarget(`"${where}" must be an object of strings.`, where);
   const texts: Record<string, string> = {};
   for (const [name, value] of Object.entries(values)) {

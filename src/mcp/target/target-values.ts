@@ -1,6 +1,6 @@
 import { ToolkitError } from "../../core/error.ts";
 
-/** Where variables come from. */
+/** A source of variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const braces = /\$\{([^}]*)\}/g;
@@ -80,7 +80,7 @@ export function parseUrl(given: string | URL): URL {
   return url;
 }
 
-/** What of a text that should be a URL may be shown: no user info, query or fragment. */
+/** The part of a text that should be a URL which may be shown: no user info, query or fragment. */
 function withoutSecrets(text: string): string {
   return text.replace(/[?#].*$/s, "").replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?(\/*)[^/]*@/, "$1$2");
 }

@@ -23,7 +23,7 @@ export type ServerFactory = (transport: ServerTransport) => unknown;
 /** The SDK's linked pair: messages between two objects of this process, handed over as they are, in order. */
 export class InMemoryTransport implements Transport {
   readonly name = "in-memory";
-  // Whatever blocks the server blocks us.
+  // A server that is blocked blocks this process.
   readonly silenceMs = Number.POSITIVE_INFINITY;
   readonly #create: ServerFactory;
   readonly #near: SdkInMemoryTransport;
@@ -41,7 +41,7 @@ export class InMemoryTransport implements Transport {
       if (isRpcMessage(message)) events.message(message);
       else events.warning("It sent something that is no message.");
     };
-    // The pair tells of its end twice.
+    // The pair reports its end twice.
     this.#near.onclose = () => {
       if (!this.#open) return;
       this.#open = false;

@@ -1,6 +1,6 @@
 import type { Connector } from "../../core/connector.ts";
-import type { ConnectorOptions } from "../../mcp/open-session.ts";
 import { inMemoryConnector } from "../../mcp/mcp-connector.ts";
+import type { ConnectorOptions } from "../../mcp/open-session.ts";
 import type { ServerTransport } from "../../mcp/transport/in-memory-transport.ts";
 import { Conversation } from "./conversation.ts";
 import type { Endpoint } from "./endpoint.ts";

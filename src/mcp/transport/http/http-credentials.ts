@@ -2,8 +2,8 @@ import { messageOf, ToolkitError } from "../../../core/error.ts";
 import type { CredentialsHost, HeaderFunction, HttpCredentials, HttpRefusal } from "../../../core/http-auth.ts";
 import type { HttpResponse } from "../../../lib/fetch/http-client.ts";
 import { abortable, genuine, isPromiseLike } from "../../../lib/promise.ts";
-import type { Redactor } from "../../redact.ts";
 import { isRecord } from "../../../lib/value.ts";
+import type { Redactor } from "../../redact.ts";
 import type { Caller } from "../transport.ts";
 import type { EndpointRequest, EndpointSend } from "./http-exchange.ts";
 

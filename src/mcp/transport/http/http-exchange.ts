@@ -63,7 +63,8 @@ export async function exchange(
       if (request.signal.aborted) throw request.signal.reason;
       throw notSent(error, redactor);
     }
-    const url = redirects < maxRedirects ? redirectWithinOrigin(request, response) : undefined;
+    const isRedirect = redirectStatuses.has(response.status) && redirects < maxRedirects;
+    const url = isRedirect ? redirectWithinOrigin(request, response) : undefined;
     if (url === undefined) return new HttpAnswer(response, request.url, { redactor, maxMessageBytes });
     response.discard();
     request = { ...request, url };

@@ -67,7 +67,7 @@ export class LegacySseTransport implements Transport {
       throw new ConnectionLostError("the connection was closed", { sent: false });
     }
     if (caller !== undefined && id !== undefined && id !== null && method !== undefined) this.#callers.set(id, caller);
-    // What is said about a request belongs to the caller of that.
+    // A notification about a request belongs to the caller of that.
     const { requestId } = (message.params ?? {}) as { readonly requestId?: RequestId };
     const about = caller ?? (requestId === undefined ? undefined : this.#callers.get(requestId));
     try {

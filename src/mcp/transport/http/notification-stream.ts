@@ -22,7 +22,7 @@ export interface NotificationStreamParts {
 const reopenMs = 100;
 const retryMs = 1_000;
 const maxRetryMs = 60_000;
-// How long it may take to open before a session begins without it.
+// The time it may take to open before a session begins without it.
 const openMs = 1_000;
 // A stream that held so long was closed for being idle, not for being unwanted.
 const steadyMs = 10_000;

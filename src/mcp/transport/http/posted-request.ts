@@ -6,8 +6,8 @@ import type { Caller } from "../transport.ts";
 import { notMcp } from "./http-error.ts";
 import type { HttpAnswer, HttpEndpoint } from "./http-exchange.ts";
 
-// How long requests that wait for their answers may take to fail by themselves.
-const limitMs = 100;
+// The time that requests being sent have to fail by themselves.
+const drainMs = 100;
 
 /**
  * Closes a connection whose server is gone, once the requests that are being sent have been answered or refused, so that the error of
@@ -41,7 +41,7 @@ export class DrainThenClose {
   /** The server is gone. Only the first reason counts. */
   begin(error: Error): void {
     if (this.#closing !== undefined) return;
-    this.#closing = { error, timer: setTimeout(() => this.#close(error), limitMs) };
+    this.#closing = { error, timer: setTimeout(() => this.#close(error), drainMs) };
     this.#whenDrained(error);
   }
 
@@ -71,7 +71,7 @@ const maxRetryMs = 60_000;
 const laterRetryMs = 100;
 /** The most resumptions in a row that bring nothing new. */
 const maxIdleResumes = 5;
-/** How long an answer may go on after its result, such as with late progress. */
+/** The time an answer may go on after its result, such as with late progress. */
 const lingerMs = 1_000;
 
 /** A request that was posted and is not answered yet. */

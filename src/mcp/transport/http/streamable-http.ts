@@ -108,7 +108,7 @@ export class StreamableHttpTransport implements Transport {
 
   async #notify(message: RpcMessage): Promise<void> {
     try {
-      // What is said about a request belongs to the caller of that.
+      // A notification about a request belongs to the caller of that.
       const { requestId } = (message.params ?? {}) as { readonly requestId?: RequestId };
       const caller = requestId === undefined ? undefined : this.#requests.get(requestId)?.caller;
       const answer = await this.#post(message, this.#abort.signal, caller);
@@ -231,7 +231,7 @@ export class StreamableHttpTransport implements Transport {
     throw lost;
   }
 
-  /** What sending or reading threw, as one of our errors. */
+  /** The error of sending or reading, as one of ours. */
   #failure(error: unknown): unknown {
     const { redactor } = this.#endpoint;
     if (!this.#isOpen || isOurs(error)) return error;

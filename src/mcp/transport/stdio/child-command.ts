@@ -7,7 +7,7 @@ export interface CommandLine {
 }
 
 /**
- * What to spawn for a command. On Windows whatever is no `.exe` or `.com` (such as `npx`, which is a `.cmd`) can only be started
+ * The program to spawn for a command. On Windows one that is no `.exe` or `.com` (such as `npx`, which is a `.cmd`) can only be started
  * through `cmd.exe`.
  *
  * @see https://nodejs.org/api/child_process.html#spawning-bat-and-cmd-files-on-windows
@@ -49,7 +49,7 @@ const windowsNames = [
 const posixNames = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 /**
- * What a child inherits of our environment: a short list in which there are no secrets, the same as that of the MCP SDK (which
+ * The environment a child inherits: a short list in which there are no secrets, the same as that of the MCP SDK (which
  * takes it from sudo).
  */
 export function inheritedEnvironment(): Record<string, string> {

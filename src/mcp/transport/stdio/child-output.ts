@@ -1,11 +1,11 @@
 import { StringDecoder } from "node:string_decoder";
 import type { RequestId } from "../../rpc/rpc-message.ts";
 
-/** What was kept of a message that is too long to be read: how it begins and how it ends. */
+/** The ends of a message that is too long to be read. */
 export interface Overlong {
   readonly head: string;
   readonly tail: string;
-  /** All of it, in bytes. */
+  /** The size of the whole, in bytes. */
   readonly size: number;
 }
 
@@ -15,12 +15,12 @@ export const keptBytes = 256;
 const version = '(?:"jsonrpc"\\s*:\\s*"2\\.0"\\s*,\\s*)?';
 const id = '"id"\\s*:\\s*(\\d+|"[^"\\\\]*")\\s*';
 const outcome = '"(?:result|error)"\\s*:';
-// Servers write the id before the result, or after it. What is just before the last brace belongs to the envelope itself.
+// Servers write the id before the result, or after it. The field just before the last brace belongs to the envelope itself.
 const idFirst = new RegExp(`^\\s*\\{\\s*${version}${id},\\s*${version}${outcome}`);
 const outcomeFirst = new RegExp(`^\\s*\\{\\s*${version}${outcome}`);
 const idLast = new RegExp(`,\\s*${version}${id}(?:,\\s*"jsonrpc"\\s*:\\s*"2\\.0"\\s*)?\\}\\s*$`);
 
-/** The request that a message answers, where its ends tell. */
+/** The request that a message answers, where its ends show it. */
 export function answeredBy({ head, tail }: Overlong): RequestId | undefined {
   const match = idFirst.exec(head) ?? (outcomeFirst.test(head) ? idLast.exec(tail) : null);
   return match?.[1] === undefined ? undefined : (JSON.parse(match[1]) as RequestId);
@@ -28,7 +28,7 @@ export function answeredBy({ head, tail }: Overlong): RequestId | undefined {
 
 const newline = 10;
 
-/** How lines are cut, and who hears of them. */
+/** The limit of lines, and their handlers. */
 export interface LineReaderOptions {
   readonly maxBytes: number;
   readonly onLine: (line: string) => void;
@@ -97,7 +97,7 @@ function end(before: Buffer, piece: Buffer): Buffer {
 }
 
 /** The last bytes of a stream, as text. */
-export class Tail {
+export class OutputTail {
   readonly #maxBytes: number;
   #chunks: Buffer[] = [];
   #size = 0;
@@ -121,7 +121,7 @@ export class Tail {
     if (this.#chunks.length > 1024) this.#chunks = [Buffer.concat(this.#chunks)];
   }
 
-  /** How many bytes were left out before what is kept. */
+  /** The number of bytes left out before those that are kept. */
   get cutBytes(): number {
     return this.#dropped + Math.max(0, this.#size - this.#maxBytes);
   }

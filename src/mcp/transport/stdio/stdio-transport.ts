@@ -8,10 +8,10 @@ import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
 import { commandName } from "../../target/target-label.ts";
 import type { Transport, TransportEvents } from "../transport.ts";
 import { commandLine } from "./child-command.ts";
-import { answeredBy, LineReader, Tail } from "./child-output.ts";
+import { answeredBy, LineReader, OutputTail } from "./child-output.ts";
 import { adopt, endGroup } from "./process-group.ts";
 
-/** How a child is started. */
+/** The command of a child, and the limits of its output. */
 export interface StdioParameters {
   readonly command: string;
   readonly args: readonly string[];
@@ -40,10 +40,10 @@ const reportEvery = 100;
 export class StdioTransport implements Transport {
   readonly name = "stdio";
   readonly network = { "network.transport": "pipe" };
-  // The system tells when a process ends. One that is silent computes.
+  // The end of a process is reported by the system. One that is silent computes.
   readonly silenceMs = 60_000;
   readonly #parameters: StdioParameters;
-  readonly #stderr: Tail;
+  readonly #stderr: OutputTail;
   readonly #lines: LineReader;
   #child: Child | undefined;
   #events: TransportEvents | undefined;
@@ -57,7 +57,7 @@ export class StdioTransport implements Transport {
   constructor(parameters: StdioParameters) {
     this.#parameters = parameters;
     const { maxMessageBytes, maxStderrBytes } = parameters;
-    this.#stderr = new Tail(maxStderrBytes);
+    this.#stderr = new OutputTail(maxStderrBytes);
     this.#lines = new LineReader({
       maxBytes: maxMessageBytes,
       onLine: (line) => this.#line(line),
@@ -139,7 +139,7 @@ export class StdioTransport implements Transport {
     child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
     for (const stream of [child.stdin, child.stdout, child.stderr]) {
-      // A broken pipe is told by the exit that follows, or by a send that finds it closed.
+      // A broken pipe shows by the exit that follows, or by a send that finds it closed.
       stream.on("error", () => {});
     }
     child.stdin.on("close", () => this.#lost("it closed its stdin"));
@@ -167,7 +167,7 @@ export class StdioTransport implements Transport {
     );
   }
 
-  /** The far side ended it. What can still be read is read first. */
+  /** The server ended it. Output that can still be read is read first. */
   #lost(why: string): void {
     const child = this.#child;
     if (this.#leaving || this.#ending !== undefined || child === undefined) return;
@@ -178,7 +178,7 @@ export class StdioTransport implements Transport {
       void this.#end(new Error(`the server's process ended: ${[this.#exit ?? why, quote].filter(Boolean).join("; ")}`));
     };
     const timer = setTimeout(finish, drainMs);
-    // The pipes and the process have to be over, to say all there is to say.
+    // Pipes and process have ended: no more output can come.
     const check = () => {
       if (child.stdout.readableEnded && child.stderr.readableEnded && this.#exit !== undefined) finish();
     };
