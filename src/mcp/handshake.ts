@@ -4,6 +4,7 @@ import { packageVersion } from "../lib/package.ts";
 import { isRecord } from "../lib/value.ts";
 import type { Redactor } from "./redact.ts";
 import type { Peer } from "./rpc/peer.ts";
+import { parseText } from "./rpc/rpc-message.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** The revisions of MCP this connector speaks, the newest first. */
@@ -59,10 +60,10 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
   await transport.ready?.();
   const info = isRecord(result.serverInfo) ? result.serverInfo : {};
   return {
-    name: textOf(info.name)?.slice(0, maxNameLength) ?? label,
-    version: textOf(info.version)?.slice(0, maxNameLength),
-    title: textOf(info.title)?.slice(0, maxNameLength),
-    instructions: textOf(result.instructions),
+    name: parseText(info.name)?.slice(0, maxNameLength) ?? label,
+    version: parseText(info.version)?.slice(0, maxNameLength),
+    title: parseText(info.title)?.slice(0, maxNameLength),
+    instructions: parseText(result.instructions),
     protocolVersion,
     capabilities: isRecord(result.capabilities) ? result.capabilities : {},
   };
@@ -77,8 +78,4 @@ let ownInfo: ClientInfo | undefined;
 export function ownClientInfo(): ClientInfo {
   ownInfo ??= { name: "toolweave", version: packageVersion() };
   return ownInfo;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

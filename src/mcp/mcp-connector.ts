@@ -14,13 +14,8 @@ import {
   within,
 } from "./open-session.ts";
 import { noRedactor, type Redactor, redactorOf } from "./redact.ts";
-import {
-  type CheckedHttpTarget,
-  type CheckedStdioTarget,
-  labelOf,
-  parseTarget,
-  suggestedNameOf,
-} from "./target/parse-target.ts";
+import { type CheckedHttpTarget, type CheckedStdioTarget, parseTarget } from "./target/parse-target.ts";
+import { labelOf, suggestedNameOf } from "./target/target-label.ts";
 import { canonicalUrl } from "./target/target-values.ts";
 import type { ServerFactory } from "./transport/in-memory-transport.ts";
 import { inheritedEnvironment } from "./transport/stdio/child-command.ts";

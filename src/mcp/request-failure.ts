@@ -1,6 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import type { Redactor } from "./redact.ts";
-import { ConnectionLostError, RpcError, rpcCodes } from "./rpc/rpc-error.ts";
+import { ConnectionLostError, RpcError, rpcCodes, sentence } from "./rpc/rpc-error.ts";
 import { HttpStatusError, NotMcpError } from "./transport/http/http-error.ts";
 
 /** The request that failed, for the message and the details of the error. */
@@ -105,8 +105,4 @@ function unknownOutcome(error: Error, { what, label }: Attempt): ToolkitError {
 
 function lossOf(error: Error): { readonly connectionLost?: true } {
   return error instanceof ConnectionLostError ? { connectionLost: true } : {};
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

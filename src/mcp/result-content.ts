@@ -11,6 +11,7 @@ import {
   multipartContent,
   textContent,
 } from "../resource/content.ts";
+import { parseText } from "./rpc/rpc-message.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Meta = Readonly<Record<string, unknown>>;
@@ -68,7 +69,7 @@ export function blockContent(block: unknown, name: string, meta?: Meta): Content
     case "image":
     case "audio":
       if (typeof block.data === "string")
-        return base64Content(block.data, { name, meta, mediaType: textOf(block.mimeType) });
+        return base64Content(block.data, { name, meta, mediaType: parseText(block.mimeType) });
       break;
     case "resource":
       if (isRecord(block.resource)) return resourceContent(block.resource, `text:${name}`, meta);
@@ -91,8 +92,8 @@ function blocksContent(blocks: unknown, name: string, meta: Meta): Content {
 }
 
 function resourceContent(entry: Fields, fallbackUri: string, meta: Meta | undefined): Content {
-  const uri = textOf(entry.uri) ?? fallbackUri;
-  const fields = { name: nameOf(uri), uri, meta, mediaType: textOf(entry.mimeType) };
+  const uri = parseText(entry.uri) ?? fallbackUri;
+  const fields = { name: nameOf(uri), uri, meta, mediaType: parseText(entry.mimeType) };
   if (typeof entry.text === "string") return textContent(entry.text, fields);
   if (typeof entry.blob === "string") return base64Content(entry.blob, fields);
   return emptyContent(fields);
@@ -101,10 +102,10 @@ function resourceContent(entry: Fields, fallbackUri: string, meta: Meta | undefi
 /** A link is the URI itself, as `text/uri-list` (RFC 2483); read it with `read(uri)`. */
 function linkContent(block: Fields, uri: string, meta: Meta | undefined): Content {
   return textContent(uri, {
-    name: textOf(block.name) ?? nameOf(uri),
+    name: parseText(block.name) ?? nameOf(uri),
     uri,
-    title: textOf(block.title),
-    description: textOf(block.description),
+    title: parseText(block.title),
+    description: parseText(block.description),
     mediaType: "text/uri-list",
     meta,
   });
@@ -121,10 +122,6 @@ function errorText(blocks: unknown): string {
 
 function metaOf(block: unknown): Meta | undefined {
   return isRecord(block) && isRecord(block._meta) ? block._meta : undefined;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /** The last segment of a URI. */

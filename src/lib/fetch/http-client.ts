@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
+import { Readable } from "node:stream";
 import type { ConnectionOptions } from "node:tls";
 import type { buildConnector, Dispatcher } from "undici";
-import { acceptedCodings, BodyDecoder } from "./decoding.ts";
+import { acceptedCodings, codingsOf, decoded } from "./decoding.ts";
 
 /** Certificates to trust and to present: options of `tls.connect`. */
 export type TlsOptions = Pick<
@@ -164,7 +165,7 @@ class Exchange implements ClientResponse, Dispatcher.DispatchHandler {
   #body: PromiseWithResolvers<void> | undefined;
   #take: ((chunk: Uint8Array) => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #decoder: BodyDecoder | undefined;
+  #paused: PromiseWithResolvers<void> | undefined;
   #reused = false;
   #early: Uint8Array[] = [];
   #earlySize = 0;
@@ -205,17 +206,18 @@ class Exchange implements ClientResponse, Dispatcher.DispatchHandler {
 
   read(take: (chunk: Uint8Array) => void): Promise<void> {
     const coding = this.headers["content-encoding"];
-    return coding === undefined ? this.#read(take) : this.#readDecoded(coding, take);
+    return coding === undefined ? this.#read(take) : this.#readDecoded(codingsOf(coding), take);
   }
 
   pause(): void {
-    if (this.#decoder === undefined) this.#controller?.pause();
-    else this.#decoder.pause();
+    this.#paused ??= Promise.withResolvers();
+    this.#controller?.pause();
   }
 
   resume(): void {
-    if (this.#decoder === undefined) this.#controller?.resume();
-    else this.#decoder.resume();
+    this.#paused?.resolve();
+    this.#paused = undefined;
+    this.#controller?.resume();
   }
 
   discard(): void {
@@ -276,20 +278,24 @@ class Exchange implements ClientResponse, Dispatcher.DispatchHandler {
     return this.#body.promise;
   }
 
-  async #readDecoded(coding: string, take: (chunk: Uint8Array) => void): Promise<void> {
-    const decoder = BodyDecoder.of(coding, {
-      pause: () => this.#controller?.pause(),
-      resume: () => this.#controller?.resume(),
-      take,
-      fail: (error) => this.#end(error),
+  async #readDecoded(codings: readonly string[], take: (chunk: Uint8Array) => void): Promise<void> {
+    if (codings.length === 0) return this.#read(take);
+    const source = new Readable({ read: () => this.#controller?.resume() });
+    const reading = this.#read((chunk) => {
+      if (!source.push(chunk)) this.#controller?.pause();
     });
-    if (decoder === undefined) return this.#read(take);
-    this.#decoder = decoder;
+    reading.then(
+      () => source.push(null),
+      (error) => source.destroy(error),
+    );
     try {
-      await this.#read((chunk) => decoder.write(chunk));
-      await decoder.end();
-    } finally {
-      decoder.destroy();
+      for await (const chunk of await decoded(source, codings)) {
+        take(chunk);
+        await this.#paused?.promise;
+      }
+    } catch (error) {
+      this.#end(error);
+      throw error;
     }
   }
 
@@ -312,6 +318,7 @@ class Exchange implements ClientResponse, Dispatcher.DispatchHandler {
   #fail(error: unknown): void {
     if (this.#error !== undefined) return;
     this.#take = undefined;
+    this.#paused?.resolve();
     this.#error = error;
     const { signal } = this.#request;
     const sent = this.#controller !== undefined;

@@ -3,9 +3,17 @@ import type { HttpRequest, HttpResponse } from "./http-client.ts";
 /** The most redirects of one request. */
 export const maxRedirects = 20;
 
-const statuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const ofBody = ["content-type", "content-length", "content-encoding", "content-language", "content-location"];
 const ofOrigin = ["authorization", "proxy-authorization", "cookie", "host"];
+
+/** The URL an answer redirects to; undefined where it is no redirect, or to no URL. */
+export function redirectTarget(response: HttpResponse, from: URL): URL | undefined {
+  const location = redirectStatuses.has(response.status) ? response.header("location") : undefined;
+  if (location === undefined) return undefined;
+  // A header has its bytes as characters.
+  return URL.parse(Buffer.from(location, "latin1").toString("utf8"), from.href) ?? undefined;
+}
 
 /**
  * The request a redirect asks for; undefined where the answer is no redirect, or leads nowhere.
@@ -14,10 +22,8 @@ const ofOrigin = ["authorization", "proxy-authorization", "cookie", "host"];
  * @see https://fetch.spec.whatwg.org/#http-redirect-fetch
  */
 export function redirected(request: HttpRequest, response: HttpResponse): HttpRequest | undefined {
-  const location = statuses.has(response.status) ? response.header("location") : undefined;
-  if (location === undefined) return undefined;
-  // A header has its bytes as characters.
-  const url = URL.parse(Buffer.from(location, "latin1").toString("utf8"), request.url.href);
+  if (!redirectStatuses.has(response.status) || response.header("location") === undefined) return undefined;
+  const url = redirectTarget(response, request.url);
   if (url?.protocol !== "http:" && url?.protocol !== "https:")
     return refuse(response, "it leads to what is no URL of HTTP");
   const isSameOrigin = url.origin === request.url.origin;

@@ -1,5 +1,6 @@
 import type { OAuthError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { sentence } from "../rpc/rpc-error.ts";
 
 /** The authorization server cannot be asked just now. Its answer may be any. */
 export class AuthorityUnavailableError extends Error {
@@ -63,8 +64,4 @@ function isOAuthError(error: unknown): error is OAuthError {
 function said(error: unknown): string {
   if (!isOAuthError(error)) return messageOf(error).slice(0, 300);
   return [error.errorCode, error.message.slice(0, 300)].filter((text) => text !== "").join(": ");
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

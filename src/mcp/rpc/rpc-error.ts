@@ -52,3 +52,8 @@ export class ConnectionLostError extends Error {
     this.sent = options.sent;
   }
 }
+
+/** A text that ends a sentence. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

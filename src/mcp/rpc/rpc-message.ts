@@ -36,3 +36,8 @@ export function parseMessages(text: string): readonly RpcMessage[] | undefined {
   if (isRpcMessage(value)) return [value];
   return Array.isArray(value) && value.length > 0 && value.every(isRpcMessage) ? value : undefined;
 }
+
+/** A field that holds a text, but no empty one; undefined for any other. */
+export function parseText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -2,8 +2,7 @@ import type { HeadersOption, HttpAuth } from "../../core/http-auth.ts";
 import { assertOptionNames, type OptionNames } from "../../core/options.ts";
 import type { ConnectorTarget, HttpTarget, StdioTarget } from "../../core/target.ts";
 import { isPlainObject } from "../../lib/value.ts";
-import { commandName } from "./target-label.ts";
-import { canonicalUrl, type Environment, expand, invalidTarget, parseUrl } from "./target-values.ts";
+import { type Environment, expand, invalidTarget, parseUrl } from "./target-values.ts";
 
 /** A server reached over HTTP, checked and expanded. */
 export interface CheckedHttpTarget {
@@ -90,11 +89,6 @@ const stdioFields: OptionNames<StdioTarget> = { command: true, args: true, env: 
 function fieldsOf({ url, command }: Readonly<Record<string, unknown>>): object {
   if (command !== undefined) return { ...stdioFields, url: true, headers: true };
   return url === undefined ? { ...httpFields, ...stdioFields } : httpFields;
-}
-
-/** The label of a target, without secrets: the canonical URL, or the command without its folder and its arguments. */
-export function labelOf(target: CheckedTarget): string {
-  return target.kind === "http" ? canonicalUrl(target.url) : commandName(target.written);
 }
 
 function checkType(type: unknown): void {
@@ -207,35 +201,4 @@ function withoutCredentials(url: URL): URL {
   copy.username = "";
   copy.password = "";
   return copy;
-}
-
-const minTokenLength = 16;
-
-/**
- * A namespace to use until the server has said its name: the last path segment of the URL that is neither `mcp` nor `sse`, else
- * the host, or the command's name. What may be a secret is none.
- */
-export function suggestedNameOf(target: CheckedTarget): string {
-  if (target.kind === "stdio") {
-    if (/[\s=]/.test(target.written)) return "server";
-    return commandName(target.written).replace(/\.(?:exe|cmd|bat|com|m?js|ts|py|sh)$/i, "") || "server";
-  }
-  const segments = target.url.pathname
-    .split("/")
-    .filter((segment) => segment !== "" && !/^(?:mcp|sse)$/i.test(segment));
-  const last = safeDecode(segments.at(-1) ?? "");
-  return last === "" || !/^[A-Za-z][A-Za-z0-9_.-]*$/.test(last) || isLikeToken(last) ? target.url.hostname : last;
-}
-
-/** Some URLs have a key as their last segment. */
-function isLikeToken(text: string): boolean {
-  return text.length >= minTokenLength && /[A-Za-z]/.test(text) && /[0-9]/.test(text);
-}
-
-function safeDecode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

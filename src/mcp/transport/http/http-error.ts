@@ -1,4 +1,6 @@
+import { messageOf, ToolkitError } from "../../../core/error.ts";
 import type { Redactor } from "../../redact.ts";
+import { ConnectionLostError } from "../../rpc/rpc-error.ts";
 
 /** A server answered with a status that is no success. */
 export class HttpStatusError extends Error {
@@ -32,6 +34,14 @@ export class NotMcpError extends Error {
 export function notMcp(type: string, redactor: Redactor): NotMcpError {
   const shown = type === "" ? "without a content type" : redactor.text(type);
   return new NotMcpError(`answered ${shown}: this is no MCP endpoint`);
+}
+
+/** The error of an exchange as one of ours; `what` broke, where it is none. */
+export function exchangeFailure(error: unknown, what: string, redactor: Redactor): unknown {
+  const types = [ConnectionLostError, HttpStatusError, NotMcpError, ToolkitError];
+  if (types.some((type) => error instanceof type)) return error;
+  const message = `${what}: ${redactor.text(messageOf(error))}`;
+  return new ConnectionLostError(message, { sent: true, cause: redactor.error(error) });
 }
 
 /** `Retry-After` in milliseconds: seconds or a date (RFC 9110, section 10.2.3). */

@@ -2,6 +2,7 @@ import { createParser } from "eventsource-parser";
 import type { Trace } from "../../../call/trace/trace.ts";
 import { ToolkitError } from "../../../core/error.ts";
 import { type HttpRequest, type HttpResponse, HttpSendError } from "../../../lib/fetch/http-client.ts";
+import { redirectStatuses, redirectTarget } from "../../../lib/fetch/redirect.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
 import type { Caller } from "../transport.ts";
@@ -37,7 +38,6 @@ export interface EventListener {
 export const jsonType = "application/json";
 export const eventStreamType = "text/event-stream";
 const maxRedirects = 5;
-const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const quotedLength = 300;
 const quotedWarningLength = 200;
 
@@ -102,16 +102,9 @@ export class HttpAnswer {
 
   /** The whole body. @throws ToolkitError `LIMIT_EXCEEDED`; the error that broke it off */
   async text(): Promise<string> {
-    const { maxMessageBytes } = this.#limits;
-    const decoder = new TextDecoder();
-    let text = "";
-    let size = 0;
-    await this.#response.read((chunk) => {
-      size += chunk.length;
-      if (size > maxMessageBytes) throw messageTooLarge(maxMessageBytes, size);
-      text += decoder.decode(chunk, { stream: true });
-    });
-    return text + decoder.decode();
+    const text = { soFar: "" };
+    await this.#readText(text);
+    return text.soFar;
   }
 
   /** Reports the events of the body to its end. @throws ToolkitError `LIMIT_EXCEEDED`; the error that broke it off */
@@ -134,7 +127,10 @@ export class HttpAnswer {
       this.discard();
       return { error: redirectError(this.#response.status, this.#url, target, redactor), text: "" };
     }
-    const text = await this.#textSoFar();
+    const body = { soFar: "" };
+    // The part that came says enough.
+    await this.#readText(body).catch(() => {});
+    const text = body.soFar;
     const { status, statusText } = this.#response;
     const said = redactor.text(text).trim();
     const isPage = this.mediaType === "text/html" || said.startsWith("<");
@@ -147,19 +143,16 @@ export class HttpAnswer {
     return { error, text };
   }
 
-  async #textSoFar(): Promise<string> {
+  async #readText(text: { soFar: string }): Promise<void> {
     const { maxMessageBytes } = this.#limits;
     const decoder = new TextDecoder();
-    let text = "";
     let left = maxMessageBytes;
-    const read = this.#response.read((chunk) => {
-      text += decoder.decode(chunk.subarray(0, left), { stream: true });
+    await this.#response.read((chunk) => {
+      text.soFar += decoder.decode(chunk.subarray(0, left), { stream: true });
       left -= chunk.length;
-      if (left <= 0) throw messageTooLarge(maxMessageBytes, maxMessageBytes - left);
+      if (left < 0) throw messageTooLarge(maxMessageBytes, maxMessageBytes - left);
     });
-    // The part that came says enough.
-    await read.catch(() => {});
-    return text;
+    text.soFar += decoder.decode();
   }
 }
 
@@ -214,11 +207,6 @@ function notSent(error: unknown, redactor: Redactor): unknown {
   const sent = !(error instanceof HttpSendError) || error.sent;
   const message = `cannot be reached: ${redactor.text(reasonOf(cause))}`;
   return new ConnectionLostError(message, { sent, cause: redactor.error(cause) });
-}
-
-function redirectTarget(response: HttpResponse, from: URL): URL | undefined {
-  const location = redirectStatuses.has(response.status) ? response.header("location") : undefined;
-  return location === undefined ? undefined : (URL.parse(location, from.href) ?? undefined);
 }
 
 /** Where a redirect leads that is followed: one that keeps the method, to the same origin, or from http to https of the same host. */

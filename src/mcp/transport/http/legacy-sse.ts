@@ -1,12 +1,10 @@
-import { messageOf, ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/rpc-message.ts";
 import type { Caller, Transport, TransportEvents } from "../transport.ts";
-import { HttpStatusError, NotMcpError, notMcp } from "./http-error.ts";
+import { exchangeFailure, NotMcpError, notMcp } from "./http-error.ts";
 import {
   eventStreamType,
   exchange,
-  type HttpAnswer,
   type HttpEndpoint,
   jsonType,
   networkOf,
@@ -74,9 +72,7 @@ export class LegacySseTransport implements Transport {
       await this.#post(this.#postUrl, JSON.stringify(message), about);
     } catch (error) {
       this.forget(id);
-      if (isOurs(error)) throw error;
-      const { redactor } = this.#endpoint;
-      throw new ConnectionLostError(redactor.text(messageOf(error)), { sent: true, cause: redactor.error(error) });
+      throw exchangeFailure(error, "the request broke off", this.#endpoint.redactor);
     }
   }
 
@@ -108,12 +104,14 @@ export class LegacySseTransport implements Transport {
       const request = { url: this.#endpoint.url, method: "GET", headers, signal: this.#abort.signal };
       const answer = await exchange(this.#endpoint, request);
       if (answer.kind === "refused") throw (await answer.refusal()).error;
-      if (answer.kind !== "events") throw unlikeStream(answer, this.#endpoint);
+      if (answer.kind !== "events") {
+        answer.discard();
+        throw notMcp(answer.mediaType, this.#endpoint.redactor);
+      }
       await answer.events({ event: (type, data) => this.#event(type, data) });
       this.#end(new Error("the server ended the event stream"));
     } catch (error) {
-      if (isOurs(error)) this.#end(error as Error);
-      else this.#end(new Error(`the event stream broke: ${this.#endpoint.redactor.text(messageOf(error))}`));
+      this.#end(exchangeFailure(error, "the event stream broke", this.#endpoint.redactor) as Error);
     }
   }
 
@@ -154,13 +152,4 @@ export class LegacySseTransport implements Transport {
     void this.close();
     this.#events?.closed(error);
   }
-}
-
-function unlikeStream(answer: HttpAnswer, { redactor }: HttpEndpoint): NotMcpError {
-  answer.discard();
-  return notMcp(answer.mediaType, redactor);
-}
-
-function isOurs(error: unknown): boolean {
-  return [ConnectionLostError, HttpStatusError, NotMcpError, ToolkitError].some((type) => error instanceof type);
 }

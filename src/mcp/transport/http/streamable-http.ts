@@ -1,8 +1,8 @@
-import { messageOf, ToolkitError } from "../../../core/error.ts";
+import { messageOf } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/rpc-message.ts";
 import type { Caller, Transport, TransportEvents } from "../transport.ts";
-import { HttpStatusError, NotMcpError } from "./http-error.ts";
+import { exchangeFailure, type HttpStatusError } from "./http-error.ts";
 import {
   type EndpointRequest,
   eventStreamType,
@@ -231,12 +231,8 @@ export class StreamableHttpTransport implements Transport {
     throw lost;
   }
 
-  /** The error of sending or reading, as one of ours. */
   #failure(error: unknown): unknown {
-    const { redactor } = this.#endpoint;
-    if (!this.#isOpen || isOurs(error)) return error;
-    const why = redactor.text(messageOf(error));
-    return new ConnectionLostError(`the answer broke off: ${why}`, { sent: true, cause: redactor.error(error) });
+    return this.#isOpen ? exchangeFailure(error, "the answer broke off", this.#endpoint.redactor) : error;
   }
 
   /** Asks, after a connection broke, whether the server is still there. If it is not, this ends the session. */
@@ -273,11 +269,6 @@ export class StreamableHttpTransport implements Transport {
       // The server forgets the session in its own time.
     }
   }
-}
-
-/** True for errors that say themselves what they are. */
-function isOurs(error: unknown): boolean {
-  return [ConnectionLostError, HttpStatusError, NotMcpError, ToolkitError].some((type) => error instanceof type);
 }
 
 function notResumed(why: string, cause?: unknown): ConnectionLostError {
