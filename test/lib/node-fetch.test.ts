@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { nodeFetch } from "../../src/lib/fetch/node-fetch.ts";
 import { certificate, privateKey } from "../mcp/fixture/certificate.ts";
 import { type Listening, listen } from "../mcp/fixture/http.ts";
@@ -536,6 +536,54 @@ describe("nodeFetch alone", () => {
     const { port } = server.address() as AddressInfo;
     const error = await rejection(nodeFetch({ connectTimeoutMs: 10 })(`https://127.0.0.1:${port}/`));
     expect(codesOf(error)).toContain("UND_ERR_CONNECT_TIMEOUT");
+  });
+
+  describe("where the proxy variables are heeded", () => {
+    /** A proxy that forwards what is asked for with a whole URL, and tunnels to anywhere. */
+    async function proxy() {
+      const asked: string[] = [];
+      const { origin, server } = await serve((request, response) => {
+        asked.push(`${request.method} ${request.url}`);
+        response.end("forwarded");
+      });
+      server.on("connect", (request: IncomingMessage, socket: Socket) => {
+        asked.push(`CONNECT ${request.url}`);
+        const [host = "", port = ""] = request.url?.split(":") ?? [];
+        const far = connect(Number(port), host, () => {
+          socket.write("HTTP/1.1 200 OK\r\n\r\n");
+          socket.pipe(far).pipe(socket);
+        });
+        open.push(async () => {
+          far.destroy();
+          socket.destroy();
+        });
+      });
+      vi.stubEnv("NODE_USE_ENV_PROXY", "1");
+      for (const name of ["HTTP_PROXY", "HTTPS_PROXY"]) vi.stubEnv(name, origin);
+      for (const name of ["http_proxy", "https_proxy", "no_proxy", "NO_PROXY"]) vi.stubEnv(name, undefined);
+      open.push(async () => vi.unstubAllEnvs());
+      return asked;
+    }
+
+    test("requests go through the proxy, but to the hosts of NO_PROXY", async () => {
+      const { origin } = await serve((_request, response) => void response.end("direct"));
+      const asked = await proxy();
+      expect(await (await nodeFetch()(`${origin}/x`, { method: "POST", body: "hi" })).text()).toBe("forwarded");
+      vi.stubEnv("NO_PROXY", "127.0.0.1");
+      expect(await (await nodeFetch()(`${origin}/x`)).text()).toBe("direct");
+      expect(asked).toEqual([`POST ${origin}/x`]);
+    });
+
+    test("HTTPS goes through a tunnel, with the certificates it was given", async () => {
+      const server = createHttpsServer({ cert: certificate, key: privateKey }, echo);
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      open.push(async () => server.close().closeAllConnections());
+      const { port } = server.address() as AddressInfo;
+      const asked = await proxy();
+      const fetch = nodeFetch({ tls: { ca: certificate } });
+      expect(await echoed(await fetch(`https://127.0.0.1:${port}/`))).toMatchObject({ method: "GET" });
+      expect(asked).toEqual([`CONNECT 127.0.0.1:${port}`]);
+    });
   });
 
   test("speaks HTTPS, and trusts whom it is told to", async () => {

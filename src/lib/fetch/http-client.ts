@@ -111,11 +111,11 @@ export class HttpClient {
     };
     // Node's own fetch heeds the proxy variables where this is set; so does this one.
     if (process.env.NODE_USE_ENV_PROXY === "1") {
-      const Proxied: Undici["EnvHttpProxyAgent"] = load("undici/lib/dispatcher/env-http-proxy-agent.js");
-      this.dispatcher = new Proxied({ ...options, requestTls: secure, proxyTls: secure, proxyTunnel: false });
+      const { EnvHttpProxyAgent }: Undici = load("undici");
+      this.dispatcher = new EnvHttpProxyAgent({ ...options, requestTls: secure, proxyTls: secure, proxyTunnel: false });
     } else {
-      const Direct: Undici["Agent"] = load("undici/lib/dispatcher/agent.js");
-      this.dispatcher = new Direct(options);
+      const Agent: Undici["Agent"] = load("undici/lib/dispatcher/agent.js");
+      this.dispatcher = new Agent(options);
     }
   }
 
