@@ -2,13 +2,13 @@ import type { ConnectorHost, ConnectorSession } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CredentialsHost, HeaderFunction, HttpCredentials } from "../core/http-auth.ts";
 import { kinds } from "../core/item.ts";
-import { clientHeaders, HttpSendError } from "../lib/fetch/http-client.ts";
+import { clientHeaders, HttpSendError } from "../lib/fetch/client-exchange.ts";
 import { clientOf } from "../lib/fetch/node-fetch.ts";
 import { type Attempt, openSession } from "./open-session.ts";
 import type { CheckedHttpTarget } from "./target/parse-target.ts";
 import { sendWithCredentials } from "./transport/http/http-credentials.ts";
 import { HttpStatusError, isDown } from "./transport/http/http-error.ts";
-import type { EndpointSend, HttpEndpoint } from "./transport/http/http-exchange.ts";
+import type { EndpointSend, McpEndpoint } from "./transport/http/http-exchange.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** The parts of all sessions of one HTTP connector. */
@@ -34,7 +34,7 @@ export function httpConnect(
     const { label, redactor } = attempt;
     const client = clientOf(parts.fetch);
     const sendAsIs: EndpointSend = client?.send ?? sendOverFetch(parts.fetch);
-    const endpoint: HttpEndpoint = {
+    const endpoint: McpEndpoint = {
       url: target.url,
       headers: client === undefined ? target.headers : { ...clientHeaders, ...target.headers },
       send: sendAsIs,
@@ -91,7 +91,7 @@ function credentialsHost(host: ConnectorHost, signal: AbortSignal): CredentialsH
 
 async function connect(
   { protocol }: CheckedHttpTarget,
-  endpoint: HttpEndpoint,
+  endpoint: McpEndpoint,
   attempt: Attempt,
 ): Promise<ConnectorSession> {
   const streamable = async (): Promise<Transport> =>

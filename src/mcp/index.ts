@@ -1,4 +1,5 @@
-export { type NodeFetchOptions, nodeFetch } from "../lib/fetch/node-fetch.ts";
+export type { NodeFetchOptions } from "../lib/fetch/http-client.ts";
+export { nodeFetch } from "../lib/fetch/node-fetch.ts";
 export { fileTokenStore } from "./auth/file-token-store.ts";
 export { clientCredentials, oauth } from "./auth/oauth.ts";
 export type {

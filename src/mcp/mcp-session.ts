@@ -14,7 +14,7 @@ import { failureOf } from "./request-failure.ts";
 import { type TracedRequest, traced } from "./request-span.ts";
 import { promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
 import { type Cancellation, Cancelled, type Peer, type RequestOptions } from "./rpc/peer.ts";
-import type { Caller, Transport } from "./transport/transport.ts";
+import type { RequestOwner, Transport } from "./transport/transport.ts";
 
 /** The parts of a session. */
 export interface SessionParts {
@@ -144,7 +144,7 @@ export class McpSession implements ConnectorSession {
     send: (meta: CallContext["meta"]) => Promise<T>,
   ): Promise<T> {
     // Recording calls bring their trace along.
-    const { trace } = (context ?? {}) as Partial<Caller>;
+    const { trace } = (context ?? {}) as Partial<RequestOwner>;
     return trace === undefined ? send(context?.meta) : traced(trace, { ...this.#parts, method, target, context }, send);
   }
 

@@ -4,7 +4,7 @@ import { ConnectionLostError, RpcError, rpcCodes, sentence } from "./rpc/rpc-err
 import { HttpStatusError, NotMcpError } from "./transport/http/http-error.ts";
 
 /** The request that failed, for the message and the details of the error. */
-export interface Attempt {
+export interface FailedRequest {
   /** The method and its target, such as `tools/call echo`. */
   readonly what: string;
   /** The connector, without secrets. */
@@ -22,19 +22,19 @@ export interface Attempt {
 const defaultRetryAfterMs = 1_000;
 
 /** Turns the error of a request into a ToolkitError. One that is neither ours nor the transport's is left as it is. */
-export function failureOf(error: unknown, attempt: Attempt): unknown {
-  if (error instanceof RpcError) return remoteError(error, attempt);
-  if (error instanceof HttpStatusError) return statusFailure(error, attempt);
+export function failureOf(error: unknown, request: FailedRequest): unknown {
+  if (error instanceof RpcError) return remoteError(error, request);
+  if (error instanceof HttpStatusError) return statusFailure(error, request);
   if (error instanceof ConnectionLostError) {
-    return error.sent && !attempt.repeatable ? unknownOutcome(error, attempt) : unavailable(error, attempt);
+    return error.sent && !request.repeatable ? unknownOutcome(error, request) : unavailable(error, request);
   }
   // The sender of that answer, a gateway or a server that shuts down, got the request and may have passed it on.
   if (error instanceof NotMcpError)
-    return attempt.repeatable ? unavailable(error, attempt) : unknownOutcome(error, attempt);
+    return request.repeatable ? unavailable(error, request) : unknownOutcome(error, request);
   return error;
 }
 
-function remoteError(answered: RpcError, { what, label, redactor, server, uri }: Attempt): ToolkitError {
+function remoteError(answered: RpcError, { what, label, redactor, server, uri }: FailedRequest): ToolkitError {
   const { code, message: said } = answered;
   const error = new RpcError({ code, message: redactor.text(said), data: redactor.value(answered.data) });
   const name = server ?? label;
@@ -51,8 +51,8 @@ function remoteError(answered: RpcError, { what, label, redactor, server, uri }:
   );
 }
 
-function statusFailure(error: HttpStatusError, attempt: Attempt): ToolkitError {
-  const { what, label, server } = attempt;
+function statusFailure(error: HttpStatusError, request: FailedRequest): ToolkitError {
+  const { what, label, server } = request;
   const { status } = error;
   const cause = { cause: error };
   const said = `${label} ${error.message}`;
@@ -65,9 +65,9 @@ function statusFailure(error: HttpStatusError, attempt: Attempt): ToolkitError {
     return new ToolkitError("RATE_LIMITED", `${said}. Call again in ${retryAfterMs} ms.`, { retryAfterMs }, cause);
   }
   // A server that is not there did not run it; a gateway that waited in vain cannot know.
-  if (status === 503) return unavailable(error, attempt);
+  if (status === 503) return unavailable(error, request);
   if (status === 502 || status === 504) {
-    return attempt.repeatable ? unavailable(error, attempt) : unknownOutcome(error, attempt);
+    return request.repeatable ? unavailable(error, request) : unknownOutcome(error, request);
   }
   return new ToolkitError(
     "REMOTE_ERROR",
@@ -86,7 +86,7 @@ function neededBy({ challenge = "" }: HttpStatusError): string {
   return `give auth, such as oauth()${scope === undefined ? "" : ` (scope "${scope}")`}, or headers, such as Authorization`;
 }
 
-function unavailable(error: Error, { what, label }: Attempt): ToolkitError {
+function unavailable(error: Error, { what, label }: FailedRequest): ToolkitError {
   const retryInMs = error instanceof HttpStatusError ? error.retryAfterMs : undefined;
   const details = { namespace: label, ...(retryInMs === undefined ? {} : { retryInMs }), ...lossOf(error) };
   return new ToolkitError("UNAVAILABLE", `${label} gave no answer to ${what}: ${sentence(error.message)}`, details, {
@@ -94,7 +94,7 @@ function unavailable(error: Error, { what, label }: Attempt): ToolkitError {
   });
 }
 
-function unknownOutcome(error: Error, { what, label }: Attempt): ToolkitError {
+function unknownOutcome(error: Error, { what, label }: FailedRequest): ToolkitError {
   return new ToolkitError(
     "OUTCOME_UNKNOWN",
     `${what} was sent to ${label} and its answer was lost: ${sentence(error.message)} It may have run: find out before you call again.`,

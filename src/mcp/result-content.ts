@@ -60,7 +60,7 @@ export function readContent(result: unknown, uri: string): Content {
 }
 
 /** One content block (text, image, audio, embedded resource, link to a resource) as a Content. */
-export function blockContent(block: unknown, name: string, meta?: Meta): Content {
+function blockContent(block: unknown, name: string, meta?: Meta): Content {
   if (!isRecord(block)) return jsonContent(block, { name, meta });
   switch (block.type) {
     case "text":

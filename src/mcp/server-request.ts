@@ -7,7 +7,7 @@ import { RpcError, rpcCodes } from "./rpc/rpc-error.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Answers one request of the server; undefined where there is no such method. */
-export type ServerRequests = (
+export type ServerRequestHandler = (
   method: string,
   params: Fields,
   options: InteractionOptions,
@@ -21,7 +21,7 @@ const declined = -1;
  *
  * @throws RpcError, for the server
  */
-export function serverRequests(host: ConnectorHost, roots: readonly object[] | undefined): ServerRequests {
+export function serverRequests(host: ConnectorHost, roots: readonly object[] | undefined): ServerRequestHandler {
   return (method, params, options) => {
     if (method === "roots/list" && roots !== undefined) return { roots };
     if (method === "elicitation/create" && host.elicit !== undefined) return elicit(host, params, options);

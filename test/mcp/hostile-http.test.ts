@@ -120,7 +120,9 @@ describe("an answer that is broken on purpose fails its own call, and the next o
     "a body encoded again and again": [
       (socket) => {
         const codings = Array.from({ length: 6 }, () => "gzip").join(", ");
-        socket.write(plain(200, "x", `content-type: application/json\r\ncontent-encoding: ${codings}\r\n`));
+        socket.write(
+          `HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-encoding: ${codings}\r\ncontent-length: 9\r\n\r\nx`,
+        );
       },
       "OUTCOME_UNKNOWN",
     ],

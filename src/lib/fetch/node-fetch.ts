@@ -1,13 +1,6 @@
-import {
-  type ClientResponse,
-  clientHeaders,
-  HttpClient,
-  type HttpClientOptions,
-  type HttpRequest,
-} from "./http-client.ts";
+import { type ClientResponse, clientHeaders, type HttpRequest } from "./client-exchange.ts";
+import { HttpClient, type NodeFetchOptions } from "./http-client.ts";
 import { maxRedirects, redirected } from "./redirect.ts";
-
-export type { HttpClientOptions as NodeFetchOptions } from "./http-client.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -30,7 +23,7 @@ const clients = new WeakMap<Fetch, HttpClient>();
  * toolkit.addConnector(mcpConnector("https://intranet.example/mcp", { fetch: nodeFetch({ tls: { ca } }) }));
  * ```
  */
-export function nodeFetch(options: HttpClientOptions = {}): Fetch {
+export function nodeFetch(options: NodeFetchOptions = {}): Fetch {
   const client = new HttpClient(options);
   const fetch: Fetch = async (input, init = {}) => {
     const request = plainRequest(input, init);

@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse } from "./http-client.ts";
+import type { HttpRequest, HttpResponse } from "./client-exchange.ts";
 
 /** The most redirects of one request. */
 export const maxRedirects = 20;

@@ -1,6 +1,6 @@
 import type { CallContext } from "../../core/item.ts";
 import { RpcError, rpcCodes } from "./rpc-error.ts";
-import type { RequestId, RpcErrorObject, RpcMessage } from "./rpc-message.ts";
+import type { RpcErrorObject, RpcId, RpcMessage } from "./rpc-message.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -31,7 +31,7 @@ const maxUnsent = 1_000;
 /** The requests of a server, each with its answer. A server that sends them without end takes no more than its share. */
 export class IncomingRequests {
   readonly #host: IncomingRequestsHost;
-  readonly #working = new Map<RequestId, AbortController>();
+  readonly #working = new Map<RpcId, AbortController>();
   #unsent = 0;
   #ended = false;
 
@@ -40,20 +40,20 @@ export class IncomingRequests {
   }
 
   /** Works on a request, and answers it unless it was cancelled meanwhile (the specification says so). */
-  async answer(id: RequestId, method: string, params: Fields, context: CallContext | undefined): Promise<void> {
+  async answer(id: RpcId, method: string, params: Fields, context: CallContext | undefined): Promise<void> {
     if (this.#unsent >= maxUnsent) return this.#leaveOut(method);
     const answer = await this.#work(id, method, params, context);
     if (answer !== undefined && !this.#ended) this.#send(id, method, answer);
   }
 
   /** Rejects a request unhandled. */
-  reject(id: RequestId, method: string, why: string): void {
+  reject(id: RpcId, method: string, why: string): void {
     this.#send(id, method, failed(rpcCodes.invalidParams, why));
   }
 
   /** The server wants no answer any more. */
   cancel(id: unknown, reason: unknown): void {
-    this.#working.get(id as RequestId)?.abort(reason);
+    this.#working.get(id as RpcId)?.abort(reason);
   }
 
   /** The connection has ended. */
@@ -63,7 +63,7 @@ export class IncomingRequests {
   }
 
   async #work(
-    id: RequestId,
+    id: RpcId,
     method: string,
     params: Fields,
     context: CallContext | undefined,
@@ -92,7 +92,7 @@ export class IncomingRequests {
     }
   }
 
-  #send(id: RequestId, method: string, answer: Answer): void {
+  #send(id: RpcId, method: string, answer: Answer): void {
     // Of those that came at once more may have got so far.
     if (this.#unsent >= maxUnsent) {
       this.#leaveOut(method);

@@ -2,10 +2,10 @@ import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
 import { isNestedDeeper } from "../../lib/nesting.ts";
 import { isRecord } from "../../lib/value.ts";
-import type { Caller, Transport, TransportEvents } from "../transport/transport.ts";
+import type { RequestOwner, Transport, TransportEvents } from "../transport/transport.ts";
 import { IncomingRequests, type IncomingRequestsHost, textOf } from "./incoming-requests.ts";
 import { ConnectionLostError, messageTooDeep, RpcError } from "./rpc-error.ts";
-import type { RequestId, RpcMessage } from "./rpc-message.ts";
+import type { RpcId, RpcMessage } from "./rpc-message.ts";
 
 /** A way to end a request early. */
 export interface Cancellation {
@@ -71,7 +71,7 @@ export class Peer {
   readonly #transport: Transport;
   readonly #handlers: PeerHandlers;
   readonly #limits: PeerLimits;
-  readonly #pending = new Map<RequestId, Pending>();
+  readonly #pending = new Map<RpcId, Pending>();
   readonly #incoming: IncomingRequests;
   readonly #ended = Promise.withResolvers<Error | undefined>();
   // From 1: servers built on the TypeScript SDK ignore a cancel for request 0.
@@ -165,9 +165,9 @@ export class Peer {
     await this.#transport.close();
   }
 
-  #send(message: RpcMessage, failed: (error: unknown) => void, caller?: Caller): Promise<void> | undefined {
+  #send(message: RpcMessage, failed: (error: unknown) => void, owner?: RequestOwner): Promise<void> | undefined {
     try {
-      const sending = this.#transport.send(message, caller);
+      const sending = this.#transport.send(message, owner);
       sending?.catch(failed);
       return sending;
     } catch (error) {
@@ -176,7 +176,7 @@ export class Peer {
     }
   }
 
-  readonly #receive = (message: RpcMessage, answering?: RequestId): void => {
+  readonly #receive = (message: RpcMessage, answering?: RpcId): void => {
     if (!this.#open) return;
     this.#received += 1;
     const { id, method } = message;
@@ -202,11 +202,11 @@ export class Peer {
     if (id !== undefined && id !== null) this.#incoming.reject(id, method, message);
   }
 
-  #contextOf(answering: RequestId | undefined): CallContext | undefined {
+  #contextOf(answering: RpcId | undefined): CallContext | undefined {
     return answering === undefined ? undefined : this.#pending.get(answering)?.context;
   }
 
-  #unreadable(error: Error, answered: RequestId | undefined): void {
+  #unreadable(error: Error, answered: RpcId | undefined): void {
     if (!this.#open) return;
     this.#received += 1;
     const pending = answered === undefined ? undefined : this.#take(Number(answered));
@@ -226,14 +226,14 @@ export class Peer {
     if (typeof progress !== "number") return;
     const token = typeof progressToken === "string" ? Number(progressToken) : progressToken;
     // Progress of no request is that of one that is over.
-    this.#pending.get(token as RequestId)?.onProgress?.({
+    this.#pending.get(token as RpcId)?.onProgress?.({
       progress,
       total: typeof total === "number" ? total : undefined,
       message: typeof message === "string" ? message : undefined,
     });
   }
 
-  #cancel(id: RequestId, reason: unknown, sent: boolean): void {
+  #cancel(id: RpcId, reason: unknown, sent: boolean): void {
     const pending = this.#take(id);
     if (pending === undefined) return;
     pending.reject(new Cancelled(reason));
@@ -244,7 +244,7 @@ export class Peer {
     notified.then(forget, forget);
   }
 
-  #take(id: RequestId): Pending | undefined {
+  #take(id: RpcId): Pending | undefined {
     const pending = this.#pending.get(id);
     if (pending === undefined) return undefined;
     this.#pending.delete(id);
@@ -272,7 +272,7 @@ function fieldsOf(params: unknown): Fields {
   return isRecord(params) ? params : noParams;
 }
 
-function withToken(params: object | undefined, id: RequestId): object {
+function withToken(params: object | undefined, id: RpcId): object {
   const meta = (params as { _meta?: object } | undefined)?._meta;
   return { ...params, _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } };
 }

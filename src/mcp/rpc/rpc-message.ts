@@ -1,7 +1,7 @@
 import { isRecord } from "../../lib/value.ts";
 
 /** The id of a request. A server may use strings. */
-export type RequestId = string | number;
+export type RpcId = string | number;
 
 /** The error of a peer (JSON-RPC 2.0, section 5.1). */
 export interface RpcErrorObject {
@@ -13,7 +13,7 @@ export interface RpcErrorObject {
 /** One message of JSON-RPC 2.0, read no further than its envelope. */
 export interface RpcMessage {
   readonly jsonrpc: "2.0";
-  readonly id?: RequestId | null | undefined;
+  readonly id?: RpcId | null | undefined;
   readonly method?: string | undefined;
   readonly params?: unknown;
   readonly result?: unknown;

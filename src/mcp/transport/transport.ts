@@ -1,9 +1,9 @@
 import type { Trace } from "../../call/trace/trace.ts";
 import type { Session } from "../../core/session.ts";
-import type { RequestId, RpcMessage } from "../rpc/rpc-message.ts";
+import type { RpcId, RpcMessage } from "../rpc/rpc-message.ts";
 
 /** The caller that a message belongs to. Some make their session when it is asked for. */
-export interface Caller {
+export interface RequestOwner {
   readonly session: Session;
   /** OpenTelemetry trace of the call, if recording. */
   readonly trace?: Trace | undefined;
@@ -12,9 +12,9 @@ export interface Caller {
 /** The events of a transport. None of these throws. */
 export interface TransportEvents {
   /** A message came; with the id of the request it came in answer to, where the transport knows. */
-  message(message: RpcMessage, answering?: RequestId): void;
+  message(message: RpcMessage, answering?: RpcId): void;
   /** A message came and cannot be read: the answer to a request, where that much is known of it. The next one can. */
-  unreadable(error: Error, answered: RequestId | undefined): void;
+  unreadable(error: Error, answered: RpcId | undefined): void;
   /** Notifications may have been missed: every list of the server has to be read again. */
   gap(): void;
   /** Something is odd and harms nothing else. */
@@ -35,7 +35,7 @@ export interface Transport {
    * Sends a message. Undefined means it was handed over at once. Where it rejects no answer will come, while the connection as such
    * goes on; an error that says `sent: false` (ConnectionLostError) means that it surely never left.
    */
-  send(message: RpcMessage, caller?: Caller): Promise<void> | undefined;
+  send(message: RpcMessage, owner?: RequestOwner): Promise<void> | undefined;
   /** Called with the version both speak, before anything else is sent. */
   negotiated?(protocolVersion: string): void;
   /** Called when the handshake is done. Resolves when notifications can arrive, or never will. */
@@ -48,7 +48,7 @@ export interface Transport {
   /** False where the server has no way to send notifications. Missing, it has. */
   readonly hasNotifications?: boolean;
   /** The answer to a request is no longer wanted; the server has been notified. */
-  forget?(id: RequestId): void;
+  forget?(id: RpcId): void;
   /** The id of the child process, while that runs. */
   readonly processId?: number | undefined;
   /** The end of the output of the server to stderr. */

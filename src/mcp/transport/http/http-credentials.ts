@@ -1,10 +1,10 @@
 import { messageOf, ToolkitError } from "../../../core/error.ts";
 import type { CredentialsHost, HeaderFunction, HttpCredentials, HttpRefusal } from "../../../core/http-auth.ts";
-import type { HttpResponse } from "../../../lib/fetch/http-client.ts";
+import type { HttpResponse } from "../../../lib/fetch/client-exchange.ts";
 import { abortable, genuine, isPromiseLike } from "../../../lib/promise.ts";
 import { isRecord } from "../../../lib/value.ts";
 import type { Redactor } from "../../redact.ts";
-import type { Caller } from "../transport.ts";
+import type { RequestOwner } from "../transport.ts";
 import type { EndpointRequest, EndpointSend } from "./http-exchange.ts";
 
 /** The headers and credentials of every request, and the parts they are decided with. */
@@ -26,16 +26,16 @@ export interface CredentialParts {
  */
 export function sendWithCredentials(parts: CredentialParts): EndpointSend {
   const { send, credentials, label } = parts;
-  return async (request, caller) => {
-    const first = await prepared(parts, request, caller);
-    const response = await send(first, caller);
+  return async (request, owner) => {
+    const first = await prepared(parts, request, owner);
+    const response = await send(first, owner);
     const refusal = refusalOf(response, first);
     // The end of a session is not worth a new token.
     if (credentials === undefined || refusal === undefined || request.method === "DELETE") return response;
     response.discard();
     await refused(credentials, refusal, request.signal, parts);
-    const second = await prepared(parts, request, caller);
-    const repeated = await send(second, caller);
+    const second = await prepared(parts, request, owner);
+    const repeated = await send(second, owner);
     if (refusalOf(repeated, second) === undefined) return repeated;
     repeated.discard();
     throw refusedAgain(label, repeated.status);
@@ -45,12 +45,12 @@ export function sendWithCredentials(parts: CredentialParts): EndpointSend {
 async function prepared(
   parts: CredentialParts,
   request: EndpointRequest,
-  caller: Caller | undefined,
+  owner: RequestOwner | undefined,
 ): Promise<EndpointRequest> {
   const { credentials, redactor } = parts;
   const { signal } = request;
   const headers = { ...request.headers };
-  if (parts.headers !== undefined) await addHeaders(headers, parts.headers, parts, { signal, caller });
+  if (parts.headers !== undefined) await addHeaders(headers, parts.headers, parts, { signal, owner });
   const value = credentials === undefined ? undefined : await authorizationOf(credentials, signal, parts);
   if (value !== undefined) {
     redactor.conceal(value);
@@ -102,10 +102,10 @@ async function addHeaders(
   headers: Record<string, string>,
   decide: HeaderFunction,
   parts: CredentialParts,
-  { signal, caller }: { readonly signal: AbortSignal; readonly caller: Caller | undefined },
+  { signal, owner }: { readonly signal: AbortSignal; readonly owner: RequestOwner | undefined },
 ): Promise<void> {
   const { label, redactor } = parts;
-  const given = await decided(decide, parts, { signal, caller });
+  const given = await decided(decide, parts, { signal, owner });
   if (!isRecord(given)) throw badHeaders(label, "it must give an object of strings");
   for (const [name, value] of Object.entries(given)) {
     if (typeof value !== "string") throw badHeaders(label, `${JSON.stringify(name)} must be a string`);
@@ -124,10 +124,10 @@ async function addHeaders(
 async function decided(
   decide: HeaderFunction,
   parts: CredentialParts,
-  { signal, caller }: { readonly signal: AbortSignal; readonly caller: Caller | undefined },
+  { signal, owner }: { readonly signal: AbortSignal; readonly owner: RequestOwner | undefined },
 ): Promise<unknown> {
   try {
-    const given = decide({ session: caller?.session, url: parts.label, signal });
+    const given = decide({ session: owner?.session, url: parts.label, signal });
     return isPromiseLike(given) ? await abortable(genuine(given), signal) : given;
   } catch (error) {
     throw failureOf(error, 'function "headers"', signal, parts);

@@ -1,15 +1,15 @@
 import { createParser } from "eventsource-parser";
 import type { Trace } from "../../../call/trace/trace.ts";
 import { ToolkitError } from "../../../core/error.ts";
-import { type HttpRequest, type HttpResponse, HttpSendError } from "../../../lib/fetch/http-client.ts";
+import { type HttpRequest, type HttpResponse, HttpSendError } from "../../../lib/fetch/client-exchange.ts";
 import { redirectStatuses, redirectTarget } from "../../../lib/fetch/redirect.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
-import type { Caller } from "../transport.ts";
+import type { RequestOwner } from "../transport.ts";
 import { HttpStatusError, reasonOf, retryAfterMs } from "./http-error.ts";
 
 /** Sends one request, for the caller of the MCP request that it belongs to, if any. Redirects are not followed. */
-export type EndpointSend = (request: EndpointRequest, caller: Caller | undefined) => Promise<HttpResponse>;
+export type EndpointSend = (request: EndpointRequest, owner: RequestOwner | undefined) => Promise<HttpResponse>;
 
 /** One request to an endpoint. */
 export interface EndpointRequest extends HttpRequest {
@@ -18,7 +18,7 @@ export interface EndpointRequest extends HttpRequest {
 }
 
 /** An MCP endpoint, and the parts that its exchanges share. */
-export interface HttpEndpoint {
+export interface McpEndpoint {
   readonly url: URL;
   /** Headers of every request, by name in lower case. They win over those of the protocol. */
   readonly headers: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface HttpEndpoint {
 }
 
 /** The events of one SSE stream. Its type is `message` where the server names none. */
-export interface EventListener {
+export interface SseListener {
   event(type: string, data: string, id: string | undefined): void;
   /** The server asks to wait so long before the stream is opened again, in milliseconds. */
   retry?(ms: number): void;
@@ -49,16 +49,16 @@ const quotedWarningLength = 200;
  *   was not sent for want of credentials; the signal's reason
  */
 export async function exchange(
-  { send, redactor, maxMessageBytes }: HttpEndpoint,
+  { send, redactor, maxMessageBytes }: McpEndpoint,
   first: EndpointRequest,
-  caller?: Caller,
+  owner?: RequestOwner,
 ): Promise<HttpAnswer> {
   // Proxies on the way learn whose part this is, as the server does by `_meta`.
-  let request = caller?.trace === undefined || first.method !== "POST" ? first : traced(first, caller.trace);
+  let request = owner?.trace === undefined || first.method !== "POST" ? first : traced(first, owner.trace);
   for (let redirects = 0; ; redirects += 1) {
     let response: HttpResponse;
     try {
-      response = await send(request, caller);
+      response = await send(request, owner);
     } catch (error) {
       if (request.signal.aborted) throw request.signal.reason;
       throw notSent(error, redactor);
@@ -79,9 +79,9 @@ export class HttpAnswer {
   readonly mediaType: string;
   readonly #response: HttpResponse;
   readonly #url: URL;
-  readonly #limits: Pick<HttpEndpoint, "redactor" | "maxMessageBytes">;
+  readonly #limits: Pick<McpEndpoint, "redactor" | "maxMessageBytes">;
 
-  constructor(response: HttpResponse, url: URL, limits: Pick<HttpEndpoint, "redactor" | "maxMessageBytes">) {
+  constructor(response: HttpResponse, url: URL, limits: Pick<McpEndpoint, "redactor" | "maxMessageBytes">) {
     this.#response = response;
     this.#url = url;
     this.#limits = limits;
@@ -108,7 +108,7 @@ export class HttpAnswer {
   }
 
   /** Reports the events of the body to its end. @throws ToolkitError `LIMIT_EXCEEDED`; the error that broke it off */
-  async events(listener: EventListener): Promise<void> {
+  async events(listener: SseListener): Promise<void> {
     const decoder = new TextDecoder();
     const feed = eventFeed(listener, this.#limits.maxMessageBytes);
     await this.#response.read((chunk) => feed(decoder.decode(chunk, { stream: true })));
@@ -162,7 +162,7 @@ export class HttpAnswer {
  * @throws through what it returns: ToolkitError `LIMIT_EXCEEDED` for the data of one event, in bytes; what the listener throws
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
-export function eventFeed(listener: EventListener, maxBytes: number): (text: string) => void {
+export function eventFeed(listener: SseListener, maxBytes: number): (text: string) => void {
   const { feed } = createParser({
     // In characters, of which no text has more than bytes; a line has the name of its field too.
     maxBufferSize: maxBytes + "data: ".length,
@@ -176,7 +176,13 @@ export function eventFeed(listener: EventListener, maxBytes: number): (text: str
       if (type === "max-buffer-size-exceeded") throw messageTooLarge(maxBytes, maxBytes + 1);
     },
   });
-  return feed;
+  let afterReturn = false;
+  // One kind of line end: the parser takes quadratic time for those of a single CR.
+  return (text) => {
+    const rest = afterReturn && text.startsWith("\n") ? text.slice(1) : text;
+    if (text !== "") afterReturn = text.endsWith("\r");
+    feed(rest.includes("\r") ? rest.replace(/\r\n?/g, "\n") : rest);
+  };
 }
 
 /** The span attributes of a server over HTTP. */

@@ -1,12 +1,12 @@
 import { ConnectionLostError } from "../../rpc/rpc-error.ts";
-import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/rpc-message.ts";
-import type { Caller, Transport, TransportEvents } from "../transport.ts";
+import { parseMessages, type RpcId, type RpcMessage } from "../../rpc/rpc-message.ts";
+import type { RequestOwner, Transport, TransportEvents } from "../transport.ts";
 import { exchangeFailure, NotMcpError, notMcp } from "./http-error.ts";
 import {
   eventStreamType,
   exchange,
-  type HttpEndpoint,
   jsonType,
+  type McpEndpoint,
   networkOf,
   warningOfNoMessage,
 } from "./http-exchange.ts";
@@ -21,17 +21,17 @@ export class LegacySseTransport implements Transport {
   readonly name = "sse";
   // As for Streamable HTTP: a socket may be open at this end only.
   readonly silenceMs = 5_000;
-  readonly #endpoint: HttpEndpoint;
+  readonly #endpoint: McpEndpoint;
   readonly #abort = new AbortController();
   readonly #started = Promise.withResolvers<void>();
   /** The callers of requests that are not answered yet. */
-  readonly #callers = new Map<RequestId, Caller>();
+  readonly #owners = new Map<RpcId, RequestOwner>();
   #events: TransportEvents | undefined;
   #postUrl: URL | undefined;
   #protocolVersion: string | undefined;
   #isOpen = true;
 
-  constructor(endpoint: HttpEndpoint) {
+  constructor(endpoint: McpEndpoint) {
     this.#endpoint = endpoint;
   }
 
@@ -59,15 +59,15 @@ export class LegacySseTransport implements Transport {
     this.#protocolVersion = protocolVersion;
   }
 
-  async send(message: RpcMessage, caller?: Caller): Promise<void> {
+  async send(message: RpcMessage, owner?: RequestOwner): Promise<void> {
     const { id, method } = message;
     if (!this.#isOpen || this.#postUrl === undefined) {
       throw new ConnectionLostError("the connection was closed", { sent: false });
     }
-    if (caller !== undefined && id !== undefined && id !== null && method !== undefined) this.#callers.set(id, caller);
+    if (owner !== undefined && id !== undefined && id !== null && method !== undefined) this.#owners.set(id, owner);
     // A notification about a request belongs to the caller of that.
-    const { requestId } = (message.params ?? {}) as { readonly requestId?: RequestId };
-    const about = caller ?? (requestId === undefined ? undefined : this.#callers.get(requestId));
+    const { requestId } = (message.params ?? {}) as { readonly requestId?: RpcId };
+    const about = owner ?? (requestId === undefined ? undefined : this.#owners.get(requestId));
     try {
       await this.#post(this.#postUrl, JSON.stringify(message), about);
     } catch (error) {
@@ -77,7 +77,7 @@ export class LegacySseTransport implements Transport {
   }
 
   forget(id: RpcMessage["id"]): void {
-    if (id !== undefined && id !== null) this.#callers.delete(id);
+    if (id !== undefined && id !== null) this.#owners.delete(id);
   }
 
   async close(): Promise<void> {
@@ -85,10 +85,10 @@ export class LegacySseTransport implements Transport {
     this.#abort.abort();
   }
 
-  async #post(url: URL, body: string, caller: Caller | undefined): Promise<void> {
+  async #post(url: URL, body: string, owner: RequestOwner | undefined): Promise<void> {
     const headers = this.#headers({ "content-type": jsonType });
     const request = { url, method: "POST", headers, body, signal: this.#abort.signal };
-    const answer = await exchange(this.#endpoint, request, caller);
+    const answer = await exchange(this.#endpoint, request, owner);
     if (answer.kind !== "refused") return answer.discard();
     const { error } = await answer.refusal();
     if (error.status !== 404) throw error;

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ToolkitError } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/rpc-error.ts";
-import type { RequestId, RpcMessage } from "../../rpc/rpc-message.ts";
-import type { Caller } from "../transport.ts";
+import type { RpcId, RpcMessage } from "../../rpc/rpc-message.ts";
+import type { RequestOwner } from "../transport.ts";
 import { notMcp } from "./http-error.ts";
-import type { HttpAnswer, HttpEndpoint } from "./http-exchange.ts";
+import type { HttpAnswer, McpEndpoint } from "./http-exchange.ts";
 
 // The time that requests being sent have to fail by themselves.
 const drainMs = 100;
 
 /**
  * Closes a connection whose server is gone, once the requests that are being sent have been answered or refused, so that the error of
- * each says whether it was sent; after 100 ms at the latest.
+ * each says whether it was sent; 100 ms after the last of them at the latest.
  */
 export class DrainThenClose {
   readonly #close: (error: Error) => void;
@@ -35,7 +35,9 @@ export class DrainThenClose {
 
   leave(): void {
     this.#sending -= 1;
-    if (this.#closing !== undefined) this.#whenDrained(this.#closing.error);
+    if (this.#closing === undefined) return;
+    this.#closing.timer.refresh();
+    this.#whenDrained(this.#closing.error);
   }
 
   /** The server is gone. Only the first reason counts. */
@@ -58,7 +60,7 @@ export class DrainThenClose {
 
 /** The parts of a session that its requests use. */
 export interface PostedRequestParts {
-  readonly endpoint: HttpEndpoint;
+  readonly endpoint: McpEndpoint;
   /** Handles the text of one message, or of a batch. */
   deliver(text: string, request: PostedRequest): void;
   /** Asks for the events after one. Rejects where they cannot be had. */
@@ -76,8 +78,8 @@ const lingerMs = 1_000;
 
 /** A request that was posted and is not answered yet. */
 export class PostedRequest {
-  readonly id: RequestId;
-  readonly caller: Caller | undefined;
+  readonly id: RpcId;
+  readonly owner: RequestOwner | undefined;
   readonly abort = new AbortController();
   readonly #parts: PostedRequestParts;
   #isAnswered = false;
@@ -85,9 +87,9 @@ export class PostedRequest {
   #lastId: string | undefined;
   #waitMs = retryMs;
 
-  constructor(id: RequestId, caller: Caller | undefined, parts: PostedRequestParts) {
+  constructor(id: RpcId, owner: RequestOwner | undefined, parts: PostedRequestParts) {
     this.id = id;
-    this.caller = caller;
+    this.owner = owner;
     this.#parts = parts;
   }
 

@@ -1,15 +1,15 @@
 import { messageOf } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/rpc-error.ts";
-import { parseMessages, type RequestId, type RpcMessage } from "../../rpc/rpc-message.ts";
-import type { Caller, Transport, TransportEvents } from "../transport.ts";
+import { parseMessages, type RpcId, type RpcMessage } from "../../rpc/rpc-message.ts";
+import type { RequestOwner, Transport, TransportEvents } from "../transport.ts";
 import { exchangeFailure, type HttpStatusError } from "./http-error.ts";
 import {
   type EndpointRequest,
   eventStreamType,
   exchange,
   type HttpAnswer,
-  type HttpEndpoint,
   jsonType,
+  type McpEndpoint,
   networkOf,
   warningOfNoMessage,
 } from "./http-exchange.ts";
@@ -34,9 +34,9 @@ export class StreamableHttpTransport implements Transport {
   readonly name = "streamable-http";
   // A server that vanished leaves a socket that is open at this end.
   readonly silenceMs = 5_000;
-  readonly #endpoint: HttpEndpoint;
+  readonly #endpoint: McpEndpoint;
   readonly #abort = new AbortController();
-  readonly #requests = new Map<RequestId, PostedRequest>();
+  readonly #requests = new Map<RpcId, PostedRequest>();
   readonly #requestParts: PostedRequestParts;
   readonly #stream: NotificationStream;
   readonly #drain = new DrainThenClose((error) => this.#end(error));
@@ -47,7 +47,7 @@ export class StreamableHttpTransport implements Transport {
   #isOpen = true;
   #closing: Promise<void> | undefined;
 
-  constructor(endpoint: HttpEndpoint) {
+  constructor(endpoint: McpEndpoint) {
     this.#endpoint = endpoint;
     this.#updateHeaders();
     this.#requestParts = {
@@ -87,17 +87,17 @@ export class StreamableHttpTransport implements Transport {
     return this.#stream.open();
   }
 
-  send(message: RpcMessage, caller?: Caller): Promise<void> {
+  send(message: RpcMessage, owner?: RequestOwner): Promise<void> {
     if (!this.#isOpen) throw new ConnectionLostError("the connection was closed", { sent: false });
     const lost = this.#drain.error;
     if (lost !== undefined) throw new ConnectionLostError(lost.message, { sent: false, cause: lost });
     const { id, method } = message;
     return id === undefined || id === null || method === undefined
       ? this.#notify(message)
-      : this.#request(message, new PostedRequest(id, caller, this.#requestParts));
+      : this.#request(message, new PostedRequest(id, owner, this.#requestParts));
   }
 
-  forget(id: RequestId): void {
+  forget(id: RpcId): void {
     this.#requests.get(id)?.abort.abort();
   }
 
@@ -109,9 +109,9 @@ export class StreamableHttpTransport implements Transport {
   async #notify(message: RpcMessage): Promise<void> {
     try {
       // A notification about a request belongs to the caller of that.
-      const { requestId } = (message.params ?? {}) as { readonly requestId?: RequestId };
-      const caller = requestId === undefined ? undefined : this.#requests.get(requestId)?.caller;
-      const answer = await this.#post(message, this.#abort.signal, caller);
+      const { requestId } = (message.params ?? {}) as { readonly requestId?: RpcId };
+      const owner = requestId === undefined ? undefined : this.#requests.get(requestId)?.owner;
+      const answer = await this.#post(message, this.#abort.signal, owner);
       if (typeof answer !== "string") answer.discard();
     } catch (error) {
       throw this.#failure(error);
@@ -120,10 +120,10 @@ export class StreamableHttpTransport implements Transport {
 
   /** Sends a request, and delivers its answer. */
   async #request(message: RpcMessage, request: PostedRequest): Promise<void> {
-    const { id, caller, abort } = request;
+    const { id, owner, abort } = request;
     this.#requests.set(id, request);
     try {
-      await request.read(await this.#post(message, abort.signal, caller));
+      await request.read(await this.#post(message, abort.signal, owner));
     } catch (error) {
       if (abort.signal.aborted) throw error;
       const failure = this.#failure(error);
@@ -134,10 +134,10 @@ export class StreamableHttpTransport implements Transport {
     }
   }
 
-  async #resume(lastId: string, { abort, caller }: PostedRequest): Promise<HttpAnswer> {
+  async #resume(lastId: string, { abort, owner }: PostedRequest): Promise<HttpAnswer> {
     let answer: HttpAnswer;
     try {
-      answer = await this.#get(lastId, abort.signal, caller);
+      answer = await this.#get(lastId, abort.signal, owner);
     } catch (error) {
       if (abort.signal.aborted) throw error;
       // Whatever became of this request, the one it was to resume was sent.
@@ -150,11 +150,11 @@ export class StreamableHttpTransport implements Transport {
   }
 
   /** Resolves when the answer begins; with the text of one that is an error of JSON-RPC under a status of its own. */
-  async #post(message: RpcMessage, signal: AbortSignal, caller: Caller | undefined): Promise<HttpAnswer | string> {
+  async #post(message: RpcMessage, signal: AbortSignal, owner: RequestOwner | undefined): Promise<HttpAnswer | string> {
     this.#drain.enter();
     try {
       const headers = { ...this.#headers, "content-type": jsonType, accept: `${jsonType}, ${eventStreamType}` };
-      const answer = await this.#exchange({ method: "POST", headers, body: JSON.stringify(message), signal }, caller);
+      const answer = await this.#exchange({ method: "POST", headers, body: JSON.stringify(message), signal }, owner);
       if (answer.kind === "refused") return await this.#refused(answer, message.id);
       const sessionId = answer.header(sessionHeader);
       if (sessionId !== undefined && sessionId !== this.#sessionId) {
@@ -167,17 +167,17 @@ export class StreamableHttpTransport implements Transport {
     }
   }
 
-  #get(lastId: string | undefined, signal: AbortSignal, caller?: Caller): Promise<HttpAnswer> {
+  #get(lastId: string | undefined, signal: AbortSignal, owner?: RequestOwner): Promise<HttpAnswer> {
     const last: Readonly<Record<string, string>> = lastId === undefined ? {} : { "last-event-id": lastId };
     return this.#exchange(
       { method: "GET", headers: { ...this.#headers, accept: eventStreamType, ...last }, signal },
-      caller,
+      owner,
     );
   }
 
-  async #exchange(request: Omit<EndpointRequest, "url">, caller: Caller | undefined): Promise<HttpAnswer> {
+  async #exchange(request: Omit<EndpointRequest, "url">, owner: RequestOwner | undefined): Promise<HttpAnswer> {
     try {
-      return await exchange(this.#endpoint, { ...request, url: this.#endpoint.url }, caller);
+      return await exchange(this.#endpoint, { ...request, url: this.#endpoint.url }, owner);
     } catch (error) {
       // No process listens there: requests in flight need not wait.
       if (error instanceof ConnectionLostError && !error.sent) this.#endSoon(error);

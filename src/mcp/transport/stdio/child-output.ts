@@ -1,5 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
-import type { RequestId } from "../../rpc/rpc-message.ts";
+import type { RpcId } from "../../rpc/rpc-message.ts";
 
 /** The ends of a message that is too long to be read. */
 export interface Overlong {
@@ -21,9 +21,9 @@ const outcomeFirst = new RegExp(`^\\s*\\{\\s*${version}${outcome}`);
 const idLast = new RegExp(`,\\s*${version}${id}(?:,\\s*"jsonrpc"\\s*:\\s*"2\\.0"\\s*)?\\}\\s*$`);
 
 /** The request that a message answers, where its ends show it. */
-export function answeredBy({ head, tail }: Overlong): RequestId | undefined {
+export function answeredBy({ head, tail }: Overlong): RpcId | undefined {
   const match = idFirst.exec(head) ?? (outcomeFirst.test(head) ? idLast.exec(tail) : null);
-  return match?.[1] === undefined ? undefined : (JSON.parse(match[1]) as RequestId);
+  return match?.[1] === undefined ? undefined : (JSON.parse(match[1]) as RpcId);
 }
 
 const newline = 10;
