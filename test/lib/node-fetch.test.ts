@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
+import { createRequire } from "node:module";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
@@ -584,6 +585,12 @@ describe("nodeFetch alone", () => {
       expect(await echoed(await fetch(`https://127.0.0.1:${port}/`))).toMatchObject({ method: "GET" });
       expect(asked).toEqual([`CONNECT 127.0.0.1:${port}`]);
     });
+  });
+
+  test("loads the parts of undici that its index exports", () => {
+    const load = createRequire(import.meta.url);
+    expect(load("undici/lib/dispatcher/agent.js")).toBe(load("undici").Agent);
+    expect(load("undici/lib/core/connect.js")).toBe(load("undici").buildConnector);
   });
 
   test("speaks HTTPS, and trusts whom it is told to", async () => {
