@@ -121,33 +121,36 @@ export class Peer {
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
     const { cancellation, onProgress, context, maxNestingDepth = this.#limits.maxNestingDepth } = options;
-    return new Promise((resolve, reject) => {
-      if (!this.#open) return reject(this.#lostError(false));
-      const id = this.#nextId++;
-      const pending: Pending = {
-        resolve,
-        reject,
-        onProgress,
-        cancellation,
-        onAbort: undefined,
-        context,
-        maxNestingDepth,
-      };
-      this.#pending.set(id, pending);
-      if (cancellation !== undefined) {
-        let sent = false;
-        pending.onAbort = (reason) => this.#cancel(id, reason, sent);
-        cancellation.onAbort(pending.onAbort);
-        // Cancelled before it began.
-        if (!this.#pending.has(id)) return;
-        sent = true;
-      }
-      this.#send(
-        { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
-        (error) => this.#take(id)?.reject(error),
-        context,
-      );
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    if (!this.#open) {
+      reject(this.#lostError(false));
+      return promise;
+    }
+    const id = this.#nextId++;
+    const pending: Pending = {
+      resolve,
+      reject,
+      onProgress,
+      cancellation,
+      onAbort: undefined,
+      context,
+      maxNestingDepth,
+    };
+    this.#pending.set(id, pending);
+    if (cancellation !== undefined) {
+      let sent = false;
+      pending.onAbort = (reason) => this.#cancel(id, reason, sent);
+      cancellation.onAbort(pending.onAbort);
+      // Cancelled before it began.
+      if (!this.#pending.has(id)) return promise;
+      sent = true;
+    }
+    this.#send(
+      { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
+      (error) => this.#take(id)?.reject(error),
+      context,
+    );
+    return promise;
   }
 
   /** Sends a notification. @throws whatever the transport throws */

@@ -15,46 +15,40 @@ const drainMs = 100;
  */
 export class DrainThenClose {
   readonly #close: (error: Error) => void;
-  #sending = 0;
-  #closing: { readonly error: Error; readonly timer: NodeJS.Timeout } | undefined;
+  /** The reason of the closing; undefined while there is none. */
+  error: Error | undefined;
+  /** The number of requests that are being sent. */
+  sending = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   /** @param close - is called once or several times, and closes the connection the first time */
   constructor(close: (error: Error) => void) {
     this.#close = close;
   }
 
-  /** The reason of the closing; undefined while there is none. */
-  get error(): Error | undefined {
-    return this.#closing?.error;
-  }
-
-  /** A request is being sent; `leave` says when it is answered or refused. */
-  enter(): void {
-    this.#sending += 1;
-  }
-
-  leave(): void {
-    this.#sending -= 1;
-    if (this.#closing === undefined) return;
-    this.#closing.timer.refresh();
-    this.#whenDrained(this.#closing.error);
+  /** A request that was being sent has been answered or refused. */
+  settled(): void {
+    if (this.error === undefined) return;
+    this.#timer?.refresh();
+    this.#whenDrained(this.error);
   }
 
   /** The server is gone. Only the first reason counts. */
   begin(error: Error): void {
-    if (this.#closing !== undefined) return;
-    this.#closing = { error, timer: setTimeout(() => this.#close(error), drainMs) };
+    if (this.error !== undefined) return;
+    this.error = error;
+    this.#timer = setTimeout(() => this.#close(error), drainMs);
     this.#whenDrained(error);
   }
 
   /** The connection is closed. */
   stop(): void {
-    clearTimeout(this.#closing?.timer);
+    clearTimeout(this.#timer);
   }
 
   #whenDrained(error: Error): void {
     // A turn later, so that the error of the last request is handled before.
-    if (this.#sending === 0) setImmediate(() => this.#close(error));
+    if (this.sending === 0) setImmediate(() => this.#close(error));
   }
 }
 

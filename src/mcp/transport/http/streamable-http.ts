@@ -52,14 +52,14 @@ export class StreamableHttpTransport implements Transport {
     this.#updateHeaders();
     this.#requestParts = {
       endpoint,
-      deliver: (text, request) => this.#deliver(text, request),
+      deliver: this.#deliver,
       resume: (lastId, request) => this.#resume(lastId, request),
     };
     this.#stream = new NotificationStream({
       signal: this.#abort.signal,
       request: (lastId) => this.#get(lastId, this.#abort.signal),
       refused: (answer) => this.#streamRefused(answer),
-      deliver: (data) => this.#deliver(data),
+      deliver: this.#deliver,
       gap: () => this.#events?.gap(),
       failed: (error) => this.#endSoon(error),
     });
@@ -151,7 +151,7 @@ export class StreamableHttpTransport implements Transport {
 
   /** Resolves when the answer begins; with the text of one that is an error of JSON-RPC under a status of its own. */
   async #post(message: RpcMessage, signal: AbortSignal, owner: RequestOwner | undefined): Promise<HttpAnswer | string> {
-    this.#drain.enter();
+    this.#drain.sending += 1;
     try {
       const headers = { ...this.#headers, "content-type": jsonType, accept: `${jsonType}, ${eventStreamType}` };
       const answer = await this.#exchange({ method: "POST", headers, body: JSON.stringify(message), signal }, owner);
@@ -163,7 +163,8 @@ export class StreamableHttpTransport implements Transport {
       }
       return answer;
     } finally {
-      this.#drain.leave();
+      this.#drain.sending -= 1;
+      if (this.#drain.error !== undefined) this.#drain.settled();
     }
   }
 
@@ -193,7 +194,7 @@ export class StreamableHttpTransport implements Transport {
     };
   }
 
-  #deliver(text: string, request?: PostedRequest): void {
+  readonly #deliver = (text: string, request?: PostedRequest): void => {
     const messages = parseMessages(text);
     if (messages === undefined) {
       this.#events?.warning(warningOfNoMessage(text, this.#endpoint.redactor));
@@ -203,7 +204,7 @@ export class StreamableHttpTransport implements Transport {
       request?.received(message);
       this.#events?.message(message, request?.id);
     }
-  }
+  };
 
   /** Some servers answer an error of JSON-RPC with a status of its own: its text is given. @throws for every other refusal */
   async #refused(answer: HttpAnswer, id: RpcMessage["id"]): Promise<string> {
