@@ -593,6 +593,27 @@ describe("nodeFetch alone", () => {
     expect(load("undici/lib/core/connect.js")).toBe(load("undici").buildConnector);
   });
 
+  test.each([
+    ["text", "text"],
+    ["a form", new URLSearchParams({ a: "1" })],
+  ])("a request that has its connection takes none from one that still waits: %s", async (_kind, body) => {
+    // It takes the connection, and says nothing.
+    const server = createTcpServer((socket) => void open.push(async () => socket.destroy()));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    open.push(async () => server.close());
+    const { origin } = await serve((_request, response) => void response.end("fine"));
+    const fetch = nodeFetch();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const waiting = rejection(fetch(url, { method: "POST", body, signal }));
+    for (let at = 0; at < 3; at += 1) expect(await (await fetch(origin)).text()).toBe("fine");
+    const still = new Promise((resolve) => setTimeout(resolve, 50, "waiting"));
+    expect(await Promise.race([waiting, still])).toBe("waiting");
+    controller.abort();
+    expect(await waiting).toBe(signal.reason);
+  });
+
   test("speaks HTTPS, and trusts whom it is told to", async () => {
     const server = createHttpsServer({ cert: certificate, key: privateKey }, echo);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -28,7 +28,9 @@ export function nodeFetch(options: NodeFetchOptions = {}): Fetch {
   const fetch: Fetch = async (input, init = {}) => {
     const request = plainRequest(input, init);
     if (request === undefined) {
-      return globalThis.fetch(input, Object.assign({ dispatcher: client.dispatcher }, init));
+      client.waits(1);
+      const answer = globalThis.fetch(input, Object.assign({ dispatcher: client.dispatcher }, init));
+      return answer.finally(() => client.waits(-1));
     }
     try {
       return await follow(client, request, init.redirect ?? "follow");
