@@ -1,6 +1,6 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { ToolkitError } from "../../core/error.ts";
-import { defaultFetch } from "../../lib/fetch/default-fetch.ts";
+import { defaultFetch } from "../../lib/fetch/node-fetch.ts";
 import { present } from "../../lib/value.ts";
 import { type ModelServer, readServerUrl } from "./model-server.ts";
 

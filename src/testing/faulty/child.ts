@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { LineReader } from "../../mcp/transport/stdio/line-reader.ts";
+import { LineReader } from "../../mcp/transport/stdio/child-output.ts";
 import { Conversation } from "./conversation.ts";
 import type { Line } from "./line.ts";
 import type { Script } from "./script.ts";

@@ -1,7 +1,7 @@
 import type { Connector } from "../../core/connector.ts";
-import type { ConnectorOptions } from "../../mcp/connect.ts";
-import { inMemoryConnector } from "../../mcp/connector.ts";
-import type { ServerTransport } from "../../mcp/transport/in-memory.ts";
+import { inMemoryConnector } from "../../mcp/mcp-connector.ts";
+import type { ConnectorOptions } from "../../mcp/open-session.ts";
+import type { ServerTransport } from "../../mcp/transport/in-memory-transport.ts";
 import { Conversation } from "./conversation.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { FaultName } from "./faults.ts";

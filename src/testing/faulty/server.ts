@@ -2,7 +2,7 @@ import type { Connector } from "../../core/connector.ts";
 import { ToolkitError } from "../../core/error.ts";
 import type { StdioTarget } from "../../core/target.ts";
 import { systemClock } from "../../lib/clock.ts";
-import type { ConnectorOptions } from "../../mcp/connect.ts";
+import type { ConnectorOptions } from "../../mcp/open-session.ts";
 import type { Conversation } from "./conversation.ts";
 import type { FaultyOffer, FaultyServerOptions } from "./definition.ts";
 import type { Endpoint } from "./endpoint.ts";
