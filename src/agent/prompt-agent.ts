@@ -8,7 +8,7 @@ import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
-import { loneToolbox } from "../toolkit/lone-toolbox.ts";
+import { Toolkit } from "../toolkit/toolkit.ts";
 import type {
   Agent,
   ForgetOptions,
@@ -63,7 +63,8 @@ class PromptAgent implements Agent {
   readonly #options: ReadAgentOptions;
   readonly #budget: RetryBudget;
   readonly #suspensions: Suspensions;
-  #lone: Toolbox | undefined;
+  /** For runs outside of any toolkit. It has no connector and no store, so it holds nothing open, and is gone with the agent. */
+  #own: Toolbox | undefined;
   /** By the meta of the answer: an output schema may make another Content of it. */
   readonly #conversations = new WeakMap<object, Conversation>();
 
@@ -194,7 +195,7 @@ class PromptAgent implements Agent {
       const message = "The option toolbox must say where to run: the agent serves several toolkits.";
       throw new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "/toolbox", message }] });
     }
-    this.#lone ??= loneToolbox({ clock: this.#options.clock, isTraced: true });
-    return this.#lone;
+    this.#own ??= new Toolkit({ clock: this.#options.clock });
+    return this.#own;
   }
 }
