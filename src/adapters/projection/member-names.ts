@@ -4,7 +4,7 @@ import { isRecord } from "../../lib/value.ts";
 
 const maxLength = 64;
 
-/** Gives members another name where a provider takes only some names, and leads back. */
+/** Renames properties whose names a provider refuses, and restores their names in an input. */
 export class MemberNames {
   readonly #allowed: RegExp;
   readonly #taken = new Set<string>();
@@ -12,14 +12,14 @@ export class MemberNames {
   readonly #original = new Map<string, string>();
 
   /**
-   * @param allowed - the names a provider takes, of 64 characters at most
+   * @param allowed - the names that the provider accepts, of 64 characters at most
    */
   constructor(document: JsonSchema, allowed: RegExp) {
     this.#allowed = allowed;
     this.#collect(document);
   }
 
-  /** The name of a member there. */
+  /** The name of a property for the provider. */
   nameOf(name: string): string {
     if (this.#allowed.test(name)) return name;
     const known = this.#given.get(name);
@@ -38,7 +38,7 @@ export class MemberNames {
     return given;
   }
 
-  /** An input with the names of the schema itself. */
+  /** An input of the model with the names of the original schema. */
   restore(input: unknown): unknown {
     if (this.#original.size === 0) return input;
     if (Array.isArray(input)) return input.map((each) => this.restore(each));
@@ -48,7 +48,7 @@ export class MemberNames {
     );
   }
 
-  /** Every key there is, members among them: none of these is given to another. */
+  /** Collects every key, so that no property is renamed to one that exists. */
   #collect(value: unknown): void {
     if (Array.isArray(value)) for (const each of value) this.#collect(each);
     if (!isRecord(value)) return;

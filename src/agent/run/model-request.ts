@@ -4,22 +4,22 @@ import type {
   LanguageModelV4Prompt,
   LanguageModelV4ToolChoice,
 } from "@ai-sdk/provider";
-import { type AdaptedTools, Writing, writtenOnce } from "../../adapters/offered-tools.ts";
-import { anthropicProjection } from "../../adapters/projection/anthropic-schema.ts";
+import { anthropicProjection } from "../../adapters/projection/plain-schema.ts";
+import { type AdaptedTools, cachedWriter, ToolWriter } from "../../adapters/tool-writer.ts";
 import type { ModelSettings } from "../../core/model-settings.ts";
 import { present } from "../../lib/value.ts";
 import type { ToolChoice, ToolDefinitionForModel } from "../../toolset/toolset-types.ts";
 import type { StructuredForm } from "./answer-form.ts";
 
 /** The tools of a run in the form of the model port, and the way back from a model's calls. */
-export type PortTools = Writing<LanguageModelV4FunctionTool>;
+export type PortTools = ToolWriter<LanguageModelV4FunctionTool>;
 
 export function portTools(offered: AdaptedTools): PortTools {
-  return new Writing(offered, write);
+  return new ToolWriter(offered, write);
 }
 
 /** The same object for the same definition, from step to step and from run to run. */
-const write = writtenOnce(({ name, description, inputSchema }: ToolDefinitionForModel) => {
+const write = cachedWriter(({ name, description, inputSchema }: ToolDefinitionForModel) => {
   // The narrowest rules that lose nothing: no combination at the top, which several providers refuse.
   const projection = anthropicProjection(inputSchema);
   // The port is typed with draft 7; providers take what both drafts have.

@@ -1,6 +1,10 @@
 import type { LanguageModelV4Message, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
-import { type AiSdkContentPart, type AiSdkOutput, outputOf } from "../../adapters/ai-sdk.ts";
-import { textOfContent } from "../../adapters/answer-content.ts";
+import {
+  type AiSdkContentPart,
+  type AiSdkOutput,
+  textOfContent,
+  toAiSdkOutput,
+} from "../../adapters/answer-content.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { RequestedCall } from "./reply.ts";
 import type { Results } from "./run-results.ts";
@@ -16,7 +20,7 @@ export interface TellingOptions {
 
 /** What became of a call, for the model that made it: cut where it is too long. */
 export async function resultPart(answer: ToolAnswer, options: TellingOptions): Promise<LanguageModelV4ToolResultPart> {
-  const told = await outputOf(answer);
+  const told = await toAiSdkOutput(answer);
   const shown = options.results.isReading(answer.name) ? told : await cut(told, answer, options);
   const output = guided(shown, options.guidance);
   return { type: "tool-result", toolCallId: answer.id, toolName: answer.name, output };

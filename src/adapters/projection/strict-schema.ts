@@ -2,12 +2,10 @@ import type { JsonSchema } from "../../core/schema/types.ts";
 import { listOf } from "../../core/schema/union-branches.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
-import { follow } from "./follow.ts";
-import { describe } from "./hints.ts";
-import { choicesOf, isOfTypes, ofType, typesOf } from "./kinds.ts";
-import { mergeAll } from "./merge.ts";
 import type { Losses, SchemaLoss } from "./projection.ts";
-import { limitOf } from "./strict-limits.ts";
+import { follow, mergeAll } from "./resolve-schema.ts";
+import { describe } from "./schema-hints.ts";
+import { choicesOf, isOfTypes, ofType, typesOf } from "./schema-types.ts";
 
 const formats = new Set("date-time time date duration email hostname ipv4 ipv6 uuid".split(" "));
 const numeric = ["multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
@@ -29,10 +27,10 @@ const annotations = new Set([
   "type",
 ]);
 
-/** In schemas within each other; those of a union or a part of `allOf` count too. */
+/** Counts every nested schema, also the branches of a union and the parts of `allOf`. */
 const maxDepth = 64;
 
-/** Writes a schema in the grammar of strict mode; what cannot be written there is kept as the reason. */
+/** Rewrites a schema in the grammar of strict mode, or finds the first part that the grammar cannot express. */
 export class StrictWriter {
   readonly #document: JsonSchema;
   readonly #losses: Losses;
@@ -48,14 +46,12 @@ export class StrictWriter {
     this.#losses = losses;
   }
 
-  /** The schema, or why there is none. */
-  write(): { readonly schema: JsonSchema } | { readonly obstacle: SchemaLoss } {
+  /** The schema; it is void where there is an `obstacle`, the first part that the grammar cannot express. */
+  write(): { readonly schema: JsonSchema; readonly obstacle: SchemaLoss | undefined } {
     const root = this.#schema(this.#document, "");
     const definitions = [...this.#definitions.values()].map(({ name, written }) => [name, written]);
     const schema = definitions.length === 0 ? root : { ...root, $defs: Object.fromEntries(definitions) };
-    const limit = this.#obstacle === undefined ? limitOf(schema) : undefined;
-    if (limit !== undefined) this.#block("", limit);
-    return this.#obstacle === undefined ? { schema } : { obstacle: this.#obstacle };
+    return { schema, obstacle: this.#obstacle };
   }
 
   #block(pointer: string, what: string): JsonSchema {
@@ -91,12 +87,12 @@ export class StrictWriter {
     return { ...this.#described({ description, title }, pointer), anyOf: branches };
   }
 
-  /** Nothing may stand beside a reference there. */
+  /** Strict mode allows no keyword beside `$ref`. */
   #reference(schema: JsonSchema, pointer: string): JsonSchema {
     const { $ref, ...beside } = schema;
     if ($ref === "#") return { $ref };
     const target = follow(this.#document, $ref);
-    if (target === undefined || typeof $ref !== "string") return this.#block(pointer, `${$ref} leads nowhere`);
+    if (target === undefined || typeof $ref !== "string") return this.#block(pointer, `${$ref} does not resolve`);
     for (const keyword of Object.keys(beside))
       if (!annotations.has(keyword)) this.#losses.add(pointerTo(pointer, keyword), "is left out beside a reference");
     let definition = this.#definitions.get($ref);
@@ -116,31 +112,31 @@ export class StrictWriter {
     const parts = listOf(allOf).map((part) => this.#resolved(part));
     const merged = mergeAll([rest, ...parts]);
     return merged === undefined
-      ? this.#block(pointer, "has parts that cannot be told as one")
+      ? this.#block(pointer, "has parts of allOf that cannot be merged")
       : this.#schema(merged, pointer);
   }
 
   #union(schema: JsonSchema, pointer: string): JsonSchema {
     const { anyOf, oneOf, ...rest } = schema;
     if (anyOf !== undefined && oneOf !== undefined) return this.#block(pointer, "has anyOf beside oneOf");
-    if (oneOf !== undefined) this.#losses.add(pointerTo(pointer, "oneOf"), "is told as anyOf");
+    if (oneOf !== undefined) this.#losses.add(pointerTo(pointer, "oneOf"), "becomes anyOf");
     const constraints = Object.fromEntries(
       Object.entries(rest).filter(([key]) => !annotations.has(key) || key === "type"),
     );
     const keyword = anyOf === undefined ? "oneOf" : "anyOf";
     const branches = listOf(anyOf ?? oneOf).map((branch, index) => {
       const at = pointerTo(pointerTo(pointer, keyword), index);
-      if (this.#says(branch, constraints)) return this.#schema(branch, at);
+      if (this.#implies(branch, constraints)) return this.#schema(branch, at);
       const merged = mergeAll([constraints, this.#resolved(branch)]);
       return merged === undefined
-        ? this.#block(at, "cannot be told together with what stands beside it")
+        ? this.#block(at, "cannot be merged with the keywords beside it")
         : this.#schema(merged, at);
     });
     return { ...this.#described(rest, pointer, true), anyOf: branches };
   }
 
-  /** Whether a branch says by itself what stands beside it: a reference need not be written out then, and may lead to itself. */
-  #says(branch: unknown, beside: JsonSchema): boolean {
+  /** Whether a branch implies the keywords beside the union: then a reference need not be expanded, and may be recursive. */
+  #implies(branch: unknown, beside: JsonSchema): boolean {
     const { type, ...others } = beside;
     if (Object.keys(others).length > 0) return false;
     const types = typesOf(this.#resolved(branch));
@@ -153,7 +149,7 @@ export class StrictWriter {
       !types.every((type) => scalars.has(type)) ||
       choices.some((choice) => typeof choice === "object" && choice !== null)
     )
-      return this.#block(pointer, "has choices that are objects or lists");
+      return this.#block(pointer, "has choices that are objects or arrays");
     if (choices.length === 0) return this.#block(pointer, "takes nothing");
     const type = types.length === 1 ? types[0] : types;
     return { type, ...this.#described(schema, pointer), enum: choices };
@@ -167,7 +163,7 @@ export class StrictWriter {
     for (const keyword of kept) written[keyword] = schema[keyword];
     if (type !== "array") return written;
     if (schema.prefixItems !== undefined || Array.isArray(schema.items))
-      return this.#block(pointer, "is a list whose places differ");
+      return this.#block(pointer, "is an array whose places differ");
     return { ...written, items: this.#schema(schema.items ?? true, pointerTo(pointer, "items")) };
   }
 
@@ -175,7 +171,7 @@ export class StrictWriter {
     const { properties, additionalProperties, patternProperties } = schema;
     const isOpen = additionalProperties !== undefined && additionalProperties !== false;
     if (isOpen || (properties === undefined && additionalProperties !== false) || hasKeys(patternProperties))
-      return this.#block(pointer, "has members whose names are free");
+      return this.#block(pointer, "has properties with arbitrary names");
     const required = new Set(listOf(schema.required));
     const members = Object.entries(isRecord(properties) ? properties : {});
     for (const name of required)
@@ -214,7 +210,7 @@ export class StrictWriter {
   }
 }
 
-/** What looks ahead or back is refused there. */
+/** Strict mode refuses patterns with lookaround or backreferences. */
 function isKept(keyword: string, value: unknown): boolean {
   if (value === undefined) return false;
   if (keyword === "format") return formats.has(String(value));
@@ -225,7 +221,7 @@ function hasKeys(value: unknown): boolean {
   return isRecord(value) && Object.keys(value).length > 0;
 }
 
-/** An optional member is one that may be null: every member is required there. */
+/** Every property is required in strict mode, so an optional one becomes nullable. */
 function nullable(schema: JsonSchema): JsonSchema {
   const { type, anyOf, description, ...rest } = schema;
   if ([type].flat().includes("null")) return schema;

@@ -2,7 +2,7 @@ import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import type { Losses } from "./projection.ts";
 
-/** What helps a model although its provider does not enforce it: in the words in which it is added to a description. */
+/** Constraints that a provider does not enforce, as sentences for the description: they help the model all the same. */
 const words: { readonly [keyword in string]?: (value: unknown) => string } = {
   default: (value) => `Default: ${JSON.stringify(value)}.`,
   examples: (value) => `Examples: ${JSON.stringify(value)}.`,
@@ -23,7 +23,7 @@ const words: { readonly [keyword in string]?: (value: unknown) => string } = {
   enum: (value) => `One of: ${(value as readonly unknown[]).map((choice) => JSON.stringify(choice)).join(", ")}.`,
 };
 
-/** Keywords that say nothing of a value, or that are read elsewhere. */
+/** Keywords that do not constrain a value, or that other code projects. */
 const silent = new Set(
   [
     "type title description properties required items additionalProperties anyOf oneOf allOf const enum nullable",
@@ -32,9 +32,9 @@ const silent = new Set(
 );
 
 /**
- * The description of a schema, with what a provider does not take of it said in words.
+ * The description of a schema, followed by the constraints that the provider does not accept, in words.
  *
- * @param unsupported - says which keywords the provider does not take
+ * @param unsupported - true for the keywords that the provider does not accept
  */
 export function describe(
   schema: JsonSchema,
@@ -54,7 +54,7 @@ export function describe(
     const said = words[keyword]?.(value);
     if (said !== undefined) texts.push(said);
     if (silent.has(keyword) && keyword !== "enum") continue;
-    losses.add(pointerTo(pointer, keyword), said ? "is told in the description" : "is left out");
+    losses.add(pointerTo(pointer, keyword), said ? "is moved to the description" : "is left out");
   }
   const description = texts.filter((text) => typeof text === "string" && text !== "").join(" ");
   return description === "" ? undefined : description;

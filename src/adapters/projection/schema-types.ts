@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { isRecord, typeName } from "../../lib/value.ts";
 
-/** What keywords say of the type where nothing else does. */
+/** The type that keywords imply where a schema names none. */
 const typeByKeyword: readonly (readonly [type: string, keywords: readonly string[]])[] = [
   [
     "object",
@@ -20,13 +20,13 @@ const typeByKeyword: readonly (readonly [type: string, keywords: readonly string
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
 ];
 
-/** The choices a schema leaves; undefined where it names none. */
+/** The values of `const` or `enum`; undefined without either. */
 export function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
   if (Object.hasOwn(schema, "const")) return [schema.const];
   return Array.isArray(schema.enum) ? schema.enum : undefined;
 }
 
-/** The types a value may have: those that are named, else those of the choices, else what the keywords speak of; none for anything. */
+/** The types a value may have: those of `type`, else of the choices, else those that keywords imply; none where any type is allowed. */
 export function typesOf(schema: JsonSchema): readonly string[] {
   const named = schema.type === undefined ? [] : [schema.type].flat().map(String);
   const nullable = schema.nullable === true ? ["null"] : [];
@@ -37,14 +37,14 @@ export function typesOf(schema: JsonSchema): readonly string[] {
   return meant === undefined ? [] : [meant[0], ...nullable];
 }
 
-/** The schema without what it says of other types than one. */
+/** The schema without the keywords of other types. */
 export function ofType(type: string, schema: JsonSchema): JsonSchema {
   const own = type === "integer" ? "number" : type;
   const foreign = new Set(typeByKeyword.flatMap(([other, keywords]) => (other === own ? [] : keywords)));
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => !foreign.has(keyword)));
 }
 
-/** Whether a choice is of one of some types. */
+/** Whether a choice has one of the types. */
 export function isOfTypes(choice: unknown, types: readonly string[]): boolean {
   const type = typeOfChoice(choice);
   return types.includes(type) || (types.includes("integer") && Number.isInteger(choice));

@@ -1,11 +1,35 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { listOf } from "../../core/schema/union-branches.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
+import { resolveReference } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
 
+/** The schema that a reference within a document points to; undefined where it points to none. */
+export function follow(root: JsonSchema, reference: unknown): JsonSchema | undefined {
+  if (reference === "#") return root;
+  if (typeof reference !== "string" || !reference.startsWith("#/")) return undefined;
+  const target = resolveReference(root, reference);
+  if (target === true) return {};
+  return isRecord(target) ? target : undefined;
+}
+
+/** A chain of references longer than this is circular. */
+const maxHops = 32;
+
+/** The schema with its `$ref` replaced by the target, merged with the keywords beside it. */
+export function followed(root: JsonSchema, schema: JsonSchema): JsonSchema {
+  let result = schema;
+  for (let hops = 0; hops < maxHops && result.$ref !== undefined; hops += 1) {
+    const { $ref, ...beside } = result;
+    result = { ...follow(root, $ref), ...beside };
+  }
+  const { $ref, ...rest } = result;
+  return $ref === undefined ? result : rest;
+}
+
 /**
- * One schema for what must fit all of several, without `allOf`. Undefined where that cannot be said in one, such as for two patterns.
- * References are for the caller to follow first.
+ * One schema that stands for the `allOf` of several. Undefined where no single schema can, such as for two patterns. The caller follows
+ * references first.
  */
 export function mergeAll(schemas: readonly JsonSchema[]): JsonSchema | undefined {
   let merged: JsonSchema | undefined = {};
@@ -15,7 +39,7 @@ export function mergeAll(schemas: readonly JsonSchema[]): JsonSchema | undefined
   return merged;
 }
 
-/** A constant is a choice of one. */
+/** A constant is an enum of one value. */
 function withChoices(schema: JsonSchema): JsonSchema {
   if (!Object.hasOwn(schema, "const")) return schema;
   const { const: only, ...rest } = schema;
@@ -39,7 +63,7 @@ function merge(one: JsonSchema, other: JsonSchema): JsonSchema | undefined {
   return merged;
 }
 
-/** A schema without the members that another, which takes no others than its own, refuses. */
+/** A schema without the properties that a closed schema (`additionalProperties: false`) refuses. */
 function allowedBy(closed: JsonSchema, schema: JsonSchema): JsonSchema {
   if (closed.additionalProperties !== false || !isRecord(schema.properties)) return schema;
   if (closed.patternProperties !== undefined) return schema;
