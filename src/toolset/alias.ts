@@ -2,16 +2,16 @@ import { builtinNamespace, inlineNamespace } from "../core/identifier.ts";
 import type { Entry } from "../core/item.ts";
 import { digest } from "../lib/canonical.ts";
 
-/** What every provider accepts: OpenAI and Bedrock take 64 characters, Gemini wants a letter or `_` first. */
+/** OpenAI and Bedrock accept 64 characters; Gemini wants a letter or `_` first. */
 const maxLength = 63;
 const startHash = 8;
 
 /**
- * The name of each entry that models accept: `^[A-Za-z_][A-Za-z0-9_-]{0,62}$`, each its own. A builtin, and a tool that was handed over, keeps its name; another
- * becomes `namespace__name`. What is too long, or the same as another, is cut and gets a hash of its kind and ref. It depends on which entries
- * there are, and not on their order.
+ * Gives each entry a distinct name that models accept: `^[A-Za-z_][A-Za-z0-9_-]{0,62}$`. A builtin or inline tool keeps its name, another
+ * becomes `namespace__name`. A name that is too long or taken is cut and gets a hash of its kind and ref. The aliases depend on the set of
+ * entries, not on their order.
  *
- * @param reserved - given to none
+ * @param reserved - names that no entry gets
  */
 export function aliasesOf<E extends Entry>(
   entries: readonly E[],
@@ -43,7 +43,7 @@ function isShort(alias: string): boolean {
   return alias.length <= maxLength;
 }
 
-/** Of one name a namespace has one tool and one prompt at most: the tool of the builtins keeps it. */
+/** A namespace may have a tool and a prompt of one name: of the builtins the tool keeps it. */
 function keepsName({ namespace, kind, name }: Entry, alias: string): boolean {
   return namespace === builtinNamespace && kind === "tool" && alias === name;
 }

@@ -1,10 +1,12 @@
 import type { Definition } from "../core/definition.ts";
 import { definitionOf } from "../core/entry.ts";
+import { mapChildren } from "../core/schema/children.ts";
+import { isRecord } from "../lib/value.ts";
 import type { ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
 const known = new WeakMap<Definition, ToolDefinitionForModel>();
 
-/** What a model is told of a tool. The same object for the same tool under the same alias, from toolset to toolset. */
+/** The definition of a tool for a model. The same object for the same tool under the same alias, from toolset to toolset. */
 export function definitionFor(alias: string, entry: ToolEntry): ToolDefinitionForModel {
   const definition = definitionOf(entry);
   const before = known.get(definition);
@@ -14,4 +16,63 @@ export function definitionFor(alias: string, entry: ToolEntry): ToolDefinitionFo
   const made = Object.freeze({ name: alias, description: description ?? title, inputSchema });
   known.set(definition, made);
   return made;
+}
+
+/** Limits of shortened descriptions, in characters. */
+const maxToolCharacters = 200;
+const maxMemberCharacters = 100;
+
+const knownShort = new WeakMap<ToolDefinitionForModel, ToolDefinitionForModel>();
+
+/**
+ * A definition with less text: the first sentence of each description, of 200 characters at most for the tool and 100 for a property; its
+ * schema without titles, examples and comments. Constraints stay.
+ */
+export function shortened(definition: ToolDefinitionForModel): ToolDefinitionForModel {
+  let short = knownShort.get(definition);
+  if (short === undefined) {
+    const { name, description, inputSchema } = definition;
+    const sentence = description === undefined ? undefined : firstSentence(description, maxToolCharacters);
+    const { description: _, ...schema } = bare(inputSchema) as Readonly<Record<string, unknown>>;
+    short = Object.freeze({ name, description: sentence, inputSchema: Object.freeze(schema) });
+    knownShort.set(definition, short);
+  }
+  return short;
+}
+
+/** The first sentence of a text, cut at a blank where it is too long. */
+export function firstSentence(text: string, maxCharacters: number): string {
+  const plain = text.replaceAll(/\s+/g, " ").trim();
+  const sentence = /^.*?[.!?。](?= |$)/.exec(plain)?.[0] ?? plain;
+  if (sentence.length <= maxCharacters) return sentence;
+  const cut = sentence.slice(0, maxCharacters - 1);
+  const blank = cut.lastIndexOf(" ");
+  return `${blank > maxCharacters / 2 ? cut.slice(0, blank) : cut}…`;
+}
+
+const dispensable = new Set(["title", "examples", "$comment"]);
+
+function bare(schema: unknown): unknown {
+  if (!isRecord(schema)) return schema;
+  const entries = Object.entries(mapChildren(schema, "", bare)).flatMap(([keyword, value]) => {
+    if (dispensable.has(keyword)) return [];
+    const isText = keyword === "description" && typeof value === "string";
+    return [[keyword, isText ? firstSentence(value, maxMemberCharacters) : value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The guidance of tools as sections of a system prompt: on their use (`guidance`), or on reading their results (`formatGuidance`). */
+export function guidanceOf(
+  entries: Iterable<readonly [alias: string, entry: ToolEntry]>,
+  option: "guidance" | "formatGuidance",
+): string {
+  // Tools with the same text, as those of a pack have, share a section.
+  const byText = new Map<string, string[]>();
+  for (const [alias, entry] of entries) {
+    const text = definitionOf(entry).options?.[option]?.trim();
+    if (text === undefined || text === "") continue;
+    byText.set(text, [...(byText.get(text) ?? []), alias]);
+  }
+  return [...byText].map(([text, aliases]) => `## ${aliases.join(", ")}\n\n${text}`).join("\n\n");
 }

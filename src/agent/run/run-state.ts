@@ -1,27 +1,34 @@
 import { randomUUID } from "node:crypto";
-import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { AgentStep, AgentToolCall, TokenUsage } from "../../core/agent-event.ts";
-import type { Conversation } from "../conversation.ts";
 import { noUsage } from "./usage.ts";
 
-/** How far a run is: a plain value, which JSON holds. */
+/** The messages between a user, a model and its tools: a plain JSON value from which a later run goes on. */
+export interface Conversation {
+  /** In the form of the model port, without the system prompt. */
+  readonly messages: LanguageModelV4Prompt;
+  /** Tool calls made so far. */
+  readonly toolCalls: number;
+}
+
+/** The progress of a run: a plain JSON value. */
 export interface RunState {
   readonly id: string;
-  /** What was said, without the system prompt. */
+  /** The conversation so far, without the system prompt. */
   readonly messages: LanguageModelV4Prompt;
   readonly steps: AgentStep[];
   readonly calls: AgentToolCall[];
-  /** How many calls the conversation has made, those before this run included. */
+  /** Tool calls of the conversation, also those before this run. */
   toolCalls: number;
   usage: TokenUsage;
-  /** What the runs inside it have used, by their ids: all of it is in `usage`. */
+  /** The usage of runs inside this one, by their ids. It is included in `usage`. */
   readonly inner: Record<string, TokenUsage>;
   repairs: number;
-  /** The aliases of tools whose results the model knows how to read. */
+  /** The aliases of tools whose format guidance the model has got. */
   readonly guided: string[];
 }
 
-/** A run that is about to begin. */
+/** The state of a run before its first step. */
 export function newRunState(messages: LanguageModelV4Prompt, toolCalls: number): RunState {
   return {
     id: randomUUID(),
@@ -36,7 +43,12 @@ export function newRunState(messages: LanguageModelV4Prompt, toolCalls: number):
   };
 }
 
-/** What was said in a run until now. */
+/** The conversation of a run so far. */
 export function conversationIn({ messages, toolCalls }: RunState): Conversation {
   return { messages: [...messages], toolCalls };
+}
+
+/** A text as a message of the user. */
+export function userText(text: string): LanguageModelV4Message {
+  return { role: "user", content: [{ type: "text", text }] };
 }

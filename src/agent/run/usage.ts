@@ -2,11 +2,11 @@ import type { LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { TokenUsage } from "../../core/agent-event.ts";
 import { isRecord } from "../../lib/value.ts";
 
-/** What a million tokens cost, in any currency: the same for all models. */
+/** The price of a million tokens, in any currency that all models share. */
 export interface ModelPrice {
   readonly input: number;
   readonly output: number;
-  /** Of what is read from the provider's cache. Default: as `input`. */
+  /** Of input tokens read from the cache of the provider. Default: `input`. */
   readonly cachedInput?: number | undefined;
 }
 
@@ -17,7 +17,7 @@ export const noUsage: TokenUsage = Object.freeze({
   reasoningTokens: 0,
 });
 
-/** What one call of a model used. */
+/** The usage of one call of a model. */
 export function usageOf(
   { inputTokens, outputTokens }: LanguageModelV4Usage,
   price: ModelPrice | undefined,
@@ -37,7 +37,7 @@ export function usageOf(
   return { ...counts, cost };
 }
 
-/** Both together. */
+/** The sum of both. */
 export function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
   const counts = {
     inputTokens: a.inputTokens + b.inputTokens,
@@ -49,7 +49,7 @@ export function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
   return { ...counts, cost: (a.cost ?? 0) + (b.cost ?? 0) };
 }
 
-/** What of the first is not in the second. */
+/** The first minus the second. */
 export function difference(a: TokenUsage, b: TokenUsage): TokenUsage {
   const counts = {
     inputTokens: a.inputTokens - b.inputTokens,
@@ -60,7 +60,7 @@ export function difference(a: TokenUsage, b: TokenUsage): TokenUsage {
   return a.cost === undefined ? counts : { ...counts, cost: a.cost - (b.cost ?? 0) };
 }
 
-/** True for what a run of an agent says it used. */
+/** True for the usage in the `meta` of an agent's answer. */
 export function isUsage(value: unknown): value is TokenUsage {
   return isRecord(value) && Object.keys(noUsage).every((name) => typeof value[name] === "number");
 }

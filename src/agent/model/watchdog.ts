@@ -1,39 +1,39 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 
-/** The model was silent for too long. */
-class Silence extends Error {
-  override readonly name = "Silence";
+/** The model sent nothing for too long. */
+class ModelSilence extends Error {
+  override readonly name = "ModelSilence";
 
   constructor(limitMs: number) {
-    super(`It gave no sign of life for ${limitMs} ms (modelTimeoutMs).`);
+    super(`It sent nothing for ${limitMs} ms (modelTimeoutMs).`);
   }
 }
 
-/** Why a request is aborted that has ended, or that nobody waits for. */
-const ended = new Error("Nobody waits for this model any more.");
+/** The reason with which a request is aborted once its answer is complete, or not wanted any more. */
+const ended = new Error("The answer of the model is not needed any more.");
 
-/** What a request is watched by. */
-export interface WatchOptions {
+/** The limits of one request. */
+export interface WatchdogOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** How long a single wait may take. */
+  /** Limit of a single wait, in milliseconds. */
   readonly limitMs: number;
 }
 
 /**
- * Ends one request to a model when its caller aborts, or when it is silent for too long. Only while somebody waits for the model the time
- * counts: a slow reader is no silence.
+ * Ends one request to a model when its caller aborts, or when the model sends nothing for too long. Only the time spent waiting for the
+ * model counts: a slow reader does not.
  */
-export class Watch {
+export class Watchdog {
   readonly #controller = new AbortController();
-  readonly #options: WatchOptions;
+  readonly #options: WatchdogOptions;
   readonly #onAbort: () => void;
-  /** One for all waits: a stream has thousands. */
+  /** One timer for all waits: a stream has thousands. */
   #timer: Timer | undefined;
   #waitingSince: number | undefined;
-  #giveUp: ((reason: unknown) => void) | undefined;
+  #rejectWait: ((reason: unknown) => void) | undefined;
 
-  constructor(options: WatchOptions) {
+  constructor(options: WatchdogOptions) {
     this.#options = options;
     const { signal } = options;
     this.#onAbort = () => this.#abort(signal.reason);
@@ -46,12 +46,12 @@ export class Watch {
     return this.#controller.signal;
   }
 
-  /** Waits for the model, one thing at a time. Rejects at once with the reason of an abort, or with a Silence, whatever the model does. */
+  /** Waits for the model, one thing at a time. Rejects at once with the reason of an abort, or with a ModelSilence, whatever the model does. */
   wait<T>(promise: PromiseLike<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.signal.aborted) reject(this.signal.reason);
-      // No listener for each wait: all that aborts goes through here.
-      this.#giveUp = reject;
+      // No abort listener for each wait: every abort rejects the one wait there is.
+      this.#rejectWait = reject;
       this.#waitingSince = this.#options.clock.now();
       if (this.#timer === undefined) this.#arm(this.#options.limitMs);
       const over = () => {
@@ -70,7 +70,7 @@ export class Watch {
     });
   }
 
-  /** Waits for what must not fail, but no longer than that. */
+  /** Waits for a promise that does not reject, up to a limit. */
   async atMost(promise: Promise<void>, limitMs: number): Promise<void> {
     const over = Promise.withResolvers<void>();
     const timer = this.#options.clock.setTimer(over.resolve, limitMs);
@@ -81,7 +81,7 @@ export class Watch {
     }
   }
 
-  /** Ends the request, where it has not ended. */
+  /** Ends the request, if it has not ended. */
   end(): void {
     this.#options.signal.removeEventListener("abort", this.#onAbort);
     this.#timer?.cancel();
@@ -89,19 +89,19 @@ export class Watch {
   }
 
   #arm(delayMs: number): void {
-    this.#timer = this.#options.clock.setTimer(() => this.#look(), delayMs);
+    this.#timer = this.#options.clock.setTimer(() => this.#expire(), delayMs);
     this.#timer.keepAlive(true);
   }
 
-  #look(): void {
+  #expire(): void {
     const { clock, limitMs } = this.#options;
     const leftMs = this.#waitingSince === undefined ? limitMs : this.#waitingSince + limitMs - clock.now();
     if (leftMs > 0) this.#arm(leftMs);
-    else this.#abort(new Silence(limitMs));
+    else this.#abort(new ModelSilence(limitMs));
   }
 
   #abort(reason: unknown): void {
     this.#controller.abort(reason);
-    this.#giveUp?.(this.signal.reason);
+    this.#rejectWait?.(this.signal.reason);
   }
 }

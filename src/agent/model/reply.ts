@@ -7,32 +7,32 @@ import type {
   LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
-import { messageOf } from "../../core/error.ts";
+import { messageOf, ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
+import type { ChosenModel } from "./models.ts";
 
-/** What a model answered, whole. */
+/** The complete answer of a model to one question. */
 export interface Reply {
   readonly content: readonly LanguageModelV4Content[];
   readonly finishReason: LanguageModelV4FinishReason["unified"];
   readonly usage: LanguageModelV4Usage;
-  /** What is JSON of it, where that is not all of its text. */
+  /** The JSON of a structured answer, where the provider sends it apart from the text. */
   readonly structuredText?: string | undefined;
 }
 
-/** A tool call of a model, its arguments read. */
-export interface RequestedCall {
+/** A tool call of a model with parsed arguments. */
+export interface ModelToolCall {
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
-  /** Why its arguments cannot be read. */
+  /** The error of parsing its arguments. */
   readonly malformed?: string | undefined;
 }
 
 type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
 
 /**
- * The reply with an id for each call that no other has: some servers give none, or the same one twice, and take no results that cannot be
- * told apart.
+ * The reply with a distinct id for each call: some servers send none, or one twice, and the results of calls are matched by id.
  */
 export function withDistinctIds(reply: Reply): Reply {
   const taken = new Set<string>();
@@ -46,30 +46,30 @@ export function withDistinctIds(reply: Reply): Reply {
   return { ...reply, content };
 }
 
-/** All the text of a reply. */
+/** The text of a reply. */
 export function textIn({ content }: Reply): string {
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** The calls of a reply that are to be made here; those a provider makes itself are done already. */
-export function callsIn({ content }: Reply): readonly RequestedCall[] {
+/** The calls of a reply that the run has to make; a provider has already made its own. */
+export function callsIn({ content }: Reply): readonly ModelToolCall[] {
   return content.flatMap((part) =>
-    part.type === "tool-call" && part.providerExecuted !== true ? [requestedCall(part)] : [],
+    part.type === "tool-call" && part.providerExecuted !== true ? [parsedCall(part)] : [],
   );
 }
 
-function requestedCall({ toolCallId: id, toolName: name, input: text }: LanguageModelV4ToolCall): RequestedCall {
+function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageModelV4ToolCall): ModelToolCall {
   if (text.trim() === "") return { id, name, input: {} };
   try {
-    // Some models give null for a tool that takes nothing.
+    // Some models send null for a tool without parameters.
     return { id, name, input: JSON.parse(text) ?? {} };
   } catch (error) {
     return { id, name, input: {}, malformed: messageOf(error) };
   }
 }
 
-/** The reply as the message it is in a conversation. */
-export function asMessage(reply: Reply): LanguageModelV4Message {
+/** The reply as a message of the conversation. */
+export function toMessage(reply: Reply): LanguageModelV4Message {
   return { role: "assistant", content: reply.content.flatMap(assistantPart) };
 }
 
@@ -101,13 +101,13 @@ function assistantPart(part: LanguageModelV4Content): AssistantPart[] {
   }
 }
 
-/** Providers take an object alone: what could not be read was refused, and is told in the result. */
+/** Providers accept objects alone: arguments that could not be parsed are reported in the result of the call. */
 function inputOf(call: LanguageModelV4ToolCall): unknown {
-  const { input } = requestedCall(call);
+  const { input } = parsedCall(call);
   return isRecord(input) ? input : {};
 }
 
-/** What a provider says of a part it wants to hear again with it, such as the signature of a thought. */
+/** Metadata that the provider wants back with the part, such as the signature of a thought. */
 function optionsOf({ providerMetadata }: Pick<LanguageModelV4Content, "providerMetadata">) {
   return providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
 }
@@ -117,3 +117,24 @@ function plainData<D extends { readonly type: string }>(data: D): D {
   if (!("data" in data) || !(data.data instanceof Uint8Array)) return data;
   return { ...data, data: Buffer.from(data.data).toString("base64") };
 }
+
+/** Limit of a quoted text, in characters. */
+const maxQuoted = 2_000;
+
+/** @throws ToolkitError `MODEL_FAILED` for a reply whose finish reason says that it is no answer */
+export function assertAnswered(reply: Reply, { provider, modelId: model }: ChosenModel): void {
+  const why = unanswered[reply.finishReason];
+  if (why === undefined) return;
+  const said = textIn(reply).trim();
+  const quote = said === "" ? "" : ` Its text: ${JSON.stringify(said.slice(0, maxQuoted))}`;
+  throw new ToolkitError("MODEL_FAILED", `The model ${provider}/${model} gave no answer: ${why}.${quote}`, {
+    provider,
+    model,
+  });
+}
+
+const unanswered: { readonly [R in Reply["finishReason"]]?: string } = {
+  "content-filter": "its provider, or the model itself, refused (content-filter)",
+  error: "it stopped because of an error",
+  interrupted: "its answer ended in the middle",
+};

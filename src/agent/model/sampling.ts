@@ -1,21 +1,19 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4TextPart } from "@ai-sdk/provider";
-import { ToolkitError } from "../core/error.ts";
-import type { SampleContent, SampleMessage, SampleRequest, SampleResult } from "../core/interaction.ts";
-import { present } from "../lib/value.ts";
-import { generate, type ModelCall } from "./model/model-call.ts";
-import { refOf } from "./model/model-ref.ts";
-import type { ChosenModel, Models } from "./model/models.ts";
-import { textIn } from "./run/reply.ts";
-import { assertAnswered } from "./run/run-failure.ts";
+import { ToolkitError } from "../../core/error.ts";
+import type { SampleContent, SampleMessage, SampleRequest, SampleResult } from "../../core/interaction.ts";
+import { present } from "../../lib/value.ts";
+import { generate, type ModelCall } from "./model-call.ts";
+import { type ChosenModel, type Models, modelRefOf } from "./models.ts";
+import { assertAnswered, textIn } from "./reply.ts";
 
-/** The words of MCP for why a model stopped. */
+/** Finish reasons in the words of MCP. */
 const stopReasons: Readonly<Record<string, string>> = { stop: "endTurn", length: "maxTokens" };
 
 /**
- * Answers a server, or a tool, that asks for a model: one answer, without tools. The first hint that names a registered model chooses it,
- * else it is the default.
+ * Answers a server or a tool that asks for a completion (MCP's sampling), without tools. The first hint that names a registered model
+ * chooses it, else it is the default.
  *
- * @throws ToolkitError as a model that is asked does; `INVALID_INPUT` where no model is named and there is no default
+ * @throws ToolkitError as a call of a model does; `INVALID_INPUT` without a usable hint where there is no default
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling
  */
 export async function sampled(request: SampleRequest, models: Models, call: ModelCall): Promise<SampleResult> {
@@ -33,26 +31,29 @@ export async function sampled(request: SampleRequest, models: Models, call: Mode
   const reply = { content, usage, finishReason: finishReason.unified };
   assertAnswered(reply, chosen);
   const stopReason = stopReasons[reply.finishReason] ?? reply.finishReason;
-  return { role: "assistant", content: { type: "text", text: textIn(reply) }, model: refOf(chosen), stopReason };
+  return { role: "assistant", content: { type: "text", text: textIn(reply) }, model: modelRefOf(chosen), stopReason };
 }
 
+/** The first hint that names a registered model, else the default. */
 async function chooseModel({ modelPreferences }: SampleRequest, models: Models): Promise<ChosenModel> {
   for (const { name } of modelPreferences?.hints ?? []) {
     if (name === undefined) continue;
     try {
       return await models.choose({ model: name });
     } catch (error) {
-      // A hint is a wish.
+      // A hint may name a model that is not registered.
       if (!ToolkitError.is(error)) throw error;
     }
   }
   return models.choose({});
 }
 
+/** A message of MCP in the form of the model port. */
 function messageOf({ role, content }: SampleMessage): LanguageModelV4Message {
   return { role, content: [content].flat().map(partOf) };
 }
 
+/** Text, an image or audio. */
 function partOf(block: SampleContent): LanguageModelV4TextPart | LanguageModelV4FilePart {
   if (block.type === "text") return { type: "text", text: block.text };
   return { type: "file", mediaType: block.mimeType, data: { type: "data", data: block.data } };
