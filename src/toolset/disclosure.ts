@@ -1,11 +1,10 @@
 import { ToolkitError } from "../core/error.ts";
-import type { Tool } from "../core/item.ts";
 import { nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
 import { resource } from "../resource/resource-factory.ts";
 import { type DisclosurePlan, describeTool, searchTool } from "./disclosure-plan.ts";
 import { firstSentence } from "./model-definition.ts";
-import { entryOf, type RunTool } from "./run-tool.ts";
+import { type RunTool, runTool } from "./run-tool.ts";
 import { estimateTokens, sumTokens } from "./tokens.ts";
 import type { OfferedTools, ToolDefinitionForModel } from "./toolset-types.ts";
 
@@ -30,8 +29,8 @@ export class Disclosure {
     const first = new Set(plan.first.map(({ name }) => name));
     this.#hidden = new Map(plan.all.filter(({ name }) => !first.has(name)).map((each) => [each.name, each]));
     this.tools = [
-      disclosureTool(searchItem, (input) => this.#search(input)),
-      disclosureTool(describeItem, (input) => this.#describe(input)),
+      disclosureTool(searchTool, (input) => this.#search(input)),
+      disclosureTool(describeTool, (input) => this.#describe(input)),
     ];
   }
 
@@ -79,14 +78,10 @@ export class Disclosure {
   }
 }
 
-const [searchItem, describeItem] = [itemOf(searchTool), itemOf(describeTool)];
-
-function itemOf({ name, description, inputSchema: input }: ToolDefinitionForModel): Tool {
-  return { kind: "tool", name, description, input, run: () => undefined };
-}
-
-function disclosureTool(item: Tool, answer: (input: unknown) => unknown): RunTool {
-  return { entry: entryOf(item), isCounted: true, execute: async (input) => resource.json(item.name, answer(input)) };
+/** It counts as a call, so that a model cannot search for ever. It accepts more than its schema says: a text may be bare. */
+function disclosureTool(definition: ToolDefinitionForModel, answer: (input: unknown) => unknown): RunTool {
+  const execute = async (input: unknown) => resource.json(definition.name, answer(input));
+  return { ...runTool(definition, answer), isCounted: true, execute };
 }
 
 /** A text of an input, which a model may also give bare. */

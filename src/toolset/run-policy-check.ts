@@ -1,17 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { denied, type PolicyRules, type Ruling } from "../core/policy.ts";
 import type { CallOptions, Session } from "../core/session.ts";
-import type { RunTool } from "./run-tool.ts";
-import type { RunPolicy, ToolCall, ToolEntry } from "./toolset-types.ts";
+import type { Callee, RunPolicy, ToolCall } from "./toolset-types.ts";
 
 /** A call of a batch whose alias is known. */
 export interface KnownCall {
   readonly call: ToolCall;
-  readonly entry: ToolEntry;
-  /** The tool, if the run executes it itself. */
-  readonly own: RunTool | undefined;
+  readonly callee: Callee;
 }
 
 /** A call, and the decision of the policy on it. */
@@ -55,34 +51,34 @@ export class RunPolicyCheck {
     const calls: RuledCall[] = [];
     let counted = 0;
     for (const known of batch) {
-      const isFree = known.own?.isCounted === false;
-      const ruling = isFree ? undefined : await this.#ruling(known, counted, before + counted);
-      if (!isFree && !ToolkitError.is(ruling)) counted += 1;
+      const { isCounted } = known.callee;
+      const ruling = isCounted ? await this.#ruling(known, counted, before + counted) : undefined;
+      if (isCounted && !ToolkitError.is(ruling)) counted += 1;
       calls.push({ ...known, ruling });
     }
     const passed = calls.filter(({ ruling }) => !ToolkitError.is(ruling));
-    const controlling = passed.filter(({ entry }) => definitionOf(entry).options?.takesControl === true);
+    const controlling = passed.filter(({ callee }) => callee.options?.takesControl === true);
     if (controlling.length === 0 || passed.length === 1) return { calls, counted };
     const error = notAlone(controlling);
     const refused = calls.map((each) => (ToolkitError.is(each.ruling) ? each : { ...each, ruling: error }));
     return { calls: refused, counted: 0 };
   }
 
-  async #ruling({ entry, call: { input }, own }: KnownCall, inTurn: number, inAll: number): Promise<Ruling> {
+  async #ruling({ callee, call: { input } }: KnownCall, inTurn: number, inAll: number): Promise<Ruling> {
     const { toolChoice, maxToolCallsPerTurn, maxTotalToolCalls } = this.#policy;
-    const { ref } = entry;
+    const { ref, entry } = callee;
     if (toolChoice === "none") return denied(ref, "toolChoice", { why: "no tool may be called in this run" });
     if (maxToolCallsPerTurn !== undefined && inTurn >= maxToolCallsPerTurn) {
       const why = `at most ${maxToolCallsPerTurn} calls may be made in one turn; make it in the next one`;
       return denied(ref, "maxToolCallsPerTurn", { why });
     }
-    const listed = own === undefined ? this.#rules.refusal(ref) : undefined;
+    const listed = entry === undefined ? undefined : this.#rules.refusal(ref);
     if (listed !== undefined) return denied(ref, listed);
     if (maxTotalToolCalls !== undefined && inAll >= maxTotalToolCalls) {
       const why = `all ${maxTotalToolCalls} calls of this conversation were made; answer with what you have`;
       return denied(ref, "maxTotalToolCalls", { why });
     }
-    if (own !== undefined) return undefined;
+    if (entry === undefined) return undefined;
     return this.#rules.decide({ action: "call", entry, input, session: this.#session, depth: this.#depth });
   }
 }

@@ -1,4 +1,3 @@
-import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallReport } from "../core/session.ts";
@@ -23,7 +22,7 @@ export function succeeded(known: KnownCall, run: CallRun, content: Content): Too
 /** The answer of a call that ran and failed; an error of another kind is the reason with which something else aborted it. */
 export function failed(known: KnownCall, run: CallRun, error: unknown): ToolAnswer {
   if (ToolkitError.is(error)) return Object.freeze({ ...about(known, run), ...failure(error) });
-  const { ref } = known.entry;
+  const { ref } = known.callee;
   const message = `${ref} was ended: ${messageOf(error)}`;
   const ended = new ToolkitError("TOOL_FAILED", message, {}, { cause: error, ref, phase: "execute" });
   return Object.freeze({ ...about(known, run), ...failure(ended) });
@@ -68,9 +67,9 @@ export function referencesOf(content: Content): readonly string[] {
   return [...new Set([...linked, ...own])].filter((uri) => typeof uri === "string");
 }
 
-function about({ call: { id, name }, entry }: KnownCall, { isForced, durationMs, report }: CallRun) {
-  const { namespace: origin, ref } = entry;
-  const exclusive = definitionOf(entry).options?.exclusive === true;
+function about({ call: { id, name }, callee }: KnownCall, { isForced, durationMs, report }: CallRun) {
+  const { namespace: origin, ref, options } = callee;
+  const exclusive = options?.exclusive === true;
   const { cached = false, attempts = 1 } = report;
   return { id, name, ref, durationMs, debug: { origin, forced: isForced, exclusive, cached, attempts } };
 }

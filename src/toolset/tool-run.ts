@@ -8,18 +8,17 @@ import { canonicalJson } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
 import { isRecord } from "../lib/value.ts";
 import type { Disclosure } from "./disclosure.ts";
-import { definitionFor } from "./model-definition.ts";
 import { type KnownCall, type RuledCall, RunPolicyCheck } from "./run-policy-check.ts";
 import type { RunTool } from "./run-tool.ts";
 import { failed, notFound, refused, shared, succeeded } from "./tool-answer.ts";
 import type {
+  Callee,
   OfferedTools,
   ToolAnswer,
   ToolCall,
   ToolCaller,
   ToolChoice,
   ToolDefinitionForModel,
-  ToolEntry,
 } from "./toolset-types.ts";
 
 /** Options of a run, with which its calls are made. */
@@ -62,7 +61,7 @@ export class ToolRun {
   constructor(parts: ToolRunParts, { toolCalls = 0, depth = 0, ...options }: BeginOptions) {
     const { offered, rules, disclosure, own } = parts;
     this.#parts = parts;
-    this.#own = new Map([...(disclosure?.tools ?? []), ...own].map((tool) => [tool.entry.name, tool]));
+    this.#own = new Map([...(disclosure?.tools ?? []), ...own].map((tool) => [tool.definition.name, tool]));
     this.#options = options;
     this.#toolCalls = toolCalls;
     this.#check = new RunPolicyCheck(offered.policy, rules, { ...options, depth });
@@ -95,17 +94,14 @@ export class ToolRun {
 
   /** True for the alias of a tool whose result is the final answer. */
   takesControl(alias: string): boolean {
-    const entry = this.#entryOf(alias);
-    return entry !== undefined && definitionOf(entry).options?.takesControl === true;
+    return this.#calleeOf(alias)?.options?.takesControl === true;
   }
 
   /** The definitions of the tools that a model may use in this turn. */
   definitions(): readonly ToolDefinitionForModel[] {
     const { offered, disclosure, own } = this.#parts;
     const definitions = (disclosure ?? offered).definitionsOf(this.turn);
-    return own.length === 0
-      ? definitions
-      : [...definitions, ...own.map(({ entry }) => definitionFor(entry.name, entry))];
+    return own.length === 0 ? definitions : [...definitions, ...own.map(({ definition }) => definition)];
   }
 
   /** The tool choice of this turn. */
@@ -130,7 +126,10 @@ export class ToolRun {
       distinct.set(key, first);
       return first;
     });
-    const known = [...distinct.values()].flatMap((call) => this.#known(call));
+    const known = [...distinct.values()].flatMap((call) => {
+      const callee = this.#calleeOf(call.name);
+      return callee === undefined ? [] : [{ call, callee }];
+    });
     const answered = new Map(await this.#answer(known));
     const answers = calls.map((call, at) => {
       const first = firsts[at] ?? call;
@@ -147,8 +146,8 @@ export class ToolRun {
   }
 
   async #run({ ruling, ...known }: RuledCall): Promise<ToolAnswer> {
-    const { call, entry, own } = known;
-    const { offered, disclosure, caller } = this.#parts;
+    const { call, callee } = known;
+    const { offered, disclosure } = this.#parts;
     const isForced = offered.isForced(call.name);
     if (ToolkitError.is(ruling)) return refused(known, isForced, ruling);
     const startedAt = systemClock.now();
@@ -159,9 +158,9 @@ export class ToolRun {
       disclosure?.reveal(call.name);
       const approval = ruling === undefined ? {} : { needsApproval: ruling.approve };
       const options = { coerce: true, ...this.#options, ...approval, report, toolCallId: call.id };
-      const content = await (own?.execute(call.input) ?? caller.call(entry, call.input, options));
-      for (const evaluation of definitionOf(entry).options?.evaluations ?? []) this.#evaluations.add(evaluation);
-      if (this.takesControl(call.name)) this.#final = content;
+      const content = await callee.execute(call.input, options);
+      for (const evaluation of callee.options?.evaluations ?? []) this.#evaluations.add(evaluation);
+      if (callee.options?.takesControl === true) this.#final = content;
       return succeeded(known, run(), content);
     } catch (error) {
       if (!ToolkitError.is(error)) signal?.throwIfAborted();
@@ -169,18 +168,19 @@ export class ToolRun {
     }
   }
 
-  #known(call: ToolCall): KnownCall[] {
-    const entry = this.#entryOf(call.name);
-    return entry === undefined ? [] : [{ call, entry, own: this.#own.get(call.name) }];
-  }
-
-  #entryOf(alias: string): ToolEntry | undefined {
-    return this.#own.get(alias)?.entry ?? this.#parts.offered.get(alias);
+  #calleeOf(alias: string): Callee | undefined {
+    const own = this.#own.get(alias);
+    const { offered, caller } = this.#parts;
+    const entry = offered.get(alias);
+    if (own !== undefined || entry === undefined) return own;
+    const { ref, namespace } = entry;
+    const execute: Callee["execute"] = (input, options) => caller.call(entry, input, options);
+    return { ref, namespace, options: definitionOf(entry).options, entry, isCounted: true, execute };
   }
 
   get #aliases(): readonly string[] {
     const { offered, own } = this.#parts;
-    return [...offered.tools.map(({ alias }) => alias), ...own.map(({ entry }) => entry.name)];
+    return [...offered.tools.map(({ alias }) => alias), ...own.map(({ definition }) => definition.name)];
   }
 }
 

@@ -4,6 +4,7 @@ import type { Policy } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { CallOptions } from "../core/session.ts";
+import type { ToolOptions } from "../core/tool-options.ts";
 
 /** A tool, or a prompt that a model calls as one. */
 export type ToolEntry = Entry<"tool" | "prompt">;
@@ -27,6 +28,18 @@ export interface RunPolicy extends Policy {
   readonly maxToolCallsPerTurn?: number | undefined;
   /** Further calls of a conversation are refused. Default: no limit. */
   readonly maxTotalToolCalls?: number | undefined;
+}
+
+/** The tool behind an alias: one of the toolkit, a prompt, or one that the run executes itself. */
+export interface Callee {
+  readonly ref: string;
+  readonly namespace: string;
+  readonly options: ToolOptions | undefined;
+  /** Undefined for a tool that the run executes itself: the lists and the function of a policy are not asked about it. */
+  readonly entry: ToolEntry | undefined;
+  /** Whether the limits of a policy count its calls. */
+  readonly isCounted: boolean;
+  execute(input: unknown, options: CallOptions): Promise<Content>;
 }
 
 /** The tools of a toolset, as its runs use them. */

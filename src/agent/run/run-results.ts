@@ -1,10 +1,10 @@
 import { textOfContent } from "../../adapters/answer-content.ts";
 import { ToolkitError } from "../../core/error.ts";
-import type { Tool } from "../../core/item.ts";
 import type { Content, ContentJson } from "../../core/resource.ts";
 import { textContent } from "../../resource/content.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
 import { type RunTool, runTool } from "../../toolset/run-tool.ts";
+import type { ToolDefinitionForModel } from "../../toolset/toolset-types.ts";
 
 /** Limit of the results kept in a run, in bytes. Beyond it the oldest are dropped. */
 const maxKeptBytes = 64 * 2 ** 20;
@@ -95,7 +95,7 @@ export class Results {
 
   /** The tool by which a model reads the rest of a result. */
   get tool(): RunTool {
-    return runTool(readingTool(this.#toolName), (input: ReadInput) => this.#read(input));
+    return runTool(readingDefinition(this.#toolName), (input: ReadInput) => this.#read(input));
   }
 
   async #read({ uri, offset = 0, length = pageLength }: ReadInput): Promise<string> {
@@ -126,34 +126,28 @@ export class Results {
   }
 }
 
-const readingTools = new Map<string, Tool>();
+const readingDefinitions = new Map<string, ToolDefinitionForModel>();
 
-/** One object for each name: its definition is read once. */
-function readingTool(name: string): Tool {
-  let tool = readingTools.get(name);
-  if (tool === undefined) {
-    tool = {
-      kind: "tool",
-      name,
-      description: "Reads more of a tool result that was cut: a part of its text, from an offset.",
-      input: {
-        type: "object",
-        properties: {
-          uri: { type: "string", description: "As the notice of the cut says it: result:..." },
-          offset: { type: "integer", minimum: 0, description: "Where to begin, in characters. Default 0." },
-          length: { type: "integer", minimum: 1, description: `How many characters. Default ${pageLength}.` },
-        },
-        required: ["uri"],
-        additionalProperties: false,
-      },
-      annotations: { readOnlyHint: true },
-      options: { capability: true },
-      run: () => undefined,
-    };
-    readingTools.set(name, tool);
-  }
-  return tool;
+/** One object for each name, so that its projection is made once. */
+function readingDefinition(name: string): ToolDefinitionForModel {
+  const definition = readingDefinitions.get(name) ?? { ...readingTool, name };
+  readingDefinitions.set(name, definition);
+  return definition;
 }
+
+const readingTool: Omit<ToolDefinitionForModel, "name"> = {
+  description: "Reads more of a tool result that was cut: a part of its text, from an offset.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      uri: { type: "string", description: "As the notice of the cut says it: result:..." },
+      offset: { type: "integer", minimum: 0, description: "Where to begin, in characters. Default 0." },
+      length: { type: "integer", minimum: 1, description: `How many characters. Default ${pageLength}.` },
+    },
+    required: ["uri"],
+    additionalProperties: false,
+  },
+};
 
 /** True between the two halves of a surrogate pair. */
 function isInside(text: string, offset: number): boolean {
