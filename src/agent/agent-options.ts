@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { isRecord, present } from "../lib/value.ts";
 import type { RunPolicy } from "../toolset/toolset-types.ts";
 import type { ModelsOptions } from "./model/models.ts";
-import type { ModelPrice } from "./run/usage.ts";
+import type { ModelPrice } from "./run/run-state.ts";
 
 /** Limits of one run. Each has a default; `Number.POSITIVE_INFINITY` lifts it. */
 export interface RunLimits {

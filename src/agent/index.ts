@@ -24,6 +24,5 @@ export type { ModelsOptions } from "./model/models.ts";
 export type { ModelProvider, ModelServer } from "./model/providers.ts";
 export { agent } from "./prompt-agent.ts";
 export type { AnswerMeta } from "./run/run-answer.ts";
-export type { Conversation } from "./run/run-state.ts";
+export type { Conversation, ModelPrice } from "./run/run-state.ts";
 export type { ModelOptions, TextOptions } from "./run/task.ts";
-export type { ModelPrice } from "./run/usage.ts";

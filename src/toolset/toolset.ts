@@ -5,10 +5,9 @@ import type { Entry, Tool, Toolbox } from "../core/item.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
-import { aliasesOf } from "./alias.ts";
 import { Disclosure } from "./disclosure.ts";
 import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } from "./disclosure-plan.ts";
-import { definitionFor, guidanceOf } from "./model-definition.ts";
+import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
 import { assertGlobs, hidingRule, type Selection, select, selectionNames } from "./selection.ts";
@@ -150,7 +149,7 @@ export class Toolset implements OfferedTools {
   /** The alias of a tool or prompt, or the reason why it is not offered, and the rule that refuses it. */
   standingOf({ kind, ref }: Entry): ToolStanding {
     const entry = this.#entries.find((each) => each.kind === kind && each.ref === ref);
-    if (entry === undefined) return { hidden: "it did not exist when the toolset was made" };
+    if (entry === undefined) return { hidden: "it was not there when the toolset was made" };
     const forced = new Set(
       [...this.#forced].map((alias) => this.#byAlias.get(alias)).filter((each) => each !== undefined),
     );

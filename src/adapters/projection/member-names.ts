@@ -6,8 +6,10 @@ const maxLength = 64;
 
 /** Renames properties whose names a provider refuses, and restores their names in an input. */
 export class MemberNames {
+  readonly #document: JsonSchema;
   readonly #allowed: RegExp;
-  readonly #taken = new Set<string>();
+  /** Every key of the document, so that no property is renamed to one that exists. Collected at the first renaming. */
+  #taken: Set<string> | undefined;
   readonly #given = new Map<string, string>();
   readonly #original = new Map<string, string>();
 
@@ -15,8 +17,8 @@ export class MemberNames {
    * @param allowed - the names that the provider accepts, of 64 characters at most
    */
   constructor(document: JsonSchema, allowed: RegExp) {
+    this.#document = document;
     this.#allowed = allowed;
-    this.#collect(document);
   }
 
   /** The name of a property for the provider. */
@@ -24,6 +26,7 @@ export class MemberNames {
     if (this.#allowed.test(name)) return name;
     const known = this.#given.get(name);
     if (known !== undefined) return known;
+    this.#taken ??= keysIn(this.#document, new Set());
     const safe = name.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^(?![A-Za-z_])/, "_");
     const hash = digest(name).replaceAll(/[^A-Za-z0-9]/g, "0");
     let length = 6;
@@ -47,14 +50,15 @@ export class MemberNames {
       Object.entries(input).map(([name, value]) => [this.#original.get(name) ?? name, this.restore(value)]),
     );
   }
+}
 
-  /** Collects every key, so that no property is renamed to one that exists. */
-  #collect(value: unknown): void {
-    if (Array.isArray(value)) for (const each of value) this.#collect(each);
-    if (!isRecord(value)) return;
-    for (const [key, each] of Object.entries(value)) {
-      this.#taken.add(key);
-      this.#collect(each);
-    }
+/** Adds the keys of all objects in a value. */
+function keysIn(value: unknown, keys: Set<string>): Set<string> {
+  if (Array.isArray(value)) for (const each of value) keysIn(each, keys);
+  if (!isRecord(value)) return keys;
+  for (const [key, each] of Object.entries(value)) {
+    keys.add(key);
+    keysIn(each, keys);
   }
+  return keys;
 }

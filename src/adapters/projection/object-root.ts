@@ -21,7 +21,7 @@ export function objectRoot(schema: JsonSchema, losses: Losses): JsonSchema {
   const parts = listOf(allOf)
     .filter(isRecord)
     .map((part) => followed(document, part));
-  const joined = mergeAll([whole, ...parts]);
+  const joined = parts.length === 0 ? whole : mergeAll([whole, ...parts]);
   if (joined === undefined)
     losses.add("/allOf", "is reduced to its properties: its parts cannot be merged into one schema");
   const root: Record<string, unknown> = { ...(joined ?? withMembersOf(whole, [parts])) };

@@ -15,9 +15,8 @@ import { assertAnswered, callsIn, type Reply, textIn, toMessage, withDistinctIds
 import { modelRequest, type StepRequest } from "./model-request.ts";
 import { answerOf, type Ending, type StructuredForm, textAnswer } from "./run-answer.ts";
 import { assertBudgetLeft, invalidAnswer, stepLimit } from "./run-limits.ts";
-import { userText } from "./run-state.ts";
+import { type ModelPrice, usageOf, userText } from "./run-state.ts";
 import { resumeTurn, runTurn, type TurnOutcome, type TurnParts, type WaitingTurn } from "./tool-turn.ts";
-import { type ModelPrice, usageOf } from "./usage.ts";
 
 /** The parts of a run. */
 export interface RunParts extends Omit<TurnParts, "canWait" | "spending"> {

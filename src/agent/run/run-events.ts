@@ -2,8 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentEventMap, AgentEventType, TokenUsage } from "../../core/agent-event.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Awaitable } from "../../lib/promise.ts";
-import type { RunState } from "./run-state.ts";
-import { noUsage, sum } from "./usage.ts";
+import { noUsage, type RunState, sum } from "./run-state.ts";
 
 /** The budget of a run, which the runs inside it share. */
 export interface Spending {

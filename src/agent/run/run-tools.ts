@@ -1,5 +1,5 @@
 import { ToolkitError } from "../../core/error.ts";
-import type { Entry, Toolbox } from "../../core/item.ts";
+import type { Toolbox } from "../../core/item.ts";
 import { refGlob } from "../../core/ref-glob.ts";
 import type { Session } from "../../core/session.ts";
 import { Toolset } from "../../toolset/toolset.ts";
@@ -39,7 +39,9 @@ async function namedEntries(
   tools: readonly string[],
   lookup: LookupContext,
 ): Promise<readonly ToolEntry[]> {
-  const named = await Promise.all(tools.filter((name) => !isGlob(name)).map((name) => entryOf(name, lookup)));
+  const names = tools.filter((name) => !isGlob(name));
+  const named = await Promise.all(names.map((name) => entryOf(name, lookup)));
+  if (names.length === tools.length) return inOrder(named);
   const globs = tools.filter(isGlob).map(refGlob);
   const { toolbox, ...options } = lookup;
   const { entries } = await toolbox.list({ kind: ["tool", "prompt"], ...options });
@@ -51,11 +53,18 @@ async function namedEntries(
   });
 }
 
+/** Each entry once, in the order of lists: tools first, then by ref. */
+function inOrder(entries: readonly ToolEntry[]): readonly ToolEntry[] {
+  const keyOf = ({ kind, ref }: ToolEntry) => `${kind === "tool" ? 0 : 1} ${ref}`;
+  const distinct = new Map(entries.map((entry) => [keyOf(entry), entry]));
+  return [...distinct].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry);
+}
+
 function isGlob(name: string): boolean {
   return /[*?]/.test(name);
 }
 
-async function entryOf(name: string, { toolbox, signal, session }: LookupContext): Promise<Entry> {
+async function entryOf(name: string, { toolbox, signal, session }: LookupContext): Promise<ToolEntry> {
   const entry = await toolbox.lookup(name, { signal, session }).catch((error: unknown) => {
     throw ToolkitError.is(error, "NOT_FOUND") ? noTool(name, error) : error;
   });

@@ -11,10 +11,8 @@ import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { ModelToolCall } from "../model/reply.ts";
 import type { PortTools } from "./model-request.ts";
 import { type RunEvents, type Spending, withSpending } from "./run-events.ts";
-import type { Results } from "./run-results.ts";
-import type { RunState } from "./run-state.ts";
-import { resultPart } from "./tool-message.ts";
-import { difference, isUsage, noUsage } from "./usage.ts";
+import { type Results, resultPart } from "./run-results.ts";
+import { difference, isUsage, noUsage, type RunState } from "./run-state.ts";
 
 /** The tools of a run. */
 export interface RunTools {

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { readDefinition } from "../../src/core/definition.ts";
 import { makeEntry } from "../../src/core/entry.ts";
 import type { Entry, Kind } from "../../src/core/item.ts";
-import { aliasesOf } from "../../src/toolset/alias.ts";
+import { aliasesOf } from "../../src/toolset/model-definition.ts";
 import { verifies } from "../support/verifies.ts";
 
 const allowed = /^[A-Za-z_][A-Za-z0-9_-]{0,62}$/;
