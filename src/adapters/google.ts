@@ -112,8 +112,8 @@ async function resultParts(answer: ToolAnswer): Promise<readonly GoogleResultPar
   const { id, name, status } = answer;
   const parts = await answerParts(answer);
   const shown = parts.filter((part) => part.kind === "media" && isShown(part.mediaType));
-  const said = parts.filter((part) => !shown.includes(part));
-  const response = status === "ok" ? { output: outputOf(said, shown.length) } : { error: textOfParts(said) };
+  const rest = parts.filter((part) => !shown.includes(part));
+  const response = status === "ok" ? { output: outputOf(rest, shown.length) } : { error: textOfParts(rest) };
   return [
     { functionResponse: { ...(id.startsWith(ownId) ? {} : { id }), name, response } },
     ...shown.flatMap((part) =>

@@ -24,7 +24,7 @@ export const searchTool: ToolDefinitionForModel = Object.freeze({
 export const describeTool: ToolDefinitionForModel = Object.freeze({
   name: "describe_tool",
   description:
-    "Tells what a tool that was found does and takes. From then on it is among your tools: call it by its name.",
+    "Gives the full definition of a tool that was found. From then on it is among your tools: call it by its name.",
   inputSchema: Object.freeze({
     type: "object",
     properties: { name: { type: "string", description: "The name, as it was found." } },

@@ -78,7 +78,7 @@ export class Disclosure {
   }
 }
 
-/** It counts as a call, so that a model cannot search for ever. It accepts more than its schema says: a text may be bare. */
+/** It counts as a call, so that a model cannot search for ever. Its input is not validated: the model may give the text bare. */
 function disclosureTool(definition: ToolDefinitionForModel, answer: (input: unknown) => unknown): RunTool {
   const execute = async (input: unknown) => resource.json(definition.name, answer(input));
   return { ...runTool(definition, answer), isCounted: true, execute };

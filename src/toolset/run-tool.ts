@@ -35,7 +35,7 @@ function own(name: string): Omit<Callee, "execute"> {
   return { ref, namespace: inlineNamespace, options: undefined, entry: undefined, isCounted: false };
 }
 
-/** The answer that a model submits, repaired only where it is refused: the tool validates, and may accept more than its schema says. */
+/** The answer that a model submits, repaired only where it is refused: the tool validates, and may accept more than its schema. */
 async function submitted(tool: OutputTool, { inputSchema }: ToolDefinitionForModel, input: unknown): Promise<unknown> {
   try {
     return await tool.run(input);

@@ -99,9 +99,9 @@ class GoogleWriter {
   #cut(schema: JsonSchema): JsonSchema {
     const [type = "object"] = typesOf(schema).filter((each) => each !== "null");
     const { description } = schema;
-    const said = typeof description === "string" && description !== "" ? { description } : {};
-    if (type === "array") return { type: "ARRAY", ...said, items: { type: "STRING" } };
-    return { type: type.toUpperCase(), ...said };
+    const described = typeof description === "string" && description !== "" ? { description } : {};
+    if (type === "array") return { type: "ARRAY", ...described, items: { type: "STRING" } };
+    return { type: type.toUpperCase(), ...described };
   }
 
   #joined({ allOf, ...rest }: JsonSchema, place: Place): JsonSchema {
@@ -150,12 +150,12 @@ class GoogleWriter {
     const kept = Object.keys(writers).filter((keyword) => schema[keyword] !== undefined);
     const hasFormat = formats[type]?.includes(String(schema.format)) === true;
     const choices = this.#choices(type, schema, pointer);
-    const said = this.#described(
+    const described = this.#described(
       choices === undefined ? { ...schema, enum: choicesOf(schema) } : { ...schema, format: undefined },
       pointer,
       [...kept, ...(hasFormat ? ["format"] : []), ...(choices === undefined ? [] : ["enum"])],
     );
-    const written: Record<string, unknown> = { type: type.toUpperCase(), ...said };
+    const written: Record<string, unknown> = { type: type.toUpperCase(), ...described };
     if (choices !== undefined) return { ...written, format: "enum", enum: choices };
     if (hasFormat) written.format = schema.format;
     for (const keyword of kept) written[keyword] = writers[keyword]?.(schema[keyword]);

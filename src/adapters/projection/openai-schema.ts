@@ -37,7 +37,7 @@ export const openAIProjection = remembered(
  * A schema in the grammar of OpenAI's strict mode: every property is required, and one that was optional may be null; no additional
  * properties; no `allOf`, `oneOf`, `not` or conditions; only some formats; at most 10 nested objects and 5,000 properties. Constraints that
  * the grammar lacks move to the description. A schema that strict mode cannot express, such as a map with free keys, is projected
- * without strict mode, and `lost` says why.
+ * without strict mode, and `lost` has the reason.
  *
  * @see https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
  */

@@ -51,10 +51,10 @@ export function describe(
   const texts = [schema.description ?? schema.title];
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || !unsupported(keyword)) continue;
-    const said = words[keyword]?.(value);
-    if (said !== undefined) texts.push(said);
+    const sentence = words[keyword]?.(value);
+    if (sentence !== undefined) texts.push(sentence);
     if (silent.has(keyword) && keyword !== "enum") continue;
-    losses.add(pointerTo(pointer, keyword), said ? "is moved to the description" : "is left out");
+    losses.add(pointerTo(pointer, keyword), sentence ? "is moved to the description" : "is left out");
   }
   const description = texts.filter((text) => typeof text === "string" && text !== "").join(" ");
   return description === "" ? undefined : description;

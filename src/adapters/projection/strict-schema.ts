@@ -103,8 +103,8 @@ export class StrictWriter {
       definition.written = this.#schema(target, $ref.slice(1));
     }
     const reference = { $ref: `#/$defs/${definition.name}` };
-    const said = this.#described(beside, pointer);
-    return said.description === undefined ? reference : { ...said, anyOf: [reference] };
+    const described = this.#described(beside, pointer);
+    return described.description === undefined ? reference : { ...described, anyOf: [reference] };
   }
 
   #joined(schema: JsonSchema, pointer: string): JsonSchema {
@@ -229,7 +229,7 @@ function nullable(schema: JsonSchema): JsonSchema {
     return { ...schema, type: [type, "null"] };
   const branches = listOf(anyOf);
   if (branches.some((branch) => isRecord(branch) && [branch.type].flat().includes("null"))) return schema;
-  const said = description === undefined ? {} : { description };
+  const described = description === undefined ? {} : { description };
   if (branches.length > 0) return { ...schema, anyOf: [...branches, { type: "null" }] };
-  return { ...said, anyOf: [type === undefined ? rest : { type, ...rest }, { type: "null" }] };
+  return { ...described, anyOf: [type === undefined ? rest : { type, ...rest }, { type: "null" }] };
 }

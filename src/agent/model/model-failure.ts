@@ -94,19 +94,19 @@ export async function modelFailed(
 ): Promise<ToolkitError<"MODEL_FAILED" | "UNAUTHORIZED">> {
   const { provider, modelId: model } = chosen;
   const redact = await modelRedactor(chosen.model);
-  const said = shortened(redact(messageIn(error)));
+  const reason = shortened(redact(messageIn(error)));
   const cause = cleanCause(error, redact);
   if (LoadAPIKeyError.isInstance(error)) {
     return new ToolkitError(
       "UNAUTHORIZED",
-      `There is no key for the provider ${provider}: ${said}`,
+      `There is no key for the provider ${provider}: ${reason}`,
       { target: provider },
       { cause },
     );
   }
   const { status, retryAfterMs } = fault;
   const how = status === undefined ? "failed" : `answered ${status}`;
-  const message = `The model ${modelRefOf(chosen)} ${how}: ${said}${after === "" ? "" : ` ${after}`}`;
+  const message = `The model ${modelRefOf(chosen)} ${how}: ${reason}${after === "" ? "" : ` ${after}`}`;
   const details = {
     provider,
     model,

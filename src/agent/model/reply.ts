@@ -121,12 +121,12 @@ function plainData<D extends { readonly type: string }>(data: D): D {
 /** Limit of a quoted text, in characters. */
 const maxQuoted = 2_000;
 
-/** @throws ToolkitError `MODEL_FAILED` for a reply whose finish reason says that it is no answer */
+/** @throws ToolkitError `MODEL_FAILED` for a reply that ended without an answer, by its finish reason */
 export function assertAnswered(reply: Reply, { provider, modelId: model }: ChosenModel): void {
   const why = unanswered[reply.finishReason];
   if (why === undefined) return;
-  const said = textIn(reply).trim();
-  const quote = said === "" ? "" : ` Its text: ${JSON.stringify(said.slice(0, maxQuoted))}`;
+  const text = textIn(reply).trim();
+  const quote = text === "" ? "" : ` Its text: ${JSON.stringify(text.slice(0, maxQuoted))}`;
   throw new ToolkitError("MODEL_FAILED", `The model ${provider}/${model} gave no answer: ${why}.${quote}`, {
     provider,
     model,

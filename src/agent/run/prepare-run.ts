@@ -27,7 +27,7 @@ export interface Preparation {
   readonly limits: KnownLimits;
   readonly options: ReadAgentOptions;
   readonly call: ModelCall;
-  /** Stores a run that waits. Undefined where it cannot be suspended: its model is told that calls are pending, and goes on. */
+  /** Stores a run that waits. Undefined where it cannot be suspended: its model learns that calls are pending, and goes on. */
   readonly suspend?: ((turn: WaitingTurn, results: Results) => Promise<never>) | undefined;
 }
 

@@ -200,7 +200,7 @@ const readingTool: Omit<ToolDefinitionForModel, "name"> = {
   inputSchema: {
     type: "object",
     properties: {
-      uri: { type: "string", description: "As the notice of the cut says it: result:..." },
+      uri: { type: "string", description: "The URI in the notice of the cut: result:..." },
       offset: { type: "integer", minimum: 0, description: "Where to begin, in characters. Default 0." },
       length: { type: "integer", minimum: 1, description: `How many characters. Default ${pageLength}.` },
     },

@@ -52,7 +52,7 @@ export interface TurnParts {
   readonly state: RunState;
   readonly results: Results;
   readonly events: RunEvents;
-  /** False where the run cannot be suspended: its model is told that a call is pending, and goes on. */
+  /** False where the run cannot be suspended: its model learns that a call is pending, and goes on. */
   readonly canWait: boolean;
   /** For sub-agents. */
   readonly spending: Spending;
