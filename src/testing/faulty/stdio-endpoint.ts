@@ -6,19 +6,18 @@ import type { StdioTarget } from "../../core/target.ts";
 import { packageRoot } from "../../lib/package.ts";
 import { isRecord } from "../../lib/value.ts";
 import { Child, end } from "./child.ts";
-import type { Conversation } from "./conversation.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { ClientConversation, Endpoint } from "./client-conversation.ts";
 import type { FaultName, FaultOptions } from "./faults.ts";
-import type { Script } from "./script.ts";
+import type { FaultyState } from "./faulty-state.ts";
 
-/** The program a child runs: as it is written, or as it was built. */
+/** The program of a child, from the sources or from the build. */
 function relayFile(): string {
   const [folder, ending] = import.meta.url.endsWith(".ts") ? ["src", "ts"] : ["dist", "js"];
   return join(packageRoot(), folder, "testing", "faulty", `relay.${ending}`);
 }
 
 const defaultStderrPerSecond = 10_000;
-/** What a child is told of the faults that it does itself; undefined for one that is off. */
+/** The orders for faults that the child itself causes; undefined options switch one off. */
 const orders: { readonly [N in FaultName]?: (fault: FaultOptions | undefined) => object } = {
   "ignore-term": (fault) => ({ ignoreTerm: fault !== undefined }),
   grandchild: (fault) => ({ grandchild: fault !== undefined }),
@@ -27,30 +26,30 @@ const orders: { readonly [N in FaultName]?: (fault: FaultOptions | undefined) =>
   }),
 };
 
-/** Clients that start the server as a child process. The child only relays, by a socket of this machine; the server is here. */
+/** Serves clients that start a child process. The child only relays, through a socket of this machine, to the server here. */
 export class StdioEndpoint implements Endpoint {
   readonly transport = "stdio";
-  readonly #script: Script;
+  readonly #state: FaultyState;
   readonly #server: Server;
   readonly #token = randomUUID();
   readonly #children = new Map<number, Child>();
-  /** Those that run, the children of children too. */
+  /** Running processes, grandchildren included. */
   readonly #processes = new Set<number>();
   readonly #sockets = new Set<Socket>();
 
-  private constructor(script: Script) {
-    this.#script = script;
+  private constructor(state: FaultyState) {
+    this.#state = state;
     this.#server = createServer((socket) => this.#accept(socket));
   }
 
-  static async open(script: Script): Promise<StdioEndpoint> {
-    const endpoint = new StdioEndpoint(script);
+  static async open(state: FaultyState): Promise<StdioEndpoint> {
+    const endpoint = new StdioEndpoint(state);
     const server = endpoint.#server.listen(0, "127.0.0.1");
     await once(server, "listening");
     return endpoint;
   }
 
-  get conversations(): Iterable<Conversation> {
+  get conversations(): Iterable<ClientConversation> {
     return [...this.#children.values()].flatMap(({ conversation }) => conversation ?? []);
   }
 
@@ -64,7 +63,7 @@ export class StdioEndpoint implements Endpoint {
   }
 
   async faultChanged(name: FaultName): Promise<void> {
-    const { faults } = this.#script;
+    const { faults } = this.#state;
     if (name === "down" && faults.find(name) !== undefined) this.#endAll();
     const order = orders[name];
     if (order === undefined) return;
@@ -86,7 +85,7 @@ export class StdioEndpoint implements Endpoint {
     for (const child of this.#children.values()) child.kill();
   }
 
-  /** The first line says what the socket is for; then it is used for that. */
+  /** The first line on a socket is its purpose. */
   #accept(socket: Socket): void {
     this.#sockets.add(socket);
     let read: ((chunk: Buffer) => void) | undefined;
@@ -109,8 +108,8 @@ export class StdioEndpoint implements Endpoint {
       socket.destroy();
       return undefined;
     }
-    if (purpose === "data") return this.#children.get(pid)?.relay(socket, this.#script);
-    // A process ends its socket when it ends. Its id may then be somebody else's.
+    if (purpose === "data") return this.#children.get(pid)?.relay(socket, this.#state);
+    // The socket closes with its process, whose id the system may then reuse.
     this.#processes.add(pid);
     socket.on("close", () => this.#processes.delete(pid));
     if (purpose === "control") this.#begin(new Child(pid, socket), socket);
@@ -126,16 +125,16 @@ export class StdioEndpoint implements Endpoint {
     child.order(this.#firstOrders());
   }
 
-  /** What a child is to be from its start. */
+  /** The orders for a child at its start. */
   #firstOrders(): object {
-    const { faults, name } = this.#script;
+    const { faults, name } = this.#state;
     if (faults.take("down") !== undefined) return { exit: `${name} is down` };
     const taken = Object.entries(orders).map(([fault, order]) => order(faults.take(fault as FaultName)));
     return Object.assign({}, ...taken) as object;
   }
 }
 
-/** Whatever else comes to the port says nothing that is known. */
+/** Empty for a line of a stranger on this port. */
 function parsed(line: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(line);

@@ -8,60 +8,60 @@ import { abortable } from "../../lib/promise.ts";
 import { isRecord, present } from "../../lib/value.ts";
 import type { ScriptedReasoning, ScriptedStep, ScriptedText, ScriptedToolCall } from "./script.ts";
 
-/** How a step is told. */
-export interface Telling {
+/** Options of an answer. */
+export interface AnswerOptions {
   readonly modelId: string;
-  /** Into pieces of so many characters a text is cut that comes without pieces of its own. */
+  /** Length of the pieces of a text that is given as one. */
   readonly chunkLength: number;
   readonly signal: AbortSignal | undefined;
   /** The id of a call that has none. */
   nextId(): string;
 }
 
-/** Throws what a step fails with that says nothing. */
+/** Throws the error of a step without content. */
 export function throwEarly(step: ScriptedStep): void {
-  if (step.error !== undefined && !saysSomething(step)) throw errorOf(step.error);
+  if (step.error !== undefined && !hasContent(step)) throw errorOf(step.error);
 }
 
 /** The parts of a step, as a provider streams them. An abort ends it with the reason of the signal. */
-export async function* tell(step: ScriptedStep, telling: Telling): AsyncGenerator<LanguageModelV4StreamPart> {
-  const { signal } = telling;
+export async function* partsOf(step: ScriptedStep, options: AnswerOptions): AsyncGenerator<LanguageModelV4StreamPart> {
+  const { signal } = options;
   yield { type: "stream-start", warnings: [...(step.warnings ?? [])] };
-  yield { type: "response-metadata", modelId: telling.modelId };
-  if (step.reasoning !== undefined) yield* tellReasoning(step.reasoning, telling);
+  yield { type: "response-metadata", modelId: options.modelId };
+  if (step.reasoning !== undefined) yield* reasoningParts(step.reasoning, options);
   if (step.text !== undefined) {
     yield { type: "text-start", id: "text" };
-    for await (const delta of pieces(step.text, telling)) yield { type: "text-delta", id: "text", delta };
+    for await (const delta of pieces(step.text, options)) yield { type: "text-delta", id: "text", delta };
     yield { type: "text-end", id: "text" };
   }
-  for (const call of step.toolCalls ?? []) yield* tellCall(call, telling);
+  for (const call of step.toolCalls ?? []) yield* callParts(call, options);
   yield* step.content ?? [];
   signal?.throwIfAborted();
   if (step.error !== undefined) yield { type: "error", error: errorOf(step.error) };
   else if (step.isCut !== true) yield finish(step);
 }
 
-async function* tellReasoning(
+async function* reasoningParts(
   given: ScriptedText | ScriptedReasoning,
-  telling: Telling,
+  options: AnswerOptions,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   const { text, providerMetadata }: ScriptedReasoning =
     isRecord(given) && "text" in given ? (given as unknown as ScriptedReasoning) : { text: given as ScriptedText };
   yield { type: "reasoning-start", id: "reasoning" };
-  for await (const delta of pieces(text, telling)) yield { type: "reasoning-delta", id: "reasoning", delta };
+  for await (const delta of pieces(text, options)) yield { type: "reasoning-delta", id: "reasoning", delta };
   yield { type: "reasoning-end", id: "reasoning", ...present({ providerMetadata }) };
 }
 
-async function* tellCall(call: ScriptedToolCall, telling: Telling): AsyncGenerator<LanguageModelV4StreamPart> {
-  const { name: toolName, input = {}, id = telling.nextId(), providerMetadata } = call;
+async function* callParts(call: ScriptedToolCall, options: AnswerOptions): AsyncGenerator<LanguageModelV4StreamPart> {
+  const { name: toolName, input = {}, id = options.nextId(), providerMetadata } = call;
   const text = typeof input === "string" ? input : JSON.stringify(input);
   yield { type: "tool-input-start", id, toolName };
-  for await (const delta of pieces(text, telling)) yield { type: "tool-input-delta", id, delta };
+  for await (const delta of pieces(text, options)) yield { type: "tool-input-delta", id, delta };
   yield { type: "tool-input-end", id };
   yield { type: "tool-call", toolCallId: id, toolName, input: text, ...present({ providerMetadata }) };
 }
 
-async function* pieces(text: ScriptedText, { chunkLength, signal }: Telling): AsyncGenerator<string> {
+async function* pieces(text: ScriptedText, { chunkLength, signal }: AnswerOptions): AsyncGenerator<string> {
   const iterator = typeof text === "string" ? cut(text, chunkLength) : iteratorOf(text);
   try {
     for (;;) {
@@ -71,7 +71,7 @@ async function* pieces(text: ScriptedText, { chunkLength, signal }: Telling): As
       yield next.value;
     }
   } finally {
-    // What waits for a gate of a test answers when that opens, and nobody waits for it here.
+    // Not awaited: the iterator of a test may answer only once the test lets it.
     Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
 }
@@ -107,7 +107,7 @@ function usageOf({
   };
 }
 
-function saysSomething({ text, reasoning, toolCalls, content }: ScriptedStep): boolean {
+function hasContent({ text, reasoning, toolCalls, content }: ScriptedStep): boolean {
   return text !== undefined || reasoning !== undefined || (toolCalls?.length ?? 0) > 0 || (content?.length ?? 0) > 0;
 }
 

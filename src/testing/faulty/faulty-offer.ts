@@ -1,18 +1,18 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** What a tool of a faulty server can do while it runs. */
+/** The context of a tool of a faulty server. */
 export interface FaultyToolContext {
-  /** Aborts when the client cancels the call, or is gone. */
+  /** Aborts when the client cancels the call or disconnects. */
   readonly signal: AbortSignal;
   /** Reports progress, where the client asked for it. */
   progress(progress: number, total?: number, message?: string): void;
   /** Sends a notification that belongs to the call. */
   notify(method: string, params?: object): void;
-  /** Asks the client, such as `elicitation/create`, and gives its result. @throws Error with what it answered instead */
+  /** Sends a request to the client, such as `elicitation/create`, and gives its result. @throws Error with any other answer */
   request(method: string, params?: object): Promise<unknown>;
 }
 
-/** A tool of a faulty server. What is not `run` goes over the wire as it is, right or wrong. */
+/** A tool of a faulty server. All fields but `run` go over the wire unchanged, valid or not. */
 export interface FaultyTool {
   readonly title?: string;
   readonly description?: string;
@@ -22,13 +22,13 @@ export interface FaultyTool {
   readonly annotations?: object;
   readonly _meta?: object;
   /**
-   * Gives a text, a whole result (an object with `content`), or anything else, which becomes `structuredContent`. What it throws is
-   * answered as an error of the tool.
+   * Returns a text, a whole result (an object with `content`), or any other value, which becomes `structuredContent`. An error it throws
+   * is answered as an error of the tool.
    */
   run(input: Readonly<Record<string, unknown>>, context: FaultyToolContext): unknown;
 }
 
-/** A prompt of a faulty server: what stands in its list, and the text it renders. */
+/** A prompt of a faulty server: its entry in lists, and the text it renders. */
 export interface FaultyPrompt {
   readonly title?: string;
   readonly description?: string;
@@ -36,7 +36,7 @@ export interface FaultyPrompt {
   readonly text: string;
 }
 
-/** A resource of a faulty server: what stands in its list, and its text. */
+/** A resource of a faulty server: its entry in lists, and its text. */
 export interface FaultyResource {
   /** Default: the URI. */
   readonly name?: string;
@@ -46,7 +46,7 @@ export interface FaultyResource {
   readonly text: string;
 }
 
-/** What a faulty server offers. */
+/** The tools, prompts and resources of a faulty server. */
 export interface FaultyOffer {
   /** By name. Default: `echo`, `add`, `slow`, `record`, `count`, `ask`, `sample` and `log`. */
   readonly tools?: Readonly<Record<string, FaultyTool>>;
@@ -56,14 +56,14 @@ export interface FaultyOffer {
   readonly resources?: Readonly<Record<string, FaultyResource>>;
 }
 
-/** How a faulty server is made. Everything has a default. */
+/** Options of a faulty server. Each has a default. */
 export interface FaultyServerOptions extends FaultyOffer {
-  /** The name it says of itself. Default: `faulty`. */
+  /** The name in its handshake. Default: `faulty`. */
   readonly name?: string | undefined;
-  /** How many entries a page of a list has. Default: all. */
+  /** Entries on a page of a list. Default: all. */
   readonly pageSize?: number | undefined;
   /** The capabilities it declares. Default: all, with `listChanged` and `subscribe`. */
   readonly capabilities?: object | undefined;
-  /** Time, for `slow` and floods. Default: the machine's. */
+  /** The clock of `slow` and of floods. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }

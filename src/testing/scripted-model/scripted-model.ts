@@ -9,40 +9,39 @@ import type {
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { abortable } from "../../lib/promise.ts";
 import { present } from "../../lib/value.ts";
-import { type Telling, tell, throwEarly } from "./answer.ts";
-import { recordRequest } from "./request.ts";
-import { type ModelRequest, readStep, type Script, type ScriptedStep } from "./script.ts";
+import { type ModelRequest, readStep, recordRequest, type Script, type ScriptedStep } from "./script.ts";
+import { type AnswerOptions, partsOf, throwEarly } from "./scripted-answer.ts";
 
-/** How a scripted model introduces itself, and how it speaks. */
+/** Options of a scripted model. */
 export interface ScriptedModelOptions {
-  /** Default `scripted`. Under the name of a real one, such as `anthropic.messages`, it is asked what that is asked. */
+  /** Default `scripted`. Under the name of a real provider, such as `anthropic.messages`, it gets the requests of that one. */
   readonly provider?: string | undefined;
   /** Default `model`. */
   readonly modelId?: string | undefined;
-  /** How many characters a streamed piece has. Default 16. */
+  /** Characters of a streamed piece. Default 16. */
   readonly chunkLength?: number | undefined;
   /** The URLs it reads itself, by media type. Default: none. */
   readonly supportedUrls?: Record<string, RegExp[]> | undefined;
 }
 
-/** A language model that says what a test tells it to. */
+/** A language model with the answers of a script. */
 export interface ScriptedModel extends LanguageModelV4 {
-  /** What it was asked so far, oldest first; those too that failed. */
+  /** Its requests so far, oldest first, failed ones included. */
   readonly requests: readonly ModelRequest[];
-  /** How many steps it was not asked for yet; undefined where a function answers. */
+  /** The number of unused steps; undefined where a function answers. */
   readonly stepsLeft: number | undefined;
 }
 
 /**
- * Makes a language model for tests: it answers each request with the next step of a script, whether it is asked for a stream or not, and
- * remembers what it was asked. It takes no time and no network. When a script has run out, the request fails and says so.
+ * Makes a language model for tests: it answers each request with the next step of a script, streamed or not, and records the requests. It
+ * takes no time and no network. A request after the last step fails.
  *
- * @throws ToolkitError `INVALID_CONFIG` for a script or an option that is none
+ * @throws ToolkitError `INVALID_CONFIG` for an invalid script or option
  * @example
  * ```ts
  * const model = scriptedModel([{ toolCalls: [{ name: "forecast", input: { city: "Bern" } }] }, "It is sunny."]);
  * const toolkit = new Toolkit({ items: [forecast], delegate: agent({ defaultModel: model }) });
- * // ... call a prompt, then look at what the model was told:
+ * // ... call a prompt, then look at what the model got:
  * expect(model.requests[1]?.prompt.at(-1)?.role).toBe("tool");
  * ```
  */
@@ -105,7 +104,7 @@ class Model implements ScriptedModel {
     const step = await abortable(this.#step(request, index), signal);
     if (step.gate !== undefined) await abortable(step.gate, signal);
     throwEarly(step);
-    return tell(step, this.#telling(signal));
+    return partsOf(step, this.#options(signal));
   }
 
   async #step(request: ModelRequest, index: number): Promise<ScriptedStep> {
@@ -115,11 +114,11 @@ class Model implements ScriptedModel {
     const count = this.#script.length === 1 ? "1 step" : `${this.#script.length} steps`;
     const last = JSON.stringify(request.prompt.at(-1))?.slice(0, 300);
     throw new Error(
-      `The script of the model ${this.modelId} has ${count}, and it is asked for another: add one. The last message is ${last}.`,
+      `The script of the model ${this.modelId} has ${count}, and there is one request more: add a step. The last message is ${last}.`,
     );
   }
 
-  #telling(signal: AbortSignal | undefined): Telling {
+  #options(signal: AbortSignal | undefined): AnswerOptions {
     return {
       modelId: this.modelId,
       chunkLength: this.#chunkLength,
@@ -129,7 +128,7 @@ class Model implements ScriptedModel {
   }
 }
 
-/** What the parts of a stream come to. */
+/** The result that the parts of a stream make. */
 async function gather(parts: AsyncIterable<LanguageModelV4StreamPart>): Promise<LanguageModelV4GenerateResult> {
   const content: LanguageModelV4Content[] = [];
   const result: LanguageModelV4GenerateResult = {
@@ -159,7 +158,7 @@ async function gather(parts: AsyncIterable<LanguageModelV4StreamPart>): Promise<
   return result;
 }
 
-/** What is the same in a stream and in an answer at once. */
+/** True for a part with the same form in a result. */
 function isContent(
   part: LanguageModelV4StreamPart,
 ): part is Extract<LanguageModelV4StreamPart, LanguageModelV4Content> {

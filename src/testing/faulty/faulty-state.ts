@@ -1,15 +1,15 @@
 import type { Clock } from "../../lib/clock.ts";
+import { ActiveFaults } from "./active-faults.ts";
 import { defaultOffer } from "./default-offer.ts";
-import type { FaultyOffer, FaultyServerOptions } from "./definition.ts";
-import { Switchboard } from "./switchboard.ts";
+import type { FaultyOffer, FaultyServerOptions } from "./faulty-offer.ts";
 
-/** What a faulty server is and remembers, whoever is connected. */
-export class Script {
+/** The state of a faulty server that all its connections share. */
+export class FaultyState {
   readonly name: string;
   readonly pageSize: number;
   readonly capabilities: object;
   readonly clock: Clock;
-  readonly faults = new Switchboard();
+  readonly faults = new ActiveFaults();
   offer: Required<FaultyOffer>;
   readonly #runs = new Map<string, number>();
 
@@ -27,12 +27,12 @@ export class Script {
     };
   }
 
-  /** How often a tool was run with this id. */
+  /** The number of runs with this id. */
   runs(id: string): number {
     return this.#runs.get(id) ?? 0;
   }
 
-  /** A tool begins to run. */
+  /** Counts a run. */
   ran(id: unknown): void {
     if (typeof id === "string") this.#runs.set(id, this.runs(id) + 1);
   }

@@ -2,51 +2,50 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 import { isRecord } from "../../lib/value.ts";
-import type { Conversation } from "./conversation.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { ClientConversation, Endpoint } from "./client-conversation.ts";
 import type { FaultName } from "./faults.ts";
+import type { FaultyState } from "./faulty-state.ts";
 import { HttpSession } from "./http-session.ts";
-import type { Script } from "./script.ts";
 
-/** How a faulty server listens. */
+/** Options of listening. */
 export interface ListenOptions {
   /** Default: a free one. */
   readonly port?: number | undefined;
-  /** How requests are answered: as a stream of events, or with one JSON message. Default: `sse`. */
+  /** The form of responses: a stream of events, or one JSON message. Default: `sse`. */
   readonly answers?: "sse" | "json" | undefined;
 }
 
-/** Where a faulty server listens. Disposed of, it ends. */
+/** The port on which a faulty server listens. Disposing of it closes the port. */
 export interface Listening extends AsyncDisposable {
   /** Of the MCP endpoint. */
   readonly url: string;
   readonly port: number;
   /** Stops listening: connections break, sessions are forgotten, and the port is closed. */
   stop(): Promise<void>;
-  /** Listens again, on the same port. @throws Error when somebody else has taken it */
+  /** Listens again, on the same port. @throws Error when the port is taken */
   start(): Promise<void>;
 }
 
-/** Clients that speak Streamable HTTP, by a port of this machine. */
+/** Serves Streamable HTTP on a port of this machine. */
 export class HttpEndpoint implements Endpoint, Listening {
   readonly transport = "http";
-  readonly #script: Script;
+  readonly #state: FaultyState;
   readonly #answers: "sse" | "json";
   readonly #sessions = new Map<string, HttpSession>();
-  /** What is under way. */
+  /** The open responses, each in words. */
   readonly #responses = new Map<ServerResponse, string>();
   #server: Server | undefined;
   #port: number;
   #down = false;
 
-  private constructor(script: Script, { port = 0, answers = "sse" }: ListenOptions) {
-    this.#script = script;
+  private constructor(state: FaultyState, { port = 0, answers = "sse" }: ListenOptions) {
+    this.#state = state;
     this.#answers = answers;
     this.#port = port;
   }
 
-  static async open(script: Script, options: ListenOptions): Promise<HttpEndpoint> {
-    const endpoint = new HttpEndpoint(script, options);
+  static async open(state: FaultyState, options: ListenOptions): Promise<HttpEndpoint> {
+    const endpoint = new HttpEndpoint(state, options);
     await endpoint.start();
     await endpoint.faultChanged("down");
     return endpoint;
@@ -60,7 +59,7 @@ export class HttpEndpoint implements Endpoint, Listening {
     return this.#port;
   }
 
-  get conversations(): Iterable<Conversation> {
+  get conversations(): Iterable<ClientConversation> {
     return [...this.#sessions.values()].map(({ conversation }) => conversation);
   }
 
@@ -89,7 +88,7 @@ export class HttpEndpoint implements Endpoint, Listening {
   }
 
   async faultChanged(name: FaultName): Promise<void> {
-    const on = this.#script.faults.find(name) !== undefined;
+    const on = this.#state.faults.find(name) !== undefined;
     if (name === "down" && on !== this.#down) {
       this.#down = on;
       await (on ? this.stop() : this.start());
@@ -106,7 +105,7 @@ export class HttpEndpoint implements Endpoint, Listening {
     return this.close();
   }
 
-  /** All connections break, and nothing is remembered. */
+  /** Breaks all connections, and forgets all sessions. */
   #crash(server: Server): void {
     const sessions = [...this.#sessions.values()];
     this.#sessions.clear();
@@ -129,7 +128,7 @@ export class HttpEndpoint implements Endpoint, Listening {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const id = request.headers["mcp-session-id"];
     const session = typeof id === "string" ? this.#sessions.get(id) : undefined;
-    // What is not read fills the buffers between the two, as of a machine that is gone.
+    // Unread data fills the buffers in between, as with a machine that is gone.
     if (session?.conversation.frozen) return;
     if (id !== undefined && this.#refuse(session, response)) return;
     if (request.method === "GET" && session !== undefined) session.openStream(response);
@@ -138,9 +137,9 @@ export class HttpEndpoint implements Endpoint, Listening {
     else response.writeHead(405).end();
   }
 
-  /** Answers for a session that is unknown, or is to be forgotten now. */
+  /** Answers for an unknown session, or one that a fault drops now. */
   #refuse(session: HttpSession | undefined, response: ServerResponse): boolean {
-    const { faults } = this.#script;
+    const { faults } = this.#state;
     const drop =
       session === undefined
         ? 404
@@ -180,7 +179,7 @@ export class HttpEndpoint implements Endpoint, Listening {
     const kill = () => {
       if (this.#server !== undefined) this.#crash(this.#server);
     };
-    const session = new HttpSession({ script: this.#script, answers: this.#answers, kill });
+    const session = new HttpSession({ state: this.#state, answers: this.#answers, kill });
     this.#sessions.set(session.id, session);
     return session;
   }

@@ -3,15 +3,15 @@ import { systemClock } from "../../lib/clock.ts";
 import { abortable } from "../../lib/promise.ts";
 import { describeFault, type FaultName, type FaultOptions, faultCatalog } from "./faults.ts";
 
-/** A fault that was switched on. Disposed of, it is off. */
+/** A fault that was switched on. Disposing of it switches it off. */
 export interface Fault extends AsyncDisposable {
   readonly name: FaultName;
   /** When it was switched on, in milliseconds since the epoch. */
   readonly since: number;
-  /** How often it has happened. */
+  /** The number of times it has happened. */
   readonly happened: number;
   /**
-   * Resolves when it has happened so often.
+   * Resolves once it has happened that many times.
    *
    * @throws the signal's reason when it aborts
    */
@@ -20,27 +20,27 @@ export interface Fault extends AsyncDisposable {
   off(): Promise<void>;
 }
 
-/** What a request is, for faults of some requests only. */
-export interface RequestKind {
+/** A request, for faults that select requests. */
+export interface FaultedRequest {
   readonly method: string;
   /** Of a call. */
   readonly tool?: string | undefined;
 }
 
-/** How a fault came to be off. */
-export type Off = "switched off" | "used up";
+/** The reason why a fault is off. */
+export type FaultEnd = "switched off" | "used up";
 
-/** Which faults are on, and whose turn it is. */
-export class Switchboard {
+/** The faults that are on. */
+export class ActiveFaults {
   readonly #active = new Set<ActiveFault>();
 
   /**
    * Switches a fault on. With the same name it can be on several times; the first that fits happens.
    *
-   * @param changed - is told when it is switched off, or has used up its times
-   * @throws ToolkitError `INVALID_CONFIG` for a fault or an option there is not
+   * @param changed - called when it is switched off, or has used up its times
+   * @throws ToolkitError `INVALID_CONFIG` for an unknown fault or option
    */
-  add(name: FaultName, options: FaultOptions, changed: (how: Off) => Promise<void>): ActiveFault {
+  add(name: FaultName, options: FaultOptions, changed: (how: FaultEnd) => Promise<void>): ActiveFault {
     checkFault(name, options);
     const fault = new ActiveFault(name, options, async (how) => {
       if (this.#active.delete(fault)) await changed(how);
@@ -55,7 +55,7 @@ export class Switchboard {
   }
 
   /** Makes a fault happen once where it is on, and gives its options. */
-  take(name: FaultName, request?: RequestKind): FaultOptions | undefined {
+  take(name: FaultName, request?: FaultedRequest): FaultOptions | undefined {
     const fault = this.#find(name, request);
     fault?.happen();
     return fault?.options;
@@ -67,7 +67,7 @@ export class Switchboard {
     }
   }
 
-  #find(name: FaultName, request: RequestKind | undefined): ActiveFault | undefined {
+  #find(name: FaultName, request: FaultedRequest | undefined): ActiveFault | undefined {
     for (const fault of this.#active) {
       if (fault.name === name && (request === undefined || fits(fault.options, request))) return fault;
     }
@@ -79,11 +79,11 @@ class ActiveFault implements Fault {
   readonly name: FaultName;
   readonly since = systemClock.now();
   readonly options: FaultOptions;
-  readonly #onOff: (how: Off) => Promise<void>;
+  readonly #onOff: (how: FaultEnd) => Promise<void>;
   #happened = 0;
   #waiting: { readonly times: number; readonly resolve: () => void }[] = [];
 
-  constructor(name: FaultName, options: FaultOptions, onOff: (how: Off) => Promise<void>) {
+  constructor(name: FaultName, options: FaultOptions, onOff: (how: FaultEnd) => Promise<void>) {
     this.name = name;
     this.options = options;
     this.#onOff = onOff;
@@ -115,7 +115,7 @@ class ActiveFault implements Fault {
   }
 }
 
-function fits({ method = "tools/call", tool }: FaultOptions, request: RequestKind): boolean {
+function fits({ method = "tools/call", tool }: FaultOptions, request: FaultedRequest): boolean {
   return method === request.method && (tool === undefined || tool === request.tool);
 }
 

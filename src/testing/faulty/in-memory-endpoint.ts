@@ -2,29 +2,28 @@ import type { Connector } from "../../core/connector.ts";
 import type { ConnectorOptions } from "../../mcp/connect.ts";
 import { inMemoryConnector } from "../../mcp/connector.ts";
 import type { ServerTransport } from "../../mcp/transport/in-memory.ts";
-import { Conversation } from "./conversation.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { ClientChannel } from "./client-channel.ts";
+import { ClientConversation, type Endpoint } from "./client-conversation.ts";
 import type { FaultName } from "./faults.ts";
-import type { Line } from "./line.ts";
-import type { Script } from "./script.ts";
+import type { FaultyState } from "./faulty-state.ts";
 
-/** Clients in this process. */
+/** Serves clients in this process. */
 export class InMemoryEndpoint implements Endpoint {
   readonly transport = "in-memory";
-  readonly #script: Script;
-  readonly #conversations = new Set<Conversation>();
+  readonly #state: FaultyState;
+  readonly #conversations = new Set<ClientConversation>();
   #closed = false;
 
-  constructor(script: Script) {
-    this.#script = script;
+  constructor(state: FaultyState) {
+    this.#state = state;
   }
 
-  get conversations(): Iterable<Conversation> {
+  get conversations(): Iterable<ClientConversation> {
     return this.#conversations;
   }
 
   connector(options: ConnectorOptions): Connector {
-    return inMemoryConnector((transport) => this.#connect(transport), { label: this.#script.name, ...options });
+    return inMemoryConnector((transport) => this.#connect(transport), { label: this.#state.name, ...options });
   }
 
   running(): readonly string[] {
@@ -32,7 +31,7 @@ export class InMemoryEndpoint implements Endpoint {
   }
 
   async faultChanged(name: FaultName): Promise<void> {
-    if (name === "down" && this.#script.faults.find(name) !== undefined) this.#endAll();
+    if (name === "down" && this.#state.faults.find(name) !== undefined) this.#endAll();
   }
 
   async close(): Promise<void> {
@@ -41,13 +40,13 @@ export class InMemoryEndpoint implements Endpoint {
   }
 
   #endAll(): void {
-    for (const { line } of [...this.#conversations]) line.kill();
+    for (const { channel } of [...this.#conversations]) channel.kill();
   }
 
   async #connect(transport: ServerTransport): Promise<void> {
-    const down = this.#closed || this.#script.faults.take("down") !== undefined;
-    if (down) throw new Error(`${this.#script.name} is down`);
-    const conversation = new Conversation(this.#script, lineOf(transport));
+    const down = this.#closed || this.#state.faults.take("down") !== undefined;
+    if (down) throw new Error(`${this.#state.name} is down`);
+    const conversation = new ClientConversation(this.#state, channelOf(transport));
     this.#conversations.add(conversation);
     transport.onmessage = (message) => conversation.receive(message);
     transport.onclose = () => {
@@ -58,7 +57,7 @@ export class InMemoryEndpoint implements Endpoint {
   }
 }
 
-function lineOf(transport: ServerTransport): Line {
+function channelOf(transport: ServerTransport): ClientChannel {
   const ignore = () => undefined;
   return {
     transport: "in-memory",
@@ -69,7 +68,7 @@ function lineOf(transport: ServerTransport): Line {
   };
 }
 
-/** What is no JSON is handed over as the text it is. */
+/** Text that is no JSON is passed on as text. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
