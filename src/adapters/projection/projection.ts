@@ -12,7 +12,7 @@ export interface SchemaLoss {
 /** A schema in the dialect of a provider. */
 export interface Projection {
   readonly schema: JsonSchema;
-  /** What the provider does not get. A call is still validated against the original schema. */
+  /** The parts that the provider does not get. A call is still validated against the original schema. */
   readonly lost: readonly SchemaLoss[];
   /** Turns an input for the projected schema into one for the original schema. */
   restore(input: unknown): unknown;
