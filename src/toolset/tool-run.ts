@@ -35,7 +35,7 @@ export interface Turn {
   readonly answers: readonly ToolAnswer[];
 }
 
-/** The parts that a run is made of. @internal */
+/** The parts of a run. */
 export interface ToolRunParts {
   readonly offered: OfferedTools;
   readonly rules: PolicyRules;

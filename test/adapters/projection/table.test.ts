@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { anthropicProjection } from "../../../src/adapters/projection/plain-schema.ts";
 import { googleProjection } from "../../../src/adapters/projection/google-schema.ts";
 import { openAIProjection, openAIStrictProjection } from "../../../src/adapters/projection/openai-schema.ts";
+import { anthropicProjection } from "../../../src/adapters/projection/plain-schema.ts";
 import type { JsonSchema } from "../../../src/core/schema/types.ts";
 import { verifies } from "../../support/verifies.ts";
 import { google, openAIStrict, plain } from "./grammars.ts";
