@@ -33,8 +33,10 @@ import { sampled } from "./model/sampling.ts";
 import type { AgentRun } from "./run/agent-run.ts";
 import { type Assignment, prepareRun } from "./run/prepare-run.ts";
 import { withinDeadline } from "./run/run-limits.ts";
+import type { Results } from "./run/run-results.ts";
 import { type Conversation, conversationIn, newRunState } from "./run/run-state.ts";
 import { inlinePrompt, type Task, taskOf, textTask } from "./run/task.ts";
+import type { WaitingTurn } from "./run/tool-turn.ts";
 import { ResumeRun } from "./suspend/resume-run.ts";
 import { pendingRun, suspendedRun } from "./suspend/suspended-run.ts";
 import { Suspensions } from "./suspend/suspensions.ts";
@@ -86,15 +88,23 @@ class PromptAgent implements Agent {
     return this.#begin(await taskOf(entry, input, context), context, this.#options.limits, 0);
   }
 
-  generate(text: string, options: GenerateOptions = {}): Promise<Content> {
-    return this.#generate(text, options);
+  async generate(text: string, options: GenerateOptions = {}): Promise<Content> {
+    const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, output, conversation } = options;
+    assertOptionNames(options, generateNames, "of generate");
+    const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
+    const prompt = inlinePrompt({ name: "generate", output }, async (_input, context) => {
+      const task = await textTask(text, options, context);
+      return this.#begin(task, context, limits, conversation?.toolCalls ?? 0);
+    });
+    const call = present({ signal, session, meta, attachments, timeoutMs, onEvent });
+    return this.#toolbox(toolbox).call(prompt, {}, call);
   }
 
   stream(request: string | PromptCall, options: GenerateOptions | RunOptions = {}): AgentStream {
     return new EventStream((given, onEvent) => {
       const signal = options.signal === undefined ? given : AbortSignal.any([options.signal, given]);
       const streamed = { ...options, signal, onEvent };
-      return typeof request === "string" ? this.#generate(request, streamed) : this.#callPrompt(request, streamed);
+      return typeof request === "string" ? this.generate(request, streamed) : this.#callPrompt(request, streamed);
     });
   }
 
@@ -119,33 +129,19 @@ class PromptAgent implements Agent {
     return this.#toolbox(toolbox).call(prompt as string, input, present(call));
   }
 
-  async #generate(text: string, options: GenerateOptions): Promise<Content> {
-    const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, output, conversation } = options;
-    assertOptionNames(options, generateNames, "of generate");
-    const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
-    const prompt = inlinePrompt({ name: "generate", output }, async (_input, context) => {
-      const task = await textTask(text, options, context);
-      return this.#begin(task, context, limits, conversation?.toolCalls ?? 0);
-    });
-    const call = present({ signal, session, meta, attachments, timeoutMs, onEvent });
-    return this.#toolbox(toolbox).call(prompt, {}, call);
-  }
-
   /** Executes a task from its first step. */
   async #begin(task: Task, context: CallContext, limits: KnownLimits, toolCalls: number): Promise<Content> {
     const state = newRunState(task.messages, toolCalls);
     const toolkit = this.#suspensions.toolkitOf(context);
-    const isLocal = isConfined(context) || (task.ownTools?.length ?? 0) > 0;
-    const suspend =
-      (kept: ServedToolkit): Assignment["suspend"] =>
-      async (turn, results) => {
-        const { now } = this.#suspensions;
-        const run = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: context });
-        const { ownTools, output } = task;
-        await this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools, output }, kept);
-        throw pendingRun(run);
-      };
-    const assignment = { task, state, limits, suspend: toolkit === undefined ? undefined : suspend(toolkit) };
+    const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: Results): Promise<never> => {
+      const { ownTools = [], output } = task;
+      const isLocal = isConfined(context) || ownTools.length > 0;
+      const { now } = this.#suspensions;
+      const run = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: context });
+      await this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools, output }, kept);
+      throw pendingRun(run);
+    };
+    const assignment = { task, state, limits, suspend: toolkit && suspend.bind(undefined, toolkit) };
     return this.#run(assignment, context, (run) => run.execute());
   }
 

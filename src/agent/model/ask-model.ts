@@ -4,7 +4,7 @@ import type { Awaitable } from "../../lib/promise.ts";
 import { generate, type ModelCall, stream } from "./model-call.ts";
 import { type ChosenModel, modelRefOf } from "./models.ts";
 import type { ModelQuestion } from "./provider-quirks.ts";
-import type { Reply } from "./reply.ts";
+import { type Reply, withDistinctIds } from "./reply.ts";
 
 /** Receives the deltas of an answer. The model waits for the returned promise. */
 export interface StreamListener {
@@ -36,7 +36,7 @@ export async function ask(
     const reply = { content, usage, finishReason: finishReason.unified, structuredText: structuredOutputText };
     const bytes = reply.content.reduce((sum, part) => sum + Buffer.byteLength(textOfPart(part)), 0);
     if (bytes > maxOutputBytes) throw tooLong(maxOutputBytes, bytes);
-    return reply;
+    return withDistinctIds(reply);
   }
   const builder = new ReplyBuilder();
   let bytes = 0;
@@ -51,7 +51,7 @@ export async function ask(
     else if (part.type === "reasoning-delta") await listener.reasoning(part.delta);
   }
   const { reply } = builder;
-  if (reply !== undefined) return reply;
+  if (reply !== undefined) return withDistinctIds(reply);
   const { provider, modelId: model } = chosen;
   const message = `The model ${modelRefOf(chosen)} stopped before its answer was complete.`;
   throw new ToolkitError("MODEL_FAILED", message, { provider, model });

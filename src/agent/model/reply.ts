@@ -51,11 +51,19 @@ export function textIn({ content }: Reply): string {
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** The calls of a reply that the run has to make; a provider has already made its own. */
-export function callsIn({ content }: Reply): readonly ModelToolCall[] {
-  return content.flatMap((part) =>
-    part.type === "tool-call" && part.providerExecuted !== true ? [parsedCall(part)] : [],
-  );
+/** A reply as a message of the conversation, and the calls that the run has to make: a provider has already made its own. */
+export function toMessage({ content }: Reply): {
+  readonly message: LanguageModelV4Message;
+  readonly calls: readonly ModelToolCall[];
+} {
+  const calls: ModelToolCall[] = [];
+  const parts = content.flatMap((part) => {
+    if (part.type !== "tool-call") return assistantPart(part);
+    const call = parsedCall(part);
+    if (part.providerExecuted !== true) calls.push(call);
+    return callPart(part, call);
+  });
+  return { message: { role: "assistant", content: parts }, calls };
 }
 
 function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageModelV4ToolCall): ModelToolCall {
@@ -66,11 +74,6 @@ function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageMod
   } catch (error) {
     return { id, name, input: {}, malformed: messageOf(error) };
   }
-}
-
-/** The reply as a message of the conversation. */
-export function toMessage(reply: Reply): LanguageModelV4Message {
-  return { role: "assistant", content: reply.content.flatMap(assistantPart) };
 }
 
 function assistantPart(part: LanguageModelV4Content): AssistantPart[] {
@@ -85,12 +88,6 @@ function assistantPart(part: LanguageModelV4Content): AssistantPart[] {
       return [{ type: part.type, mediaType: part.mediaType, data: plainData(part.data), ...optionsOf(part) }];
     case "custom":
       return [{ type: "custom", kind: part.kind, ...optionsOf(part) }];
-    case "tool-call": {
-      const { toolCallId, toolName, providerExecuted } = part;
-      const input = inputOf(part);
-      const executed = providerExecuted === undefined ? {} : { providerExecuted };
-      return [{ type: "tool-call", toolCallId, toolName, input, ...executed, ...optionsOf(part) }];
-    }
     case "tool-result": {
       const { toolCallId, toolName, result } = part;
       const value = result as JSONValue;
@@ -102,9 +99,11 @@ function assistantPart(part: LanguageModelV4Content): AssistantPart[] {
 }
 
 /** Providers accept objects alone: arguments that could not be parsed are reported in the result of the call. */
-function inputOf(call: LanguageModelV4ToolCall): unknown {
-  const { input } = parsedCall(call);
-  return isRecord(input) ? input : {};
+function callPart(part: LanguageModelV4ToolCall, { input: given }: ModelToolCall): AssistantPart {
+  const { toolCallId, toolName, providerExecuted } = part;
+  const input = isRecord(given) ? given : {};
+  const executed = providerExecuted === undefined ? {} : { providerExecuted };
+  return { type: "tool-call", toolCallId, toolName, input, ...executed, ...optionsOf(part) };
 }
 
 /** Metadata that the provider wants back with the part, such as the signature of a thought. */

@@ -11,7 +11,7 @@ import type { KnownLimits } from "../agent-options.ts";
 import { ask } from "../model/ask-model.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import type { ChosenModel } from "../model/models.ts";
-import { assertAnswered, callsIn, type Reply, textIn, toMessage, withDistinctIds } from "../model/reply.ts";
+import { assertAnswered, type Reply, textIn, toMessage } from "../model/reply.ts";
 import { modelRequest, type StepRequest } from "./model-request.ts";
 import { answerOf, type Ending, type StructuredForm, textAnswer } from "./run-answer.ts";
 import { assertBudgetLeft, invalidAnswer, stepLimit } from "./run-limits.ts";
@@ -82,20 +82,15 @@ export class AgentRun {
     const { chosen, question, state, tools, limits, call, clock, price, events, context } = this.#parts;
     const step = state.steps.length;
     const request = modelRequest({ ...question, messages: state.messages, tools: tools?.port });
-    const listener = {
-      text: (delta: string) => events.emit("textDelta", { step, delta }),
-      reasoning: (delta: string) => events.emit("reasoningDelta", { step, delta }),
-    };
+    const listener = events.deltasOf(step);
     const beganAt = clock.now();
     const { provider, modelId: model } = chosen;
-    const { hasListener } = events;
-    const asked = { provider, model, settings: question.settings, stream: hasListener, input: request.prompt };
+    const stream = listener !== undefined;
+    const asked = { provider, model, settings: question.settings, stream, input: request.prompt };
     const { reply, finishReason, usage } = await tracedModel(context, asked, async () => {
-      const { maxOutputBytes } = limits;
-      const options = { call, maxOutputBytes, listener: hasListener ? listener : undefined };
-      const answer = withDistinctIds(await ask(chosen, request, options));
-      const used = usageOf(answer.usage, price);
-      return { reply: answer, finishReason: answer.finishReason, usage: used, output: answer.content };
+      const answer = await ask(chosen, request, { call, maxOutputBytes: limits.maxOutputBytes, listener });
+      const { finishReason: reason, content: output } = answer;
+      return { reply: answer, finishReason: reason, usage: usageOf(answer.usage, price), output };
     });
     const taken = { step, provider, model, finishReason, usage, durationMs: clock.now() - beganAt };
     state.steps.push(taken);
@@ -107,9 +102,8 @@ export class AgentRun {
   /** Makes the calls of a reply, or gives the answer that it is. */
   async #settle(reply: Reply): Promise<Ending | undefined> {
     assertAnswered(reply, this.#parts.chosen);
-    const message = toMessage(reply);
+    const { message, calls } = toMessage(reply);
     if (message.content.length > 0) this.#parts.state.messages.push(message);
-    const calls = callsIn(reply);
     if (calls.length === 0) return this.#answer(reply);
     return this.#afterTurn(await runTurn(calls, this.#turn));
   }

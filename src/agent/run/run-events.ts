@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentEventMap, AgentEventType, TokenUsage } from "../../core/agent-event.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Awaitable } from "../../lib/promise.ts";
+import type { StreamListener } from "../model/ask-model.ts";
 import { noUsage, type RunState, sum } from "./run-state.ts";
 
 /** The budget of a run, which the runs inside it share. */
@@ -34,9 +35,13 @@ export class RunEvents {
     this.#context = context;
   }
 
-  /** True where the caller listens, and gets the answer while it is written. */
-  get hasListener(): boolean {
-    return this.#context.hasListener;
+  /** Emits the deltas of the answer of a step. Undefined where the caller does not listen. */
+  deltasOf(step: number): StreamListener | undefined {
+    if (!this.#context.hasListener) return undefined;
+    return {
+      text: (delta) => this.emit("textDelta", { step, delta }),
+      reasoning: (delta) => this.emit("reasoningDelta", { step, delta }),
+    };
   }
 
   emit<T extends AgentEventType>(type: T, fields: AgentEventMap[T]): Awaitable<void> {
