@@ -75,7 +75,7 @@ export interface AgentOptions extends ModelsOptions, RunLimits {
 export type KnownLimits = { readonly [K in keyof RunLimits]-?: number };
 
 /** The retries and timeouts of models, with defaults. */
-export interface ModelPatience {
+export interface ModelRetryOptions {
   readonly modelAttempts: number;
   readonly modelTimeoutMs: number;
   readonly maxRetryWaitMs: number;
@@ -85,9 +85,9 @@ export interface ModelPatience {
 export type KeptRuns = { readonly [K in keyof SuspendedOptions]-?: number };
 
 /** The options of an agent, with defaults. */
-export interface ReadAgentOptions {
+export interface ParsedAgentOptions {
   readonly limits: KnownLimits;
-  readonly patience: ModelPatience;
+  readonly retries: ModelRetryOptions;
   readonly policy: RunPolicy;
   readonly maxDefinitionTokens: number | undefined;
   readonly settings: ModelSettings;
@@ -109,7 +109,7 @@ const limitDefaults: KnownLimits = {
   timeoutMs: 1_800_000,
 };
 const keptDefaults: KeptRuns = { limit: 10_000, keepMs: 7 * 24 * 3_600_000, leaseMs: 30_000 };
-const patienceDefaults: ModelPatience = { modelAttempts: 4, modelTimeoutMs: 300_000, maxRetryWaitMs: 60_000 };
+const retryDefaults: ModelRetryOptions = { modelAttempts: 4, modelTimeoutMs: 300_000, maxRetryWaitMs: 60_000 };
 
 /** Options that need not be whole numbers. */
 const fractions: ReadonlySet<string> = new Set(["maxCost", "timeoutMs", "modelTimeoutMs", "maxRetryWaitMs"]);
@@ -119,7 +119,7 @@ const fractions: ReadonlySet<string> = new Set(["maxCost", "timeoutMs", "modelTi
  *
  * @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or an unknown one
  */
-export function readAgentOptions(options: AgentOptions): ReadAgentOptions {
+export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
   assertOptionNames(options, optionNames, "of an agent");
   const { policy = {}, settings = {}, prices = {}, clock = systemClock, random = Math.random } = options;
   for (const [name, value] of Object.entries({ policy, settings, prices })) {
@@ -130,7 +130,7 @@ export function readAgentOptions(options: AgentOptions): ReadAgentOptions {
   for (const [model, price] of Object.entries(prices)) assertPrice(price, `prices[${JSON.stringify(model)}]`);
   return {
     limits: readLimits(options),
-    patience: readNumbers(patienceDefaults, options),
+    retries: readNumbers(retryDefaults, options),
     policy,
     maxDefinitionTokens: options.maxDefinitionTokens,
     settings,

@@ -22,8 +22,8 @@ import {
 import {
   type AgentOptions,
   type KnownLimits,
-  type ReadAgentOptions,
-  readAgentOptions,
+  type ParsedAgentOptions,
+  parseAgentOptions,
   readLimits,
 } from "./agent-options.ts";
 import { type AgentStream, EventStream } from "./agent-stream.ts";
@@ -59,7 +59,7 @@ export function agent(options: AgentOptions = {}): Agent {
 
 class PromptAgent implements Agent {
   readonly #models: Models;
-  readonly #options: ReadAgentOptions;
+  readonly #options: ParsedAgentOptions;
   readonly #budget: RetryBudget;
   readonly #suspensions: Suspensions;
   /** For runs outside of any toolkit. Without connectors and stores it holds nothing open, so it needs no end but that of the agent. */
@@ -69,7 +69,7 @@ class PromptAgent implements Agent {
 
   constructor(options: AgentOptions) {
     const { models, defaultModel } = options;
-    this.#options = readAgentOptions(options);
+    this.#options = parseAgentOptions(options);
     this.#models = new Models({ models, defaultModel });
     this.#budget = new RetryBudget(this.#options.clock);
     this.#suspensions = new Suspensions(this.#options.clock, this.#options.suspended);
@@ -161,8 +161,8 @@ class PromptAgent implements Agent {
   }
 
   #modelCall(signal: AbortSignal): ModelCall {
-    const { clock, random, patience } = this.#options;
-    return { signal, clock, random, budget: this.#budget, ...patience };
+    const { clock, random, retries } = this.#options;
+    return { signal, clock, random, budget: this.#budget, ...retries };
   }
 
   /** The toolbox of a run without one: the only toolkit that the agent is the delegate of, else one of the agent's own. */

@@ -2,7 +2,7 @@ import type { CallContext } from "../../core/item.ts";
 import { present } from "../../lib/value.ts";
 import type { RunTool } from "../../toolset/run-tool.ts";
 import { Toolset } from "../../toolset/toolset.ts";
-import type { KnownLimits, ReadAgentOptions } from "../agent-options.ts";
+import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import { type ChosenModel, modelRefOf } from "../model/models.ts";
 import { thinkingOptions } from "../model/provider-quirks.ts";
@@ -25,7 +25,7 @@ export interface Preparation {
   readonly context: CallContext;
   readonly chosen: ChosenModel;
   readonly limits: KnownLimits;
-  readonly options: ReadAgentOptions;
+  readonly options: ParsedAgentOptions;
   readonly call: ModelCall;
   /** Stores a run that waits. Undefined where it cannot be suspended: its model learns that calls are pending, and goes on. */
   readonly suspend?: ((turn: WaitingTurn, results: Results) => Promise<never>) | undefined;
@@ -78,7 +78,7 @@ export async function prepareRun(preparation: Preparation): Promise<AgentRun> {
   });
 }
 
-function toolLimits({ policy, maxDefinitionTokens: maxTokens }: ReadAgentOptions, { maxToolCalls }: KnownLimits) {
+function toolLimits({ policy, maxDefinitionTokens: maxTokens }: ParsedAgentOptions, { maxToolCalls }: KnownLimits) {
   const maxTotalToolCalls = Math.min(policy.maxTotalToolCalls ?? Number.POSITIVE_INFINITY, maxToolCalls);
   return { policy: { ...policy, maxTotalToolCalls }, maxTokens };
 }
