@@ -25,7 +25,7 @@ export function runTool<In>(definition: ToolDefinitionForModel, run: (input: In)
 export function answerTool(tool: OutputTool): RunTool {
   const { name, description, input, options } = tool;
   const inputSchema = toObjectSchema(input ?? {}, { what: "output schema", direction: "input" });
-  const definition = { name, description, inputSchema };
+  const definition = Object.freeze({ name, description, inputSchema });
   const execute = async (given: unknown) => jsonContent(await submitted(tool, definition, given), { name });
   return { ...own(name), options, definition, execute };
 }

@@ -190,7 +190,7 @@ const readingDefinitions = new Map<string, ToolDefinitionForModel>();
 
 /** One object for each name, so that its projection is made once. */
 function readingDefinition(name: string): ToolDefinitionForModel {
-  const definition = readingDefinitions.get(name) ?? { ...readingTool, name };
+  const definition = readingDefinitions.get(name) ?? Object.freeze({ ...readingTool, name });
   readingDefinitions.set(name, definition);
   return definition;
 }
