@@ -6,7 +6,7 @@ import { type Meter, metrics } from "@opentelemetry/api";
 import { afterEach, expect } from "vitest";
 import { agent } from "../../src/agent/index.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { scriptedModel, virtualClock } from "../../src/testing/index.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
