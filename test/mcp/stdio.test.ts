@@ -315,12 +315,14 @@ describe("what passes through the pipes", () => {
     const onCall = `send({ jsonrpc: "2.0", id: m.id, result: { structuredContent: m.params.arguments.text.length, content: [] } })`;
     const session = await connect(server("", onCall));
     const warnings: Error[] = [];
-    process.on("warning", (warning) => warnings.push(warning));
+    const warned = (warning: Error) => warnings.push(warning);
+    process.on("warning", warned);
     const text = "ü".repeat(500_000);
     const results = await Promise.all(
       Array.from({ length: 20 }, async () => (await session.call("size", { text }, contextOf())).json()),
     );
     expect(results).toEqual(Array.from({ length: 20 }, () => text.length));
+    process.off("warning", warned);
     expect(warnings).toEqual([]);
     await session[Symbol.asyncDispose]();
   });
