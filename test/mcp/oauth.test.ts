@@ -3,7 +3,7 @@ import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
 import { defaultFetch } from "../../src/lib/fetch/node-fetch.ts";
 import {
@@ -32,6 +32,7 @@ import { listen, sseFixture, streamableFixture } from "./fixture/http.ts";
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const close of open.splice(0).reverse()) await close();
 });
 
@@ -164,25 +165,23 @@ verifies(
   async () => {
     const { url } = await world();
     const client = new Service();
-    let page: URL | undefined;
-    const auth = oauth({
-      open: (given) => {
-        page = given;
-      },
-    });
-    const connection = client.add(url, { auth, connectTimeoutMs: 150 }, 1);
+    const asked = Promise.withResolvers<URL>();
+    const auth = oauth({ open: asked.resolve });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const connection = client.add(url, { auth }, 1);
     await client.toolkit.start();
     expect(connection).toMatchObject({ state: "connecting", attempts: 1, lastError: { code: "UNAUTHORIZED" } });
     expect(connection.lastError?.message).toMatch(
       /waits for a person to authorize it.*open the URL that was given to `open`/,
     );
-    const call = await failure(client.toolkit.call("far.echo", { message: "x" }, { timeoutMs: 50 }));
+    const calling = failure(client.toolkit.call("far.echo", { message: "x" }, { timeoutMs: 50 }));
+    await vi.advanceTimersByTimeAsync(50);
+    const call = await calling;
     expect(call.message).toContain("waits for a person");
-    // Longer than an attempt may take.
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    // Much longer than an attempt may take.
+    await vi.advanceTimersByTimeAsync(3_600_000);
     expect(connection).toMatchObject({ state: "connecting", attempts: 1 });
-    await client.until(() => page !== undefined);
-    await browse(page as URL);
+    await browse(await asked.promise);
     await connection.ready();
     expect(await echo(client, "one")).toBe("Echo: one");
     client.assertDiscreet(call);
