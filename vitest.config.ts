@@ -57,8 +57,8 @@ export default defineConfig(({ mode }) => {
       maxWorkers: availableParallelism() + 1,
       globals: false,
       // Real servers start in seconds on a slow machine; a test that hangs fails after this.
-      testTimeout: 30_000,
-      hookTimeout: 30_000,
+      testTimeout: 60_000,
+      hookTimeout: 60_000,
       teardownTimeout: 10_000,
       // A rejection nobody handles is a bug of ours: it fails the run.
       dangerouslyIgnoreUnhandledErrors: false,

@@ -382,7 +382,7 @@ describe("Streamable HTTP", () => {
     const late = failure(session.call("late", {}, contextOf()));
     const started = performance.now();
     expect((await long).code).toBe("OUTCOME_UNKNOWN");
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(5_000);
     expect((await late).code).toBe("UNAVAILABLE");
   });
 
