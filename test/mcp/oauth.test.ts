@@ -192,24 +192,30 @@ verifies(
   "M11",
   "a token is renewed before it expires, where the server says when, or else before it is used",
   async () => {
-    const given = await world({ seconds: 2 });
-    const { url, authority } = given;
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const given = await world({ seconds: 100 });
     const client = new Service();
-    const connection = client.add(url, { auth: oauth({ open: client.browser }) });
+    const kept = memoryTokenStore();
+    let renewals = 0;
+    const write: TokenStore["write"] = async (...written) => {
+      await kept.write(...written);
+      renewals += 1;
+    };
+    const connection = client.add(given.url, { auth: oauth({ open: client.browser, store: { ...kept, write } }) });
     await client.toolkit.start();
     await connection.ready();
-    const renewals = () => authority.grants.filter((grant) => grant === "refresh_token ok").length;
-    const callAfter = async (waitMs: number) => {
-      const before = renewals();
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    const callAfter = async (seconds: number) => {
+      const before = renewals;
+      vi.setSystemTime(Date.now() + seconds * 1_000);
       expect(await echo(client, "one")).toBe("Echo: one");
-      await expect.poll(renewals).toBeGreaterThan(before);
+      await expect.poll(() => renewals).toBeGreaterThan(before);
     };
     // In the last part of its life, in which the server, counting whole seconds, may refuse it already.
-    await callAfter(1_700);
+    await callAfter(99.5);
     const refusals = given.refusals;
-    await callAfter(2_200);
+    await callAfter(110);
     expect(given.refusals).toBe(refusals);
+    expect(given.authority.grants).toEqual(["authorization_code ok", "refresh_token ok", "refresh_token ok"]);
   },
 );
 
