@@ -5,10 +5,11 @@ import { defineConfig } from "vitest/config";
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const source = (file: string) => here(`src/${file}`);
 
-/** What starts processes and waits for them, and what has a PostgreSQL to itself or shares one. */
+// Tests that start processes and wait for them.
 const e2e = ["test/{e2e,script}/**/*.test.ts", "test/**/durable/**/*.test.ts"];
 const postgres = ["test/**/{postgres/*,postgres}.test.ts"];
-const slow = ["test/**/*.long.test.ts"];
+// Those of `npm run test:long` alone.
+const long = ["test/**/*.long.test.ts"];
 
 // What examples import is what is here, not what was built last.
 const alias = [
@@ -20,7 +21,7 @@ const alias = [
 ];
 
 export default defineConfig(({ mode }) => {
-  const exclude = mode === "long" ? [] : slow;
+  const exclude = mode === "long" ? [] : long;
   return {
     test: {
       // Vitest begins with the first name, so that no long file is left for the end.

@@ -49,7 +49,7 @@ export async function startPostgres(options: { readonly durable?: boolean } = {}
     stop: () => order("stop"),
     start: () => order("start"),
     async [Symbol.asyncDispose]() {
-      child.disconnect();
+      if (child.connected) child.disconnect();
       await ended;
     },
   };

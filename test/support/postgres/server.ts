@@ -56,7 +56,7 @@ async function end(): Promise<void> {
 }
 
 function fail(error: unknown): void {
-  process.send?.({ failed: [error, ...log].filter((part) => part !== undefined).join("\n") });
+  if (process.connected) process.send?.({ failed: [error, ...log].filter((part) => part !== undefined).join("\n") });
 }
 
 process.on("disconnect", () => void end());
