@@ -37,10 +37,11 @@ export function tooLate({ id, tool, status }: Approval, what: string): ToolkitEr
   return new ToolkitError("CONFLICT", message, { key: id, owners: [] }, { ref: tool });
 }
 
-/** The error for an id nothing has. */
-export function noApproval(id: string): ToolkitError<"NOT_FOUND"> {
+/** The approval, where there is one. @throws ToolkitError `NOT_FOUND` */
+export function foundApproval<T>(id: string, approval: T | undefined): T {
+  if (approval !== undefined) return approval;
   const message = `There is no approval "${id}". It may have been settled a while ago: approvals.list() gives those that are known.`;
-  return new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
+  throw new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
 }
 
 /** The error for what is asked of an approval the wrong way. */

@@ -16,9 +16,10 @@ export interface ApprovalPort {
   /**
    * Lets a call through that has a grant, or that is approved at once.
    *
+   * @returns the input that was approved: a copy, which nothing can have changed meanwhile, and which is to be run
    * @throws ToolkitError `PENDING` where nothing decides at once; `DENIED`
    */
-  pass(call: RequestedCall, reason: string): Promise<void>;
+  pass(call: RequestedCall, reason: string): Promise<unknown>;
   /**
    * Keeps a call whose work completes elsewhere. One that was approved before goes on waiting under the same id.
    *

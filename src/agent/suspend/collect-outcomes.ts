@@ -6,15 +6,8 @@ import type { ServedToolkit } from "../../core/served-toolkit.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
 import { referencesOf } from "../../toolset/tool-answer.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
-import { forgottenCall } from "./run-errors.ts";
-import { getRun } from "./stored-run.ts";
-import { pendingRun, type StoredWait, type SuspendedRun } from "./suspended-run.ts";
-
-/** A run that waits, and where it is kept. */
-interface Waiting {
-  readonly run: SuspendedRun;
-  readonly toolkit: ServedToolkit;
-}
+import { forgottenCall, pendingRun, type StoredWait, type SuspendedRun } from "./suspended-run.ts";
+import type { FoundRun } from "./suspensions.ts";
 
 /** Goes on with the run of a sub-agent, in the context of the call that waits for it. */
 type ResumeChild = (id: string, context: CallContext) => Promise<Content>;
@@ -28,14 +21,14 @@ const debug = { forced: false, exclusive: false, cached: false, attempts: 1 };
  */
 export async function outcomeOf(
   wait: StoredWait,
-  toolkit: ServedToolkit,
+  found: FoundRun,
   context: CallContext,
   resume: ResumeChild,
 ): Promise<ToolAnswer> {
   const { callId: id, name, ref } = wait;
   const about = { id, name, ref, durationMs: 0, debug };
   try {
-    const content = await contentOf(wait, toolkit, context, resume);
+    const content = await contentOf(wait, found, context, resume);
     return { ...about, status: "ok", content, references: referencesOf(content) };
   } catch (error) {
     context.signal.throwIfAborted();
@@ -47,18 +40,17 @@ export async function outcomeOf(
 
 async function contentOf(
   { id, ref }: StoredWait,
-  toolkit: ServedToolkit,
+  { jobs, toolkit: { approvals } }: FoundRun,
   context: CallContext,
   resume: ResumeChild,
 ): Promise<Content> {
-  const child = await getRun(toolkit.store, id);
+  const child = await jobs.get(id);
   if (child !== undefined) {
     return resume(id, context).catch((error) => {
-      // Somebody else goes on with it: it is waited for still.
-      throw ToolkitError.is(error, "CONFLICT") && error.details.key === id ? pendingRun(child.run) : error;
+      // Another goes on with it: it is waited for still.
+      throw ToolkitError.is(error, "CONFLICT") && error.details.key === id ? pendingRun(child) : error;
     });
   }
-  const { approvals } = toolkit;
   const approval = await approvals.get(id).catch((error) => {
     throw ToolkitError.is(error, "NOT_FOUND") ? forgottenCall(ref, id, error) : error;
   });
@@ -74,10 +66,10 @@ export function finishedContent({ outcome }: SuspendedRun): Content {
 }
 
 /** Refuses a run of whose calls none is settled. @throws ToolkitError `PENDING`: it need not be taken up */
-export async function assertSettled({ run, toolkit }: Waiting): Promise<void> {
+export async function assertSettled({ run, jobs, toolkit }: FoundRun): Promise<void> {
   const waits = await Promise.all(
     run.turn.waiting.map(async ({ id }) => {
-      if ((await getRun(toolkit.store, id)) !== undefined) return false;
+      if ((await jobs.get(id)) !== undefined) return false;
       const approval = await toolkit.approvals.get(id).catch(unlessGone);
       return approval?.status === "pending";
     }),
@@ -85,12 +77,12 @@ export async function assertSettled({ run, toolkit }: Waiting): Promise<void> {
   if (waits.every((stillWaits) => stillWaits)) throw pendingRun(run);
 }
 
-/** Waits until all that a run waits for is settled, that of its sub-agents included. Nobody has the run meanwhile. */
-export async function untilSettled({ run, toolkit }: Waiting, signal: AbortSignal | undefined): Promise<void> {
+/** Waits until all that a run waits for is settled, that of its sub-agents included. Nobody holds the run meanwhile. */
+export async function untilSettled({ run, jobs, toolkit }: FoundRun, signal: AbortSignal | undefined): Promise<void> {
   await Promise.all(
     run.turn.waiting.map(async ({ id }) => {
-      const child = await getRun(toolkit.store, id);
-      if (child?.run.status === "suspended") return untilSettled({ run: child.run, toolkit }, signal);
+      const child = await jobs.get(id);
+      if (child?.status === "suspended") return untilSettled({ run: child, jobs, toolkit }, signal);
       if (child === undefined) await toolkit.approvals.get(id).then(() => settled(id, toolkit, signal), unlessGone);
       return undefined;
     }),

@@ -1,0 +1,43 @@
+import type { Clock } from "../lib/clock.ts";
+import type { Job } from "./job.ts";
+
+/** A lease that is seen for the first time is over by the clock alone once it is over by so many times its length. */
+const overForSure = 10;
+
+/**
+ * Says when the lease of another holder is over: when this process saw no change of the job for as long as the lease lasts. So the clocks of
+ * two processes need not agree, and to set one does no harm.
+ */
+export class ObservedLeases {
+  readonly #clock: Clock;
+  /** The latest version of each job that is known, and since when. */
+  readonly #seen = new Map<string, { readonly version: number; readonly at: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  changed(id: string, version: number): void {
+    if (version > (this.#seen.get(id)?.version ?? 0)) this.#seen.set(id, { version, at: this.#clock.now() });
+  }
+
+  forget(id: string): void {
+    this.#seen.delete(id);
+  }
+
+  /** The store was away: meanwhile no holder could extend its lease, and no change was seen. All leases begin anew. */
+  missed(): void {
+    for (const [id, { version }] of this.#seen) this.#seen.set(id, { version, at: this.#clock.now() });
+  }
+
+  /** In milliseconds since the epoch; 0 without a lease, and once its holder has let go. */
+  endOf({ id, version, lease }: Job): number {
+    const isFirst = !this.#seen.has(id);
+    this.changed(id, version);
+    if (lease === undefined || lease.until === 0) return 0;
+    const { lastsMs, until } = lease;
+    const now = this.#clock.now();
+    if (isFirst && until + overForSure * lastsMs <= now) this.#seen.set(id, { version, at: now - lastsMs });
+    return (this.#seen.get(id)?.at ?? now) + lastsMs;
+  }
+}
