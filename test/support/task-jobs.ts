@@ -13,7 +13,7 @@ export interface TaskJob extends Job {
   readonly note?: string | undefined;
 }
 
-export const keepMs = 3_600_000;
+export const keepMs = 86_400_000;
 
 export const taskType: JobType<TaskJob, string> = {
   collection: "run",
