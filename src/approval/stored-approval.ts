@@ -8,9 +8,9 @@ import type { EventMap, ToolkitEvent } from "../core/event.ts";
 import type { Entry } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
-import { having, isBoolean, isNumber, isText, isTrue, oneOf, optional } from "../jobs/field-checks.ts";
 import type { Job, JobType } from "../jobs/job.ts";
 import { Jobs, type JobsOptions } from "../jobs/jobs.ts";
+import { all, having, isBoolean, isNumber, isText, isTrue, oneOf, optional } from "../lib/field-checks.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { contentFromJson } from "../resource/from-json.ts";
 import { outcomeUnknown } from "./approval-errors.ts";
@@ -122,23 +122,14 @@ function revivedError(json: unknown): ToolkitError {
 }
 
 const fields: JobType<StoredApproval, Content>["fields"] = {
+  ...all(isText, "tool", "reason", "message", "digest"),
+  ...all(isNumber, "requestedAt", "expiresAt", "sequence"),
+  ...all(optional(isTrue), "isLocal", "isRepeatable"),
+  ...all(optional(isRecord), "metadata", "meta", "content", "error"),
   kind: oneOf("approval", "completion"),
   status: oneOf("pending", "running", "succeeded", "failed", "denied", "expired", "void"),
-  tool: isText,
-  arguments: () => true,
-  reason: isText,
-  message: isText,
-  requestedAt: isNumber,
-  expiresAt: isNumber,
-  callbackUrl: optional(isText),
-  metadata: optional(isRecord),
-  decision: optional(having({ approved: isBoolean })),
-  content: optional(isRecord),
-  error: optional(isRecord),
-  sequence: isNumber,
   itemKind: oneOf("tool", "prompt"),
-  digest: isText,
-  isLocal: optional(isTrue),
-  isRepeatable: optional(isTrue),
-  meta: optional(isRecord),
+  arguments: () => true,
+  callbackUrl: optional(isText),
+  decision: optional(having({ approved: isBoolean })),
 };

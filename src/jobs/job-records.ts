@@ -2,7 +2,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Logger } from "../core/session.ts";
 import type { RecordKey, Store, StoredRecord } from "../core/store.ts";
 import type { Clock } from "../lib/clock.ts";
-import { assertFields } from "./field-checks.ts";
+import { assertFields } from "../lib/field-checks.ts";
 import { type Job, type JobChange, type JobType, jobFields } from "./job.ts";
 
 /** How jobs are kept. */

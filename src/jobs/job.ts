@@ -1,7 +1,7 @@
 import type { Session } from "../core/session.ts";
 import type { Collection } from "../core/store.ts";
+import { type FieldChecks, having, isNumber, isText, optional } from "../lib/field-checks.ts";
 import { present } from "../lib/value.ts";
-import { type FieldChecks, having, isNumber, isText, optional } from "./field-checks.ts";
 
 /** The right of one holder to work on a job. The version of the record is its fencing token: nothing is put with an old one. */
 export interface Lease {

@@ -4,10 +4,9 @@ import { throwIfAborted } from "../core/signal.ts";
 import type { StoreEvent } from "../core/store.ts";
 import { abortable } from "../lib/promise.ts";
 import { Claim } from "./claim.ts";
-import { DueTimes } from "./due-times.ts";
 import type { Job, JobChange, JobType, Lease } from "./job.ts";
 import { isUnreadable, type JobOptions, JobRecords } from "./job-records.ts";
-import { ObservedLeases } from "./observed-leases.ts";
+import { DueTimes, ObservedLeases } from "./job-times.ts";
 
 /** How jobs are kept and claimed, and what else is to be done with them. */
 export interface JobsOptions<T extends Job> extends JobOptions {

@@ -13,6 +13,7 @@ import { memoryStore } from "../../src/store/memory-store.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { Bench } from "../connection/support.ts";
+import { FailingStore } from "../support/failing-store.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
 import { sharing } from "../support/sharing.ts";
@@ -250,6 +251,44 @@ describe("a call that needs approval", () => {
     );
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected"]);
     expect(runs).toEqual([]);
+  });
+
+  verifies(
+    "H2",
+    "of opposite decisions at the same time the first one wins, whatever it takes to carry it out",
+    async () => {
+      const { toolkit } = benchWith();
+      for (const first of [true, false]) {
+        const { id } = (await pending(toolkit.call("pay", { to: "Ada" }))).details;
+        const outcomes = await Promise.allSettled(
+          [first, !first, first, !first].map((approved) => toolkit.approvals.resolve(id, { approved })),
+        );
+        expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected"]);
+        expect((await toolkit.approvals.get(id)).status).toBe(first ? "succeeded" : "denied");
+      }
+      expect(runs).toHaveLength(1);
+    },
+  );
+
+  verifies(["H2", "J1"], "that ends while the store fails has ended once the store is there again", async () => {
+    const done = Promise.withResolvers<void>();
+    work = () => done.promise;
+    const failing = new FailingStore(memoryStore());
+    const bench = benchWith({ store: failing.store });
+    const { toolkit, clock } = bench;
+    const { id } = (await pending(toolkit.call("pay", { to: "Ada" }))).details;
+    const resolving = toolkit.approvals.resolve(id, { approved: true });
+    await settle();
+    failing.fail();
+    done.resolve();
+    await settle();
+    expect(bench.errors().join()).toContain("What became of the approved call of builtin.pay was not kept");
+    await clock.advance(15_000);
+    failing.recoverSilently();
+    await clock.advance(1_000);
+    expect((await resolving).status).toBe("succeeded");
+    expect(await (await toolkit.approvals.wait(id)).json()).toEqual({ paid: 1 });
+    expect(runs).toHaveLength(1);
   });
 
   verifies("H2", "who approves and goes away ends its wait, and not the run", async () => {
@@ -607,6 +646,18 @@ describe("a call whose work completes elsewhere", () => {
     await toolkit.approvals.complete(id, { result: { sum: 3 } });
     expect(await (await waiting).json()).toEqual({ sum: 3 });
     expect(await toolkit.approvals.list()).toHaveLength(1);
+  });
+
+  verifies("H3", "that is to be waited for until a time that is over fails, and is not kept", async () => {
+    request = { ...request, expiresAt: bench.clock.now() };
+    for (const name of ["order", "at_once"]) {
+      const error = await failure(bench.toolkit.call(name));
+      expect(error).toMatchObject({ code: "TOOL_FAILED", message: expect.stringContaining("a time in the future") });
+    }
+    expect(await bench.toolkit.approvals.list()).toEqual([]);
+    const { id } = (await pending(bench.toolkit.call("order", {}, { needsApproval: "dear" }))).details;
+    const resolved = await bench.toolkit.approvals.resolve(id, { approved: true });
+    expect(resolved).toMatchObject({ status: "failed", error: { code: "TOOL_FAILED" } });
   });
 
   verifies("H3", "what the tool takes back leaves nothing behind", async () => {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ToolkitError } from "../../src/core/error.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
-import { memoryStore } from "../../src/store/memory.ts";
+import { memoryStore } from "../../src/store/memory-store.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Bench } from "../connection/support.ts";
 import { FailingStore } from "../support/failing-store.ts";

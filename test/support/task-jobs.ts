@@ -1,6 +1,6 @@
 import { messageOf } from "../../src/core/error.ts";
-import { all, isNumber, isText, isTrue, oneOf, optional } from "../../src/jobs/field-checks.ts";
 import type { Job, JobType } from "../../src/jobs/job.ts";
+import { all, isNumber, isText, isTrue, oneOf, optional } from "../../src/lib/field-checks.ts";
 
 /** The plainest job: it comes to a text. */
 export interface TaskJob extends Job {

@@ -2,7 +2,6 @@ import { ToolkitError } from "../../core/error.ts";
 import { errorFromJson } from "../../core/error-json.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
-import type { ServedToolkit } from "../../core/served-toolkit.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
 import { referencesOf } from "../../toolset/tool-answer.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
@@ -66,40 +65,39 @@ export function finishedContent({ outcome }: SuspendedRun): Content {
 }
 
 /** Refuses a run of whose calls none is settled. @throws ToolkitError `PENDING`: it need not be taken up */
-export async function assertSettled({ run, jobs, toolkit }: FoundRun): Promise<void> {
-  const waits = await Promise.all(
-    run.turn.waiting.map(async ({ id }) => {
-      if ((await jobs.get(id)) !== undefined) return false;
-      const approval = await toolkit.approvals.get(id).catch(unlessGone);
-      return approval?.status === "pending";
-    }),
-  );
-  if (waits.every((stillWaits) => stillWaits)) throw pendingRun(run);
+export async function assertSettled(found: FoundRun): Promise<void> {
+  const awaited = await awaitedBy(found);
+  if (awaited.every(({ approval }) => approval?.status === "pending")) throw pendingRun(found.run);
 }
 
 /** Waits until all that a run waits for is settled, that of its sub-agents included. Nobody holds the run meanwhile. */
-export async function untilSettled({ run, jobs, toolkit }: FoundRun, signal: AbortSignal | undefined): Promise<void> {
+export async function untilSettled(found: FoundRun, signal: AbortSignal | undefined): Promise<void> {
+  const awaited = await awaitedBy(found);
   await Promise.all(
-    run.turn.waiting.map(async ({ id }) => {
-      const child = await jobs.get(id);
-      if (child?.status === "suspended") return untilSettled({ run: child, jobs, toolkit }, signal);
-      if (child === undefined) await toolkit.approvals.get(id).then(() => settled(id, toolkit, signal), unlessGone);
-      return undefined;
+    awaited.map(async ({ id, child, approval }) => {
+      if (child?.status === "suspended") return untilSettled({ ...found, run: child }, signal);
+      // What it comes to is read later.
+      return (
+        approval &&
+        found.toolkit.approvals.wait(id, { signal }).catch((error) => {
+          signal?.throwIfAborted();
+          if (ToolkitError.is(error, "CLOSED") || ToolkitError.is(error, "STORE_FAILED")) throw error;
+        })
+      );
     }),
   );
 }
 
-/** What it comes to is read later. */
-async function settled(id: string, { approvals }: ServedToolkit, signal: AbortSignal | undefined): Promise<void> {
-  try {
-    await approvals.wait(id, { signal });
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (ToolkitError.is(error, "CLOSED") || ToolkitError.is(error, "STORE_FAILED")) throw error;
-  }
+/** What a run waits for, as it is now: the run of a sub-agent, an approval, or neither where that was forgotten. */
+function awaitedBy({ run, jobs, toolkit: { approvals } }: FoundRun) {
+  return Promise.all(
+    run.turn.waiting.map(async ({ id }) => {
+      const child = await jobs.get(id);
+      return { id, child, approval: child === undefined ? await approvals.get(id).catch(unlessGone) : undefined };
+    }),
+  );
 }
 
 function unlessGone(error: unknown): undefined {
   if (!ToolkitError.is(error, "NOT_FOUND")) throw error;
-  return undefined;
 }

@@ -3,7 +3,10 @@ import { errorToJson } from "../../core/error-json.ts";
 import type { Tool, Toolbox } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
 import type { SchemaLike } from "../../core/schema/types.ts";
+import type { JobType } from "../../jobs/job.ts";
+import type { Jobs } from "../../jobs/jobs.ts";
 import {
+  all,
   type FieldCheck,
   having,
   isBoolean,
@@ -13,9 +16,7 @@ import {
   listOf,
   oneOf,
   optional,
-} from "../../jobs/field-checks.ts";
-import type { JobType } from "../../jobs/job.ts";
-import type { Jobs } from "../../jobs/jobs.ts";
+} from "../../lib/field-checks.ts";
 import { isRecord } from "../../lib/value.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
 import type { SuspendedRun } from "./suspended-run.ts";
@@ -71,27 +72,26 @@ const isMessage = having({
   content: (value: unknown) => isText(value) || listOf(isRecord)(value),
 });
 const isWait = having<SuspendedRun["turn"]["waiting"][number]>({
-  ...{ index: isNumber, takesControl: isBoolean, callId: isText, name: isText, ref: isText },
-  ...{ id: isText, reason: isText, message: isText, expiresAt: isNumber },
+  ...all(isText, "callId", "name", "ref", "id", "reason", "message"),
+  ...all(isNumber, "index", "expiresAt"),
+  takesControl: isBoolean,
 });
 const isUsage = having({ inputTokens: isNumber, outputTokens: isNumber });
 
 const fields: JobType<SuspendedRun, Content>["fields"] = {
+  ...all(optional(isTrue), "isAwaited", "isLocal"),
   status: oneOf("suspended", "running", "finished", "lost"),
-  isAwaited: optional(isTrue),
   outcome: optional(
     (value) => isRecord(value) && ("content" in value ? isContent(value.content) : isRecord(value.error)),
   ),
-  task: having<SuspendedRun["task"]>({ ref: isText, name: isText, tools: optional(listOf(isText)) }),
+  task: having<SuspendedRun["task"]>({ ...all(isText, "ref", "name"), tools: optional(listOf(isText)) }),
   state: having<SuspendedRun["state"]>({
+    ...all(listOf(isRecord), "steps", "calls"),
+    ...all(isNumber, "toolCalls", "repairs"),
     id: isText,
     messages: listOf(isMessage),
-    steps: listOf(isRecord),
-    calls: listOf(isRecord),
-    toolCalls: isNumber,
     usage: isUsage,
     inner: (value) => isRecord(value) && Object.values(value).every(isUsage),
-    repairs: isNumber,
     guided: listOf(isText),
   }),
   results: having({
@@ -104,6 +104,5 @@ const fields: JobType<SuspendedRun, Content>["fields"] = {
     waiting: listOf(isWait),
   }),
   meta: optional(isRecord),
-  isLocal: optional(isTrue),
   suspendedAt: isNumber,
 };

@@ -1,4 +1,4 @@
-import { isRecord } from "../lib/value.ts";
+import { isRecord } from "./value.ts";
 
 /** True for a value that is as it should be. */
 export type FieldCheck = (value: unknown) => boolean;
