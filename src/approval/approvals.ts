@@ -161,8 +161,7 @@ export class ToolkitApprovals implements Approvals {
     const { job, lost: signal } = claim;
     const { origin } = call ?? this.#host;
     const toolbox = origin.granted(new ApprovalGrant(job.id, job.digest));
-    // A copy each time: to what a run does to its input nobody agreed.
-    const input = structuredClone(call === undefined ? job.arguments : call.input);
+    const input = call === undefined ? job.arguments : call.input;
     let content: Content;
     try {
       content = await toolbox.call(entry, input, { ...optionsOf(job, call), signal });

@@ -262,6 +262,16 @@ export function jobsContract(name: string, setUp: () => Promise<JobsSetup>): voi
       expect(await claim.complete("done")).toMatchObject({ status: "done", note: "awaited" });
     });
 
+    verifies("J1", "are not lost to a holder that stood still, and from which nobody took them", async () => {
+      const one = await process();
+      await one.jobs.create(task("a"), "");
+      const claim = await claimed(one, "a");
+      one.clock.stall(2 * leaseMs);
+      expect((await one.jobs.get("a"))?.status).toBe("running");
+      await extended("a", leaseMs, one);
+      expect([claim.lost.aborted, (await claim.complete("done"))?.status]).toEqual([false, "done"]);
+    });
+
     verifies(
       "J1",
       "of a holder that is gone are lost when no sign of life was seen for the time of a lease",
