@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { callDigest } from "../call/approval-grant.ts";
-import { type ApprovalPort, type RequestedCall, undecided } from "../call/approval-port.ts";
+import { type ApprovalPort, type CallForApproval, undecided } from "../call/approval-port.ts";
 import { toCallError } from "../call/call-error.ts";
 import type { CallState } from "../call/call-state.ts";
 import type { PendingCall } from "../call/pending-call.ts";
@@ -20,7 +20,7 @@ type Callable = Entry<"tool" | "prompt">;
 /** Options of the approval gate. */
 export interface ApprovalGateOptions {
   readonly jobs: ApprovalJobs;
-  /** How long an approval is waited for where the call does not say, in milliseconds. */
+  /** The time for which an approval is waited for, in milliseconds, where the call does not say. */
   readonly ttlMs: number;
   /** Asks the delegates that decide at once; undefined where none does. */
   ask(request: ApprovalRequest, signal: AbortSignal): Promise<Decision | undefined>;
@@ -41,7 +41,7 @@ export class ApprovalGate implements ApprovalPort {
     this.#options = options;
   }
 
-  async pass(requested: RequestedCall, reason: string): Promise<unknown> {
+  async pass(requested: CallForApproval, reason: string): Promise<unknown> {
     const { entry, state } = requested;
     const { session, grant } = state;
     const { ref: tool } = entry;
@@ -51,7 +51,7 @@ export class ApprovalGate implements ApprovalPort {
       if (grant.take(callDigest({ ref: tool, definition, session, input }))) return input;
       throw undecided(tool, "what was approved is another call, or was made already");
     }
-    const about = { id: randomUUID(), arguments: input, reason, message: `${tool} waits for somebody's approval.` };
+    const about = { id: randomUUID(), arguments: input, reason, message: `${tool} waits for approval.` };
     const requestedAt = this.#options.jobs.now;
     const request = { ...about, arguments: structuredClone(input), entry, tool, session, requestedAt };
     const decision = await this.#ask(request, state);
@@ -63,7 +63,7 @@ export class ApprovalGate implements ApprovalPort {
     return input;
   }
 
-  async defer(requested: RequestedCall, { id, request }: PendingCall): Promise<never> {
+  async defer(requested: CallForApproval, { id, request }: PendingCall): Promise<never> {
     const { entry, state } = requested;
     const { jobs, ttlMs } = this.#options;
     const { reason, message, expiresAt = jobs.now + ttlMs, callbackUrl, metadata } = request;
@@ -79,7 +79,7 @@ export class ApprovalGate implements ApprovalPort {
     throw pendingError(released ?? foundApproval(approved, await jobs.get(approved)));
   }
 
-  #open({ entry, state }: RequestedCall, about: Opening): Promise<StoredApproval> {
+  #open({ entry, state }: CallForApproval, about: Opening): Promise<StoredApproval> {
     const { origin, meta, session } = state;
     const { attachments, timeoutMs, bypassCache } = state.options;
     const { jobs, ttlMs } = this.#options;
@@ -111,7 +111,7 @@ export class ApprovalGate implements ApprovalPort {
       return decision;
     } catch (cause) {
       state.throwIfAborted();
-      throw undecided(request.tool, `whoever was asked failed: ${messageOf(cause)}`, cause);
+      throw undecided(request.tool, `the delegate that was asked failed: ${messageOf(cause)}`, cause);
     } finally {
       release();
     }
@@ -123,7 +123,7 @@ export class ApprovalGate implements ApprovalPort {
   }
 }
 
-/** True for what is a decision. */
+/** True for a decision. */
 export function isDecision(value: unknown): value is Decision {
   if (!isRecord(value) || typeof value.approved !== "boolean") return false;
   return [value.by, value.reason].every((text) => text === undefined || typeof text === "string");
@@ -134,8 +134,8 @@ function mayRunTwice({ kind, annotations }: Definition): boolean {
   return kind === "tool" && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
 }
 
-/** A copy of the input: what its caller does to it afterwards is not what was asked about. */
-function copyOf({ entry, input }: RequestedCall): unknown {
+/** A copy of the input: later changes by its caller are no part of the question. */
+function copyOf({ entry, input }: CallForApproval): unknown {
   try {
     return structuredClone(input);
   } catch (cause) {

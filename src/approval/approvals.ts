@@ -13,11 +13,11 @@ import type { MaybePromise } from "../lib/promise.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { deniedBy, foundApproval, misused, outcomeUnknown, tooLate } from "./approval-errors.ts";
 import { isDecision } from "./approval-gate.ts";
-import { type ApprovalJobs, type StoredApproval, toApproval, type WaitingCall } from "./stored-approval.ts";
+import { type ApprovalJobs, type LocalCall, type StoredApproval, toApproval } from "./stored-approval.ts";
 
 type Callable = Entry<"tool" | "prompt">;
 
-/** What runs and completes calls. */
+/** The parts of a toolkit by which calls are run and completed. */
 export interface ApprovalsHost {
   readonly logger: Logger;
   /** Where a call was made whose own toolbox is not known any more. */
@@ -145,7 +145,7 @@ export class ToolkitApprovals implements Approvals {
     stored: StoredApproval,
     decision: Decision | undefined,
     entry: Callable,
-    call: WaitingCall | undefined,
+    call: LocalCall | undefined,
   ): Promise<boolean> {
     const claim = await this.#jobs.claim(stored, { decision, status: "running" });
     if (claim === undefined) return false;
@@ -157,7 +157,7 @@ export class ToolkitApprovals implements Approvals {
     return true;
   }
 
-  async #run(claim: Claim<StoredApproval, Content>, entry: Callable, call: WaitingCall | undefined): Promise<unknown> {
+  async #run(claim: Claim<StoredApproval, Content>, entry: Callable, call: LocalCall | undefined): Promise<unknown> {
     const { job, lost: signal } = claim;
     const { origin } = call ?? this.#host;
     const toolbox = origin.granted(new ApprovalGrant(job.id, job.digest));
@@ -186,8 +186,8 @@ export class ToolkitApprovals implements Approvals {
     throw tooLate((await this.#jobs.cancel(stored, { status: "void", error })) ?? stored, what);
   }
 
-  /** What is to be run; undefined where that is not what was asked about. */
-  async #entry(stored: StoredApproval, call: WaitingCall | undefined): Promise<Callable | undefined> {
+  /** The entry that is to be run; undefined where that is not the one that was asked about. */
+  async #entry(stored: StoredApproval, call: LocalCall | undefined): Promise<Callable | undefined> {
     const entry = await this.#registered(stored, call);
     if (entry?.ref !== stored.tool) return undefined;
     const { session = stored.session } = optionsOf(stored, call);
@@ -196,10 +196,10 @@ export class ToolkitApprovals implements Approvals {
     return digest === stored.digest ? entry : undefined;
   }
 
-  /** What is called now by the name it was called by then; undefined where nothing is. */
+  /** The entry that has the name now; undefined where none has. */
   async #registered(
     { tool, itemKind, isLocal, session }: StoredApproval,
-    call: WaitingCall | undefined,
+    call: LocalCall | undefined,
   ): Promise<Callable | undefined> {
     if (call === undefined && isLocal) return undefined;
     if (call?.entry.namespace === inlineNamespace) return call.entry;
@@ -212,7 +212,7 @@ export class ToolkitApprovals implements Approvals {
   }
 }
 
-/** What a call is made with that was made before. */
-function optionsOf({ session, meta }: StoredApproval, call: WaitingCall | undefined): CallOptions {
+/** The options of a call that was made before. */
+function optionsOf({ session, meta }: StoredApproval, call: LocalCall | undefined): CallOptions {
   return call?.options ?? { session, meta };
 }

@@ -31,21 +31,21 @@ export interface StoredApproval extends Approval, Job {
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What only the process in which a call was made knows of it. */
-export interface WaitingCall {
+/** The part of a waiting call that only the process knows in which it was made. */
+export interface LocalCall {
   readonly entry: Entry<"tool" | "prompt">;
   readonly origin: CallOrigin;
   readonly options: CallOptions;
-  /** A copy of what was asked about: JSON may not hold all of it. */
+  /** A copy of its input as it was asked about: JSON may not hold all of it. */
   readonly input: unknown;
 }
 
 /** The calls that wait for approval, or for work elsewhere. */
-export type ApprovalJobs = Jobs<StoredApproval, Content, WaitingCall>;
+export type ApprovalJobs = Jobs<StoredApproval, Content, LocalCall>;
 
-/** How approvals are kept, beside what all jobs have. */
+/** The options of approvals, beside those of all jobs. */
 interface ApprovalJobsOptions extends Omit<JobsOptions<StoredApproval>, "changed"> {
-  /** How long one is kept after it has ended, in milliseconds. */
+  /** The time for which one is kept after its end, in milliseconds. */
   readonly keepMs: number;
   emit(event: ToolkitEvent): void;
 }
@@ -60,15 +60,17 @@ export function approvalJobs({ keepMs, emit, ...options }: ApprovalJobsOptions):
   });
 }
 
-type Told = Pick<Approval, "id" | "tool" | "session">;
+type Named = Pick<Approval, "id" | "tool" | "session">;
 
-export function requestedEvent(told: Told & Pick<Approval, "kind" | "reason">): ToolkitEvent {
-  const { id, tool: ref, kind, reason, session } = told;
+export function requestedEvent(approval: Named & Pick<Approval, "kind" | "reason">): ToolkitEvent {
+  const { id, tool: ref, kind, reason, session } = approval;
   return { type: "approvalRequested", id, ref, kind, reason, ...present({ principal: session.principal }) };
 }
 
-export function resolvedEvent(told: Told & Pick<EventMap["approvalResolved"], "status"> & Pick<Approval, "decision">) {
-  const { id, tool: ref, status, decision, session } = told;
+export function resolvedEvent(
+  approval: Named & Pick<EventMap["approvalResolved"], "status"> & Pick<Approval, "decision">,
+) {
+  const { id, tool: ref, status, decision, session } = approval;
   const by = present({ by: decision?.by, reason: decision?.reason, principal: session.principal });
   return { type: "approvalResolved", id, ref, status, ...by } as const;
 }
@@ -95,8 +97,8 @@ function approvalType(keepMs: number): JobType<StoredApproval, Content> {
     failed: ({ tool }, error) => ({ status: "failed", error: toCallError(tool, "execute")(error) }),
     lost: (approval) => ({ status: "failed", error: outcomeUnknown(approval) }),
     expired: ({ tool, kind, expiresAt }) => {
-      const what = kind === "approval" ? "decided" : "completed it";
-      const error = undecided(tool, `nobody ${what} until ${new Date(expiresAt).toISOString()}`);
+      const what = kind === "approval" ? "decided" : "completed";
+      const error = undecided(tool, `it was not ${what} until ${new Date(expiresAt).toISOString()}`);
       return { status: "expired", error };
     },
   };

@@ -11,7 +11,7 @@ type Write<T> = (job: T) => Promise<T | undefined>;
 
 /**
  * A job that is worked on here and nowhere else, for as long as its lease is extended: that is done by itself, well before it is over.
- * What ends the claim resolves to the job as it is then, or to undefined where the claim was lost: nothing was written then.
+ * The methods that end the claim resolve to the job as it is then, or to undefined where the claim was lost: nothing was written then.
  */
 export class Claim<T extends Job, R> {
   readonly #records: JobRecords<T, R>;
@@ -99,7 +99,7 @@ export class Claim<T extends Job, R> {
   #lose(): void {
     const { id } = this.#job;
     this.#isOver = true;
-    const message = `The work on ${this.#records.type.one} "${id}" was ended: its lease is over, or it is in other hands by now.`;
+    const message = `The work on ${this.#records.type.one} "${id}" was ended: its lease is over, or another holder has it by now.`;
     this.#lost.abort(new ToolkitError("CONFLICT", message, { key: id, owners: [] }));
     this.#onOver(this);
   }

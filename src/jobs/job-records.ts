@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import { assertFields } from "../lib/field-checks.ts";
 import { type Job, type JobChange, type JobType, jobFields } from "./job.ts";
 
-/** How jobs are kept. */
+/** The options of records of jobs. */
 export interface JobOptions {
   readonly store: Store;
   readonly clock: Clock;

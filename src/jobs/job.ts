@@ -42,9 +42,9 @@ export interface JobType<T extends Job, R> {
   readonly many: string;
   /** The error text for one more than the limit. */
   full(limit: number): string;
-  /** What to do about a record that cannot be read. */
+  /** Advice for a record that cannot be read. */
   remedy(id: string): string;
-  /** What is in the store must pass these. */
+  /** A record in the store must pass these. */
   readonly fields: FieldChecks<JobFields<T>>;
   /** The fields whose form in the store is another. */
   toJson?(job: T): object;
@@ -56,18 +56,18 @@ export interface JobType<T extends Job, R> {
   keptUntil(job: T): number;
   /** Whether one that has ended may be deleted sooner, to make room. */
   isSpare(job: T): boolean;
-  /** Whether it may be done again, until it expires, where its holder is gone: nobody can say how far that one came. */
+  /** Whether it may be done again, until it expires, where its holder is gone: it is not known how far that one came. */
   isRepeatable(job: T): boolean;
-  /** What it comes to with a result, and with an error. */
+  /** Its outcome with a result, and with an error. */
   completed(job: T, result: R): JobChange<T>;
   failed(job: T, error: unknown): JobChange<T>;
-  /** What it comes to where its holder is gone, and it is not repeated. */
+  /** Its outcome where its holder is gone, and it is not repeated. */
   lost(job: T): JobChange<T>;
-  /** What it comes to where nobody claimed it in time; undefined deletes it. */
+  /** Its outcome where it was not claimed in time; undefined deletes it. */
   expired(job: T): JobChange<T> | undefined;
 }
 
-/** What any job must pass. */
+/** The checks that any job must pass. */
 export const jobFields: FieldChecks<Omit<Job, "id" | "version">> = {
   session: having<StoredSession>({ id: isText, principal: optional(isText) }),
   lease: optional(having<Lease>({ holder: isText, until: isNumber, lastsMs: isNumber })),

@@ -8,7 +8,7 @@ import type { Job, JobChange, JobType, Lease } from "./job.ts";
 import { isUnreadable, type JobOptions, JobRecords } from "./job-records.ts";
 import { DueTimes, ObservedLeases } from "./job-times.ts";
 
-/** How jobs are kept and claimed, and what else is to be done with them. */
+/** The options of jobs. */
 export interface JobsOptions<T extends Job> extends JobOptions {
   /** For how long a holder may fail to extend its lease, in milliseconds, until others take it for dead. */
   readonly leaseMs: number;
@@ -41,7 +41,7 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
     this.#options = options;
     this.#leases = new ObservedLeases(options.clock);
     this.#due = new DueTimes(options.clock, (id) => void this.#attend(id));
-    const unwatch = options.store.watch((event) => this.#heard(event));
+    const unwatch = options.store.watch((event) => this.#onStoreEvent(event));
     options.closing.addEventListener("abort", () => this.#close(unwatch), { once: true });
   }
 
@@ -171,7 +171,7 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
     this.#options.changed?.(job, before);
   }
 
-  #heard(event: StoreEvent): void {
+  #onStoreEvent(event: StoreEvent): void {
     if (event.type === "gap") {
       this.#leases.missed();
       for (const id of [...this.#changes.keys()]) this.#wake(id);

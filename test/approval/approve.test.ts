@@ -339,7 +339,7 @@ describe("a call that needs approval", () => {
     const waiting = failure(toolkit.approvals.wait(id));
     expect(clock.keptAlive).toBe(1);
     await clock.advance(minute);
-    expect((await waiting).message).toContain("nobody decided until");
+    expect((await waiting).message).toContain("it was not decided until");
     expect(clock.keptAlive).toBe(0);
     expect(bench.of("approvalResolved")).toMatchObject([{ id, status: "expired" }]);
     expect(await failure(toolkit.approvals.resolve(id, { approved: true }))).toMatchObject({ code: "CONFLICT" });
@@ -631,7 +631,7 @@ describe("a call whose work completes elsewhere", () => {
     const [error, denied, expired] = await Promise.all(waiting);
     expect(error).toMatchObject({ code: "TOOL_FAILED", cause: { message: "sold out" } });
     expect(denied).toMatchObject({ code: "DENIED", details: { reason: "never mind" } });
-    expect(expired?.message).toContain("nobody completed it until");
+    expect(expired?.message).toContain("it was not completed until");
     for (const id of [givenUp, late])
       expect(await failure(approvals.complete(id, { result: { sum: 1 } }))).toMatchObject({ code: "CONFLICT" });
   });

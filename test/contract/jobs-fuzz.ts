@@ -23,6 +23,7 @@ const verbs = [
   { verb: "cancel", weight: 3 },
   { verb: "until", weight: 5 },
   { verb: "down", weight: 3 },
+  { verb: "vague", weight: 2 },
   { verb: "up", weight: 9 },
   { verb: "wait", weight: 20 },
   { verb: "kill", weight: 3 },

@@ -197,7 +197,10 @@ export function jobsContract(name: string, setUp: () => Promise<JobsSetup>): voi
       const record = await stored("a");
       await side.store.put({ ...keyOf("a"), value: { ...record, lease: { ...record?.lease, holder: "another" } } });
       await expect.poll(() => claim.lost.aborted).toBe(true);
-      expect(claim.lost.reason).toMatchObject({ code: "CONFLICT", message: expect.stringContaining("in other hands") });
+      expect(claim.lost.reason).toMatchObject({
+        code: "CONFLICT",
+        message: expect.stringContaining("another holder has it"),
+      });
       const version = await versionOf("a");
       expect(await Promise.all([claim.complete("paid"), claim.fail("x"), claim.release()])).toEqual([
         undefined,

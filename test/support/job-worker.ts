@@ -43,7 +43,7 @@ export class Worker implements AsyncDisposable {
    * - `create ID [repeatable] [MS]`: it expires after so long
    * - `work ID [MS]`: claims it, works for so long, and completes it; `hang` never ends, `fail` fails it
    * - `until ID`: waits until it has ended; `status ID`; `cancel ID`
-   * - `down`, `up`: its store fails, and works again
+   * - `down`: its store fails; `vague`: it does what it is asked, and says that it failed; `up`: it works again
    */
   async does(command: string): Promise<string> {
     this.#asked += 1;
@@ -104,6 +104,13 @@ function crashing(store: Store, crash: Crash | undefined): Store {
 async function serve({ journal, leaseMs, aheadMs = 0, crash, ...maker }: WorkerTask): Promise<void> {
   const note = (what: string, id: string) => appendFileSync(journal, `${what} ${id}\n`);
   const store = new FailingStore(crashing(await makeStore(maker), crash));
+  const { put } = store.store;
+  let isVague = false;
+  store.store.put = async (draft, given) => {
+    const stored = await put(draft, given);
+    if (isVague) throw new ToolkitError("STORE_FAILED", "No answer came.", { operation: "put" });
+    return stored;
+  };
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
   const quiet = () => undefined;
   const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
@@ -148,7 +155,15 @@ async function serve({ journal, leaseMs, aheadMs = 0, crash, ...maker }: WorkerT
     until: async (id) => (await jobs.until(id, ({ settledAt }) => settledAt !== undefined, undefined))?.status,
     status: async (id) => (await jobs.get(id))?.status,
     down: async () => store.fail() as undefined,
-    up: async () => store.recover() as undefined,
+    vague: async () => {
+      isVague = true;
+      return undefined;
+    },
+    up: async () => {
+      isVague = false;
+      store.recover();
+      return undefined;
+    },
   };
   await jobs.expire();
   process.stdout.write("ready\n");

@@ -14,9 +14,9 @@ type ResumeChild = (id: string, context: CallContext) => Promise<Content>;
 const debug = { forced: false, exclusive: false, cached: false, attempts: 1 };
 
 /**
- * What a call that a run waits for came to.
+ * The outcome of a call that a run waits for.
  *
- * @throws the reason of an abort, and what no model can be told, such as `STORE_FAILED`
+ * @throws the reason of an abort, and failures that are none of the call, such as `STORE_FAILED`
  */
 export async function outcomeOf(
   wait: StoredWait,
@@ -58,7 +58,7 @@ async function contentOf(
   throw new ToolkitError("PENDING", message, { id, reason, message, tool, arguments: approval.arguments, expiresAt });
 }
 
-/** What a run came to that another one waits for. It stays, until that one has told its model. */
+/** The outcome of a run that another one waits for. It is kept until that one has it. */
 export function finishedContent({ outcome }: SuspendedRun): Content {
   if (outcome !== undefined && "content" in outcome) return contentFromJson(outcome.content);
   throw errorFromJson(outcome?.error);
@@ -70,13 +70,13 @@ export async function assertSettled(found: FoundRun): Promise<void> {
   if (awaited.every(({ approval }) => approval?.status === "pending")) throw pendingRun(found.run);
 }
 
-/** Waits until all that a run waits for is settled, that of its sub-agents included. Nobody holds the run meanwhile. */
+/** Waits until all that a run waits for is settled, that of its sub-agents included. The run has no holder meanwhile. */
 export async function untilSettled(found: FoundRun, signal: AbortSignal | undefined): Promise<void> {
   const awaited = await awaitedBy(found);
   await Promise.all(
     awaited.map(async ({ id, child, approval }) => {
       if (child?.status === "suspended") return untilSettled({ ...found, run: child }, signal);
-      // What it comes to is read later.
+      // Its outcome is read later.
       return (
         approval &&
         found.toolkit.approvals.wait(id, { signal }).catch((error) => {
@@ -88,7 +88,7 @@ export async function untilSettled(found: FoundRun, signal: AbortSignal | undefi
   );
 }
 
-/** What a run waits for, as it is now: the run of a sub-agent, an approval, or neither where that was forgotten. */
+/** The calls that a run waits for, as they are now: the run of a sub-agent, an approval, or neither where that was forgotten. */
 function awaitedBy({ run, jobs, toolkit: { approvals } }: FoundRun) {
   return Promise.all(
     run.turn.waiting.map(async ({ id }) => {

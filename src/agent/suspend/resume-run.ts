@@ -22,7 +22,7 @@ type Executor = (
   go: (run: AgentRun) => Promise<Content>,
 ) => Promise<Content>;
 
-/** How a run is resumed, and through what. */
+/** The options by which a run is resumed. */
 interface Resumption extends ResumeOptions {
   /** Of the run that waits for this one. */
   readonly toolbox?: Toolbox | undefined;
@@ -89,7 +89,7 @@ export class ResumeRun {
     }
   }
 
-  /** What is left to do of a run, from the step it was in. */
+  /** The rest of a run, from the step it was in. */
   #assignment(found: FoundRun, claim: Claim<SuspendedRun, Content>, state: RunState): Assignment {
     const { run, jobs } = found;
     const { id, isLocal, meta } = run;
@@ -107,16 +107,16 @@ export class ResumeRun {
     return { task, state, limits, results: run.results, suspend, lost: claim.lost };
   }
 
-  /** Its answer is there, or its failure: that this cannot be written down changes neither. */
+  /** Records its answer or its failure. Where that cannot be done, both stay what they are. */
   async #end(found: FoundRun, end: () => Promise<SuspendedRun | undefined>): Promise<void> {
     await noted(found, async () => {
-      if ((await end()) === undefined) throw runConflict(found.run, "it is in other hands by now");
+      if ((await end()) === undefined) throw runConflict(found.run, "another holder has it by now");
       await this.#suspensions.removeSettled(found);
     });
   }
 }
 
-/** What became of a run is written down; where that fails it is logged. */
+/** Records the outcome of a run; a failure of that is logged. */
 async function noted({ run, toolkit }: FoundRun, write: () => Promise<unknown>): Promise<void> {
   try {
     await write();

@@ -21,7 +21,7 @@ import { isRecord } from "../../lib/value.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
 import type { SuspendedRun } from "./suspended-run.ts";
 
-/** What only the process in which a run began knows of it. */
+/** The part of a run that only the process knows in which it began. */
 export interface LocalRun {
   /** Of the call that it was: what goes on through it has the same session, depth and view. */
   readonly toolbox: Toolbox;
@@ -46,7 +46,7 @@ export function runType(keepMs: number): JobType<SuspendedRun, Content> {
     fields,
     expiresAt: keptUntil,
     expired: () => undefined,
-    // What one came to that no other waits for was told to its caller.
+    // The caller of `resume` has the outcome; only another run that waits for it needs it later.
     keptUntil: (run) => (run.isAwaited || run.status === "lost" ? keptUntil(run) : 0),
     isSpare: () => false,
     isRepeatable: () => false,

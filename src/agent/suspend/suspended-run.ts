@@ -40,7 +40,7 @@ export interface SuspendedRun extends Job {
   readonly status: "suspended" | "running" | "finished" | "lost";
   /** Another run waits for it. */
   readonly isAwaited?: true | undefined;
-  /** What it came to: a Content, or an error, as JSON. */
+  /** Its outcome: a Content, or an error, as JSON. */
   readonly outcome?: { readonly content: unknown } | { readonly error: unknown } | undefined;
   readonly task: Omit<Task, "messages" | "ownTools" | "output"> & { readonly output?: JsonSchema | undefined };
   readonly state: RunState;
@@ -76,7 +76,7 @@ export function suspendedRun(suspension: Suspension): SuspendedRun {
   return { id: state.id, version: 0, session: storedSession(caller.session), ...suspendedFields(suspension) };
 }
 
-/** What is kept of a run whenever it begins to wait. */
+/** The fields that are kept of a run whenever it begins to wait. */
 export function suspendedFields(
   suspension: Omit<Suspension, "caller"> & { readonly caller: Pick<Suspension["caller"], "meta"> },
 ): JobFields<SuspendedRun> {
@@ -132,7 +132,7 @@ export function waitingRun({ id, task, status, suspendedAt, turn, session, isLoc
   });
 }
 
-/** What a run came to that was given up. */
+/** The outcome of a run that was given up. */
 export function givenUp(
   { task }: SuspendedRun,
   { by, reason }: Pick<ForgetOptions, "by" | "reason">,
@@ -160,7 +160,7 @@ export function runConflict({ id, task }: Named, why: string): ToolkitError<"CON
   return new ToolkitError("CONFLICT", message, { key: id, owners: [] });
 }
 
-/** The error for a run whose holder is gone: nobody knows how far it went. */
+/** The error for a run whose holder is gone: it is not known how far it went. */
 export function lostRun({ id, task: { ref } }: Named): ToolkitError<"OUTCOME_UNKNOWN"> {
   const message = `The process that went on with the run "${id}" of ${ref} is gone. What it did is not known, so it is not repeated: find out, then begin anew; agent.forget("${id}") removes it.`;
   return outcomeUnknown(ref, message);

@@ -23,7 +23,7 @@ type Reason = Pick<ForgetOptions, "by" | "reason">;
 /** The runs that wait, in the stores of the toolkits an agent serves. */
 export class Suspensions {
   readonly #jobs = new Map<ServedToolkit, RunJobs>();
-  /** Those whose store was looked through for runs that nobody came for. */
+  /** Those whose store was searched for runs that were left until they expired. */
   readonly #lookedThrough = new WeakSet<RunJobs>();
   readonly #clock: Clock;
   readonly #kept: KeptRuns;
@@ -60,7 +60,7 @@ export class Suspensions {
   }
 
   /**
-   * Keeps a run that waits. Where that fails, what it waits for is denied: nobody would read what it comes to.
+   * Keeps a run that waits. Where that fails, its approvals are denied: their outcomes would have no reader.
    *
    * @throws ToolkitError `STORE_FAILED`; `LIMIT_EXCEEDED` where too many are kept
    */
@@ -108,7 +108,7 @@ export class Suspensions {
     const { run, jobs } = found;
     this.assertClaimable(found);
     const claim = await jobs.claim(run, { status: "running" });
-    if (claim === undefined) throw runConflict(run, "somebody was faster");
+    if (claim === undefined) throw runConflict(run, "another holder was faster");
     return claim;
   }
 
@@ -116,7 +116,7 @@ export class Suspensions {
   assertClaimable({ run, jobs }: FoundRun): void {
     if (run.status === "finished") throw runConflict(run, "it has ended");
     if (run.status === "lost") throw lostRun(run);
-    if (run.status === "running") throw runConflict(run, "somebody goes on with it now");
+    if (run.status === "running") throw runConflict(run, "another holder goes on with it now");
     if (!run.isLocal || jobs.localOf(run.id) !== undefined) return;
     const why = "because it has tools that were handed over, or is confined to a view";
     throw runConflict(run, `it can go on only in the process where it began, ${why}`);
@@ -138,11 +138,11 @@ export class Suspensions {
     const { run } = found;
     const why = { by, reason: reason ?? `the run "${id}" of ${run.task.ref}, which asked for it, was given up` };
     if (run.status === "running")
-      throw runConflict(run, "somebody goes on with it now, so it cannot be forgotten either");
+      throw runConflict(run, "another holder goes on with it now, so it cannot be forgotten either");
     // One that another run waits for says to that one that it was given up.
     const { jobs } = found;
     const isRemoved = run.isAwaited ? await jobs.cancel(run, givenUp(run, why)) : await jobs.delete(run);
-    if (!isRemoved) throw runConflict(run, "somebody was faster");
+    if (!isRemoved) throw runConflict(run, "another holder was faster");
     await this.#giveUp(found, why);
   }
 
@@ -163,7 +163,7 @@ export class Suspensions {
 
 /** @throws ToolkitError `CONFLICT` for a write that was not done */
 function written(run: SuspendedRun, result: SuspendedRun | undefined): void {
-  if (result === undefined) throw runConflict(run, "it is in other hands by now");
+  if (result === undefined) throw runConflict(run, "another holder has it by now");
 }
 
 /** One principal never learns of the runs of another. Without a session it is the service itself that asks. */

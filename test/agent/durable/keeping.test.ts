@@ -278,7 +278,7 @@ describe("a run that is resumed", () => {
     other.clock.stall(11 * 30_000 + 1);
     expect((await failure(other.assistant.resume(id))).code).toBe("OUTCOME_UNKNOWN");
     await slow.clock.advance(10_000);
-    expect(await resumed).toMatchObject({ message: expect.stringContaining("in other hands") });
+    expect(await resumed).toMatchObject({ message: expect.stringContaining("another holder has it") });
     answer.resolve();
     await slow.clock.advance(0);
     expect(await other.assistant.suspended()).toMatchObject([{ id, status: "lost" }]);
