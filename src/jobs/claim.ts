@@ -83,7 +83,10 @@ export class Claim<T extends Job, R> {
   async #extend(): Promise<void> {
     this.#timer?.cancel();
     const { clock } = this.#records.options;
-    const lease = { ...this.#lease, until: Math.ceil(clock.now() + this.#lease.lastsMs) };
+    const { lastsMs } = this.#lease;
+    const lease = { ...this.#lease, until: Math.ceil(clock.now() + lastsMs) };
+    // A store that does not answer keeps no holder at work whose lease is over. One that comes late, as after a sleep, may be in time still.
+    this.#timer = clock.setTimer(() => this.#lose(), Math.max(this.#until - clock.now(), lastsMs / 3));
     let isHeld: boolean;
     try {
       isHeld = await this.#overLatest((job) => this.#records.update(job, { lease } as Partial<T>));
@@ -92,11 +95,13 @@ export class Claim<T extends Job, R> {
       // A store that fails is asked again for as long as no other process may think that the lease is over.
       isHeld = clock.now() < this.#until;
     }
+    this.#timer.cancel();
     if (!isHeld) this.#lose();
     else if (!this.#isOver) this.#schedule();
   }
 
   #lose(): void {
+    if (this.lost.aborted) return;
     const { id } = this.#job;
     this.#isOver = true;
     const message = `The work on ${this.#records.type.one} "${id}" was ended: its lease is over, or another holder has it by now.`;
@@ -124,7 +129,7 @@ export class Claim<T extends Job, R> {
   async #finish(write: Write<T>, isRetried = true): Promise<T | undefined> {
     if (this.#isOver) return undefined;
     this.#isOver = true;
-    this.#timer?.cancel();
+    if (this.#extending === undefined) this.#timer?.cancel();
     await this.#extending;
     if (this.lost.aborted) return undefined;
     try {

@@ -56,11 +56,16 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
    */
   async create(job: T, local: L): Promise<T> {
     const { id } = job;
-    const created = await this.update(job, {});
-    const message = `There is ${this.type.one} "${id}" already.`;
-    if (created === undefined) throw new ToolkitError("CONFLICT", message, { key: id, owners: [] });
+    // Before it is there: a listener may ask for it at once.
     this.#local.set(id, local);
-    return created;
+    let created: T | undefined;
+    try {
+      created = await this.update(job, {});
+    } finally {
+      if (created === undefined) this.#local.delete(id);
+    }
+    if (created !== undefined) return created;
+    throw new ToolkitError("CONFLICT", `There is ${this.type.one} "${id}" already.`, { key: id, owners: [] });
   }
 
   /** As it is now, once what was due for it is done. @throws ToolkitError `STORE_FAILED` */

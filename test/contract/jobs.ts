@@ -72,12 +72,15 @@ export function jobsContract(name: string, setUp: () => Promise<JobsSetup>): voi
     const versionOf = async (id: string) => (await side.store.get(keyOf(id)))?.version ?? 0;
     const becomes = (id: string, status: string | undefined) =>
       expect.poll(async () => (await stored(id))?.status, { timeout: 5_000 }).toBe(status);
-    /** Lets the time of the first pass, and that of the others with it, while its claim on the job is extended. */
+    /** Lets time pass in small steps, in which the store can answer, while the claim of the first process on the job is extended. */
     const extended = async (id: string, ms: number, ...those: readonly Process[]) => {
       for (let past = 0; past < ms; past += leaseMs / 3) {
         const before = await versionOf(id);
-        for (const { clock } of those) await clock.advance(leaseMs / 3);
-        await expect.poll(() => versionOf(id)).toBeGreaterThan(before);
+        for (let step = 0; step < 10; step++) {
+          for (const { clock } of those) await clock.advance(leaseMs / 30);
+          await versionOf(id);
+        }
+        await expect.poll(() => those[0]?.jobs.claimOf(id)?.job.version).toBeGreaterThan(before);
       }
     };
 
@@ -179,7 +182,8 @@ export function jobsContract(name: string, setUp: () => Promise<JobsSetup>): voi
         expect(first).toBe(clock.now() + leaseMs);
         for (let count = 1; count <= 10; count++) {
           await clock.advance(leaseMs / 3);
-          await expect.poll(async () => (await stored("a"))?.lease?.until).toBe(first + count * 10_000);
+          await expect.poll(() => claim.job.lease?.until).toBe(first + count * 10_000);
+          expect((await stored("a"))?.lease).toEqual(claim.job.lease);
         }
         await expect.poll(() => claim.job.version).toBe(await versionOf("a"));
         const ended = await claim.complete("done");
@@ -230,6 +234,24 @@ export function jobsContract(name: string, setUp: () => Promise<JobsSetup>): voi
       await extended("b", 60_000, one);
       expect(second.lost.aborted).toBe(false);
       expect(await second.complete("done")).toMatchObject({ status: "done" });
+    });
+
+    verifies("J1", "are lost when the lease is over while the store does not answer", async () => {
+      const one = await process();
+      await one.jobs.create(task("a"), "");
+      const claim = await claimed(one, "a");
+      const answered = Promise.withResolvers<void>();
+      const { put } = one.store.store;
+      one.store.store.put = async (draft, options) => {
+        await answered.promise;
+        return put(draft, options);
+      };
+      await one.clock.advance(leaseMs - 1);
+      expect(claim.lost.aborted).toBe(false);
+      await one.clock.advance(1);
+      expect(claim.lost.aborted).toBe(true);
+      answered.resolve();
+      expect(await claim.complete("late")).toBeUndefined();
     });
 
     verifies("J1", "end after what is being written of their lease", async () => {
