@@ -83,6 +83,7 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
     return current.filter((job) => job !== undefined);
   }
 
+  /** What only this process knows of one that it created, until that has ended. */
   localOf(id: string): L | undefined {
     return this.#local.get(id);
   }
