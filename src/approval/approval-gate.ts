@@ -89,10 +89,16 @@ export class ApprovalGate implements ApprovalPort {
     const isWritable = isJson([input ?? null, session.meta ?? null, meta ?? null]);
     const isLocal = attachments !== undefined || origin.isConfined || !isWritable;
     const approval: StoredApproval = {
-      ...{ version: 0, status: "pending", requestedAt: jobs.now, sequence: ++this.#opened, tool, itemKind },
-      ...{ session: storedSession(session), digest: callDigest({ ref: tool, definition, session, input }) },
+      version: 0,
+      status: "pending",
+      sequence: ++this.#opened,
+      requestedAt: jobs.now,
       expiresAt: jobs.now + ttlMs,
       ...about,
+      tool,
+      itemKind,
+      session: storedSession(session),
+      digest: callDigest({ ref: tool, definition, session, input }),
       ...present({ meta, isLocal: isLocal || undefined, isRepeatable: mayRunTwice(definition) || undefined }),
     };
     const options = { session, meta, attachments, timeoutMs, bypassCache };

@@ -15,7 +15,7 @@ import { FailingStore } from "./failing-store.ts";
 import { makeStore, type StoreMaker } from "./store-maker.ts";
 import { type TaskJob, task, taskType } from "./task-jobs.ts";
 
-/** When it ends, as a power cut would end it: as it writes so of a job, before the store has that or after. */
+/** When it ends, as a power cut would end it: as it writes so of two jobs, before the store has that or after. */
 export interface Crash {
   readonly when: "before" | "after";
   readonly what: "claim" | "extend" | "end";
@@ -72,10 +72,16 @@ export class Worker implements AsyncDisposable {
   }
 }
 
-/** The store, whose process ends at the point of a write that it is to end at. */
+/** The store of a process that ends when two jobs have come to a point: the first stays there, and is not answered. */
 function crashing(store: Store, crash: Crash | undefined): Store {
   if (crash === undefined) return store;
   const holders = new Set<string>();
+  let isFirst = true;
+  const stop = () => {
+    if (!isFirst) process.kill(process.pid, "SIGKILL");
+    isFirst = false;
+    return new Promise<never>(() => undefined);
+  };
   const kindOf = ({ value }: RecordDraft): string | undefined => {
     const { lease, settledAt } = value as TaskJob;
     if (settledAt !== undefined) return "end";
@@ -86,10 +92,9 @@ function crashing(store: Store, crash: Crash | undefined): Store {
   };
   const put = async (draft: RecordDraft, options?: PutOptions) => {
     const isThere = kindOf(draft) === crash.what;
-    if (isThere && crash.when === "before") process.kill(process.pid, "SIGKILL");
+    if (isThere && crash.when === "before") return stop();
     const stored = await store.put(draft, options);
-    if (isThere) process.kill(process.pid, "SIGKILL");
-    return stored;
+    return isThere ? stop() : stored;
   };
   return Object.assign(Object.create(store), {
     put,

@@ -92,13 +92,13 @@ export class ResumeRun {
   /** The rest of a run, from the step it was in. */
   #assignment(found: FoundRun, claim: Claim<SuspendedRun, Content>, state: RunState): Assignment {
     const { run, jobs } = found;
-    const { id, isLocal, meta } = run;
+    const { id, isLocal } = run;
     const limits = readLimits(run.limits, noLimits);
     const { ownTools, output = run.task.output } = jobs.localOf(id) ?? {};
     const task: Task = { ...run.task, messages: state.messages, ownTools, output };
     const suspend: Assignment["suspend"] = async (turn, results) => {
       const { now } = this.#suspensions;
-      const waiting = suspendedFields({ task, state, results, turn, limits, isLocal, now, caller: { meta } });
+      const waiting = suspendedFields({ task, state, results, turn, limits, isLocal, now, caller: run });
       const again = { ...run, ...waiting };
       await this.#suspensions.keep({ ...found, run: again }, () => claim.release(waiting));
       await noted(found, () => this.#suspensions.removeSettled(found, again.turn));

@@ -77,9 +77,7 @@ export function suspendedRun(suspension: Suspension): SuspendedRun {
 }
 
 /** The fields that are kept of a run whenever it begins to wait. */
-export function suspendedFields(
-  suspension: Omit<Suspension, "caller"> & { readonly caller: Pick<Suspension["caller"], "meta"> },
-): JobFields<SuspendedRun> {
+export function suspendedFields(suspension: Suspension): JobFields<SuspendedRun> {
   const { task, state, results, turn, limits, isLocal, now, caller } = suspension;
   const { messages: _messages, ownTools: _ownTools, output, ...rest } = task;
   const schema = output && toJsonSchema(output, { what: "output schema", direction: "output" });
@@ -104,9 +102,9 @@ function storedWait({ index, takesControl, answer }: WaitingTurn["waiting"][numb
 
 /** The error of a run that waits, by whose id it is resumed. */
 export function pendingRun({ id, task, turn }: Pick<SuspendedRun, "id" | "task" | "turn">): ToolkitError<"PENDING"> {
-  const waitsFor = turn.waiting.map(({ id: waitsForId, ref: tool, reason, message }) => ({
-    ...{ id: waitsForId, tool, reason, message },
-  }));
+  const waitsFor = turn.waiting.map(({ id: waitsForId, ref: tool, reason, message }) => {
+    return { id: waitsForId, tool, reason, message };
+  });
   const what = waitsFor.map(({ tool, id: waitsForId }) => `${tool} (${waitsForId})`).join(", ");
   const message = `${task.ref} waits for ${what}. Once that is settled, agent.resume("${id}") goes on.`;
   const reason = waitsFor[0]?.reason ?? "pending";
