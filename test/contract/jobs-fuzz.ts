@@ -14,7 +14,7 @@ export interface FuzzSetup {
 }
 
 /** So many things are done, the same in each run; `JOBS_FUZZ` names another number, and `FC_SEED` another seed. */
-const steps = Number(process.env.JOBS_FUZZ ?? 100);
+const steps = Number(process.env.JOBS_FUZZ ?? 80);
 /** An hour ahead, an hour behind, and neither. */
 const clocks = [0, 3_600_000, -3_600_000];
 const verbs = [
