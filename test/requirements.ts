@@ -381,6 +381,17 @@ export const requirements: readonly Requirement[] = [
     text: "context.pending ends a call PENDING for work elsewhere. approvals.complete validates the result and delivers it, or an error, once; a result that does not fit is waited for still.",
   },
 
+  {
+    id: "H7",
+    text: "What runs is the very copy of the input that was approved, whatever the caller, a delegate, a reader of the error or of the approval, or an earlier attempt does to the objects it was given: in memory, after a restart, and where a delegate decides at once.",
+  },
+
+  // J: durable work
+  {
+    id: "J1",
+    text: "Durable work has one port over a Store: create, claim, extend, complete, fail, cancel, list, expire. A claim is a lease; the version of the record is its fencing token, and a holder that has lost it is aborted and writes nothing more. Whoever dies in whatever phase, and whatever the clocks of processes say, a job has one holder at a time, is done again only where that is safe, and comes to an end: completed, failed, expired, or lost as its type says. An end that the store could not take is written when it can. One contract and one crash suite hold on every store.",
+  },
+
   // S: stores
   {
     id: "S1",

@@ -105,7 +105,7 @@ function callSteps({ entry }: Target, options: PipelineOptions): Readonly<Record
     policy: applyPolicy(options.policy, "call"),
     coerce: coerce(options.onBadSchema),
     validateInput: validate,
-    approve: approve(options.approvals),
+    approve: approve(options.approvals, validate),
     use: use(options.use, validate),
   };
   // Of a prompt that is called a delegate decides what to repeat: it may have done much already. What it calls has limits of its own.

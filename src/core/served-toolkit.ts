@@ -12,6 +12,8 @@ export interface ServedToolkit {
   /** The store of the toolkit; it outlives the process where the toolkit was given one that does. */
   readonly store: Store;
   readonly logger: Logger;
+  /** Aborts when the toolkit begins to close. */
+  readonly closing: AbortSignal;
   /** Has the toolkit, when it is closed, leave the store open until this has ended: it may have something to write down. */
   hold(work: Promise<unknown>): void;
   /** Warns, after `start`, of names in a policy that nothing has. @param at - where the policy stands, for the message */

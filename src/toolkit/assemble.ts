@@ -1,7 +1,6 @@
 import { ApprovalGate } from "../approval/approval-gate.ts";
-import { ApprovalLedger } from "../approval/approval-ledger.ts";
-import { ApprovalRecords } from "../approval/approval-records.ts";
 import { ToolkitApprovals } from "../approval/approvals.ts";
+import { type ApprovalJobs, approvalJobs } from "../approval/stored-approval.ts";
 import { CallRouter } from "../call/call-router.ts";
 import { Executor } from "../call/executor.ts";
 import { SettingsRules } from "../call/settings-rules.ts";
@@ -51,7 +50,8 @@ export interface Assembly {
   /** Undefined where nothing keeps what users make. */
   readonly spaces: UserStores | undefined;
   readonly user: UserNamespace;
-  readonly ledger: ApprovalLedger;
+  /** The calls that wait for approval, or for work elsewhere. */
+  readonly pending: ApprovalJobs;
   readonly executor: Executor;
   readonly toolbox: CallRouter;
   readonly approvals: ToolkitApprovals;
@@ -62,6 +62,8 @@ export interface Assembly {
 /** The state of the toolkit that its parts ask for. */
 export interface LifecycleState {
   readonly isClosing: boolean;
+  /** Aborts when the toolkit begins to close. */
+  readonly closing: AbortSignal;
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void;
 }
@@ -103,10 +105,22 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const store = options.store ?? memoryStore({ clock });
   const spaces = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
   const user = openUserNamespace(spaces, { limits: read.user, assertOpen });
-  const shelf = new ApprovalRecords({ store, logger, limit: read.approvals.limit });
-  const ledger = new ApprovalLedger({ ...read.approvals, shelf, room, logger, emit });
+  const writing = new PendingWork();
+  const hold = writing.add.bind(writing);
+  const { closing } = lifecycle;
+  const pending = approvalJobs({
+    ...read.approvals,
+    store,
+    clock,
+    logger,
+    hold,
+    emit,
+    closing,
+    repeat: (approval) => approvals.repeat(approval),
+  });
   const approvalGate = new ApprovalGate({
-    ledger,
+    jobs: pending,
+    ttlMs: read.approvals.ttlMs,
     ask: (request, signal) => delegates.approve(request, signal),
     current: (entry, owner) => (entry.namespace === inlineNamespace ? entry : directory.current(entry, owner)),
     emit,
@@ -126,9 +140,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     onBadSchema: (entry, message) => badSchema(entry, message, { connectors, logger }),
   });
   const toolbox = new CallRouter(directory, executor);
-  const writing = new PendingWork();
-  const hold = writing.add.bind(writing);
-  const approvals = new ToolkitApprovals(ledger, {
+  const approvals = new ToolkitApprovals(pending, {
     logger,
     hold,
     isClosing,
@@ -139,7 +151,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   });
   const serves = (context: CallContext) => isCallOf(context, executor);
   const checkPolicy = (rules: PolicyRules, at: string) => ruleCheck.add(...rules.lists(at));
-  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves });
+  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, closing });
   const made = {
     logger,
     clock,
@@ -155,7 +167,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     sourceHost,
   };
   const builtins = new Builtins(catalog, emit);
-  return { ...made, builtins, store, spaces, user, ledger, executor, toolbox, approvals, writing };
+  return { ...made, builtins, store, spaces, user, pending, executor, toolbox, approvals, writing };
 }
 
 /** A schema that cannot be compiled is told where an operator looks for what is wrong with the connection. */

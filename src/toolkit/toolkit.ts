@@ -76,7 +76,7 @@ export class Toolkit implements Host, AsyncDisposable {
     if (options.items !== undefined) this.add(...options.items);
   }
 
-  /** The calls that wait for somebody's approval, or for work elsewhere. */
+  /** The calls that wait for approval, or for work elsewhere. */
   get approvals(): Approvals {
     return this.#parts.approvals;
   }
