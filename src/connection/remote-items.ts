@@ -28,15 +28,14 @@ import {
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
 import { withAttachments } from "../prompt/attached.ts";
-import type { InFlightRequest } from "./in-flight-requests.ts";
+import type { ConnectionRequests } from "./connection-requests.ts";
 
-/** What a remote item knows of its connection. It is bound to no generation: each use takes the one there is. */
+/** The connection of a remote item. The item is bound to no session: each use takes the current one. */
 export interface RemoteLink {
   readonly label: string;
-  /** The limit of its tools, in milliseconds. */
+  /** Inactivity limit of its tools, in milliseconds. */
   readonly timeoutMs: number | undefined;
-  /** Makes a request in the session there is, or waits for the next one as long as the caller does. */
-  use<T>(request: InFlightRequest<T>): Promise<T>;
+  readonly requests: ConnectionRequests;
 }
 
 abstract class RemoteItem {
@@ -78,14 +77,14 @@ class RemoteTool extends RemoteItem implements Tool {
       throw new ToolkitError("TOOL_FAILED", message, {});
     }
     const send = (session: ConnectorSession) => session.call(this.name, input, context);
-    return this.link.use({ options: context, send, lost: "OUTCOME_UNKNOWN" });
+    return this.link.requests.send({ options: context, send, lost: "OUTCOME_UNKNOWN" });
   }
 }
 
 class RemotePrompt extends RemoteItem implements Prompt {
   readonly kind = "prompt";
   readonly input: JsonSchema;
-  /** As the server says them. */
+  /** As listed by the server. */
   readonly arguments: readonly PromptArgument[];
 
   constructor(descriptor: PromptDescriptor, link: RemoteLink) {
@@ -94,18 +93,18 @@ class RemotePrompt extends RemoteItem implements Prompt {
     this.input = schemaOfArguments(this.arguments);
   }
 
-  /** What is attached stays here: a server knows no attachments. */
+  /** Attachments are added here: MCP prompts have none. */
   async render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
     const send = (session: ConnectorSession) => {
       if (session.render === undefined) throw unsupported(this.link, "prompts");
       return session.render(this.name, input, context);
     };
-    const rendered = await this.link.use({ options: context, send, lost: "UNAVAILABLE" });
+    const rendered = await this.link.requests.send({ options: context, send, lost: "UNAVAILABLE" });
     return { ...rendered, messages: withAttachments(rendered.messages, context.attachments) };
   }
 }
 
-/** Prompt arguments as the object they are the members of. MCP sends them as strings. */
+/** The schema of an object with the arguments as members. MCP sends them as strings. */
 function schemaOfArguments(list: readonly PromptArgument[]): JsonSchema {
   const properties = list.map(({ name, title, description }) => [
     name,
@@ -145,7 +144,7 @@ class RemoteResource extends RemoteItem implements Resource, WholeReader {
       if (session.read === undefined) throw unsupported(this.link, "resources");
       return session.read(this.uri, options);
     };
-    return this.link.use({ options, send, lost: "UNAVAILABLE" });
+    return this.link.requests.send({ options, send, lost: "UNAVAILABLE" });
   }
 
   async bytes(options: ReadOptions = {}): Promise<Uint8Array> {
@@ -185,7 +184,7 @@ const classes: { readonly [K in Kind]: new (descriptor: DescriptorMap[K], link: 
   template: RemoteTemplate,
 };
 
-/** Makes the item of a descriptor. */
+/** The item of a descriptor. */
 export function remoteItem<K extends Kind>(kind: K, descriptor: DescriptorMap[K], link: RemoteLink): Item {
   return new classes[kind](descriptor, link);
 }

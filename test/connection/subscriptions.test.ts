@@ -187,7 +187,9 @@ describe("a subscription", () => {
     };
     far.session.lose();
     await settle();
-    expect(bench.warnings()).toContainEqual(expect.stringContaining("not told of changes of memo://map"));
+    expect(bench.warnings()).toContainEqual(
+      expect.stringContaining("The subscription to memo://map could not be renewed"),
+    );
   });
 
   verifies("M10", "of a source is the source's; of a builtin it needs none", async () => {
