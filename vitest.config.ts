@@ -8,8 +8,10 @@ export default defineConfig({
     include: ["test/**/*.test.ts", "example/**/*.test.ts"],
     // What examples import is what is here, not what was built last.
     alias: [
+      { find: /^toolweave\/connector$/, replacement: source("connection/index.ts") },
+      { find: /^toolweave\/prompts$/, replacement: source("prompt/index.ts") },
       { find: /^toolweave$/, replacement: source("index.ts") },
-      { find: /^toolweave\/(adapters|agent|mcp|testing)$/, replacement: source("$1/index.ts") },
+      { find: /^toolweave\/(adapters|agent|mcp|store|testing)$/, replacement: source("$1/index.ts") },
       { find: /^toolweave\/stores\/(postgres|sqlite)$/, replacement: source("store/$1/index.ts") },
     ],
     typecheck: {

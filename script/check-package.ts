@@ -81,11 +81,16 @@ async function importExports({ name, exports }: Manifest): Promise<string | unde
     const isJson = typeof target === "string" && target.endsWith(".json");
     const code = isJson
       ? `import value from ${specifier} with { type: "json" }; if (!value.name) process.exit(3);`
-      : `import * as module from ${specifier}; if (Object.keys(module).length === 0) process.exit(3);`;
+      : `import * as module from ${specifier}; if (Object.keys(module).length === 0 && !${await hasTypes(target)}) process.exit(3);`;
     const problem = await command(["--input-type=module", "--eval", code]);
     if (problem !== undefined) problems.push(`import ${specifier}: ${problem}`);
   }
   return problems.length === 0 ? undefined : problems.join("\n");
+}
+
+/** True for an entry whose declarations export something: one for those who write a part may have types alone. */
+async function hasTypes(target: Manifest["exports"][string]): Promise<boolean> {
+  return typeof target !== "string" && /^export /m.test(await readFile(join(project, target.types ?? ""), "utf8"));
 }
 
 /** What a user's compiler says, without skipLibCheck: the declarations themselves are checked, and must tell tools apart. */

@@ -5,11 +5,13 @@ import { errorCatalog } from "../../src/core/error-catalog.ts";
 import { fieldTable } from "../../src/prompt/front-matter/field-table.ts";
 import { lintRules } from "../../src/prompt/lint/rules.ts";
 import { describeFault, type FaultName, faultCatalog } from "../../src/testing/faulty/faults.ts";
+import { exportedNames } from "./exports.ts";
 
 /** What a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
 const generators: Readonly<Record<string, (project: string) => Promise<string>>> = {
   errors: errorTable,
   decisions: decisionTable,
+  exports: exportTables,
   faults: faultTable,
   "lint-rules": ruleTable,
 };
@@ -59,6 +61,18 @@ async function errorTable(project: string): Promise<string> {
     return `| \`${code}\` | ${summary} | ${remedy} | ${details} |`;
   });
   return ["| code | what it means | what to do | details |", "| --- | --- | --- | --- |", ...rows].join("\n");
+}
+
+/** A table for each entry point of the package. */
+async function exportTables(project: string): Promise<string> {
+  const tables = [...(await exportedNames(project))].map(([entry, names]) => {
+    const rows = names.map(({ name, isType, summary }) => {
+      const text = summary.replaceAll("|", "\\|").replace(/\{@link (\w+)\}/g, "`$1`");
+      return `| \`${name}\` | ${isType ? "type" : "value"} | ${text} |`;
+    });
+    return [`## \`${entry}\``, "", "| name | is a | |", "| --- | --- | --- |", ...rows].join("\n");
+  });
+  return tables.join("\n\n");
 }
 
 async function decisionTable(project: string): Promise<string> {

@@ -27,7 +27,7 @@ export type {
   GoogleToolConfig,
 } from "./google.ts";
 export { toGoogle } from "./google.ts";
-export type { AdaptedTools as Offered, AdapterOptions, ToolLoss } from "./offered-tools.ts";
+export type { AdaptedTools, AdapterOptions, ToolLoss } from "./offered-tools.ts";
 export { toOpenAI } from "./openai.ts";
 export type {
   OpenAIAdapter,

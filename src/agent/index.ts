@@ -7,6 +7,8 @@ export type {
   FinishReason,
   TokenUsage,
 } from "../core/agent-event.ts";
+export type { ModelSettings } from "../core/model-settings.ts";
+export { outputInstruction, outputTool } from "../core/output-tool.ts";
 export type {
   Agent,
   ForgetOptions,

@@ -1,6 +1,6 @@
 import type { ToolkitError } from "./error.ts";
 
-/** What models were given and gave, in tokens. What a provider does not say counts as 0. */
+/** The tokens that models read and wrote. A number that a provider does not report counts as 0. */
 export interface TokenUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -49,7 +49,7 @@ export interface AgentToolCall {
   readonly durationMs: number;
 }
 
-/** What each kind of event says. */
+/** The fields of each type of event. */
 export interface AgentEventMap {
   /** A piece of the answer's text. */
   textDelta: { readonly step: number; readonly delta: string };
@@ -66,16 +66,17 @@ export interface AgentEventMap {
   step: AgentStep;
   /** All that was used so far, of sub-agents too. */
   usage: { readonly usage: TokenUsage };
-  /** The answer did not fit, and the model is asked again. What was told of its text is void. */
+  /** The answer did not fit, and the model is asked again. Text deltas of it are void. */
   repair: { readonly step: number; readonly reason: string };
   /** The run waits for approval or for work elsewhere. */
   suspended: { readonly id: string };
   finish: { readonly finishReason: FinishReason; readonly steps: number; readonly usage: TokenUsage };
 }
 
+/** The name of a type of agent event. */
 export type AgentEventType = keyof AgentEventMap;
 
-/** Something that happens in the run of an agent, told to whoever called it. */
+/** An event of an agent run, emitted to its caller. */
 export type AgentEvent<T extends AgentEventType = AgentEventType> = {
   [P in T]: {
     readonly type: P;

@@ -11,14 +11,14 @@ import { isTypedSchema, type JsonSchema, type SchemaLike } from "./schema/types.
 import type { ToolAnnotations, ToolOptions } from "./tool-options.ts";
 
 /**
- * What an item says of itself, read once when it is added: whatever happens to the user's object afterwards, the catalogue stays
+ * The definition fields of an item, read once when it is added: whatever happens to the user's object afterwards, the catalogue stays
  * as it was.
  */
 export interface Definition {
   readonly origin: Origin;
   readonly kind: Kind;
   readonly name: string;
-  /** What identifies it within its namespace and kind: the URI of a resource or template, else the name. */
+  /** The key within its namespace and kind: the URI of a resource or template, else the name. */
   readonly key: string;
   readonly title: string | undefined;
   readonly description: string | undefined;
@@ -39,7 +39,7 @@ export interface Definition {
 }
 
 /**
- * What `readDefinition` was told about an item.
+ * The origin of an item.
  *
  * `local` items were written by the user and are held to every rule; `remote` ones are taken as they are, for one odd schema must
  * not hide a tool.

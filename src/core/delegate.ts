@@ -8,36 +8,36 @@ import type { ServedToolkit } from "./served-toolkit.ts";
 import type { Session } from "./session.ts";
 import type { ConnectorTarget } from "./target.ts";
 
-/** Who asks back, and on whose behalf. */
+/** The origin of an elicitation or sampling request. */
 export interface InteractionContext {
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the answer is not needed any more. */
   readonly signal: AbortSignal;
-  /** Who asks: the namespace of a server, or the ref of a tool. */
+  /** The requesting side: the namespace of a server, or the ref of a tool. */
   readonly requester: string;
-  /** Whose call it is about; undefined where that is not known, as when a server speaks up by itself. */
+  /** The session of the call it belongs to; undefined where that is not known, as when a server asks outside a call. */
   readonly session?: Session | undefined;
 }
 
-/** What a service does for its toolkit. What a method throws harms no other call. */
+/** The service's own part in its toolkit. An error thrown by a method affects no other call. */
 export interface Delegate {
-  /** Is told which toolkit it serves, when that is made. */
+  /** Called with the toolkit it serves, when that is made. */
   attach?(toolkit: ServedToolkit): void;
-  /** Hears everything, in order. */
+  /** Receives every event, in order. */
   onEvent?(event: ToolkitEvent): void;
   /** Executes a prompt. Of several delegates the first that gives something answers. */
   runPrompt?(prompt: Entry<"prompt">, input: unknown, context: CallContext): Promise<Resource | undefined>;
   /**
    * Asks a person what a server or a tool wants to know, where the session of the call cannot. Undefined leaves it to the next delegate;
-   * where nobody answers it is declined.
+   * where none answers it is declined.
    */
   elicit?(request: ElicitRequest, context: InteractionContext): Promise<ElicitResult | undefined>;
   /** Asks a model on behalf of a server or a tool, where the session of the call cannot. As `elicit`. */
   sample?(request: SampleRequest, context: InteractionContext): Promise<SampleResult | undefined>;
   /**
-   * Decides at once whether a call may be made that needs approval. Undefined leaves it to the next delegate; where nobody decides the
+   * Decides at once on a call that needs approval. Undefined leaves it to the next delegate; where none decides the
    * call ends `PENDING`. What it throws refuses the call.
    *
-   * @param options - `signal` aborts when nobody waits for the decision any more
+   * @param options - `signal` aborts when the decision is not needed any more
    */
   approve?(request: ApprovalRequest, options: { readonly signal: AbortSignal }): Promise<Decision | undefined>;
   /** Makes the connector of a target in place of the MCP connector; undefined leaves it to that. */

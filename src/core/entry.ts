@@ -33,7 +33,7 @@ export function isEntry(value: unknown): value is Entry {
   return definitions.has(value as Entry);
 }
 
-/** What the item of an entry said of itself when it was added. */
+/** The definition of an entry's item, as it was read when the item was added. */
 export function definitionOf(entry: Entry): Definition {
   const definition = definitions.get(entry);
   if (definition === undefined) throw new TypeError("Not an entry of a toolkit.");

@@ -14,9 +14,9 @@ export interface PromptChange {
   readonly line: number;
   /** From 1. */
   readonly column: number;
-  /** What stands there. */
+  /** The text that stands there. */
   readonly text: string;
-  /** What is to stand there; undefined where nothing does the same. */
+  /** The text to put in its place; undefined where nothing does the same. */
   readonly instead: string | undefined;
   /** A field that the input needs for it. */
   readonly field?: string | undefined;
@@ -45,7 +45,7 @@ export interface ErrorDetails {
     readonly line?: number | undefined;
     /** From 1. */
     readonly column?: number | undefined;
-    /** What to write instead. */
+    /** The text to write instead. */
     readonly hint?: string | undefined;
     /** For a template of another language: what to change, in the order of the file. */
     readonly changes?: readonly PromptChange[] | undefined;
@@ -55,7 +55,7 @@ export interface ErrorDetails {
   INVALID_TARGET: { readonly target: string; readonly variable?: string | undefined };
   DENIED: {
     readonly rule: string;
-    /** Who decided, and why, where somebody was asked. */
+    /** The name of the person or system that decided, where one was asked, with the reason. */
     readonly by?: string | undefined;
     readonly reason?: string | undefined;
   };
@@ -75,7 +75,7 @@ export interface ErrorDetails {
   };
   RATE_LIMITED: { readonly retryAfterMs: number };
   TIMEOUT: {
-    /** `inactivity`: nothing heard for so long; `total`: the hard cap of an attempt; `call`: the caller's own limit. */
+    /** `inactivity`: no sign of life for so long; `total`: the hard cap of an attempt; `call`: the caller's own limit. */
     readonly limit: "inactivity" | "total" | "call";
     readonly limitMs: number;
     readonly elapsedMs: number;
@@ -89,12 +89,12 @@ export interface ErrorDetails {
   UNAUTHORIZED: { readonly target: string };
   OUTCOME_UNKNOWN: {
     readonly namespace: string;
-    /** The connection ended: whoever was asked had no time to answer. */
+    /** The connection ended before the person or model could answer. */
     readonly connectionLost?: true;
   };
   LIMIT_EXCEEDED: { readonly limit: string; readonly max: number; readonly actual?: number | undefined };
   TOOL_FAILED: {
-    /** What the tool gave, where a server reported an error as its result. */
+    /** The result of the tool, where a server reported the error as one. */
     readonly content?: unknown;
   };
   REMOTE_ERROR: { readonly server: string; readonly rpcCode?: number | undefined; readonly data?: unknown };
@@ -103,12 +103,12 @@ export interface ErrorDetails {
     readonly model: string;
     /** Of HTTP, where the provider answered with one. */
     readonly status?: number | undefined;
-    /** How long the provider asks to be left alone. */
+    /** The wait the provider asks for, in milliseconds. */
     readonly retryAfterMs?: number | undefined;
   };
   STEP_LIMIT: {
     readonly maxSteps: number;
-    /** What the model wrote last, and how often it called tools. */
+    /** The last text of the model, and the number of its tool calls. */
     readonly reached?: { readonly text: string; readonly toolCalls: number } | undefined;
   };
   STEP_FAILED: { readonly step: string; readonly input?: unknown };
@@ -116,7 +116,7 @@ export interface ErrorDetails {
   NO_DELEGATE: {
     /** The prompt that nothing executes. */
     readonly prompt?: string | undefined;
-    /** What nothing else does. */
+    /** The operation that no delegate offers. */
     readonly operation?: "sample" | undefined;
   };
   NO_STORE: { readonly operation: string };
@@ -125,7 +125,7 @@ export interface ErrorDetails {
   CLOSED: { readonly what: string };
 }
 
-/** What went wrong, as a program reads it. */
+/** The machine-readable code of an error. */
 export type ErrorCode = keyof ErrorDetails;
 
 /** Each code in a sentence, and what to do about it. The reference in the documentation is held against this table. */

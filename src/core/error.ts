@@ -2,7 +2,7 @@ import { type ErrorCode, type ErrorDetails, errorCatalog, type Phase } from "./e
 
 const brand: unique symbol = Symbol.for("toolweave.error") as never;
 
-/** What an error is given beside its code, message and details. */
+/** The options of an error beside its code, message and details. */
 export interface ToolkitErrorOptions {
   readonly cause?: unknown;
   readonly ref?: string | undefined;
@@ -10,7 +10,7 @@ export interface ToolkitErrorOptions {
 }
 
 /**
- * The one error class. `code` tells what went wrong, `details` the particulars of that code, the message what, where and what to
+ * The one error class. `code` says what went wrong, `details` the particulars of that code, the message what, where and what to
  * do. An error of a call also carries the `ref` of what was called and the `phase` in which it failed.
  *
  * @example
@@ -73,12 +73,12 @@ export function located<C extends ErrorCode>(error: ToolkitError<C>, ref: string
   return copy;
 }
 
-/** What was thrown, as an Error: itself where it is one, else one that says the same and has it as its cause. */
+/** The thrown value as an Error: itself if it is one, else an Error with the same text and the value as its cause. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown });
 }
 
-/** What an unknown thrown value says. It never throws, whatever was thrown. */
+/** The message of an unknown thrown value. Never throws. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.message || thrown.name);

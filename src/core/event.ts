@@ -4,12 +4,12 @@ import type { Connection, ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
 import { shown } from "./options.ts";
 
-/** What changed in one namespace. Items are named by ref. */
+/** The changes of one namespace. Items are named by ref. */
 export interface ListChange {
   readonly namespace: string;
   /** The connection the namespace belongs to; undefined for builtins and local sources. */
   readonly connection?: Connection | undefined;
-  /** Whose items they are, in the namespace `user`; undefined where they are nobody's. */
+  /** The owner of the items in the namespace `user`; undefined for those of no principal. */
   readonly principal?: string | undefined;
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -28,7 +28,7 @@ export interface EventMap {
     readonly namespace: string;
     readonly uri: string;
     readonly connection?: Connection | undefined;
-    /** Whose it is, in the namespace `user`; undefined where it is nobody's. */
+    /** The owner of the resource in the namespace `user`; undefined for one of no principal. */
     readonly principal?: string | undefined;
   };
   connectorConnected: { readonly namespace: string; readonly connection: Connection; readonly server: ServerInfo };
@@ -42,7 +42,7 @@ export interface EventMap {
     readonly retryInMs?: number | undefined;
   };
   connectorRemoved: { readonly namespace: string; readonly connection: Connection; readonly error?: Error | undefined };
-  /** An unscoped name that several namespaces have was resolved by order; told once a name. */
+  /** An unscoped name that several namespaces have was resolved by order; emitted once a name. */
   ambiguousName: {
     readonly name: string;
     readonly chosen: string;
@@ -52,13 +52,13 @@ export interface EventMap {
   };
   /** Only in `events()`: so many were lost here, because the reader was too slow. */
   eventsLost: { readonly count: number };
-  /** A call waits for somebody's approval, or for work elsewhere. What it was given is on the approval. */
+  /** A call waits for an approval, or for work elsewhere. Its arguments are on the approval. */
   approvalRequested: {
     readonly id: string;
     readonly ref: string;
     readonly kind: "approval" | "completion";
     readonly reason: string;
-    /** Who called. */
+    /** The principal of the caller. */
     readonly principal?: string | undefined;
   };
   /** It was decided: `running` where it was approved, and `succeeded` or `failed` where work elsewhere came to that. */
@@ -68,13 +68,13 @@ export interface EventMap {
     readonly status: Exclude<ApprovalStatus, "pending">;
     readonly by?: string | undefined;
     readonly reason?: string | undefined;
-    /** Who called. */
+    /** The principal of the caller. */
     readonly principal?: string | undefined;
   };
   callStarted: {
     readonly callId: string;
     readonly ref: string;
-    /** Who called. */
+    /** The principal of the caller. */
     readonly principal?: string | undefined;
   };
   /** A model has answered in the run of an agent. */
@@ -82,19 +82,20 @@ export interface EventMap {
     readonly run: string;
     readonly ref: string;
     readonly depth: number;
-    /** Who called. */
+    /** The principal of the caller. */
     readonly principal?: string | undefined;
   };
   callFinished: {
     readonly callId: string;
     readonly ref: string;
-    /** Who called. */
+    /** The principal of the caller. */
     readonly principal?: string | undefined;
     readonly durationMs: number;
     readonly error?: ToolkitError | Error | undefined;
   };
 }
 
+/** The name of a type of event. */
 export type ToolkitEventType = keyof EventMap;
 
 const eventTypes: { readonly [T in ToolkitEventType]: true } = {
@@ -114,7 +115,7 @@ const eventTypes: { readonly [T in ToolkitEventType]: true } = {
   callFinished: true,
 };
 
-/** @throws ToolkitError `INVALID_INPUT` for what can be listened to by nobody */
+/** @throws ToolkitError `INVALID_INPUT` for an unknown type of event, or a listener that is no function */
 export function assertListener(type: unknown, listener: unknown): void {
   const types = ["*", ...Object.keys(eventTypes)];
   const problem = !types.includes(type as string)
@@ -126,12 +127,12 @@ export function assertListener(type: unknown, listener: unknown): void {
   throw new ToolkitError("INVALID_INPUT", `Nobody can listen so: ${problem.message}.`, { issues: [problem] });
 }
 
-/** Something that happened, told after it is true. */
+/** An event of the toolkit, emitted after the change it reports. */
 export type ToolkitEvent<T extends ToolkitEventType = ToolkitEventType> = {
   [P in T]: { readonly type: P } & EventMap[P];
 }[T];
 
-/** Hears events of a type, or all of them for `*`. What it throws is logged and harms nobody. */
+/** A listener for events of a type, or for all with `*`. An error it throws is logged and affects nothing else. */
 export type EventListener<T extends ToolkitEventType | "*"> = (
   event: T extends ToolkitEventType ? ToolkitEvent<T> : ToolkitEvent,
 ) => void;

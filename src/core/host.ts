@@ -8,8 +8,8 @@ export interface Host extends Toolbox {
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */
   on<T extends ToolkitEventType | "*">(type: T, listener: EventListener<T>): () => void;
   /**
-   * Has the source of a resource say when its content changes: `resourceUpdated` tells, until the returned function is called. It goes on
-   * after a reconnect, which tells too, because a change may have been missed.
+   * Subscribes to changes of a resource's content: `resourceUpdated` is emitted until the returned function is called. The subscription
+   * survives a reconnect, which emits the event too, because a change may have been missed.
    *
    * @throws ToolkitError `REMOTE_ERROR` where the server has no subscriptions; else as `read`
    */

@@ -1,6 +1,6 @@
 import type { Session } from "./session.ts";
 
-/** What a header function is told of the request it is asked for. */
+/** The request for which a header function is asked. */
 export interface HeaderRequest {
   /** Of the call the request belongs to; undefined for a handshake, a list, a ping, or the stream of what a server says unasked. */
   readonly session: Session | undefined;
@@ -28,7 +28,7 @@ export interface ProtectedServer {
   readonly label: string;
   /** Sends requests, of the authorization too. */
   readonly fetch: typeof globalThis.fetch;
-  /** Whatever may not be seen: told before it is used, it stays out of logs, errors and events. */
+  /** Registers a secret before it is used, so that it stays out of logs, errors and events. */
   conceal(secret: string): void;
 }
 
@@ -37,8 +37,8 @@ export interface CredentialsHost {
   /** Aborts when the connection has ended: nothing is done for it from then on. */
   readonly signal: AbortSignal;
   /**
-   * Somebody has to do something before requests are accepted, or has done it (undefined). False where no attempt to connect can be
-   * held up for it: then nobody waits.
+   * A person has to act before requests are accepted, or has acted (undefined). False where no attempt to connect can be
+   * held up for it: then it must not wait.
    */
   waits(reason: Error | undefined): boolean;
   /** Requests that were refused would be accepted now. */
@@ -50,7 +50,7 @@ export interface HttpRefusal {
   readonly status: 401 | 403;
   /** The header `WWW-Authenticate`. */
   readonly challenge: string | undefined;
-  /** What it was sent as `Authorization`. */
+  /** The `Authorization` header that was sent. */
   readonly authorization: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "./schema/types.ts";
 
-// What a server, or a tool, may ask back while it works: a person, or a model. The names and shapes are those of MCP.
+// Requests of a server or a tool to a person or a model while it works. The names and shapes are those of MCP.
 
 /**
  * Something a person is asked: to fill in a form, or to visit a page.
@@ -17,11 +17,11 @@ export interface ElicitRequest {
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What became of it: `cancel` where the person went away without an answer. */
+/** The answer of the person: `cancel` where the form was left without one. */
 export type ElicitResult =
   | {
       readonly action: "accept";
-      /** What was filled in. Members that are left out get the default the schema names. */
+      /** The members that were filled in. Members that are left out get the default the schema names. */
       readonly content?: Readonly<Record<string, unknown>> | undefined;
     }
   | { readonly action: "decline" | "cancel"; readonly content?: undefined };
@@ -62,7 +62,7 @@ export interface SampleRequest {
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What the model said. */
+/** The message of the model. */
 export interface SampleResult {
   readonly role: "user" | "assistant";
   readonly content: SampleContent | readonly SampleContent[];

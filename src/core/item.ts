@@ -130,7 +130,7 @@ export interface CallContext {
   readonly toolbox: Toolbox;
   /** 0 for a call from outside, one more for each call in between. */
   readonly depth: number;
-  /** Reports progress and restarts the inactivity limit. Resolves to whether somebody listens. */
+  /** Reports progress and restarts the inactivity limit. Resolves to whether it was delivered. */
   progress(progress: number, total?: number, message?: string): Promise<boolean>;
   /** Somebody listens to what `tell` tells: a delegate may then have its model stream. */
   readonly hasListener: boolean;

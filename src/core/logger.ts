@@ -4,10 +4,10 @@ import type { LogEntry, Logger, Session } from "./session.ts";
 
 const nothing = () => undefined;
 
-/** Where nobody listens: the library never writes to the console by itself. */
+/** The logger of a toolkit that was given none: the library never writes to the console by itself. */
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-/** The user's logger, with whatever it throws or rejects with swallowed: there is nobody left to tell, and a call must not fail for it. */
+/** The user's logger, with its own errors swallowed: there is no one left to report them to, and a call must not fail for them. */
 export function steadyLogger(logger: Logger): Logger {
   const detailsFirst = isPino(logger);
   const tell = (method: keyof Logger, message: string, details: unknown): unknown => {
@@ -26,7 +26,7 @@ function isPino(logger: Logger): boolean {
   return typeof bindings === "function" && typeof child === "function";
 }
 
-/** Tells a session what is logged during its calls, where it has a `log`. What that throws goes to the logger and harms no call. */
+/** Sends a log message to the session's `log`, where it has one. An error in that goes to the logger and affects no call. */
 export function logToSession(session: Session, entry: LogEntry, logger: Logger): void {
   runDetached(
     () => session.log?.(entry),

@@ -1,9 +1,9 @@
 /**
- * How a model writes its answer. What is left out is up to the provider, and so is the range of each: a model that does not know a
+ * Sampling settings of a model. Those left out are up to the provider, and so is the range of each: a model that does not know a
  * setting may ignore or refuse it.
  */
 export interface ModelSettings {
-  /** How freely it chooses: 0 for the likeliest answer. At least 0; most models take up to 1 or 2. */
+  /** The sampling temperature: 0 for the likeliest answer. At least 0; most models take up to 1 or 2. */
   readonly temperature?: number | undefined;
   /** The most tokens one answer of the model may have: from 1. */
   readonly maxOutputTokens?: number | undefined;

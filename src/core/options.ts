@@ -5,7 +5,7 @@ import { messageOf, ToolkitError } from "./error.ts";
 /** The names of the options of a type, every one of them: the compiler asks for what is forgotten. */
 export type OptionNames<T> = { readonly [K in keyof T]-?: true };
 
-/** How much of a value a message shows, in characters. */
+/** The most characters of a value that a message shows. */
 const shownLength = 200;
 
 /** A value for a message, so that its type is seen: a string has quotes. It never throws. */
@@ -39,8 +39,8 @@ export function invalidOption(
 }
 
 /**
- * Refuses options with a name there is not: what restricts must not open wide on a slip of the pen. One that is undefined is not there.
- * What an object of a class has beside them is its own.
+ * Refuses unknown option names: a misspelt restriction must not fail open. An undefined option counts as missing.
+ * Other members of an instance of a class are its own business.
  *
  * @param owner - whose they are, for the message: `of a view`
  * @param path - where they stand, for the details. Default: at the top

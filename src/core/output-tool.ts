@@ -58,7 +58,7 @@ export function answerForm(output: SchemaLike): AnswerForm {
 }
 
 /**
- * What is to be written so that the schema takes it. That is what it gives, as a rule, and described the more strictly; not where it
+ * The schema of the input that a model has to write. As a rule that is the output form of the schema, which is stricter; not where it
  * makes something else of what it takes.
  */
 function writtenSchema(output: SchemaLike): JsonSchema {
@@ -114,5 +114,5 @@ export function outputTool(output: SchemaLike): OutputTool {
   return tool;
 }
 
-/** What a model is told of the tool for its answer. */
+/** The instruction by which a model learns to answer through the tool. */
 export const outputInstruction = `When you have what you need, give the answer by calling the tool ${outputToolName}, alone and once. Do not write the answer as text.`;

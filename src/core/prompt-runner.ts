@@ -12,7 +12,7 @@ export function withRunner(prompt: Prompt, runner: PromptRunner): Prompt {
   return prompt;
 }
 
-/** What executes the prompt in place of the delegates, if something does. */
+/** The function that executes the prompt in place of the delegates, if it has one. */
 export function runnerOf(prompt: Prompt): PromptRunner | undefined {
   return runners.get(prompt);
 }

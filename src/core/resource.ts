@@ -1,4 +1,4 @@
-/** What every item says of itself. */
+/** The descriptive fields that every item has. */
 export interface Described {
   /** Identifies the item within its namespace and kind. */
   readonly name: string;
@@ -10,7 +10,7 @@ export interface Described {
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** How a resource is read. */
+/** The options of reading a resource. */
 export interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
 }

@@ -3,12 +3,12 @@ import type { CallContext, Toolbox } from "./item.ts";
 import type { Logger } from "./session.ts";
 import type { Store } from "./store.ts";
 
-/** What a delegate may know of the toolkit it serves. */
+/** The parts of a toolkit that its delegates may use. */
 export interface ServedToolkit {
-  /** Everything there is, and nobody's call around it. */
+  /** The whole toolkit, outside any call. */
   readonly toolbox: Toolbox;
   readonly approvals: Approvals;
-  /** What outlives the process, where the toolkit was given such a store. */
+  /** The store of the toolkit; it outlives the process where the toolkit was given one that does. */
   readonly store: Store;
   readonly logger: Logger;
   /** Has the toolkit, when it is closed, leave the store open until this has ended: it may have something to write down. */

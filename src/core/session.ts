@@ -10,7 +10,7 @@ export interface Logger {
   error(message: string, details?: unknown): void;
 }
 
-/** Who is calling. Outside MCP everything but the id is undefined. */
+/** The caller. Outside MCP everything but the id is undefined. */
 export interface Session {
   readonly id: string;
   /** The identity as which the caller was authenticated. */
@@ -19,7 +19,7 @@ export interface Session {
   readonly capabilities?: Readonly<Record<string, unknown>> | undefined;
   /** Sent along to MCP servers as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
-  /** Hears what a tool or an upstream server logs during this session's calls. */
+  /** Receives the log messages of tools and upstream servers during this session's calls. */
   log?(entry: LogEntry): void;
   /** Asks the person who is calling. Missing, the delegate is asked. */
   elicit?(request: ElicitRequest, options: { readonly signal: AbortSignal }): Promise<ElicitResult>;
@@ -33,27 +33,27 @@ export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "crit
 /** A log message, as MCP sends it. */
 export interface LogEntry {
   readonly level: LogLevel;
-  /** Who says it, such as the namespace of a connector. */
+  /** The source of the message, such as the namespace of a connector. */
   readonly logger?: string | undefined;
   readonly data: unknown;
 }
 
-/** How far a call is. */
+/** The progress of a call. */
 export interface Progress {
   readonly progress: number;
   readonly total?: number | undefined;
   readonly message?: string | undefined;
 }
 
-/** What became of a call beside its result; filled in as it goes. */
+/** Facts about a call beside its result; filled in while it runs. */
 export interface CallReport {
-  /** How often the tool was run. */
+  /** The number of times the tool ran. */
   attempts?: number;
   /** It was answered from the cache. */
   cached?: boolean;
 }
 
-/** How a call is made. */
+/** The options of a call. */
 export interface CallOptions {
   /** Aborts the call: it rejects with the signal's own reason, even where the tool does not listen. */
   readonly signal?: AbortSignal | undefined;
@@ -64,22 +64,22 @@ export interface CallOptions {
   readonly session?: Session | undefined;
   /** Sent along to an MCP server as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
-  /** Mend the usual slips of models in the input before it is validated. Default: what the settings of the tool say, else false. */
+  /** Repair the common mistakes of models in the input before it is validated. Default: the settings of the tool, else false. */
   readonly coerce?: boolean | undefined;
-  /** Have it approved by somebody first, for this reason, whatever the tool and the policy say. */
+  /** Ask for an approval first, for this reason, even where the tool and the policy want none. */
   readonly needsApproval?: string | undefined;
-  /** Run it although an answer is kept; the new answer takes its place. Default false. */
+  /** Run it even if an answer is cached; the new answer replaces it. Default false. */
   readonly bypassCache?: boolean | undefined;
-  /** Is told what became of the call, such as whether the answer came from the cache. */
+  /** Filled in with facts about the call, such as whether the answer came from the cache. */
   readonly report?: CallReport | undefined;
-  /** The id that a model gave its tool call, for whoever follows it in a trace. */
+  /** The id that a model gave its tool call, recorded in traces. */
   readonly toolCallId?: string | undefined;
   onProgress?(progress: Progress): void;
-  /** Hears each part of a result that comes in parts. */
+  /** Receives each part of a result that comes in parts. */
   onPartial?(part: Content): void;
   /**
-   * Hears how the run of an agent goes: text as it comes, tool calls, results, steps, usage. The run waits for a promise it gives, so that a
-   * slow reader slows the model down. What it throws is logged.
+   * Receives the events of an agent run: text as it comes, tool calls, results, steps, usage. The run waits for a promise it returns, so that a
+   * slow listener slows the model down. Anything it throws is logged.
    */
   onEvent?(event: AgentEvent): void | PromiseLike<void>;
 }

@@ -20,10 +20,10 @@ export interface Source extends Partial<{ readonly [K in Kind]: Lister<K> }> {
   /** Calls the listener on every change until the returned function is called. */
   watch?(listener: (change: SourceChange) => void): () => void;
   /**
-   * What keeps back, or keeps old, some of its items as they were listed last, such as a file that is broken. Each is among the
-   * `failures` of `list()`, and told to the logger once when it appears and once when it is gone; messages tell them apart.
+   * Faults for which some items are missing or old since they were listed last, such as a broken file. Each is among the
+   * `failures` of `list()`, and logged once when it appears and once when it is gone; it is identified by its message.
    */
   problems?(): readonly Error[];
-  /** From now on `watch` tells when the content of this resource changes. Missing, it tells so of each or of none. */
+  /** From now on `watch` reports changes of this resource's content. Missing, it reports those of every resource or of none. */
   subscribe?(uri: string, options: ReadOptions): Promise<Unsubscribe> | Unsubscribe;
 }

@@ -1,18 +1,18 @@
 import type { ToolkitError } from "./error.ts";
 
-/** What is stored: prompts and resources that people make, calls that wait for approval, and agent runs that are suspended. */
+/** The collections of a store: prompts and resources that people make, calls that wait for approval, suspended agent runs. */
 export type Collection = "prompt" | "resource" | "approval" | "run";
 
-/** What names a record. Owners and keys are any text but NUL and half a surrogate pair; a key is not empty. */
+/** The identity of a record. Owners and keys are any text but NUL and half a surrogate pair; a key is not empty. */
 export interface RecordKey {
   readonly collection: Collection;
-  /** Whose it is; empty for nobody's. At most 512 bytes of UTF-8. */
+  /** The owner; empty for a record of no principal. At most 512 bytes of UTF-8. */
   readonly owner: string;
   /** At most 2,048 bytes of UTF-8. */
   readonly key: string;
 }
 
-/** What is to be stored. */
+/** A record to be stored. */
 export interface RecordDraft extends RecordKey {
   /** Kept as `JSON.stringify` writes it. */
   readonly value: unknown;
@@ -20,7 +20,7 @@ export interface RecordDraft extends RecordKey {
   readonly bytes?: Uint8Array | undefined;
 }
 
-/** What is stored. It is the reader's own: what is done to it changes nothing in the store. */
+/** A stored record. It is a copy for the reader: changing it changes nothing in the store. */
 export interface StoredRecord extends RecordKey {
   /**
    * From 1, one more with each change, a deletion included. It goes on counting when the key comes back, so no version of a prompt or
@@ -29,9 +29,9 @@ export interface StoredRecord extends RecordKey {
   readonly version: number;
   /** When it was put, in milliseconds since the epoch. */
   readonly updatedAt: number;
-  /** What JSON made of the value that was put. */
+  /** The value that was put, after a round trip through JSON. */
   readonly value: unknown;
-  /** How many bytes it has beside its value; undefined where there are none. */
+  /** The number of bytes beside its value; undefined where there are none. */
   readonly size?: number | undefined;
   /** Undefined where there are none, or where they were not asked for. */
   readonly bytes?: Uint8Array | undefined;
@@ -43,13 +43,13 @@ export interface RecordFailure extends RecordKey {
   readonly error: ToolkitError<"STORE_FAILED">;
 }
 
-/** What was found, and what of it could not be read. */
+/** The records that were found, and those that could not be read. */
 export interface RecordList {
   readonly records: readonly StoredRecord[];
   readonly failures: readonly RecordFailure[];
 }
 
-/** How much one owner may store. What is reached is `LIMIT_EXCEEDED`, with the name of the field as its `limit`. */
+/** The quota of one owner. A reached one is `LIMIT_EXCEEDED`, with the name of the field as its `limit`. */
 export interface Quota {
   /** Which collections count together. Default: that of the record. */
   readonly collections?: readonly Collection[] | undefined;
@@ -61,12 +61,12 @@ export interface Quota {
   readonly bytes?: number | undefined;
 }
 
-/** How the store is asked for anything. An abort rejects with the signal's reason; a write that had begun may still be done. */
+/** The options of every operation. An abort rejects with the signal's reason; a write that had begun may still happen. */
 export interface StoreOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a record is got. */
+/** The options of getting a record. */
 export interface GetOptions extends StoreOptions {
   /** A past version, where it is kept. Default: what is there now. */
   readonly version?: number | undefined;
@@ -74,7 +74,7 @@ export interface GetOptions extends StoreOptions {
   readonly bytes?: boolean | undefined;
 }
 
-/** How records are listed. */
+/** The options of listing records. */
 export interface ListRecordsOptions extends StoreOptions {
   /** Whether their bytes are read too. Default false. */
   readonly bytes?: boolean | undefined;
@@ -87,24 +87,24 @@ export interface RecordQuery {
   readonly owner?: string | undefined;
 }
 
-/** How a record is deleted. */
+/** The options of deleting a record. */
 export interface DeleteOptions extends StoreOptions {
   /** The version that must be there; 0 for none. Default: any. */
   readonly expectedVersion?: number | undefined;
 }
 
-/** How a record is put. */
+/** The options of putting a record. */
 export interface PutOptions extends DeleteOptions {
   /** Checked together with the write: two that are put at once do not both take the last place. */
   readonly quota?: Quota | undefined;
 }
 
 /**
- * What became of a store while it was watched.
+ * A change of a store that is watched.
  *
  * - `changed`: a record was put or deleted. Of one record versions only rise; where it changed several times, the last may stand for all
  * - `gap`: something may have been missed: list again
- * - `failed`: it cannot tell any more what others change, or cannot be asked at all
+ * - `failed`: changes of other processes are not seen any more, or the store does not answer at all
  * - `recovered`: it can again. Where something may have been missed, a `gap` follows
  */
 export type StoreEvent =
@@ -112,7 +112,7 @@ export type StoreEvent =
       readonly type: "changed";
       readonly version: number;
       readonly deleted?: true | undefined;
-      /** Whether it was done through this store, or by somebody else who shares what it keeps. */
+      /** Whether the change was made through this store, or by another process that shares the records. */
       readonly origin: "here" | "elsewhere";
     })
   | { readonly type: "gap" }
@@ -133,8 +133,8 @@ export interface Store extends AsyncDisposable {
   /** @throws ToolkitError `STORE_FAILED` for a record that cannot be read, naming it */
   get(key: RecordKey, options?: GetOptions): Promise<StoredRecord | undefined>;
   /**
-   * What is there, by owner and then key, in the order of their code units. One record that cannot be read is among the failures and
-   * hides no other. A long list is no snapshot: what changes while it is made may be in it or not, and `watch` tells.
+   * The records that match, by owner and then key, in the order of their code units. One record that cannot be read is among the failures and
+   * hides no other. A long list is no snapshot: a change while it is made may be in it or not, and `watch` reports it.
    */
   list(query: RecordQuery, options?: ListRecordsOptions): Promise<RecordList>;
   /**
@@ -153,12 +153,12 @@ export interface Store extends AsyncDisposable {
   delete(key: RecordKey, options?: DeleteOptions): Promise<number | undefined>;
   /**
    * Every version that is kept, the latest first, that of now included. Past versions are kept of prompts and resources alone, the last
-   * `keepVersions` of each (20 unless the store is told otherwise), also after it was deleted.
+   * `keepVersions` of each (20 unless the store's option says otherwise), also after it was deleted.
    */
   history(key: RecordKey, options?: ListRecordsOptions): Promise<RecordList>;
   /**
-   * Listens until the returned function is called. What is done through this store is told before its promise resolves, what others do
-   * as soon as it is known. Who watches first and lists then misses nothing. A listener must not throw: nobody would hear of it.
+   * Listens until the returned function is called. A change through this store is reported before its promise resolves, one of others
+   * as soon as it is known. Watching first and listing then misses nothing. A listener must not throw: the error would be lost.
    */
   watch(listener: (event: StoreEvent) => void): () => void;
 }

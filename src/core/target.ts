@@ -31,5 +31,5 @@ export type McpServersConfig =
   | { readonly mcpServers: Readonly<Record<string, McpServerConfig>> }
   | { readonly mcp_servers: Readonly<Record<string, McpServerConfig>> };
 
-/** What a connector may be made for. A string is a URL. */
+/** The target of a connector. A string is a URL. */
 export type ConnectorTarget = string | URL | ConnectorConfig;

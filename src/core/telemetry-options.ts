@@ -1,6 +1,6 @@
 import type { Meter, Tracer } from "@opentelemetry/api";
 
-/** What is told to OpenTelemetry. */
+/** The options of traces and metrics. */
 export interface TelemetryOptions {
   /**
    * Makes the spans. Default: that of the OpenTelemetry SDK that is registered in this process, also later; where there is none, spans

@@ -17,7 +17,7 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean | undefined;
 }
 
-/** How a tool is run. */
+/** The options of a tool. */
 export interface ToolOptions extends CallSettings {
   /** Part of the fingerprint: change it when the tool's behaviour changes and its description does not. */
   readonly version?: string | undefined;

@@ -13,45 +13,45 @@ import type { Store } from "./store.ts";
 import type { TelemetryOptions } from "./telemetry-options.ts";
 import type { UserLimits } from "./user.ts";
 
-/** How a toolkit is made. Everything has a default. */
+/** The options of a toolkit. Each has a default. */
 export interface ToolkitOptions extends TelemetryOptions {
   /** Builtins to begin with, as for `add`. */
   readonly items?: readonly Item[] | undefined;
-  /** Hears events, executes prompts, makes connectors. Of several, the first that can answer does. */
+  /** Receives events, executes prompts, makes connectors. Of several, the first that can answer does. */
   readonly delegate?: Delegate | readonly Delegate[] | undefined;
-  /** What may be called, rendered and read. Default: everything. */
+  /** Rules for calls, renders and reads. Default: everything is allowed. */
   readonly policy?: Policy | undefined;
   /**
-   * What outlives the process: calls that wait, agent runs that are suspended, and the namespace `user`. It is opened at `start`, or when it
+   * Keeps waiting calls, suspended agent runs and the namespace `user` beyond the life of the process. It is opened at `start`, or when it
    * is needed first, and closed with the toolkit. Default: in memory, and nothing for `user`.
    */
   readonly store?: Store | undefined;
-  /** How much each principal may keep in the namespace `user`. */
+  /** The quota of each principal in the namespace `user`. */
   readonly user?: Partial<UserLimits> | undefined;
-  /** How calls are kept that wait for approval, or for work elsewhere. */
+  /** Limits for calls that wait for an approval, or for work elsewhere. */
   readonly approvals?: ApprovalOptions | undefined;
   /** Wraps every call, the first outermost. */
   readonly use?: readonly Middleware[] | undefined;
   /** Where the library says what an operator should know. Default: nowhere. */
   readonly logger?: Logger | undefined;
-  /** Refuse an unscoped name that several namespaces have. Default false: the order decides, and `ambiguousName` tells. */
+  /** Refuse an unscoped name that several namespaces have. Default false: the order decides, and `ambiguousName` is emitted. */
   readonly strictNames?: boolean | undefined;
-  /** How long a tool may show no sign of life, in milliseconds. Default 60,000. */
+  /** The longest silence of a tool, in milliseconds. Default 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** How long an attempt of a call may take in all, in milliseconds. Default 600,000. */
+  /** The longest attempt of a call, in milliseconds. Default 600,000. */
   readonly maxTimeoutMs?: number | undefined;
   /**
-   * How tools are called, by globs on refs (`weather.*`), in place of what they and their connectors ask for themselves. Of several that
+   * Settings of calls, by globs on refs (`weather.*`), in place of those of the tools and their connectors. Of several that
    * fit, the later has the last word, setting by setting.
    */
   readonly settings?: Readonly<Record<string, CallSettings>> | undefined;
-  /** How much of the answers is kept of tools that are cached. */
+  /** The size of the cache for results of tools that ask for one. */
   readonly cache?: Partial<CacheLimits> | undefined;
-  /** How many calls may wait for a place in each queue of `maxConcurrent`. Default 10,000. */
+  /** The most calls that wait for a place in each queue of `maxConcurrent`. Default 10,000. */
   readonly maxQueuedCalls?: number | undefined;
-  /** How many calls a call may be inside of; 0 allows calls from outside alone. Default 8. */
+  /** The deepest nesting of calls; 0 allows only calls from outside. Default 8. */
   readonly maxDepth?: number | undefined;
-  /** How long `start` and first lookups wait for a connector or source, in milliseconds. Default 10,000. */
+  /** The longest wait of `start` and of first lookups for a connector or source, in milliseconds. Default 10,000. */
   readonly startTimeoutMs?: number | undefined;
   /** Time, for tests. Default: the machine's. */
   readonly clock?: Clock | undefined;
@@ -59,7 +59,7 @@ export interface ToolkitOptions extends TelemetryOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** What is kept of answers; beyond it the longest unused are forgotten. */
+/** The bounds of the result cache; beyond them the least recently used results are dropped. */
 export interface CacheLimits {
   /** So many answers. Default 1,000. */
   readonly maxEntries: number;

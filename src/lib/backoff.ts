@@ -1,4 +1,4 @@
-/** How long to wait between attempts. */
+/** The bounds of the wait between attempts. */
 export interface BackoffOptions {
   /** The bound of the first wait. */
   readonly baseMs: number;

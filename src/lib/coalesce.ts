@@ -1,8 +1,8 @@
 import type { Clock, Timer } from "./clock.ts";
 
-/** How requests are joined. */
+/** The options of joining requests. */
 export interface CoalesceOptions {
-  /** How long to wait for more of a burst, in milliseconds. */
+  /** The wait for more requests of a burst, in milliseconds. */
   readonly delayMs: number;
   /**
    * The longest gap between two runs, in milliseconds. While requests go on without a rest, each gap is twice the one before. Default:
@@ -10,7 +10,7 @@ export interface CoalesceOptions {
    */
   readonly maxDelayMs?: number | undefined;
   readonly clock: Clock;
-  /** Told what the task threw. */
+  /** Called with the error of a failed task. */
   onError(error: unknown): void;
 }
 

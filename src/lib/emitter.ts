@@ -7,7 +7,7 @@ export interface TypedEvent {
 
 interface Listener<E> {
   readonly hear: (event: E) => unknown;
-  /** The number of the last event that was emitted before it came: it hears those after. */
+  /** The number of the last event before the listener was added: it receives those after. */
   readonly since: number;
   active: boolean;
 }
@@ -26,7 +26,7 @@ export class Emitter<E extends TypedEvent> {
     this.#onError = onError;
   }
 
-  /** True where somebody listens to the type: where nobody does, the event need not be made. */
+  /** True where the type has a listener: without one, the event need not be made. */
   hears(type: E["type"]): boolean {
     return this.#listeners.size > 0 && (this.#listeners.has(type) || this.#listeners.has("*"));
   }

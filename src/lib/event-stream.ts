@@ -1,6 +1,6 @@
-/** How a stream of events is read. */
+/** The options of a stream of events. */
 export interface EventStreamOptions {
-  /** How many events may wait to be read; beyond it the oldest are lost. Default 1,000. */
+  /** The most events that wait to be read; beyond it the oldest are lost. Default 1,000. */
   readonly limit?: number | undefined;
   /** Ends the stream when it aborts. */
   readonly signal?: AbortSignal | undefined;
@@ -10,12 +10,12 @@ export interface EventStreamOptions {
 export interface EventStreamSource<E> {
   /** Begins to listen; gives what ends it. */
   subscribe(listener: (event: E) => void): () => void;
-  /** Makes the event that tells how many were lost. */
+  /** Makes the event that reports how many were lost. */
   lost(count: number): E;
 }
 
 /**
- * Events as an async iterable, bounded: a reader that is too slow loses the oldest, and is told how many in their place. It listens
+ * Events as an async iterable, bounded: a reader that is too slow loses the oldest, and gets their number in their place. It listens
  * from the moment it is made until it is returned from, or its signal aborts.
  */
 export function eventStream<E>(

@@ -1,8 +1,8 @@
 import { isRecord } from "./value.ts";
 
-/** How much of a value is shown, and what not. */
+/** The size of an excerpt, and the members left out of it. */
 export interface ExcerptOptions {
-  /** True for a key whose value nobody may see. */
+  /** True for a key whose value must be masked. */
   isSecret(key: string): boolean;
   /** About so many characters of JSON are written at most. */
   readonly maxLength: number;

@@ -1,5 +1,5 @@
 /**
- * A queue in which each owner has a turn: whoever has a thousand waits with them behind the one of another. What is of one owner comes
+ * A queue in which owners take turns: a thousand items of one owner do not delay the one of another. Items of one owner come
  * in the order in which it went in.
  */
 export class FairQueue<Item> {
@@ -40,7 +40,7 @@ export class FairQueue<Item> {
     return true;
   }
 
-  /** Takes out the newest of whoever has most, where that is more than an owner would have with one more. */
+  /** Removes the newest item of the owner that has most, where that is more than the given owner would have with one more. */
   evict(owner: string): Item | undefined {
     let [most, whose] = [(this.#byOwner.get(owner)?.size ?? 0) + 1, owner];
     for (const [each, { size }] of this.#byOwner) if (size > most) [most, whose] = [size, each];

@@ -23,7 +23,7 @@ export class FirstAttempt {
   /** Undefined once it has settled; else a promise that resolves when it has. */
   get pending(): Promise<void> | undefined {
     if (this.#isSettled) return undefined;
-    // Whoever waits must not see the process end before.
+    // The process must not end while a caller waits.
     this.#patience?.keepAlive(true);
     return this.#settled.promise;
   }

@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { folderIdentity } from "./folder-scan.ts";
 
-/** Who hears the events of a folder. */
+/** A listener for the events of a folder. */
 export interface FolderEventListener {
   /** Something in it, or the folder itself, may have changed. */
   onEvent(): void;
@@ -80,7 +80,7 @@ export class FolderEvents {
       watcher.on("error", (error) => {
         watcher.close();
         this.#isDoubtful = true;
-        // On Windows, that is how the end of the folder is told.
+        // On Windows, the end of the folder is reported this way.
         if (!isGone(error)) this.#complain(error);
         this.#listener.onEvent();
       });

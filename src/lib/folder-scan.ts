@@ -19,7 +19,7 @@ export interface FolderState {
   readonly files: ReadonlyMap<string, FileState>;
 }
 
-/** How coarse the times of a file system may be, in milliseconds: two writes within it can leave the same time. */
+/** The coarsest grain of file times, in milliseconds: two writes within it can leave the same time. */
 export const timeGrainMs = 20;
 
 /** Looks at the files of a folder whose names are wanted; links are followed. It never rejects. */

@@ -2,16 +2,16 @@ import { type Clock, systemClock, type Timer } from "./clock.ts";
 import { FolderEvents } from "./folder-events.ts";
 import { type FolderState, isFresh, isSameFolder, scanFolder, timeGrainMs } from "./folder-scan.ts";
 
-/** How a folder is followed. */
+/** The options of watching a folder. */
 export interface FolderWatchOptions {
   /** Which files count, by name. */
   wanted(name: string): boolean;
-  /** Told once for each batch of changes. */
+  /** Called once for each batch of changes. */
   onChange(state: FolderState): void;
-  /** Told when the system gives no events of this folder, such as where it has no watches left: then only `pollMs` finds changes. */
+  /** Called when the system gives no events of this folder, such as where it has no watches left: then only `pollMs` finds changes. */
   onProblem(error: unknown): void;
   /**
-   * How often it is looked at without an event, in milliseconds: network disks have none, and neither have files behind links to
+   * The interval of scans without an event, in milliseconds: network disks have no events, and neither have files behind links to
    * another folder. Default: 5 s.
    */
   readonly pollMs?: number | undefined;
@@ -20,9 +20,9 @@ export interface FolderWatchOptions {
 
 /** A folder that is followed. */
 export interface FolderWatcher {
-  /** The folder as it was told last; at first, as it is found. */
+  /** The folder as it was reported last; at first, as it is found. */
   state(): Promise<FolderState>;
-  /** Ends it. Nothing is told any more. */
+  /** Ends it. Nothing is reported afterwards. */
   close(): void;
 }
 

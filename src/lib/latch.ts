@@ -4,7 +4,7 @@ interface Waiter {
 }
 
 /**
- * Something that many may wait for: it is shut at first, may open and shut any number of times, and may break for good. Whoever stops
+ * A condition that many may wait for: it is shut at first, may open and shut any number of times, and may break for good. A waiter that stops
  * waiting leaves nothing behind, so that a gate may stay shut for days.
  */
 export class Latch {
@@ -12,7 +12,7 @@ export class Latch {
   #open = false;
   #broken: { readonly error: unknown } | undefined;
 
-  /** How many wait. */
+  /** The number of waiters. */
   get size(): number {
     return this.#waiting.size;
   }
@@ -26,7 +26,7 @@ export class Latch {
     this.#open = false;
   }
 
-  /** Rejects whoever waits, now and from now on. */
+  /** Rejects all waiters, now and from now on. */
   break(error: unknown): void {
     this.#broken = { error };
     for (const waiter of this.#waiting) waiter.reject(error);

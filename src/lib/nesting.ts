@@ -6,7 +6,7 @@ export function isNestedDeeper(value: unknown, max: number): boolean {
   return typeof value === "object" && value !== null && isDeeper(value, max);
 }
 
-// What is no object is not called for: most of what there is.
+// Primitives, which are most values, are not visited.
 function isDeeper(value: object, max: number): boolean {
   if (max <= 0) return true;
   if (Array.isArray(value)) {

@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { abortable } from "./promise.ts";
 
-/** How long to wait, and what ends the wait. */
+/** The clock of a pause, and the signal that ends it early. */
 export interface PauseOptions {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;

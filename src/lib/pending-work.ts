@@ -1,4 +1,4 @@
-/** What goes on and must have ended before something is closed. */
+/** Work in progress that must have ended before something is closed. */
 export class PendingWork {
   readonly #going = new Set<Promise<void>>();
 

@@ -11,7 +11,7 @@ export function stepsOf(pointer: string): readonly string[] {
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** What a JSON pointer names in a document; undefined where it names nothing. */
+/** The value a JSON pointer leads to in a document; undefined where there is none. */
 export function resolvePointer(document: unknown, pointer: string): unknown {
   let value = document;
   for (const key of stepsOf(pointer)) {
@@ -22,7 +22,7 @@ export function resolvePointer(document: unknown, pointer: string): unknown {
 }
 
 /**
- * What a reference within a document (`#/$defs/name`: a JSON pointer as a URI fragment) names in it; undefined where it names nothing.
+ * The value a reference within a document leads to (`#/$defs/name`: a JSON pointer as a URI fragment); undefined where there is none.
  */
 export function resolveReference(document: unknown, reference: string): unknown {
   return resolvePointer(document, decoded(reference.slice(1)));

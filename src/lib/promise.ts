@@ -34,12 +34,12 @@ export function rescue<T>(run: () => Awaitable<T>, errorFor: (thrown: unknown) =
   }
 }
 
-/** Somebody's own `then` may give nothing, call back twice or throw: a real promise does none of that. */
+/** A real promise of a foreign thenable, whose own `then` may return nothing, call back twice or throw. */
 export function genuine<T>(promise: PromiseLike<T>): Promise<T> {
   return promise instanceof Promise ? promise : Promise.resolve(promise);
 }
 
-/** Calls code of somebody else whose result nobody waits for. What it throws or rejects with goes to `onError`. */
+/** Calls foreign code without waiting for its result. Its error or rejection goes to `onError`. */
 export function runDetached(run: () => unknown, onError: (error: unknown) => void): void {
   try {
     const result = run();

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "./clock.ts";
 
-/** How much may happen in how long. */
+/** The most events in a length of time. */
 export interface RateWindowOptions {
   readonly clock: Clock;
   readonly windowMs: number;

@@ -8,7 +8,7 @@ const reserve = 10;
 const most = 100;
 
 /**
- * What all calls together may spend on retries: a token bucket into which each first attempt pays and from which each further one
+ * The retry budget that all calls share: a token bucket into which each first attempt pays and from which each further one
  * takes. Where everything fails at once, retries add a tenth to the load and not several times as much.
  *
  * @see https://finagle.github.io/blog/2016/02/08/retry-budgets a share of the calls, and a reserve for those who call seldom

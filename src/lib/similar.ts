@@ -6,7 +6,7 @@ export function nearest(word: string, candidates: Iterable<string>, limit: numbe
   if (word.length > maxLength || limit < 1) return [];
   const comparison = new Comparison(word.toLowerCase());
   const best: { readonly candidate: string; readonly score: number }[] = [];
-  // What is worse than enough others need not be measured: among thousands of names that is nearly all.
+  // A name that is surely worse than enough others is not measured: among thousands of names that is nearly all of them.
   let worst = Number.POSITIVE_INFINITY;
   for (const candidate of candidates) {
     const score = comparison.score(candidate.toLowerCase(), worst);
@@ -23,7 +23,7 @@ export function nearest(word: string, candidates: Iterable<string>, limit: numbe
 class Comparison {
   readonly #wanted: string;
   readonly #allowed: number;
-  /** How often each character is in it; those that share a place count together, which only makes words seem nearer. */
+  /** The count of each character; characters that share a slot count together, which only makes words seem nearer. */
   readonly #counts = new Int16Array(128);
   #row: Uint16Array;
   #last: Uint16Array;
@@ -38,7 +38,7 @@ class Comparison {
     this.#beforeLast = new Uint16Array(wanted.length + 1);
   }
 
-  /** How far another word is, with its namespace or without; infinite where it is too far, or worse than a score. */
+  /** The distance of another word, with its namespace or without; infinite where it is too far, or worse than a score. */
   score(other: string, worst: number): number {
     const wanted = this.#wanted;
     const contained = wanted.length >= 3 && other.includes(wanted) ? 0.75 : Number.POSITIVE_INFINITY;
@@ -56,7 +56,7 @@ class Comparison {
     return distance > bound ? Number.POSITIVE_INFINITY : distance;
   }
 
-  /** What the distance is at least, told by the characters of both in any order. */
+  /** A lower bound of the distance, from the character counts of both. */
   #atLeast(other: string): number {
     let shared = 0;
     for (let i = 0; i < other.length; i++) if (this.#count(other, i, -1) >= 0) shared += 1;

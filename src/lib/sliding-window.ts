@@ -14,7 +14,7 @@ export class SlidingWindow {
     this.windowMs = windowMs;
   }
 
-  /** How long until one more may happen, in milliseconds; 0 where it may now. */
+  /** The wait until one more may happen, in milliseconds; 0 where it may now. */
   waitMs(now: number): number {
     if (this.#times.length < this.max) return 0;
     return Math.max(0, (this.#times[this.#oldest] ?? 0) + this.windowMs - now);

@@ -23,7 +23,7 @@ export function isJson(value: unknown, maxDepth = 100): boolean {
   return (prototype === null || prototype === Object.prototype) && Object.values(value).every(isInside);
 }
 
-/** The type of a value for messages: as `typeof`, with `null` told from objects. */
+/** The type of a value for messages: as `typeof`, with `null` apart from objects. */
 export function typeName(value: unknown): string {
   return value === null ? "null" : typeof value;
 }
@@ -33,7 +33,7 @@ export type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]:
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** The object without its undefined fields, for JSON, and for those who tell an undefined field from a missing one. */
+/** The object without its undefined fields, for JSON, and for readers to whom an undefined field is not a missing one. */
 export function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }

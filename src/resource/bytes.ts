@@ -1,4 +1,4 @@
-/** The bytes behind a view or buffer, copied: whoever made them may go on using the memory. */
+/** The bytes behind a view or buffer, copied: their owner may go on using the memory. */
 export function copyOf(value: ArrayBufferView | ArrayBuffer | SharedArrayBuffer): Uint8Array {
   // Not value.slice(): a Buffer's shares its memory.
   return ArrayBuffer.isView(value)

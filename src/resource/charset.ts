@@ -62,7 +62,7 @@ function decodeUnicode(bytes: Uint8Array, encoding: Unicode): string | undefined
   }
 }
 
-// What the web means by these labels (https://encoding.spec.whatwg.org/#names-and-labels).
+// The meaning of these labels on the web (https://encoding.spec.whatwg.org/#names-and-labels).
 const asWindows1252: ReadonlySet<string> = new Set(["ascii", "us-ascii", "iso-8859-1", "iso8859-1", "latin1"]);
 
 async function decodeCharset(bytes: Uint8Array, label: string): Promise<string | undefined | typeof unknownCharset> {

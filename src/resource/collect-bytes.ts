@@ -7,9 +7,9 @@ import { closeIterator } from "./close-iterator.ts";
 /** A stream of bytes: of the web, of Node, or any async iterable. Strings among the chunks stand for their UTF-8. */
 export type ByteStream = ReadableStream<Uint8Array> | NodeJS.ReadableStream | AsyncIterable<Uint8Array | string>;
 
-/** How bytes are collected. */
+/** The options of collecting bytes. */
 export interface CollectOptions {
-  /** What is read, for messages. */
+  /** The name of the source, for messages. */
   readonly what: string;
   readonly maxBytes: number;
   readonly signal: AbortSignal | undefined;

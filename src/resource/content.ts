@@ -10,7 +10,7 @@ export type { ContentFields };
 
 class TextContent extends LoadedContent {
   readonly #text: string;
-  // What the text was made from, until somebody takes it or reads the text.
+  // The value the text stands for, until it is taken or the text is read.
   #value: unknown;
 
   constructor(text: string, value: unknown, fields: ContentFields, scheme: string, mediaType: string) {
@@ -189,7 +189,7 @@ export function jsonContent<T = unknown>(value: T, fields: ContentFields): Conte
   return new TextContent(toJsonText(value, fields.name), value, fields, "json:", jsonType) as Content as Content<T>;
 }
 
-/** Bytes, which become the Content's own: copy them first where somebody else may change them. They are not sniffed. */
+/** Bytes, which become the Content's own: copy them first where another owner may change them. They are not sniffed. */
 export function bytesContent(bytes: Uint8Array, fields: ContentFields): Content {
   return new BytesContent(Buffer.isBuffer(bytes) ? plain(bytes) : bytes, fields);
 }
@@ -242,7 +242,7 @@ export function textOf(content: Content): string | undefined {
 }
 
 /**
- * The value a JSON Content was made from, once, if nobody has read the Content since.
+ * The value a JSON Content was made from, once, if the Content has not been read since.
  *
  * @internal
  */

@@ -17,10 +17,10 @@ import { parseJsonText } from "./json-text.ts";
 import { textType } from "./media-type.ts";
 import { contentOfBytes } from "./sniff.ts";
 
-/** What reading gives: bytes, or text that stands for its UTF-8. */
+/** The result of reading: bytes, or text that stands for its UTF-8. */
 export type ReadResult = Uint8Array | string;
 
-/** What a handle says of itself, and how it reads. */
+/** The descriptive fields of a handle, and its reader. */
 export interface HandleFields extends ContentFields {
   readonly uri: string;
   /** In bytes, where it is known without reading. */
@@ -98,6 +98,6 @@ export async function loadResource(resource: Resource, options: ReadOptions = {}
   if (readWhole in resource) return (resource as Resource & WholeReader)[readWhole](options);
   const { name, uri, mediaType, title, description, meta } = resource;
   const bytes = await abortable(resource.bytes(options), options.signal);
-  // The bytes may still be somebody's who changes them later.
+  // The bytes may still have an owner who changes them later.
   return contentOfBytes(copyOf(bytes), { name, uri, mediaType, title, description, meta });
 }

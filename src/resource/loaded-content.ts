@@ -1,7 +1,7 @@
 import { type Content, type ContentJson, type ReadOptions, resourceBrand } from "../core/resource.ts";
 import { parseJsonText } from "./json-text.ts";
 
-/** What a Content says of itself. Names and URIs are taken as they are: whoever speaks for a user checks them first. */
+/** The descriptive fields of a Content. Names and URIs are taken as they are: the caller has checked those of a user. */
 export interface ContentFields {
   readonly name: string;
   /** Default: the name behind the scheme `text`, `json`, `data` or `multipart`. */
@@ -14,7 +14,7 @@ export interface ContentFields {
 }
 
 // The results of calls are of this class: brand and kind are on the prototype, and size, bytes and JSON are made when asked.
-/** What every Content has in common. */
+/** The common part of every Content. */
 export abstract class LoadedContent implements Content {
   readonly name: string;
   readonly uri: string;

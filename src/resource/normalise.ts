@@ -9,13 +9,13 @@ import { isJsonType } from "./media-type.ts";
 import { collectParts } from "./parts.ts";
 import { contentOfBytes } from "./sniff.ts";
 
-/** How a result becomes a Content. */
+/** The options of turning a result into a Content. */
 export interface ToContentOptions {
   /** Of the Content, where the result brings none; its parts are `name-1`, `name-2`, ... */
   readonly name: string;
   /** Default: the name behind the scheme of its kind. */
   readonly uri?: string | undefined;
-  /** Hears each part of an async iterable as it comes. What it throws ends the call. */
+  /** Called with each part of an async iterable as it comes. An error it throws ends the call. */
   readonly onPartial?: ((part: Content) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }

@@ -2,11 +2,11 @@ import type { Content } from "../core/resource.ts";
 import { abortable } from "../lib/promise.ts";
 import { closeIterator } from "./close-iterator.ts";
 
-/** How parts are collected. */
+/** The options of collecting parts. */
 export interface PartsOptions {
   /** Makes a Content of each part that was given; `index` counts from 0. */
   readonly convert: (value: unknown, index: number) => Content | Promise<Content>;
-  /** Hears each part as it comes. */
+  /** Called with each part as it comes. */
   readonly onPart: ((part: Content) => void) | undefined;
   readonly signal: AbortSignal | undefined;
 }

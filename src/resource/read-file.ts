@@ -6,7 +6,7 @@ import type { Content } from "../core/resource.ts";
 import { collectBytes, tooLarge } from "./collect-bytes.ts";
 import { contentOfBytes } from "./sniff.ts";
 
-/** How a file or URL is read. */
+/** The options of reading a file or URL. */
 export interface LocationOptions {
   readonly name: string | undefined;
   readonly mediaType: string | undefined;

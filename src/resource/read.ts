@@ -6,14 +6,14 @@ import { type LocationOptions, readFileContent, unreadable } from "./read-file.t
 import { readUrlContent, shown } from "./read-url.ts";
 import { contentOfBytes } from "./sniff.ts";
 
-/** What `resource.read` reads: a path, a URL (file, http, https, data), a Blob or File, or a stream of bytes. */
+/** A source for `resource.read`: a path, a URL (file, http, https, data), a Blob or File, or a stream of bytes. */
 export type ReadSource = string | URL | Blob | ByteStream;
 
-/** How `resource.read` reads. */
+/** The options of `resource.read`. */
 export interface ReadSourceOptions {
   /** An identifier. Default: the base name of a file or URL without its extension, else `blob` or `stream`. */
   readonly name?: string | undefined;
-  /** What it is, with a charset where it is text in another than UTF-8. Default: found by content, then by extension. */
+  /** The media type, with a charset where it is text in another than UTF-8. Default: found by content, then by extension. */
   readonly mediaType?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** At most so many bytes. Default: 104,857,600 (100 MiB). */

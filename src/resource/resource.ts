@@ -9,7 +9,7 @@ import { withoutCharset } from "./media-type.ts";
 import { type ReadSource, type ReadSourceOptions, readSource } from "./read.ts";
 import { contentOfBytes } from "./sniff.ts";
 
-/** What a resource says of itself beside its name. */
+/** The descriptive fields of a resource beside its name. */
 export interface ResourceOptions {
   readonly mediaType?: string | undefined;
   readonly title?: string | undefined;
@@ -60,7 +60,7 @@ function withDescription<R extends Resource>(original: R, description: string): 
 export type SameKind<R extends Resource> =
   R extends Content<infer T> ? Content<T> : R extends Resource<infer T> ? Resource<T> : never;
 
-/** What `resource.data` takes. */
+/** The bytes that `resource.data` takes. */
 export type Bytes = Uint8Array | ArrayBuffer;
 
 function isBytes(value: unknown): value is Bytes {

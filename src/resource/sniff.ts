@@ -3,15 +3,15 @@ import { decodeText } from "./charset.ts";
 import { bytesContent, type ContentFields, textContent } from "./content.ts";
 import { bytesType, charsetOf, essenceOf, isTextType, textType, withoutCharset } from "./media-type.ts";
 
-/** What is known of bytes beside themselves. */
+/** Facts about bytes that help to find their media type. */
 export interface SniffHints {
-  /** What whoever sent them says they are, such as a Content-Type. */
+  /** The media type the sender declared, such as a Content-Type. */
   readonly declared?: string | undefined;
   /** Of the file, without the dot. */
   readonly extension?: string | undefined;
 }
 
-/** What services really keep in files and file-type cannot see, since it is text or a common container. */
+/** File types that services use and file-type cannot detect, since they are text or a common container. */
 const typesByExtension: ReadonlyMap<string, string> = new Map([
   ["avif", "image/avif"],
   ["bmp", "image/bmp"],
@@ -152,7 +152,7 @@ async function signatureOf(bytes: Uint8Array): Promise<string | undefined> {
   return (await isText(bytes)) ? undefined : mime;
 }
 
-// What no text contains (https://mimesniff.spec.whatwg.org/#binary-data-byte).
+// Bytes that no text contains (https://mimesniff.spec.whatwg.org/#binary-data-byte).
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const binary = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 

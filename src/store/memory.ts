@@ -31,9 +31,9 @@ import {
 import { assertQuota, assertVersion, countedCollections, needsUsage, readKeepVersions, type Usage } from "./rules.ts";
 import { Watchers } from "./watchers.ts";
 
-/** How records are kept in memory. */
+/** The options of a store in memory. */
 export interface MemoryStoreOptions {
-  /** How many past versions are kept of a prompt or resource. Default 20. */
+  /** The number of past versions kept of a prompt or resource. Default 20. */
   readonly keepVersions?: number | undefined;
   /** Time, for tests. Default: the machine's. */
   readonly clock?: Clock | undefined;
@@ -161,7 +161,7 @@ class MemoryStore implements Store {
     return { collection, owner, key, version, updatedAt, json, size: bytes?.byteLength, bytes, totalBytes };
   }
 
-  /** What is past once what is there now is too. */
+  /** The history of a record once its present version is in it. */
   #past(shelf: Shelf | undefined): readonly Kept[] {
     if (shelf === undefined || !keepsVersions(shelf.collection)) return [];
     const { current, past } = shelf;
@@ -192,7 +192,7 @@ function versionsOf(shelf: Shelf | undefined): readonly Kept[] {
   return shelf.current === undefined ? shelf.past : [shelf.current, ...shelf.past];
 }
 
-/** What is read of it: its bytes are copied, so that nobody changes what is kept. */
+/** The record for a reader: its bytes are copied, so that a reader cannot change the stored ones. */
 function lent(kept: Kept, withBytes = false): Row {
   return { ...kept, bytes: withBytes && kept.bytes !== undefined ? new Uint8Array(kept.bytes) : undefined };
 }

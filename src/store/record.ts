@@ -18,7 +18,7 @@ export function keepsVersions(collection: Collection): boolean {
   return collections[collection].keepsVersions;
 }
 
-/** What every store keeps of a draft: `json` and `bytes`, and how large they are together. */
+/** A draft in the form every store keeps: `json` and `bytes`, with their total size. */
 export interface ReadDraft extends RecordKey {
   readonly json: string;
   /** A copy: what its owner does to it afterwards is not stored. */

@@ -3,7 +3,7 @@ import { invalidOption, shown } from "../core/options.ts";
 import type { Collection, Quota, RecordKey } from "../core/store.ts";
 import { assertCollection, nameOf, type ReadDraft } from "./record.ts";
 
-/** How many past versions are kept of a record, unless a store is told otherwise. */
+/** The default number of past versions kept of a record. */
 const defaultKeepVersions = 20;
 
 /** @throws ToolkitError `INVALID_CONFIG` */
@@ -12,7 +12,7 @@ export function readKeepVersions(keepVersions: number = defaultKeepVersions): nu
   throw invalidOption("keepVersions", "a whole number from 0", keepVersions, "of a store");
 }
 
-/** How much an owner has, without the record that is written. */
+/** The usage of an owner, without the record that is written. */
 export interface Usage {
   readonly items: number;
   readonly bytes: number;

@@ -18,7 +18,7 @@ export class Watchers {
     };
   }
 
-  /** Tells all of them. One that throws keeps nothing from the others, nor from whoever changed the store. */
+  /** Calls all of them. One that throws affects neither the others nor the writer. */
   tell(event: StoreEvent): void {
     const frozen = Object.freeze(event);
     for (const listener of [...this.#listeners]) {

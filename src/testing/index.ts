@@ -1,3 +1,4 @@
+export type { Clock, Timer } from "../lib/clock.ts";
 export type {
   FaultyOffer,
   FaultyPrompt,

@@ -2,7 +2,8 @@
  * The client that the official conformance suite runs: the built Toolkit. The URL of the suite's server is the last argument, what it
  * tests is in MCP_CONFORMANCE_SCENARIO.
  */
-import { type HttpAuth, Toolkit, ToolkitError, type ToolkitOptions } from "toolweave";
+import { Toolkit, ToolkitError, type ToolkitOptions } from "toolweave";
+import type { HttpAuth } from "toolweave/connector";
 import { clientCredentials, oauth } from "toolweave/mcp";
 
 interface Scenario {

@@ -13,7 +13,7 @@ import { Violation } from "./violation.ts";
 
 const options: Options = { allErrors: true, strict: false, logger: false, validateSchema: false, meta: false };
 
-/** How texts are matched. */
+/** The engine for patterns and formats. */
 export interface Matching {
   /** Makes the matcher of a pattern, and throws for what is none. */
   readonly regExp: (source: string) => { test(text: string): boolean };
@@ -37,7 +37,7 @@ export function compile(schema: JsonSchema, matching: Matching = native): (value
   for (const [name, format] of Object.entries(matching.formats ?? {})) ajv.addFormat(name, format);
   // A keyword of draft-04, which ajv refuses.
   ajv.removeKeyword("id");
-  // What ajv forgets of the root.
+  // ajv does not keep these of the root schema.
   const { $id = "", $anchor } = schema;
   if (typeof $id === "string" && typeof $anchor === "string") ajv.refs[`${$id}#${$anchor}`] = $id;
   const check = ajv.compile(withoutDraft04(schema) as JsonSchema);

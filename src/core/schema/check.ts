@@ -2,7 +2,7 @@ import { pointerTo, resolveReference } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
 import { schemaLists, schemaMaps, schemaSingles } from "./children.ts";
 
-/** What is wrong with a schema, and where in it. */
+/** A fault of a schema, and the place of it. */
 export interface SchemaProblem {
   readonly pointer: string;
   readonly message: string;
@@ -82,7 +82,7 @@ const otherKeywords = new Set(
 /** Every keyword there is, of all drafts and of OpenAPI. */
 export const schemaKeywords: readonly string[] = [...Object.keys(forms), ...otherKeywords];
 
-/** True for a keyword, and for a word of somebody's own (`x-...`). */
+/** True for a keyword, and for an extension (`x-...`). */
 export const isKeyword = (key: string): boolean =>
   Object.hasOwn(forms, key) || otherKeywords.has(key) || key.startsWith("x-");
 
@@ -102,7 +102,7 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
   const root = document;
   return noSchemaAtAll(root) ?? walk(root, 0) ?? unwritable(root);
 
-  // Where a problem stands is put together on the way back: of most schemas nobody asks.
+  // The pointer is assembled on the way back: most schemas have no problem.
   function walk(schema: unknown, depth: number): SchemaProblem | undefined {
     if (typeof schema === "boolean") return undefined;
     if (!isRecord(schema)) return { pointer: "", message: "it must be a schema: an object, true or false" };
@@ -193,7 +193,7 @@ function noSchemaAtAll(document: Readonly<Record<string, unknown>>): SchemaProbl
   return { pointer: "", message };
 }
 
-/** What keeps a document from being written as JSON, such as a BigInt as a default. */
+/** The first value that cannot be written as JSON, such as a BigInt as a default. */
 function unwritable(document: Readonly<Record<string, unknown>>): SchemaProblem | undefined {
   try {
     JSON.stringify(document);

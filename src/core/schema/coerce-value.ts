@@ -8,7 +8,7 @@ import { declares, listOf, requires, type UnionBranch, UnionBranches } from "./u
 import { type Trust, validatorOf } from "./validator.ts";
 import { Violation } from "./violation.ts";
 
-/** One slip that was mended. */
+/** One repaired mistake. */
 export interface Repair {
   /** Where: a JSON pointer (RFC 6901). */
   readonly pointer: string;
@@ -23,18 +23,18 @@ export interface Coerced {
   readonly repairs: readonly Repair[];
 }
 
-/** What was a JSON text may have slips inside, and so on. */
+/** The value in a JSON text may need repairs itself, and a JSON text inside that again. */
 const maxRounds = 8;
 /** A list of lists of itself may be as deep as it likes. */
 const maxWraps = 4;
 
 /**
- * Mends the usual slips of models in a value that does not fit: nothing where it fits, or cannot be made to, or where more than one
+ * Repairs the common mistakes of models in a value that does not fit: nothing where it fits, or cannot be made to, or where more than one
  * thing may have been meant. The value itself is never changed.
  *
  * Only what the validator refuses is looked at, and the validator decides whether that was all.
  *
- * @returns undefined where there is nothing to mend, or not all
+ * @returns undefined where there is nothing to repair, or not everything can be
  * @throws Error as a validator does, for a schema that cannot be compiled
  */
 export function coerceValue(
@@ -63,7 +63,7 @@ class Mender {
     this.#ways = new UnionBranches(schema, { patterns: trusted });
   }
 
-  /** Mends what can be at some places, each before what is inside it: that is for the next round. */
+  /** Repairs some places, each before the values inside it: those are for the next round. */
   round({ value, repairs }: Coerced, pointers: readonly string[]): Coerced {
     const done: Repair[] = [];
     for (const pointer of pointers) {
@@ -78,7 +78,7 @@ class Mender {
     return { value, repairs: [...repairs, ...done] };
   }
 
-  /** What was meant at a place; undefined where that is not known. */
+  /** The repaired value at a place; undefined where there is none, or more than one. */
   #meant(root: unknown, steps: readonly string[]): unknown {
     let ways = this.#ways.whole;
     let value = root;
@@ -94,7 +94,7 @@ class Mender {
     return meant.fits || meant.others.size !== 1 ? undefined : [...meant.others.values()][0];
   }
 
-  /** The ways a container may still be meant to fit: what it lacks nobody adds, and what it has too much nobody takes away. */
+  /** The branches a container may still fit: missing members are not added, and extra ones are not removed. */
   #possible(ways: readonly UnionBranch[], container: unknown): readonly UnionBranch[] {
     const fitting = ways.filter((way) => way.every((schema) => accepts(schema, container)));
     if (fitting.length < 2 || !isRecord(container)) return fitting;
@@ -146,7 +146,7 @@ interface Outcomes {
   readonly others: ReadonlyMap<string, unknown>;
 }
 
-/** How models write that they leave a field out. */
+/** True for a value by which models say that they leave a field out. */
 function isNothing(value: unknown): boolean {
   return value === null || value === "";
 }

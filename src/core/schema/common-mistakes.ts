@@ -2,7 +2,7 @@ import { isRecord } from "../../lib/value.ts";
 import { isOfType } from "./type.ts";
 import type { JsonSchema } from "./types.ts";
 
-/** Whether a value is of a type and among the choices of a schema: what can be told without looking inside. */
+/** True for a value of a schema's type and among its choices: decided without looking inside. */
 export function accepts(schema: JsonSchema, value: unknown): boolean {
   const choices = choicesOf(schema);
   if (choices !== undefined && !choices.includes(value) && !isComposite(value)) return false;
@@ -10,13 +10,13 @@ export function accepts(schema: JsonSchema, value: unknown): boolean {
 }
 
 /**
- * What a value may have been meant to be, where a model made one of the usual slips. Nothing is guessed that would lose anything: a
+ * Candidates for a value in which a model made one of the common mistakes. Nothing is guessed that would lose information: a
  * number with more digits than a number holds stays a text.
  */
 export function repairsOf(schema: JsonSchema, value: unknown): readonly unknown[] {
   const choices = choicesOf(schema);
   const meant = typesOf(schema).flatMap((type) => {
-    // Blanks and case are told by the choices themselves.
+    // The choices themselves decide about blanks and case.
     if (type === "string") return choices === undefined ? [] : chosen(choices, value);
     return conversions[type]?.(value) ?? [];
   });

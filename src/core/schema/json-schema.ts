@@ -3,7 +3,7 @@ import { messageOf, ToolkitError } from "../error.ts";
 import { findSchemaProblem } from "./check.ts";
 import { isStandardSchema, isTypedSchema, type JsonSchema } from "./types.ts";
 
-/** Whose schema it is, for messages: `the input schema of the tool "greet"`. */
+/** The owner of a schema, for messages: `the input schema of the tool "greet"`. */
 export interface SchemaOwner {
   readonly what: string;
   readonly direction: "input" | "output";

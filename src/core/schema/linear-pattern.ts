@@ -6,7 +6,7 @@ import { toLinearSyntax, UnsupportedPattern } from "./linear-syntax.ts";
 
 /** A regular expression whose time grows with the length of the text, and no faster. */
 export interface LinearPattern {
-  /** How many steps one character may take. */
+  /** The number of steps one character may take at most. */
   readonly size: number;
   test(text: string): boolean;
 }
@@ -24,7 +24,7 @@ const maxSize = 10_000;
  */
 export function toLinearPattern(source: string): LinearPattern {
   if (source.length > maxLength) throw new UnsupportedPattern(`${source.slice(0, 50)}...`, "it is too long");
-  // What ECMA-262 refuses RE2 may take for something else.
+  // RE2 may read a pattern that ECMA-262 refuses in its own way.
   if (toPattern(source) === undefined) throw new UnsupportedPattern(source, "it is no regular expression (ECMA-262)");
   const { conditions, rest } = withoutConditions(source);
   const guards = conditions.map(({ wanted, body }) => ({ wanted, pattern: compiled(`^(?:${body})`, source) }));

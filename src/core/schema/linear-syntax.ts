@@ -1,4 +1,4 @@
-/** What RE2 cannot do in linear time, or would take for something else. */
+/** A pattern that RE2 cannot match in linear time, or would read differently from ECMA-262. */
 export class UnsupportedPattern extends Error {
   override readonly name = "UnsupportedPattern";
 

@@ -24,7 +24,7 @@ export function compileLinear(schema: JsonSchema): (value: unknown) => unknown {
         if (steps > maxSteps) throw new Error("The value is too long for the patterns of the schema");
         return test(text);
       },
-      // ajv tells patterns apart by it.
+      // ajv distinguishes patterns by it.
       toString: () => source,
     };
   };

@@ -11,7 +11,7 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a Standard Schema's `validate` gives. */
+/** The result of a Standard Schema's `validate`. */
 export type StandardResult<Out> =
   | { readonly value: Out; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
@@ -38,7 +38,7 @@ export interface TypedSchema<In = unknown, Out = In> {
   };
 }
 
-/** What a Standard JSON Schema converter is told. */
+/** The arguments of a Standard JSON Schema converter. */
 export interface JsonSchemaOptions {
   readonly target: "draft-2020-12" | "draft-07" | "openapi-3.0" | ({} & string);
   readonly libraryOptions?: Record<string, unknown> | undefined;

@@ -6,14 +6,14 @@ import type { JsonSchema } from "./types.ts";
 /** One way to fit a schema: what all these say of the value must hold. Of a union there are several. */
 export type UnionBranch = readonly JsonSchema[];
 
-/** A schema with more ways than this is too wide to tell anything by it. */
+/** A schema with more branches than this is too wide to decide anything by it. */
 const maxWays = 64;
 /** A reference may lead to itself. */
 const maxDepth = 32;
 /** It is not known what is wanted: anything may be. */
 const anything: readonly UnionBranch[] = [[]];
 
-/** Finds the ways to fit the schemas of one document: references are followed, `allOf` is joined, `anyOf` and `oneOf` are told apart. */
+/** Finds the union branches of the schemas of one document: references are followed, `allOf` is joined, `anyOf` and `oneOf` are split. */
 export class UnionBranches {
   readonly #root: JsonSchema;
   readonly #patterns: boolean;
@@ -103,7 +103,7 @@ function joined(parts: readonly (readonly UnionBranch[])[]): readonly UnionBranc
   return ways;
 }
 
-/** What should be a list, as one. */
+/** The value if it is a list, else an empty list. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

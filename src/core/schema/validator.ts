@@ -13,7 +13,7 @@ import { Violation } from "./violation.ts";
  */
 export type Validator = (value: unknown) => unknown;
 
-/** Whose schema it is: what a stranger wrote must not take longer than its values are long. */
+/** The origin of a schema: one of a stranger is validated in time linear in the size of the value. */
 export interface Trust {
   /** True where left out. */
   readonly trusted?: boolean | undefined;
@@ -99,7 +99,7 @@ async function load(compiler: Compiler): Promise<Compile> {
   return compiler.loaded;
 }
 
-/** What cannot be compiled says so at each value. */
+/** A schema that cannot be compiled reports that for each value. */
 function compiled(schema: JsonSchema, compile: Compile): Validator {
   try {
     return compile(schema);

@@ -1,6 +1,6 @@
 import type { Issue } from "../error-catalog.ts";
 
-/** What a value that does not fit its schema gives, in place of the value. */
+/** The result of validating a value that does not fit its schema. */
 export class Violation {
   readonly issues: readonly Issue[];
 

@@ -5,7 +5,7 @@ import { ownPool } from "./own-pool.ts";
 import type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.ts";
 import type { Statement } from "./statements.ts";
 
-/** A row: every value is a text or null, whatever parsers of types somebody set in pg. */
+/** A row: every value is a text or null, whatever type parsers are set in pg. */
 export type TextRow = Readonly<Record<string, string | null>>;
 
 /** A connection that is taken, until it is ended or given back. */
@@ -13,7 +13,7 @@ export interface Session {
   query(statement: string | Statement, values?: readonly unknown[]): Promise<readonly TextRow[]>;
 }
 
-/** How something is asked in a connection of the pool. */
+/** The options of running statements in a connection of the pool. */
 export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether it ends with the signal. What writes does not: its outcome would not be known. */
@@ -74,7 +74,7 @@ export class Connections {
     const taken = this.#pool.then((pool) => pool.connect());
     try {
       const client = await abortable(taken, signal);
-      // What breaks while it is not asked anything would be thrown otherwise.
+      // Without a listener the error of an idle connection would be thrown.
       client.on("error", ignore);
       return client;
     } catch (error) {
@@ -124,5 +124,5 @@ export class Connections {
 }
 
 function ignore(): void {
-  // Whoever asks something of it next is told.
+  // The next statement in it fails and reports the error.
 }

@@ -5,7 +5,7 @@ import { type PostgresSettings, parseConnectionString } from "./options.ts";
 /** Makes the error of a store from whatever pg threw; one that is ours already stays as it is. */
 export type Failed = (operation: string, thrown: unknown) => ToolkitError;
 
-/** What helps against the commonest of PostgreSQL's codes, and Node's. */
+/** Remedies for the commonest error codes of PostgreSQL and Node. */
 const hints: Readonly<Record<string, string>> = {
   ECONNREFUSED: "Is the server running, and does it listen there?",
   ENOENT: "Is the server running, and does it listen there?",

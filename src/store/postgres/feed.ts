@@ -10,7 +10,7 @@ import { Listener } from "./listener.ts";
 import { noticeText, parseNotice } from "./notice.ts";
 import { OwnWrites } from "./own-writes.ts";
 
-/** What a feed is made of. */
+/** The parts of a feed. */
 export interface FeedOptions {
   readonly connections: Connections;
   readonly channel: string;
@@ -20,14 +20,14 @@ export interface FeedOptions {
   prepare(): Promise<void>;
 }
 
-/** What happens in the tables, here and elsewhere, for those who watch. */
+/** The changes of the tables, by this process and others, for watchers. */
 export class Feed {
   readonly #failed: Failed;
   readonly #listener: Listener;
   readonly #watchers = new Watchers();
   readonly #own = new OwnWrites();
   readonly #writer = randomUUID();
-  /** What was told when it went down, until it is up again. */
+  /** The event emitted when it went down, until it is up again. */
   #down: StoreEvent | undefined;
 
   constructor({ connections, channel, clock, failed, prepare }: FeedOptions) {
@@ -47,7 +47,7 @@ export class Feed {
     });
   }
 
-  /** Who comes while it is down is told. */
+  /** A watcher that comes while it is down gets the event at once. */
   watch(listener: (event: StoreEvent) => void): () => void {
     const stop = this.#watchers.add(listener);
     const down = this.#down;
@@ -62,7 +62,7 @@ export class Feed {
     };
   }
 
-  /** Resolves when it hears what others do. Where it does not, it tries now. @throws whatever keeps it from that */
+  /** Resolves when changes of others are received. Where they are not, it tries to listen now. @throws the reason it cannot */
   up(): Promise<void> {
     return this.#listener.up();
   }
@@ -73,7 +73,7 @@ export class Feed {
   }
 
   /**
-   * Makes a change, and tells of it.
+   * Makes a change, and reports it.
    *
    * @param run - gets the notice that goes to all with the change; gives the version, undefined where nothing was changed
    */
@@ -115,7 +115,7 @@ export class Feed {
 
   #tellDown(thrown: unknown): void {
     const error = this.#failed("listen", thrown);
-    // What is missing is no failure of the storage: whoever asks for something is told.
+    // A missing table is no outage of the storage: the next operation reports it.
     if (!ToolkitError.is(error, "STORE_FAILED")) return;
     this.#down = Object.freeze({ type: "failed", error });
     this.#watchers.tell(this.#down);
@@ -130,5 +130,5 @@ export class Feed {
 }
 
 function ignore(): void {
-  // As with all who watch: nobody would hear of it.
+  // As for all watchers: the error would be lost.
 }

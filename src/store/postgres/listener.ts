@@ -4,7 +4,7 @@ import type { Connections } from "./connections.ts";
 import type { PostgresClient } from "./pool.ts";
 import { quoted } from "./statements.ts";
 
-/** What a listener is made of. */
+/** The parts of a listener. */
 export interface ListenerOptions {
   readonly connections: Connections;
   readonly channel: string;
@@ -13,9 +13,9 @@ export interface ListenerOptions {
   prepare(): Promise<void>;
   /** Something was sent on the channel. */
   onNotice(text: string | undefined): void;
-  /** It hears nothing any more, or does not begin to. Told once until it is up again. */
+  /** The connection is lost, or cannot be made. Called once until it is up again. */
   onDown(error: unknown): void;
-  /** It hears. `again` where it was down before: something may have been missed. */
+  /** It listens. `again` where it was down before: something may have been missed. */
   onUp(again: boolean): void;
   /** Whether it goes on trying by itself after the first attempt failed. */
   isWanted(): boolean;
@@ -23,7 +23,7 @@ export interface ListenerOptions {
 
 const backoff = { baseMs: 100, maxMs: 5_000, random: Math.random };
 
-/** How often it is asked whether it is still there, and how long it may take to say so. */
+/** The interval of heartbeats, and the longest wait for the answer of one. */
 const heartbeatMs = 5_000;
 const patienceMs = 5_000;
 
@@ -131,7 +131,7 @@ export class Listener {
   #break(client: PostgresClient, error: unknown): void {
     if (this.#client !== client) return;
     this.#leave();
-    // While it is being connected, that attempt tells.
+    // While it is being connected, that attempt reports.
     if (this.#attempt === undefined) this.#fail(error);
   }
 

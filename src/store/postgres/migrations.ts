@@ -2,7 +2,7 @@ import { ToolkitError } from "../../core/error.ts";
 import type { Session } from "./connections.ts";
 import { quoted } from "./statements.ts";
 
-/** What makes each version of the schema out of the one before. Once published, a step is never changed. */
+/** The steps from each version of the schema to the next. Once published, a step is never changed. */
 const steps: readonly ((inSchema: string) => string)[] = [tablesAndFunctions];
 
 /**
@@ -26,7 +26,7 @@ export async function migrate(session: Session, schema: string): Promise<void> {
 async function migrateLocked(session: Session, schema: string): Promise<void> {
   const inSchema = quoted(schema);
   await session.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [schema]);
-  // Who may use a schema need not be allowed to make one.
+  // A role that may use a schema need not be allowed to create one.
   const [made] = await session.query("SELECT to_regnamespace($1)::text AS name", [inSchema]);
   if (made?.name === null) await session.query(`CREATE SCHEMA ${inSchema}`);
   await session.query(`CREATE TABLE IF NOT EXISTS ${inSchema}.migration (
@@ -73,7 +73,7 @@ function failed(message: string): ToolkitError<"STORE_FAILED"> {
 
 /**
  * A write is one call of a function, so that it is all or nothing and holds its locks for no way over the network. Each takes the lock of
- * its record first, and before that the lock of its owner where a quota counts: what it reads afterwards nobody else is changing.
+ * its record first, and before that the lock of its owner where a quota counts: no other writer changes what it reads afterwards.
  *
  * A record that was deleted stays, without a value, where its version has to go on counting.
  */

@@ -1,6 +1,6 @@
 import type { Collection, RecordKey } from "../../core/store.ts";
 
-/** What one process tells the others of a change: names alone, as PostgreSQL carries less than 8,000 bytes. */
+/** The notification of a change to other processes: names alone, as PostgreSQL carries less than 8,000 bytes. */
 export interface Notice extends RecordKey {
   readonly version: number;
   readonly deleted: boolean;
@@ -16,7 +16,7 @@ export function noticeText({ collection, owner, key, deleted, writer, write }: O
 
 const form = /^(\d+) (put|deleted) (\S+) (\d+) (prompt|resource|approval|run) (\d+) (.+)$/s;
 
-/** Undefined for what is none, such as what somebody else sends on the channel. */
+/** Undefined for a payload that is none, such as that of another program on the channel. */
 export function parseNotice(text: string | undefined): Notice | undefined {
   const [found, version, what, writer = "", write, collection, ownerLength, names = ""] = form.exec(text ?? "") ?? [];
   if (found === undefined) return undefined;

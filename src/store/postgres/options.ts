@@ -6,7 +6,7 @@ import { isRecord } from "../../lib/value.ts";
 import { readKeepVersions } from "../rules.ts";
 import type { PostgresPool } from "./pool.ts";
 
-/** How records are kept in PostgreSQL. Give `connectionString` or `pool`. */
+/** The options of a store in PostgreSQL. Give `connectionString` or `pool`. */
 export interface PostgresStoreOptions {
   /** As libpq reads it: `postgresql://user:password@host:5432/database?sslmode=verify-full`. */
   readonly connectionString?: string | undefined;
@@ -17,15 +17,15 @@ export interface PostgresStoreOptions {
   readonly pool?: PostgresPool | undefined;
   /** The schema that holds all the store keeps; it is made where it is missing. Default `toolweave`. */
   readonly schema?: string | undefined;
-  /** How many connections, from 2: one of them listens for what others change. Default 10. */
+  /** The most connections, from 2: one of them listens for changes of others. Default 10. */
   readonly max?: number | undefined;
   /** As `tls.connect` takes it. Not together with an `sslmode` in the connection string. Default: what that says, else no TLS. */
   readonly ssl?: boolean | ConnectionOptions | undefined;
-  /** How long a connection may take, and the wait for one while all are busy. Default 5,000. */
+  /** The longest time to connect, and the longest wait for a free connection, in milliseconds. Default 5,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a statement may take. Default 30,000. */
+  /** The longest statement, in milliseconds. Default 30,000. */
   readonly statementTimeoutMs?: number | undefined;
-  /** How many past versions are kept of a prompt or resource. Default 20. */
+  /** The number of past versions kept of a prompt or resource. Default 20. */
   readonly keepVersions?: number | undefined;
   /** Time, for tests. Default: the machine's. */
   readonly clock?: Clock | undefined;

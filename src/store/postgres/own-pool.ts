@@ -3,7 +3,7 @@ import { ToolkitError } from "../../core/error.ts";
 import type { PostgresSettings } from "./options.ts";
 import type { PostgresPool } from "./pool.ts";
 
-/** How long the ends of connections are waited for, where the other side may be gone. */
+/** The longest wait for connections to end, where the other side may be gone. */
 const patienceMs = 5_000;
 
 /** @throws ToolkitError `MISSING_PEER` where pg is not installed */

@@ -6,16 +6,16 @@ interface Told {
 }
 
 /**
- * What this store writes it hears twice: from the answer of PostgreSQL, and from the notice that goes to all. This says which of them is
- * to be told on, so that each change is told once, and none of a record after a later one.
+ * A write of this store arrives twice: in the answer of PostgreSQL, and in the notification to all. This decides which of them is
+ * to be reported, so that each change is reported once, and none of a record after a later one.
  *
  * Notices come in the order in which the changes were made; an answer may run ahead of them.
  */
 export class OwnWrites {
   #last = 0;
-  /** Begun, and heard of in a notice or not. */
+  /** Writes that have begun, and whether their notification has come. */
   readonly #begun = new Map<number, { isHeard: boolean }>();
-  /** What an answer told, by record, until its notice comes: the latest of each. */
+  /** The latest change reported by an answer, by record, until its notification comes. */
   readonly #ahead = new Map<string, Told>();
   readonly #awaited = new Set<number>();
 
@@ -25,7 +25,7 @@ export class OwnWrites {
     return this.#last;
   }
 
-  /** PostgreSQL answered that it is done. True where that is to be told. */
+  /** PostgreSQL answered that it is done. True where that is to be reported. */
   done(write: number, named: RecordKey, version: number): boolean {
     const begun = this.#begun.get(write);
     this.#begun.delete(write);
@@ -36,12 +36,12 @@ export class OwnWrites {
     return true;
   }
 
-  /** It was not done, or nobody knows: should its notice come after all, that is told. */
+  /** It was not done, or that is not known: should its notification come after all, that is reported. */
   failed(write: number): void {
     this.#begun.delete(write);
   }
 
-  /** The notice of an own write came. True where that is to be told. */
+  /** The notification of an own write came. True where that is to be reported. */
   heard(write: number, named: RecordKey, version: number): boolean {
     const begun = this.#begun.get(write);
     if (begun !== undefined) begun.isHeard = true;
@@ -52,12 +52,12 @@ export class OwnWrites {
     return !isTold && !isBehind;
   }
 
-  /** The notice of somebody else's change came. True where that is to be told. */
+  /** The notification of a change of another process came. True where that is to be reported. */
   heardElsewhere(named: RecordKey, version: number): boolean {
     return !this.#isBehind(named, version);
   }
 
-  /** No notice comes of what was told until now: nobody listened. */
+  /** No notification comes for changes reported until now: no connection listened. */
   forget(): void {
     this.#ahead.clear();
     this.#awaited.clear();

@@ -1,5 +1,5 @@
 /**
- * What a store needs of a pool of connections: a `Pool` of the package pg is one. Said here in our own words, so that no user of
+ * The pool of connections a store needs: a `Pool` of the package pg is one. Declared here, so that no user of
  * these types needs those of pg.
  */
 export interface PostgresPool {
@@ -22,7 +22,7 @@ export interface PostgresClient {
   release(destroy?: boolean): void;
 }
 
-/** What is asked of PostgreSQL. */
+/** A query to PostgreSQL. */
 export interface PostgresQuery {
   readonly text: string;
   readonly values?: unknown[];

@@ -6,7 +6,7 @@ export interface Statement {
   readonly text: string;
 }
 
-/** What is asked of the tables. */
+/** The SQL statements of the store. */
 export interface Statements {
   get(which: { readonly ofVersion: boolean; readonly withBytes: boolean }): Statement;
   readonly put: Statement;

@@ -40,8 +40,8 @@ import { type Statement, type Statements, statementsOf } from "./statements.ts";
 /**
  * Keeps records in PostgreSQL, for all processes that use the same schema. Needs the package `pg`.
  *
- * When it is first used it brings its schema up to date, and from then on it keeps one connection to hear what others change. Where that
- * breaks it connects again by itself, and those who watch are told. Close it at the end: its connections keep the process alive.
+ * When it is first used it brings its schema up to date, and from then on it keeps one connection that listens for changes of others. Where that
+ * breaks it reconnects by itself, and watchers are notified. Close it at the end: its connections keep the process alive.
  *
  * Opening it fails with `MISSING_PEER` where pg is not installed.
  *
@@ -133,7 +133,7 @@ class PostgresStore implements Store {
     return this.#begin("put", signal, async () => {
       const read = readDraft(draft);
       assertExpectedVersion(read, expectedVersion);
-      // What is too large by itself need not go over the network.
+      // A record that is too large by itself need not go over the network.
       if (quota !== undefined) assertQuota(read, { itemBytes: quota.itemBytes }, { items: 0, bytes: 0 });
       const answer = await this.#feed.change(read, false, (notice) =>
         this.#put(read, expectedVersion, quota, notice, signal),
@@ -165,7 +165,7 @@ class PostgresStore implements Store {
   watch(listener: (event: StoreEvent) => void): () => void {
     this.#assertOpen();
     const stop = this.#feed.watch(listener);
-    // Whoever watches hears of a failure as of any other event.
+    // A failure reaches watchers as an event.
     this.open().catch(() => undefined);
     return stop;
   }
@@ -233,7 +233,7 @@ class PostgresStore implements Store {
     return { version: numberOf(row.gone_version), found: Number(row.found_version) };
   }
 
-  /** How many past versions are kept; undefined for what leaves nothing behind. */
+  /** The number of past versions kept; undefined for collections without history. */
   #keep({ collection }: RecordKey): number | undefined {
     return keepsVersions(collection) ? this.#settings.keepVersions : undefined;
   }
@@ -244,7 +244,7 @@ class PostgresStore implements Store {
     return rows.map(rowOf);
   }
 
-  /** Once it is sent, an abort does not end it: nobody would know what became of it. */
+  /** Once it is sent, an abort does not end it: its outcome would be unknown. */
   async #write(statement: Statement, values: readonly unknown[], signal: AbortSignal | undefined): Promise<TextRow> {
     await this.#ready();
     const [row] = await this.#connections.run(({ query }) => query(statement, values), { signal });
@@ -252,7 +252,7 @@ class PostgresStore implements Store {
     return row;
   }
 
-  /** The first time: from then on those who watch are told where something may have been missed. */
+  /** The first time: from then on watchers are notified where something may have been missed. */
   async #ready(): Promise<void> {
     if (this.#isReady) return;
     await this.#feed.up();

@@ -14,16 +14,16 @@ interface Write {
   readonly reject: (error: unknown) => void;
 }
 
-/** How something is written. */
+/** The options of a write. */
 export interface WriteOptions<T> {
   readonly signal: AbortSignal | undefined;
   done(value: T): void;
 }
 
-/** How a database is accessed. */
+/** The options of accessing a database. */
 export interface AccessOptions {
   readonly file: string;
-  /** How long another process may have the lock, in milliseconds. */
+  /** The longest wait for the lock of another process, in milliseconds. */
   readonly busyTimeoutMs: number;
   open(): Promise<Database>;
 }
@@ -46,7 +46,7 @@ export class Access {
   /**
    * Runs something that writes in a transaction. Resolves once it is durable; what it throws undoes it, and nothing else.
    *
-   * @param options - `done` hears of it once it is durable, also where nobody waits for it any more
+   * @param options - `done` is called once it is durable, also where its caller waits no more
    */
   write<T>(operation: string, run: (database: Database) => T, { signal, done }: WriteOptions<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -81,7 +81,7 @@ export class Access {
     }
   }
 
-  /** One by one, after they failed together: each is told of its own failure. Whoever comes meanwhile waits. */
+  /** Runs them one by one after they failed together, so that each gets its own failure. New writes wait meanwhile. */
   async #alone(writes: readonly Write[]): Promise<void> {
     for (const write of writes) {
       const queue = [write];
@@ -93,7 +93,7 @@ export class Access {
     }
   }
 
-  /** Runs it again for as long as somebody else has the lock. */
+  /** Repeats it for as long as another connection has the lock. */
   async #untilFree<T>(operation: string, run: (database: Database) => T, signal: AbortSignal | undefined): Promise<T> {
     const endAt = performance.now() + this.#options.busyTimeoutMs;
     for (;;) {

@@ -5,7 +5,7 @@ import { messageOf, ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
 import { migrate } from "./schema.ts";
 
-/** How long SQLite itself waits for a lock, and the process with it, in milliseconds. Beyond that others wait without it. */
+/** The longest wait for a lock inside SQLite, which blocks the process, in milliseconds. Longer waits do not block it. */
 const blockingMs = 10;
 
 /** A database in a file, with the statements that were prepared for it. */
@@ -43,7 +43,7 @@ export class Database {
  * @throws Error of SQLite where it is busy; else ToolkitError `STORE_FAILED`, saying what is wrong with the file
  */
 export async function openDatabase(file: string): Promise<Database> {
-  // Here and not above: Node 22 warns of it, and whoever opens no such store shall not read that.
+  // Imported here and not above: Node 22 warns of it, and only those who open such a store should read that.
   const { DatabaseSync } = await import("node:sqlite");
   let database: DatabaseSync | undefined;
   try {
@@ -76,7 +76,7 @@ async function reasonFor(file: string, cause: unknown): Promise<string> {
   return messageOf(cause);
 }
 
-/** True where somebody else has the lock: to try again helps. */
+/** True where another connection has the lock: to try again helps. */
 export function isBusy(error: unknown): boolean {
   const code = isRecord(error) ? error.errcode : undefined;
   // The primary code is in the lower byte: SQLITE_BUSY and SQLITE_LOCKED (https://www.sqlite.org/rescode.html).

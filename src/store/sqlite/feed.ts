@@ -3,19 +3,19 @@ import type { StoreEvent } from "../../core/store.ts";
 import type { Database } from "./database.ts";
 import { readChanges, readCounter } from "./rows.ts";
 
-/** How often it is looked whether somebody else changed the file, in milliseconds. */
+/** The interval at which the file is checked for changes of other processes, in milliseconds. */
 const pollMs = 200;
 
-/** What a feed is made with. */
+/** The options of a feed. */
 export interface FeedOptions {
   readonly file: string;
-  /** Who writes here: what it writes is not told again. */
+  /** The id of this writer: its own writes are not reported again. */
   readonly writer: string;
   tell(event: StoreEvent): void;
 }
 
 /**
- * Tells what other processes change in the file, while somebody wants to know. To look costs microseconds: SQLite knows whether another
+ * Reports changes of the file by other processes, while it has a watcher. A check costs microseconds: SQLite knows whether another
  * connection has written, and only then is anything read.
  */
 export class Feed {
@@ -37,7 +37,7 @@ export class Feed {
     if (this.#timer !== undefined) this.#begin();
   }
 
-  /** Somebody wants to know what is changed from now on. */
+  /** Reports changes from now on. */
   start(): void {
     if (this.#timer !== undefined) return;
     this.#timer = setInterval(() => this.#look(), pollMs).unref();

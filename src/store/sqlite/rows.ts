@@ -15,7 +15,7 @@ const named = "r.collection = ? AND r.owner = ? AND r.key = ?";
 /** A row of the database as `parseRow` takes it: the columns are named for it. */
 const asRow = (found: unknown) => found as Row | undefined;
 
-/** A change that was made, as others hear of it. */
+/** A change, as it is reported to others. */
 export interface Change extends RecordKey {
   readonly version: number;
   readonly deleted: number;
@@ -23,7 +23,7 @@ export interface Change extends RecordKey {
   readonly writer: string;
 }
 
-/** Who writes, when, and how much is kept. */
+/** The writer, the time, and the number of versions kept. */
 export interface Writing {
   readonly writer: string;
   readonly keepVersions: number;
@@ -150,7 +150,7 @@ export function writeDelete(
   return version;
 }
 
-/** What others have changed since, in the order in which they did. */
+/** The changes of other writers since then, in order. */
 export function readChanges(database: Database, since: number): readonly Change[] {
   const all = database.statement(
     "SELECT collection, owner, key, version, deleted, change, writer FROM record WHERE change > ? ORDER BY change",
@@ -173,7 +173,7 @@ function currentVersion(standing: Standing | undefined): number {
   return standing === undefined || standing.deleted !== 0 ? 0 : standing.version;
 }
 
-/** What is there now is past from now on, where past versions are kept. */
+/** Moves the present version into the history, where past versions are kept. */
 function putAway(
   database: Database,
   collection: Collection,
@@ -222,7 +222,7 @@ function nextChange(database: Database): number {
   return Number(counter?.change);
 }
 
-/** Of approvals and runs. Whoever has not heard of them yet is told that it has missed something. */
+/** Removes old tombstones of approvals and runs. A reader that has not seen them yet gets a gap. */
 function forgetTombstones(database: Database, now: number): void {
   const old = "deleted = 1 AND updated_at < ? AND collection IN ('approval', 'run')";
   const last = database.statement(`SELECT max(change) AS change FROM record WHERE ${old}`).get(now - tombstoneMs);

@@ -4,9 +4,9 @@ import type { DatabaseSync } from "node:sqlite";
 const applicationId = 0x746f6f6c;
 
 /**
- * What makes each version of the schema of the one before. A version that was released is never changed: what is new is a new one.
+ * The steps from each version of the schema to the next. A released step is never changed: a change is a new step.
  *
- * - `record`: what is there now. A deleted one stays as a tombstone, so that its version goes on counting and others hear of it
+ * - `record`: the present records. A deleted one stays as a tombstone, so that its version goes on counting and others learn of it
  * - `past`: what was there before
  * - `content`: the bytes of both, apart so that lists need not step over them
  * - `counter`: the number of the last change, and of the last one whose tombstone is gone

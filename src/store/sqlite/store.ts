@@ -25,20 +25,20 @@ import { type Database, openDatabase } from "./database.ts";
 import { Feed } from "./feed.ts";
 import { readAll, readHistory, readOne, type Writing, writeDelete, writePut } from "./rows.ts";
 
-/** How records are kept in a file. */
+/** The options of a store in an SQLite file. */
 export interface SqliteStoreOptions {
   /** The file. It is made where there is none; its folder is not. `:memory:` keeps all in memory, for this store alone. */
   readonly file: string;
-  /** How many past versions are kept of a prompt or resource. Default 20. */
+  /** The number of past versions kept of a prompt or resource. Default 20. */
   readonly keepVersions?: number | undefined;
-  /** How long another process may have the lock of the file before an operation fails, in milliseconds. Default 10,000. */
+  /** The longest wait for the lock of the file before an operation fails, in milliseconds. Default 10,000. */
   readonly busyTimeoutMs?: number | undefined;
   /** Time, for tests. Default: the machine's. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * Keeps records in a file, with the SQLite of Node. Several processes of one machine may share the file: what one changes is told in the
+ * Keeps records in a file, with the SQLite of Node. Several processes of one machine may share the file: changes of one are reported in the
  * others within a second. What was acknowledged survives the end of the process and the loss of power.
  *
  * @throws ToolkitError `INVALID_CONFIG` for an option out of its range

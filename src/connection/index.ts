@@ -1,0 +1,22 @@
+export type {
+  Connector,
+  ConnectorHost,
+  ConnectorSession,
+  DescriptorList,
+  DescriptorMap,
+  InteractionOptions,
+  PromptDescriptor,
+  ResourceDescriptor,
+  ServerProcess,
+  TemplateDescriptor,
+  ToolDescriptor,
+} from "../core/connector.ts";
+export type { ToolkitErrorOptions } from "../core/error.ts";
+export type {
+  CredentialsHost,
+  HeaderRequest,
+  HttpAuth,
+  HttpCredentials,
+  HttpRefusal,
+  ProtectedServer,
+} from "../core/http-auth.ts";

@@ -1,0 +1,17 @@
+export type {
+  Collection,
+  DeleteOptions,
+  GetOptions,
+  ListRecordsOptions,
+  PutOptions,
+  Quota,
+  RecordDraft,
+  RecordFailure,
+  RecordKey,
+  RecordList,
+  RecordQuery,
+  Store,
+  StoredRecord,
+  StoreEvent,
+  StoreOptions,
+} from "../core/store.ts";
