@@ -5,7 +5,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Session } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Latch } from "../lib/latch.ts";
+import { Latch } from "../lib/latch.ts";
 import { inNamespace, unanswered } from "./connection-error.ts";
 
 /** One request to the server. */
@@ -17,13 +17,9 @@ export interface ConnectionRequest<T> {
   readonly lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN";
 }
 
-/** The connection that the requests are made through. */
+/** The connection that the requests belong to. */
 export interface RequestsHost {
   readonly namespace: string;
-  /** The current session, where it is connected. */
-  readonly session: ConnectorSession | undefined;
-  /** Open while it is connected, broken when it has stopped. */
-  readonly available: Latch;
   /** Connects, if it has not begun to. */
   start(): void;
   /** The error that says why it is not connected. */
@@ -51,6 +47,9 @@ export class ConnectionRequests {
   readonly #connection: RequestsHost;
   readonly #options: RequestsOptions;
   readonly #inFlight = new Set<InFlightRequest>();
+  /** Open while there is a session. */
+  readonly #connected = new Latch();
+  #session: ConnectorSession | undefined;
   /** Of the last request or ping that was answered, in milliseconds. */
   latencyMs: number | undefined = undefined;
 
@@ -59,7 +58,12 @@ export class ConnectionRequests {
     this.#options = options;
   }
 
-  /** How many are in flight. */
+  /** The current session, where it is connected. */
+  get session(): ConnectorSession | undefined {
+    return this.#session;
+  }
+
+  /** Number of requests in flight. */
   get size(): number {
     return this.#inFlight.size;
   }
@@ -76,6 +80,29 @@ export class ConnectionRequests {
     return new Set(this.calls.map(({ loggingSession }) => loggingSession).filter((session) => session !== undefined));
   }
 
+  /** It is connected: requests are made in this session, those that wait first. */
+  resume(session: ConnectorSession): void {
+    this.#session = session;
+    this.#connected.open();
+  }
+
+  /** It is not connected any more: requests wait from now on. */
+  pause(): void {
+    this.#session = undefined;
+    this.#connected.shut();
+  }
+
+  /** It has stopped for good: requests are rejected from now on, and so are those that wait. */
+  stop(error: Error): void {
+    this.pause();
+    this.#connected.break(error);
+  }
+
+  /** Resolves when it is connected. Rejects with the reason of a signal that aborts, or when it has stopped. */
+  connected(...signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+    return this.#connected.wait(...signals);
+  }
+
   /**
    * Makes a request in the current session, or in the next one: then the caller waits as long as its own limits allow.
    *
@@ -83,8 +110,7 @@ export class ConnectionRequests {
    *   has stopped; whatever the session throws
    */
   send<T>(request: ConnectionRequest<T>): Promise<T> {
-    const { session } = this.#connection;
-    if (session !== undefined) return this.#sendIn(session, request);
+    if (this.#session !== undefined) return this.#sendIn(this.#session, request);
     return this.#nextSession(request.options).then((next) => this.#sendIn(next, request));
   }
 
@@ -140,10 +166,9 @@ export class ConnectionRequests {
     try {
       connection.start();
       for (;;) {
-        await connection.available.wait(options.signal, patience.signal);
+        await this.connected(options.signal, patience.signal);
         // It may have been lost again before this runs.
-        const { session } = connection;
-        if (session !== undefined) return session;
+        if (this.#session !== undefined) return this.#session;
       }
     } finally {
       timer.cancel();

@@ -98,7 +98,7 @@ export abstract class ConnectionView {
 
   /** The current session, where it is connected. */
   get session(): ConnectorSession | undefined {
-    return this.parts.supervisor.generation?.session;
+    return this.parts.requests.session;
   }
 
   list<K extends Kind>(kind: K): readonly Entry<K>[] {

@@ -10,7 +10,6 @@ import type { RemoteLink } from "./remote-items.ts";
 export interface SubscriptionsHost {
   readonly link: RemoteLink;
   readonly log: ConnectionLog;
-  readonly connection: { readonly session: ConnectorSession | undefined };
   /** Emits that the content of a resource changed, or may have. */
   updated(uri: string): void;
 }
@@ -73,11 +72,11 @@ export class Subscriptions {
 
   /** A session has begun: all are made again in it. Changes before that are not known, so each resource may have changed. */
   renew(session: ConnectorSession): void {
-    const { link, log, connection } = this.#host;
+    const { link, log } = this.#host;
     for (const uri of this.#active()) {
       subscribe(session, uri, { link }).catch((error) => {
         // In the session after one that has ended they are made again.
-        if (connection.session !== session) return;
+        if (link.requests.session !== session) return;
         log.warn(`The subscription to ${uri} could not be renewed: ${messageOf(error)}`);
       });
     }
@@ -146,7 +145,7 @@ export class Subscriptions {
   async #unsubscribe(uri: string): Promise<void> {
     // Without a session there is nothing to end.
     try {
-      await this.#host.connection.session?.unsubscribe?.(uri, { signal: AbortSignal.timeout(unsubscribeMs) });
+      await this.#host.link.requests.session?.unsubscribe?.(uri, { signal: AbortSignal.timeout(unsubscribeMs) });
     } catch (error) {
       // A server that does not answer must not delay the next subscriber. Updates that it still sends are emitted.
       const isUnanswered = error instanceof DOMException && error.name === "TimeoutError";

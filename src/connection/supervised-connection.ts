@@ -10,7 +10,6 @@ import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
 import { type Clock, keepProcessAlive } from "../lib/clock.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
-import { Latch } from "../lib/latch.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
 import { inNamespace, stopped, unavailable } from "./connection-error.ts";
 import { ConnectionLog } from "./connection-log.ts";
@@ -49,8 +48,6 @@ export interface ConnectionName {
 /** A connector under supervision: its namespace holds the items of the server, which work in whichever session is the current one. */
 export class SupervisedConnection extends ConnectionView implements Connection {
   readonly hasGivenName: boolean;
-  /** Open while it is connected, broken when it has stopped. */
-  readonly available = new Latch();
   protected readonly parts: ConnectionParts & GenerationHost;
   readonly #host: ConnectionHost;
   readonly #owner: ConnectionOwner;
@@ -92,7 +89,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     // The timers of the supervisor do not keep the process alive, and it must not end before this does.
     const release = keepProcessAlive(this.#host.clock);
     try {
-      await this.available.wait(signal);
+      await this.parts.requests.connected(signal);
     } finally {
       release();
     }
@@ -146,7 +143,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       requests,
       catalog: new RemoteCatalog({ catalog, namespace, link, clock, log }),
       serverRequests: new ServerRequests({ interactions, connection: this, requests, log }),
-      subscriptions: new Subscriptions({ link, log, connection: this, updated: (uri) => this.#updated(uri) }),
+      subscriptions: new Subscriptions({ link, log, updated: (uri) => this.#updated(uri) }),
       started: (process) => {
         this.latestProcess = process;
       },
@@ -177,7 +174,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       return;
     }
     if (from === "connected") {
-      this.available.shut();
+      this.parts.requests.pause();
       this.#downSince = this.#host.clock.now();
       this.parts.namespace.setStale(true);
     }
@@ -204,7 +201,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   #connected(generation: RemoteGeneration): void {
     const { session, lists } = generation;
     const { server } = session;
-    const { namespace, log, catalog, subscriptions } = this.parts;
+    const { namespace, log, catalog, requests, subscriptions } = this.parts;
+    requests.resume(session);
     this.latestSession = session;
     if (!this.#hasFinalName) {
       this.#hasFinalName = true;
@@ -215,7 +213,6 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.#host.emit({ type: "connectorConnected", namespace: namespace.name, connection: this, server });
     catalog.apply(lists);
     this.#firstAttempt.settle();
-    this.available.open();
     generation.begin();
     subscriptions.renew(session);
   }
@@ -227,7 +224,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   #stopped(error: Error | undefined): void {
     this.#host.catalog.unmount(this.parts.namespace);
     this.#firstAttempt.settle();
-    this.available.break(stopped(this.namespace, this.attempts, error));
+    this.parts.requests.stop(stopped(this.namespace, this.attempts, error));
     this.#host.emit({ type: "connectorRemoved", namespace: this.namespace, connection: this, error });
     this.#owner.removed(this);
   }

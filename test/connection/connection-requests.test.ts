@@ -1,25 +1,22 @@
 import { expect, test } from "vitest";
-import { ConnectionRequests, type RequestsHost } from "../../src/connection/connection-requests.ts";
+import { ConnectionRequests } from "../../src/connection/connection-requests.ts";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
-import { Latch } from "../../src/lib/latch.ts";
 import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 
 const session = { server: { name: "weather" } } as unknown as ConnectorSession;
 
-function connection(current: ConnectorSession | undefined) {
+function makeRequests(clock = virtualClock()): ConnectionRequests {
   const unavailable = () => new ToolkitError("UNAVAILABLE", "still connecting", { namespace: "weather" });
-  return { namespace: "weather", session: current, available: new Latch(), start: () => undefined, unavailable };
-}
-
-function requestsOf(host: RequestsHost, clock = virtualClock()): ConnectionRequests {
-  return new ConnectionRequests(host, { clock, maxConcurrentCalls: 1_000, waitMs: 60_000 });
+  const connection = { namespace: "weather", start: () => undefined, unavailable };
+  return new ConnectionRequests(connection, { clock, maxConcurrentCalls: 1_000, waitMs: 60_000 });
 }
 
 const hang = () => new Promise<never>(() => undefined);
 
 test("a request that is over, however it ended, is held by nothing", async () => {
-  const requests = requestsOf(connection(session));
+  const requests = makeRequests();
+  requests.resume(session);
   const failing = new Error("failed");
   const sends: (() => Promise<string>)[] = [
     async () => "answer",
@@ -40,11 +37,12 @@ test("a request that is over, however it ended, is held by nothing", async () =>
 });
 
 test("the end of a session fails its own requests, and none of another", async () => {
-  const host = connection(session);
-  const requests = requestsOf(host);
+  const requests = makeRequests();
+  requests.resume(session);
   const before = requests.send({ options: {}, send: hang, lost: "UNAVAILABLE" });
   const answer = Promise.withResolvers<string>();
-  host.session = { ...session };
+  requests.pause();
+  requests.resume({ ...session });
   const after = requests.send({ options: {}, send: () => answer.promise, lost: "UNAVAILABLE" });
   await requests.failUnanswered(session);
   await expect(before).rejects.toMatchObject({ code: "UNAVAILABLE" });
@@ -54,28 +52,25 @@ test("the end of a session fails its own requests, and none of another", async (
 });
 
 test("a connection that is lost again before a waiting request runs is waited for again", async () => {
-  const host = connection(undefined);
-  const requests = requestsOf(host);
+  const requests = makeRequests();
   const sent: ConnectorSession[] = [];
   const send = async (to: ConnectorSession) => {
     sent.push(to);
     return "answer";
   };
   const waiting = requests.send({ options: {}, send, lost: "UNAVAILABLE" });
-  host.available.open();
-  host.available.shut();
+  requests.resume(session);
+  requests.pause();
   await settle();
   expect(sent).toEqual([]);
-  host.session = session;
-  host.available.open();
+  requests.resume(session);
   expect(await waiting).toBe("answer");
   expect(sent).toEqual([session]);
 });
 
 test("a request that waited in vain, or was aborted, leaves nothing behind", async () => {
   const clock = virtualClock();
-  const host = connection(undefined);
-  const requests = requestsOf(host, clock);
+  const requests = makeRequests(clock);
   const send = () => expect.unreachable("it is not connected");
   const late = requests.send({ options: {}, send, lost: "UNAVAILABLE" });
   const abort = new AbortController();
@@ -85,5 +80,8 @@ test("a request that waited in vain, or was aborted, leaves nothing behind", asy
   const failed = expect(late).rejects.toMatchObject({ code: "UNAVAILABLE", message: "still connecting" });
   await clock.advance(60_000);
   await failed;
-  expect([host.available.size, clock.timers, clock.keptAlive]).toEqual([0, 0, 0]);
+  expect([clock.timers, clock.keptAlive]).toEqual([0, 0]);
+  requests.stop(new Error("removed"));
+  await expect(requests.send({ options: {}, send, lost: "UNAVAILABLE" })).rejects.toThrow("removed");
+  expect([clock.timers, clock.keptAlive]).toEqual([0, 0]);
 });
