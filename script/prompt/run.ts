@@ -6,7 +6,7 @@ import type { JsonSchema } from "../../src/core/schema/types.ts";
 import { isRecord } from "../../src/lib/value.ts";
 import { coerceArguments } from "../../src/prompt/arguments.ts";
 import { readPrompt } from "../../src/prompt/read.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type RunCommand, UsageError } from "./command.ts";
 import { addNeighbours } from "./folder.ts";

@@ -72,3 +72,20 @@ export function abortable<T>(promise: PromiseLike<T>, signal: AbortSignal | unde
     );
   });
 }
+
+/** Work in progress that must have ended before something is closed. */
+export class PendingWork {
+  readonly #work = new Set<Promise<void>>();
+
+  /** Adds work that `settled` waits for, whether it fulfils or rejects. */
+  add(work: Promise<unknown>): void {
+    const nothing = () => undefined;
+    const entry: Promise<void> = work.then(nothing, nothing).finally(() => this.#work.delete(entry));
+    this.#work.add(entry);
+  }
+
+  /** Resolves when all of it has settled, work added meanwhile included. */
+  async settled(): Promise<void> {
+    while (this.#work.size > 0) await Promise.all(this.#work);
+  }
+}

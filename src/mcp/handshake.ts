@@ -1,6 +1,6 @@
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
-import { packageVersion } from "../lib/package-version.ts";
+import { packageVersion } from "../lib/package.ts";
 import type { Redactor } from "./redact.ts";
 import { isRecord } from "./rpc/message.ts";
 import type { Peer } from "./rpc/peer.ts";

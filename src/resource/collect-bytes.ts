@@ -2,7 +2,7 @@ import { isReadable } from "node:stream";
 import { ToolkitError } from "../core/error.ts";
 import { abortable } from "../lib/promise.ts";
 import { typeName } from "../lib/value.ts";
-import { closeIterator } from "./close-iterator.ts";
+import { closeIterator } from "./parts.ts";
 
 /** A stream of bytes: of the web, of Node, or any async iterable. Strings among the chunks stand for their UTF-8. */
 export type ByteStream = ReadableStream<Uint8Array> | NodeJS.ReadableStream | AsyncIterable<Uint8Array | string>;

@@ -1,6 +1,5 @@
 import type { Content } from "../core/resource.ts";
 import { abortable } from "../lib/promise.ts";
-import { closeIterator } from "./close-iterator.ts";
 
 /** The options of collecting parts. */
 export interface PartsOptions {
@@ -42,4 +41,17 @@ export async function collectParts(iterable: AsyncIterable<unknown>, options: Pa
       throw error;
     }
   }
+}
+
+import { runDetached } from "../lib/promise.ts";
+
+/**
+ * Closes an iterator and waits for nothing: a generator answers `return()` only after the step it is in, which may never end. How
+ * closing goes is ignored, since the reason for closing is what counts.
+ */
+export function closeIterator(iterator: AsyncIterator<unknown>): void {
+  runDetached(
+    () => iterator.return?.(),
+    () => undefined,
+  );
 }

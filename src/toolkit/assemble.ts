@@ -24,8 +24,8 @@ import type { UserNamespace } from "../core/user.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import { Emitter } from "../lib/emitter.ts";
-import { PendingWork } from "../lib/pending-work.ts";
-import { memoryStore } from "../store/memory.ts";
+import { PendingWork } from "../lib/promise.ts";
+import { memoryStore } from "../store/memory-store.ts";
 import { openUserNamespace } from "../user/user-namespace.ts";
 import { UserStores } from "../user/user-stores.ts";
 import { DelegatedInteractions } from "./delegated-interactions.ts";
@@ -117,7 +117,7 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   });
   const toolbox = new CallRouter(directory, executor);
   const writing = new PendingWork();
-  const hold = writing.hold.bind(writing);
+  const hold = writing.add.bind(writing);
   const approvals = new ToolkitApprovals(ledger, {
     logger,
     hold,

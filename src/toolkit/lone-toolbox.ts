@@ -14,7 +14,7 @@ import { readToolkitOptions } from "../core/toolkit-options.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import { Emitter } from "../lib/emitter.ts";
-import { memoryStore } from "../store/memory.ts";
+import { memoryStore } from "../store/memory-store.ts";
 import { DelegatedInteractions } from "./delegated-interactions.ts";
 import { Delegates } from "./delegates.ts";
 

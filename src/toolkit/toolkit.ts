@@ -356,7 +356,7 @@ export class Toolkit implements Host, AsyncDisposable {
 
   /** What ran as it was approved, and what became of agent runs, is written down first. */
   async #closeStore(): Promise<void> {
-    await this.#parts.writing.ended();
+    await this.#parts.writing.settled();
     await this.#parts.store.close();
     this.#storeIsOpen = false;
   }

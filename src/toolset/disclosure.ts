@@ -6,7 +6,7 @@ import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import { nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
-import { resource } from "../resource/resource.ts";
+import { resource } from "../resource/resource-factory.ts";
 import { describeTool, searchTool } from "./disclosure-tools.ts";
 import { searchTools } from "./search-index.ts";
 import type { DisclosurePlan } from "./token-budget.ts";

@@ -1,5 +1,5 @@
 import { defineTool } from "../../src/core/tool.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 
 /** A dot, as a picture. */

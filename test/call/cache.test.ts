@@ -6,7 +6,7 @@ import type { CallContext, Tool } from "../../src/core/item.ts";
 import type { CallOptions, CallReport, Progress } from "../../src/core/session.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { Bench } from "../connection/support.ts";

@@ -4,7 +4,7 @@ import type { CallContext, Entry, Prompt, Tool } from "../../src/core/item.ts";
 import type { Content, ReadOptions, Resource } from "../../src/core/resource.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { defineResource } from "../../src/resource/define.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle, type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";

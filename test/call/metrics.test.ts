@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { Tool } from "../../src/core/item.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure, rejection } from "../support/failure.ts";

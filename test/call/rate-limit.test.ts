@@ -4,7 +4,7 @@ import { ToolkitError } from "../../src/core/error.ts";
 import type { Toolbox } from "../../src/core/item.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Bench } from "../connection/support.ts";
 import { failure, rejection } from "../support/failure.ts";

@@ -6,7 +6,7 @@ import type { ErrorCode } from "../../src/core/error-catalog.ts";
 import type { CallContext, Tool } from "../../src/core/item.ts";
 import type { CallOptions, CallReport } from "../../src/core/session.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Bench } from "../connection/support.ts";
 import { failure, rejection } from "../support/failure.ts";

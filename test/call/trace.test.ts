@@ -7,7 +7,7 @@ import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Prompt, Tool } from "../../src/core/item.ts";
 import type { CallOptions } from "../../src/core/session.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";

@@ -4,7 +4,7 @@ import { Catalog } from "../../src/catalog/catalog.ts";
 import { readDefinition } from "../../src/core/definition.ts";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Entry, Item, Kind, Prompt, Tool } from "../../src/core/item.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";

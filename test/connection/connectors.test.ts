@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import type { LogEntry, Session } from "../../src/core/session.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { failure } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";

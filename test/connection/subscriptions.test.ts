@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { Source } from "../../src/core/source.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { FakeConnector } from "../support/fake-connector.ts";

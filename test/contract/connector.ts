@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Connector, ConnectorSession } from "../../src/core/connector.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { type Content, isContent } from "../../src/core/resource.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { contextOf, never, RecordingHost } from "../mcp/fixture/host.ts";
 import { verifies } from "../support/verifies.ts";
 

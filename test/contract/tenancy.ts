@@ -3,7 +3,7 @@ import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Session } from "../../src/core/session.ts";
 import type { Store } from "../../src/core/store.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { sharing } from "../support/sharing.ts";

@@ -10,7 +10,7 @@ import {
   textContent,
   textOf,
 } from "../../src/resource/content.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { verifies } from "../support/verifies.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);

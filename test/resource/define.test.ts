@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isContent, isResource } from "../../src/core/resource.ts";
 import { defineResource, defineTemplate } from "../../src/resource/define.ts";
 import { loadResource } from "../../src/resource/handle.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { verifies } from "../support/verifies.ts";
 
 const latin1 = { mediaType: "text/plain; charset=iso-8859-1", bytes: () => new Uint8Array([0x63, 0x61, 0x66, 0xe9]) };

@@ -1,6 +1,6 @@
 import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { verifies } from "../support/verifies.ts";
 
 const load = (bytes: Uint8Array, mediaType?: string) => resource.data("data", bytes, { mediaType });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Content } from "../../src/core/resource.ts";
 import { bytesContent, emptyContent, jsonContent, multipartContent, textContent } from "../../src/resource/content.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { verifies } from "../support/verifies.ts";
 
 async function expectSame(actual: Content, expected: Content): Promise<void> {

@@ -3,7 +3,7 @@ import type { Content } from "../../src/core/resource.ts";
 import { derivedContent, isEmptyContent } from "../../src/resource/content.ts";
 import { defineResource } from "../../src/resource/define.ts";
 import { jsonValueOf, toContent } from "../../src/resource/normalise.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { verifies } from "../support/verifies.ts";
 
 const options = { name: "result" };

@@ -2,12 +2,12 @@ import { expect, test, vi } from "vitest";
 import { isContent } from "../../src/core/resource.ts";
 import { textOf } from "../../src/resource/content.ts";
 import { jsonValueOf, toContent } from "../../src/resource/normalise.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { verifies } from "../support/verifies.ts";
 
 // As when two versions of the package are installed.
 vi.resetModules();
-const other = (await import("../../src/resource/resource.ts")).resource;
+const other = (await import("../../src/resource/resource-factory.ts")).resource;
 const otherContent = await import("../../src/resource/content.ts");
 
 test("the copies are two", () => {

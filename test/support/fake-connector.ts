@@ -9,7 +9,7 @@ import type {
 } from "../../src/core/connector.ts";
 import type { CallContext, Kind } from "../../src/core/item.ts";
 import type { Content, ReadOptions } from "../../src/core/resource.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 
 /** What the far side has, by kind: descriptors, or what goes wrong with their list. */
 export type FakeLists = { [K in Kind]?: FakeList<K> };

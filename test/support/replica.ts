@@ -4,7 +4,7 @@
  */
 import { createInterface } from "node:readline";
 import { ToolkitError } from "../../src/core/error.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { Child } from "./child.ts";
 import { makeStore, type StoreMaker } from "./store-maker.ts";

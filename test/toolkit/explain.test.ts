@@ -4,7 +4,7 @@ import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
 import { parsePrompt } from "../../src/prompt/parse.ts";
 import { defineTemplate } from "../../src/resource/define.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { Bench } from "../connection/support.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Kind, Tool } from "../../src/core/item.ts";
 import type { Source, SourceChange } from "../../src/core/source.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";

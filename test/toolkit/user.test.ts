@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ToolkitEvent } from "../../src/core/event.ts";
-import { resource } from "../../src/resource/resource.ts";
-import { memoryStore } from "../../src/store/memory.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
+import { memoryStore } from "../../src/store/memory-store.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { sharing } from "../support/sharing.ts";
 import { verifies } from "../support/verifies.ts";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Host } from "../../src/core/host.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { Bench } from "../connection/support.ts";

@@ -1,7 +1,7 @@
 import { expectTypeOf, test } from "vitest";
 import type { Content, Resource } from "../../src/core/resource.ts";
 import { defineResource } from "../../src/resource/define.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 
 test("a JSON content knows the type of its value", () => {
   const content = resource.json("point", { x: 1 });

@@ -1,8 +1,8 @@
 import { describe, expect } from "vitest";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { resource } from "../../src/resource/resource.ts";
-import { memoryStore } from "../../src/store/memory.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
+import { memoryStore } from "../../src/store/memory-store.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { FailingStore } from "../support/failing-store.ts";

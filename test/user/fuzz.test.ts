@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
-import { resource } from "../../src/resource/resource.ts";
-import { memoryStore } from "../../src/store/memory.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
+import { memoryStore } from "../../src/store/memory-store.ts";
 import { sqliteStore } from "../../src/store/sqlite/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { hostileTexts } from "../contract/store.ts";

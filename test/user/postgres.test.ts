@@ -5,7 +5,7 @@ import { ToolkitError } from "../../src/core/error.ts";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { mcpConnector } from "../../src/mcp/index.ts";
-import { resource } from "../../src/resource/resource.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { postgresStore } from "../../src/store/postgres/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { tenancyContract } from "../contract/tenancy.ts";

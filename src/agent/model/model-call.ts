@@ -1,7 +1,6 @@
 import type { LanguageModelV4GenerateResult, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { backoffDelay } from "../../lib/backoff.ts";
+import { backoffDelay, pause } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { pause } from "../../lib/pause.ts";
 import type { RetryBudget } from "../../lib/retry-budget.ts";
 import { CutShort, modelFailed, type ProviderFault, readFault } from "./model-failure.ts";
 import { Watch } from "./model-watch.ts";

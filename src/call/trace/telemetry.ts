@@ -11,7 +11,7 @@ import type { Connection } from "../../core/connection.ts";
 import type { ToolkitEvent } from "../../core/event.ts";
 import type { TelemetryOptions } from "../../core/telemetry-options.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { packageVersion } from "../../lib/package-version.ts";
+import { packageVersion } from "../../lib/package.ts";
 import { type Gauges, Instruments } from "./instruments.ts";
 import { Recorder } from "./recorder.ts";
 import { Trace, type Wish } from "./trace.ts";

@@ -1,20 +1,21 @@
+import type { PoolClient } from "pg";
+import { ToolkitError } from "../../core/error.ts";
 import { abortable } from "../../lib/promise.ts";
-import { isRefusal } from "./failure.ts";
-import type { PostgresSettings } from "./options.ts";
-import { ownPool } from "./own-pool.ts";
 import type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.ts";
+import { isRefusal } from "./postgres-failure.ts";
+import type { PostgresSettings } from "./postgres-options.ts";
 import type { Statement } from "./statements.ts";
 
 /** A row: every value is a text or null, whatever type parsers are set in pg. */
 export type TextRow = Readonly<Record<string, string | null>>;
 
 /** A connection that is taken, until it is ended or given back. */
-export interface Session {
+export interface PostgresSession {
   query(statement: string | Statement, values?: readonly unknown[]): Promise<readonly TextRow[]>;
 }
 
 /** The options of running statements in a connection of the pool. */
-export interface RunOptions {
+export interface StatementOptions {
   readonly signal?: AbortSignal | undefined;
   /** Whether it ends with the signal. What writes does not: its outcome would not be known. */
   readonly endsEarly?: boolean | undefined;
@@ -39,7 +40,7 @@ export class Connections {
    *
    * @throws the signal's reason; whatever pg throws
    */
-  async run<R>(work: (session: Session) => Promise<R>, options: RunOptions = {}): Promise<R> {
+  async run<R>(work: (session: PostgresSession) => Promise<R>, options: StatementOptions = {}): Promise<R> {
     const { signal, endsEarly = false } = options;
     const client = await this.take(signal);
     let isGone = false;
@@ -84,7 +85,7 @@ export class Connections {
   }
 
   /** @param limitMs - how long an answer may take. Default: longer than the server itself would let it */
-  session(client: PostgresClient, limitMs = this.#settings.statementTimeoutMs + graceMs): Session {
+  session(client: PostgresClient, limitMs = this.#settings.statementTimeoutMs + graceMs): PostgresSession {
     return {
       query: async (statement, values = []) => {
         const asked: PostgresQuery = typeof statement === "string" ? { text: statement } : statement;
@@ -125,4 +126,53 @@ export class Connections {
 
 function ignore(): void {
   // The next statement in it fails and reports the error.
+}
+
+/** The longest wait for connections to end, where the other side may be gone. */
+const patienceMs = 5_000;
+
+/** @throws ToolkitError `MISSING_PEER` where pg is not installed */
+async function ownPool(settings: PostgresSettings): Promise<PostgresPool> {
+  const { connectionString, max, ssl, connectTimeoutMs, statementTimeoutMs, clock } = settings;
+  const { Pool } = (await importPg()).default;
+  const pool = new Pool({
+    connectionString,
+    max,
+    ...(ssl === undefined ? {} : { ssl }),
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    fallback_application_name: "toolweave",
+    keepAlive: true,
+  });
+  const open = new Map<PoolClient, Promise<void>>();
+  pool.on("connect", (client) => {
+    const ended = new Promise<void>((resolve) => client.once("end", resolve));
+    open.set(client, ended);
+    void ended.then(() => open.delete(client));
+  });
+  return {
+    connect: () => pool.connect(),
+    on: (event, listener) => pool.on(event, listener),
+    removeListener: (event, listener) => pool.removeListener(event, listener),
+    // That of pg does not wait until they have ended.
+    async end() {
+      const late = Promise.withResolvers<void>();
+      const timer = clock.setTimer(late.resolve, patienceMs);
+      timer.keepAlive(true);
+      await pool.end();
+      await Promise.race([Promise.all(open.values()), late.promise]);
+      timer.cancel();
+    },
+  };
+}
+
+async function importPg(): Promise<typeof import("pg")> {
+  try {
+    return await import("pg");
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    const install = "npm install pg";
+    const message = `postgresStore needs the package pg, which is not installed: ${install}.`;
+    throw new ToolkitError("MISSING_PEER", message, { package: "pg", install }, { cause: error });
+  }
 }

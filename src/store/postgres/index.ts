@@ -1,3 +1,3 @@
-export type { PostgresStoreOptions } from "./options.ts";
 export type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.ts";
-export { postgresStore } from "./store.ts";
+export type { PostgresStoreOptions } from "./postgres-options.ts";
+export { postgresStore } from "./postgres-store.ts";

@@ -1,5 +1,5 @@
 import { ToolkitError } from "../../core/error.ts";
-import type { Session } from "./connections.ts";
+import type { PostgresSession } from "./connections.ts";
 import { quoted } from "./statements.ts";
 
 /** The steps from each version of the schema to the next. Once published, a step is never changed. */
@@ -10,7 +10,7 @@ const steps: readonly ((inSchema: string) => string)[] = [tablesAndFunctions];
  *
  * @throws ToolkitError `STORE_FAILED` for a schema of a newer version of this package, and a database that cannot hold all texts
  */
-export async function migrate(session: Session, schema: string): Promise<void> {
+export async function migrate(session: PostgresSession, schema: string): Promise<void> {
   await assertSettings(session);
   if ((await versionOf(session, schema)) === steps.length) return;
   await session.query("BEGIN");
@@ -23,7 +23,7 @@ export async function migrate(session: Session, schema: string): Promise<void> {
   }
 }
 
-async function migrateLocked(session: Session, schema: string): Promise<void> {
+async function migrateLocked(session: PostgresSession, schema: string): Promise<void> {
   const inSchema = quoted(schema);
   await session.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [schema]);
   // A role that may use a schema need not be allowed to create one.
@@ -40,7 +40,7 @@ async function migrateLocked(session: Session, schema: string): Promise<void> {
 }
 
 /** 0 where there is none. */
-async function versionOf(session: Session, schema: string): Promise<number> {
+async function versionOf(session: PostgresSession, schema: string): Promise<number> {
   const table = `${quoted(schema)}.migration`;
   const [found] = await session.query("SELECT to_regclass($1)::text AS name", [table]);
   if (found?.name === null) return 0;
@@ -52,7 +52,7 @@ async function versionOf(session: Session, schema: string): Promise<number> {
   );
 }
 
-async function assertSettings(session: Session): Promise<void> {
+async function assertSettings(session: PostgresSession): Promise<void> {
   const [settings] = await session.query(
     "SELECT current_setting('server_encoding') AS encoding, current_setting('transaction_isolation') AS isolation",
   );

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
-import { migrate } from "./schema.ts";
+import { migrate } from "./sqlite-schema.ts";
 
 /** The longest wait for a lock inside SQLite, which blocks the process, in milliseconds. Longer waits do not block it. */
 const blockingMs = 10;

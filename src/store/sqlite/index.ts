@@ -1,1 +1,1 @@
-export { type SqliteStoreOptions, sqliteStore } from "./store.ts";
+export { type SqliteStoreOptions, sqliteStore } from "./sqlite-store.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Collection, Quota, RecordKey } from "../../core/store.ts";
 import { keepsVersions, type ReadDraft, type Row } from "../record.ts";
-import { assertQuota, assertVersion, countedCollections, needsUsage } from "../rules.ts";
+import { assertQuota, assertVersion, countedCollections, needsUsage } from "../record-rules.ts";
 import type { Database } from "./database.ts";
 
 /** For so long it is known that an approval or a run was deleted, in milliseconds: its key is not used again. */
@@ -16,7 +16,7 @@ const named = "r.collection = ? AND r.owner = ? AND r.key = ?";
 const asRow = (found: unknown) => found as Row | undefined;
 
 /** A change, as it is reported to others. */
-export interface Change extends RecordKey {
+export interface RecordChange extends RecordKey {
   readonly version: number;
   readonly deleted: number;
   readonly change: number;
@@ -24,7 +24,7 @@ export interface Change extends RecordKey {
 }
 
 /** The writer, the time, and the number of versions kept. */
-export interface Writing {
+export interface WriteContext {
   readonly writer: string;
   readonly keepVersions: number;
   readonly now: number;
@@ -102,7 +102,7 @@ export function writePut(
   database: Database,
   draft: ReadDraft,
   { expectedVersion, quota }: { readonly expectedVersion?: number | undefined; readonly quota?: Quota | undefined },
-  writing: Writing,
+  writing: WriteContext,
 ): Row {
   const { collection, owner, key, json, bytes, totalBytes } = draft;
   const standing = standingOf(database, draft);
@@ -133,7 +133,7 @@ export function writeDelete(
   database: Database,
   key: RecordKey,
   expectedVersion: number | undefined,
-  writing: Writing,
+  writing: WriteContext,
 ): number | undefined {
   const standing = standingOf(database, key);
   assertVersion(key, expectedVersion, currentVersion(standing));
@@ -151,11 +151,11 @@ export function writeDelete(
 }
 
 /** The changes of other writers since then, in order. */
-export function readChanges(database: Database, since: number): readonly Change[] {
+export function readChanges(database: Database, since: number): readonly RecordChange[] {
   const all = database.statement(
     "SELECT collection, owner, key, version, deleted, change, writer FROM record WHERE change > ? ORDER BY change",
   );
-  return all.all(since) as unknown as readonly Change[];
+  return all.all(since) as unknown as readonly RecordChange[];
 }
 
 /** The number of the last change, and of the last that is not known any more. */
@@ -178,7 +178,7 @@ function putAway(
   database: Database,
   collection: Collection,
   { id, version, deleted }: Standing,
-  { keepVersions }: Writing,
+  { keepVersions }: WriteContext,
 ): void {
   if (deleted !== 0) return;
   const isKept = keepsVersions(collection) && keepVersions > 0;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import type { StdioTarget } from "../../core/target.ts";
-import { packageRoot } from "../../lib/package-root.ts";
+import { packageRoot } from "../../lib/package.ts";
 import { isRecord } from "../../lib/value.ts";
 import { Child, end } from "./child.ts";
 import type { Conversation } from "./conversation.ts";

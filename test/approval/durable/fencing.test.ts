@@ -1,7 +1,7 @@
 import { afterEach, describe, expect } from "vitest";
 import { ToolkitError } from "../../../src/core/error.ts";
 import { defineTool } from "../../../src/core/tool.ts";
-import { memoryStore } from "../../../src/store/memory.ts";
+import { memoryStore } from "../../../src/store/memory-store.ts";
 import { settle } from "../../../src/testing/virtual-clock.ts";
 import { Bench } from "../../connection/support.ts";
 import { failure, rejection } from "../../support/failure.ts";

@@ -3,7 +3,7 @@ import type { Toolbox } from "../../../src/core/item.ts";
 import { defineTool } from "../../../src/core/tool.ts";
 import { type LintOptions, lintPrompts } from "../../../src/prompt/lint/lint.ts";
 import { type LintCode, lintRules } from "../../../src/prompt/lint/rules.ts";
-import { resource } from "../../../src/resource/resource.ts";
+import { resource } from "../../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../../src/toolkit/toolkit.ts";
 import { verifies } from "../../support/verifies.ts";
 

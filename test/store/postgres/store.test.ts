@@ -4,7 +4,7 @@ import { Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import type { Collection, RecordKey, Store } from "../../../src/core/store.ts";
 import { type PostgresPool, postgresStore } from "../../../src/store/postgres/index.ts";
-import { noticeText, parseNotice } from "../../../src/store/postgres/notice.ts";
+import { noticeText, parseNotice } from "../../../src/store/postgres/postgres-feed.ts";
 import { quoted } from "../../../src/store/postgres/statements.ts";
 import { virtualClock } from "../../../src/testing/index.ts";
 import { failure } from "../../support/failure.ts";

@@ -28,7 +28,14 @@ import {
   readDraft,
   readKey,
 } from "./record.ts";
-import { assertQuota, assertVersion, countedCollections, needsUsage, readKeepVersions, type Usage } from "./rules.ts";
+import {
+  assertQuota,
+  assertVersion,
+  countedCollections,
+  needsUsage,
+  readKeepVersions,
+  type Usage,
+} from "./record-rules.ts";
 import { Watchers } from "./watchers.ts";
 
 /** The options of a store in memory. */

@@ -1,17 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { ToolkitError } from "../../core/error.ts";
-import type { RecordKey, StoreEvent } from "../../core/store.ts";
+import type { Collection, RecordKey, StoreEvent } from "../../core/store.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { runDetached } from "../../lib/promise.ts";
 import { Watchers } from "../watchers.ts";
 import type { Connections } from "./connections.ts";
-import type { Failed } from "./failure.ts";
 import { Listener } from "./listener.ts";
-import { noticeText, parseNotice } from "./notice.ts";
 import { OwnWrites } from "./own-writes.ts";
+import type { Failed } from "./postgres-failure.ts";
 
 /** The parts of a feed. */
-export interface FeedOptions {
+export interface PostgresFeedOptions {
   readonly connections: Connections;
   readonly channel: string;
   readonly clock: Clock;
@@ -21,7 +20,7 @@ export interface FeedOptions {
 }
 
 /** The changes of the tables, by this process and others, for watchers. */
-export class Feed {
+export class PostgresFeed {
   readonly #failed: Failed;
   readonly #listener: Listener;
   readonly #watchers = new Watchers();
@@ -30,7 +29,7 @@ export class Feed {
   /** The event emitted when it went down, until it is up again. */
   #down: StoreEvent | undefined;
 
-  constructor({ connections, channel, clock, failed, prepare }: FeedOptions) {
+  constructor({ connections, channel, clock, failed, prepare }: PostgresFeedOptions) {
     this.#failed = failed;
     this.#listener = new Listener({
       connections,
@@ -131,4 +130,30 @@ export class Feed {
 
 function ignore(): void {
   // As for all watchers: the error would be lost.
+}
+
+/** The notification of a change to other processes: names alone, as PostgreSQL carries less than 8,000 bytes. */
+export interface Notice extends RecordKey {
+  readonly version: number;
+  readonly deleted: boolean;
+  /** Which store it was, and its how manieth write. */
+  readonly writer: string;
+  readonly write: number;
+}
+
+/** The notice but for its version, which PostgreSQL puts in front. Nothing is escaped, so that it is never much longer than the names. */
+export function noticeText({ collection, owner, key, deleted, writer, write }: Omit<Notice, "version">): string {
+  return `${deleted ? "deleted" : "put"} ${writer} ${write} ${collection} ${owner.length} ${owner}${key}`;
+}
+
+const form = /^(\d+) (put|deleted) (\S+) (\d+) (prompt|resource|approval|run) (\d+) (.+)$/s;
+
+/** Undefined for a payload that is none, such as that of another program on the channel. */
+export function parseNotice(text: string | undefined): Notice | undefined {
+  const [found, version, what, writer = "", write, collection, ownerLength, names = ""] = form.exec(text ?? "") ?? [];
+  if (found === undefined) return undefined;
+  const owner = names.slice(0, Number(ownerLength));
+  const key = names.slice(owner.length);
+  const named = { collection: collection as Collection, owner, key };
+  return { ...named, version: Number(version), deleted: what === "deleted", writer, write: Number(write) };
 }

@@ -3,7 +3,7 @@ import { ToolkitError } from "../../core/error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { isRecord } from "../../lib/value.ts";
-import { readKeepVersions } from "../rules.ts";
+import { readKeepVersions } from "../record-rules.ts";
 import type { PostgresPool } from "./pool.ts";
 
 /** The options of a store in PostgreSQL. Give `connectionString` or `pool`. */

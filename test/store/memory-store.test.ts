@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { memoryStore } from "../../src/store/memory.ts";
+import { memoryStore } from "../../src/store/memory-store.ts";
 import { storeContract } from "../contract/store.ts";
 import { holdAgainstModel } from "../contract/store-model.ts";
 import { verifies } from "../support/verifies.ts";

@@ -18,12 +18,12 @@ import type {
 } from "../../core/store.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import { assertCollection, assertOwner, compareKeys, parseRow, parseRows, readDraft, readKey } from "../record.ts";
-import { readKeepVersions } from "../rules.ts";
+import { readKeepVersions } from "../record-rules.ts";
 import { Watchers } from "../watchers.ts";
 import { Access } from "./access.ts";
 import { type Database, openDatabase } from "./database.ts";
-import { Feed } from "./feed.ts";
-import { readAll, readHistory, readOne, type Writing, writeDelete, writePut } from "./rows.ts";
+import { readAll, readHistory, readOne, type WriteContext, writeDelete, writePut } from "./rows.ts";
+import { SqliteFeed } from "./sqlite-feed.ts";
 
 /** The options of a store in an SQLite file. */
 export interface SqliteStoreOptions {
@@ -58,7 +58,7 @@ class SqliteStore implements Store {
   readonly #writer = randomUUID();
   readonly #watchers = new Watchers();
   readonly #access: Access;
-  readonly #feed: Feed;
+  readonly #feed: SqliteFeed;
   readonly #begun = new Set<Promise<unknown>>();
   #opening: Promise<Database> | undefined;
   #closing: Promise<void> | undefined;
@@ -71,7 +71,7 @@ class SqliteStore implements Store {
     this.#keepVersions = readKeepVersions(keepVersions);
     this.#clock = clock;
     this.#access = new Access({ file, busyTimeoutMs, open: () => this.#open() });
-    this.#feed = new Feed({ file, writer: this.#writer, tell: (event) => this.#watchers.tell(event) });
+    this.#feed = new SqliteFeed({ file, writer: this.#writer, tell: (event) => this.#watchers.tell(event) });
   }
 
   open({ signal }: StoreOptions = {}): Promise<void> {
@@ -198,7 +198,7 @@ class SqliteStore implements Store {
     database?.close();
   }
 
-  #writing(): Writing {
+  #writing(): WriteContext {
     return { writer: this.#writer, keepVersions: this.#keepVersions, now: Math.floor(this.#clock.now()) };
   }
 }

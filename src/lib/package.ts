@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { packageRoot } from "./package-root.ts";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 
 let version: string | undefined;
 
@@ -18,4 +18,9 @@ function readVersion(): string {
     // A service that was bundled into one file has no package to look into, and is to run all the same.
     return "0.0.0";
   }
+}
+
+/** The folder of this package, wherever in it the code is: the build moves files. */
+export function packageRoot(): string {
+  return dirname(createRequire(import.meta.url).resolve("toolweave/package.json"));
 }

@@ -1,6 +1,6 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
-import { type PostgresSettings, parseConnectionString } from "./options.ts";
+import { type PostgresSettings, parseConnectionString } from "./postgres-options.ts";
 
 /** Makes the error of a store from whatever pg threw; one that is ours already stays as it is. */
 export type Failed = (operation: string, thrown: unknown) => ToolkitError;

@@ -7,7 +7,7 @@ import { readChanges, readCounter } from "./rows.ts";
 const pollMs = 200;
 
 /** The options of a feed. */
-export interface FeedOptions {
+export interface SqliteFeedOptions {
   readonly file: string;
   /** The id of this writer: its own writes are not reported again. */
   readonly writer: string;
@@ -18,8 +18,8 @@ export interface FeedOptions {
  * Reports changes of the file by other processes, while it has a watcher. A check costs microseconds: SQLite knows whether another
  * connection has written, and only then is anything read.
  */
-export class Feed {
-  readonly #options: FeedOptions;
+export class SqliteFeed {
+  readonly #options: SqliteFeedOptions;
   #database: Database | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** The last change that is known. Undefined where that has to be found out. */
@@ -27,7 +27,7 @@ export class Feed {
   #dataVersion: unknown;
   #isFailed = false;
 
-  constructor(options: FeedOptions) {
+  constructor(options: SqliteFeedOptions) {
     this.#options = options;
   }
 

@@ -29,12 +29,12 @@ import {
   readDraft,
   readKey,
 } from "../record.ts";
-import { assertExpectedVersion, assertQuota, assertVersion, countedCollections, needsUsage } from "../rules.ts";
+import { assertExpectedVersion, assertQuota, assertVersion, countedCollections, needsUsage } from "../record-rules.ts";
 import { Connections, type TextRow } from "./connections.ts";
-import { type Failed, failuresOf } from "./failure.ts";
-import { Feed } from "./feed.ts";
 import { migrate } from "./migrations.ts";
-import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from "./options.ts";
+import { type Failed, failuresOf } from "./postgres-failure.ts";
+import { PostgresFeed } from "./postgres-feed.ts";
+import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from "./postgres-options.ts";
 import { type Statement, type Statements, statementsOf } from "./statements.ts";
 
 /**
@@ -59,7 +59,7 @@ class PostgresStore implements Store {
   readonly #settings: PostgresSettings;
   readonly #statements: Statements;
   readonly #connections: Connections;
-  readonly #feed: Feed;
+  readonly #feed: PostgresFeed;
   readonly #failed: Failed;
   /** Whatever close waits for. */
   readonly #begun = new Set<Promise<unknown>>();
@@ -73,7 +73,7 @@ class PostgresStore implements Store {
     this.#statements = statementsOf(schema);
     this.#connections = new Connections(settings);
     this.#failed = failuresOf(settings);
-    this.#feed = new Feed({
+    this.#feed = new PostgresFeed({
       connections: this.#connections,
       channel: schema,
       clock,

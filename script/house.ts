@@ -1,0 +1,105 @@
+/**
+ * Checks the rules of CONTRIBUTING.md that no linter knows: names of files and of exported types are unique in src, no file is longer than 300
+ * lines or so small that it belongs into its one importer, and comments name the thing they describe.
+ */
+import { readdir, readFile } from "node:fs/promises";
+import { basename, dirname, join, normalize } from "node:path";
+import ts from "typescript";
+import { project } from "./support/project.ts";
+
+const maxLines = 300;
+const minLines = 60;
+const maxRiddles = 50;
+const riddle = /^ *(?:\/\*\*|\*|\/\/) ?(?:What|Whoever|Whose|Somebody|Who|How) /;
+
+interface SourceFile {
+  readonly path: string;
+  readonly lines: readonly string[];
+  readonly types: readonly string[];
+  readonly imports: readonly string[];
+}
+
+const files = await readSources();
+const problems = [...repeatedNames(), ...repeatedTypes(), ...sizes(), ...comments()];
+if (problems.length > 0) {
+  console.error(problems.join("\n"));
+  process.exitCode = 1;
+} else console.log(`${files.length} files of src keep the rules of the house.`);
+
+async function readSources(): Promise<readonly SourceFile[]> {
+  const paths = await readdir(join(project, "src"), { recursive: true });
+  return Promise.all(
+    paths
+      .filter((path) => path.endsWith(".ts"))
+      .sort()
+      .map(async (path) => {
+        const text = await readFile(join(project, "src", path), "utf8");
+        const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
+        return { path, lines: text.split("\n").slice(0, -1), types: typesOf(source), imports: importsOf(source, path) };
+      }),
+  );
+}
+
+/** The names of the interfaces, type aliases and classes a file exports. */
+function typesOf(source: ts.SourceFile): readonly string[] {
+  return source.statements.flatMap((statement) => {
+    const isType = ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement);
+    if (!isType && !ts.isClassDeclaration(statement)) return [];
+    const isExported = statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+    return isExported && statement.name !== undefined ? [statement.name.text] : [];
+  });
+}
+
+/** The files of src that a file imports as it is loaded. A module that is loaded lazily is a file for that reason. */
+function importsOf(source: ts.SourceFile, path: string): readonly string[] {
+  return source.statements.flatMap((statement) => {
+    if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return [];
+    const specifier = statement.moduleSpecifier;
+    if (specifier === undefined || !ts.isStringLiteral(specifier) || !specifier.text.startsWith(".")) return [];
+    return [normalize(join(dirname(path), specifier.text))];
+  });
+}
+
+function repeatedNames(): readonly string[] {
+  const byName = Map.groupBy(files, ({ path }) => basename(path));
+  return [...byName]
+    .filter(([name, same]) => same.length > 1 && name !== "index.ts")
+    .map(([name, same]) => `${name} is the name of ${same.length} files: ${same.map(({ path }) => path).join(", ")}.`);
+}
+
+function repeatedTypes(): readonly string[] {
+  const all = files.flatMap(({ path, types }) => types.map((type) => ({ path, type })));
+  return [...Map.groupBy(all, ({ type }) => type)]
+    .filter(([, same]) => same.length > 1)
+    .map(([type, same]) => `${type} is exported by ${same.map(({ path }) => path).join(" and ")}.`);
+}
+
+function sizes(): readonly string[] {
+  const long = files.filter(({ lines }) => lines.length > maxLines);
+  const small = files.flatMap(({ path, lines }) => {
+    if (lines.length >= minLines || basename(path) === "index.ts") return [];
+    const [importer, ...others] = files.filter(({ imports }) => imports.includes(path));
+    const isLonely = importer !== undefined && others.length === 0 && basename(importer.path) !== "index.ts";
+    return isLonely && !isPort(path) ? [{ path, importer: importer.path, count: lines.length }] : [];
+  });
+  return [
+    ...long.map(({ path, lines }) => `${path} has ${lines.length} lines; the most are ${maxLines}.`),
+    ...small.map(
+      ({ path, importer, count }) => `${path} has ${count} lines, and only ${importer} imports it: join them.`,
+    ),
+  ];
+}
+
+/** The vocabulary of core and the steps of the pipeline stand alone, whatever their size. */
+function isPort(path: string): boolean {
+  return /^(?:core|call)\/[^/]+\.ts$/.test(path);
+}
+
+function comments(): readonly string[] {
+  const riddles = files.flatMap(({ path, lines }) =>
+    lines.flatMap((line, at) => (riddle.test(line) ? [`  src/${path}:${at + 1} ${line.trim()}`] : [])),
+  );
+  if (riddles.length <= maxRiddles) return [];
+  const message = `${riddles.length} comments begin with What, Who or How (at most ${maxRiddles}); name the thing instead:`;
+  return [message, ...riddles.slice(0, 20)];
+}
