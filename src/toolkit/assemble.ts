@@ -46,7 +46,7 @@ export interface Assembly {
   readonly sourceHost: LocalSourceHost;
   readonly store: Store;
   /** Undefined where nothing keeps what users make. */
-  readonly spaces: UserStores | undefined;
+  readonly userStores: UserStores | undefined;
   readonly user: UserNamespace;
   readonly ledger: ApprovalLedger;
   readonly executor: Executor;
@@ -92,8 +92,8 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   const directory = new Directory(catalog, assertOpen);
   const room = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
-  const spaces = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
-  const user = openUserNamespace(spaces, { limits: read.user, assertOpen });
+  const userStores = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
+  const user = openUserNamespace(userStores, { limits: read.user, assertOpen });
   const shelf = new ApprovalRecords({ store, logger, limit: read.approvals.limit });
   const ledger = new ApprovalLedger({ ...read.approvals, shelf, room, logger, emit });
   const approvalGate = new ApprovalGate({
@@ -131,7 +131,7 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   delegates.attach({ toolbox: toolkit.toolbox, approvals, store, logger, hold, serves });
   const made = { logger, clock, startTimeoutMs, policy, delegates, events, telemetry, catalog, connectors, sourceHost };
   const builtins = new Builtins(catalog, emit);
-  return { ...made, builtins, store, spaces, user, ledger, executor, toolbox, approvals, writing };
+  return { ...made, builtins, store, userStores, user, ledger, executor, toolbox, approvals, writing };
 }
 
 /** A schema that cannot be compiled is told where an operator looks for what is wrong with the connection. */

@@ -182,7 +182,7 @@ export class Toolkit implements Host, AsyncDisposable {
   async start(): Promise<void> {
     this.#assertOpen();
     this.#parts.telemetry?.look();
-    this.#parts.spaces?.watch();
+    this.#parts.userStores?.watch();
     await Promise.all([
       this.#look(),
       this.#parts.connectors.start(),
@@ -326,7 +326,7 @@ export class Toolkit implements Host, AsyncDisposable {
     this.#parts.executor.close();
     this.#parts.ledger.close();
     this.#parts.telemetry?.close();
-    this.#parts.spaces?.close();
+    this.#parts.userStores?.close();
     for (const source of this.#sources) source.close();
     this.#sources.clear();
     const all = Promise.all([this.#parts.connectors.close(), this.#closeStore()]);

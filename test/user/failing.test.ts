@@ -110,8 +110,8 @@ describe("a store that fails while the toolkit runs", () => {
       const [refs, failures] = await all(toolkit);
       expect(refs).toEqual(["user.good", "user.last", "user.spoiled"]);
       expect(failures).toEqual([
-        expect.stringMatching(/^The store has a prompt "odd"/),
-        expect.stringMatching(/^The store has a resource "doc:x"/),
+        expect.stringMatching(/^The record of the prompt "odd" cannot be read/),
+        expect.stringMatching(/^The record of the resource "doc:x" cannot be read/),
         expect.stringMatching(/^other-name\.md: /),
         expect.stringMatching(/^spoiled\.md:4/),
       ]);
