@@ -1,10 +1,10 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Namespace, Registration } from "../catalog/namespace.ts";
+import type { Namespace, NamespaceChange, Registration } from "../catalog/namespace.ts";
 import { readDefinition } from "../core/definition.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { userNamespace } from "../core/identifier.ts";
-import type { Item, Kind, ListFailure } from "../core/item.ts";
+import type { Item, ListFailure } from "../core/item.ts";
 import type { Content, ReadOptions, Resource } from "../core/resource.ts";
 import type { RecordFailure, RecordList, StoredRecord } from "../core/store.ts";
 import { present } from "../lib/value.ts";
@@ -63,7 +63,8 @@ export class UserItems {
     if (newer.length === 0) return;
     const texts = this.#texts(newer);
     const isCurrent = revision !== undefined && this.prompts.isCurrent(revision);
-    this.#commit(newer, isCurrent ? revision : this.prompts.revise(texts), true);
+    const prompts = texts.size === 0 ? {} : this.#commitPrompts(isCurrent ? revision : this.prompts.revise(texts));
+    this.#commit(newer, prompts, true);
   }
 
   /**
@@ -84,14 +85,19 @@ export class UserItems {
       const texts = this.#texts(newer);
       const revision = repeats < maxRepeats ? await this.prompts.reviseAll(texts) : this.prompts.revise(texts);
       // A write of this process may have been faster: it must not be undone.
-      if (this.prompts.isCurrent(revision)) return this.#commit(newer, revision, emits);
+      if (this.prompts.isCurrent(revision)) return this.#commit(newer, this.#commitPrompts(revision), emits);
     }
   }
 
-  #commit(changes: readonly ItemChange[], revision: Revision, emits: boolean): void {
-    const prompts = this.prompts.commit(revision);
-    const put = prompts.put.map(registrationOf);
-    const remove: { kind: Kind; key: string }[] = prompts.removed.map((key) => ({ kind: "prompt", key }));
+  #commitPrompts(revision: Revision): NamespaceChange {
+    const { put, removed } = this.prompts.commit(revision);
+    this.#noteBroken();
+    return { put: put.map(registrationOf), remove: removed.map((key) => ({ kind: "prompt", key })) };
+  }
+
+  #commit(changes: readonly ItemChange[], prompts: NamespaceChange, emits: boolean): void {
+    const put = [...(prompts.put ?? [])];
+    const remove = [...(prompts.remove ?? [])];
     const updated: string[] = [];
     for (const change of changes) {
       const { collection, key, record } = change;
@@ -103,7 +109,6 @@ export class UserItems {
       else if (record === undefined) remove.push({ kind: "resource", key });
       if (item !== undefined && before !== undefined) updated.push(key);
     }
-    this.#noteBroken();
     const { catalog, emit } = this.#host;
     if (!emits) {
       catalog.fill(this.#namespace, { put, remove });
@@ -146,14 +151,15 @@ export class UserItems {
     }
   }
 
+  /** Notes the prompts whose text cannot be read, and forgets those that can be again. */
   #noteBroken(): void {
-    const { broken } = this.prompts;
-    for (const [id, { error }] of this.#unreadable) {
-      const key = id.slice("prompt ".length);
-      if (ToolkitError.is(error, "STORE_FAILED") || broken.has(key)) continue;
-      this.#unreadable.delete(id);
-    }
-    for (const [key, error] of broken) this.#fail(idOf({ collection: "prompt", key }), error);
+    const broken = new Map(
+      [...this.prompts.broken].map(([key, error]) => [idOf({ collection: "prompt", key }), error]),
+    );
+    for (const [id, { error }] of this.#unreadable)
+      if (id.startsWith("prompt ") && !broken.has(id) && !ToolkitError.is(error, "STORE_FAILED"))
+        this.#unreadable.delete(id);
+    for (const [id, error] of broken) this.#fail(id, error);
   }
 
   #fail(id: string, error: ToolkitError): void {

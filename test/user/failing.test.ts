@@ -125,4 +125,15 @@ describe("a store that fails while the toolkit runs", () => {
       expect((await all(toolkit))[1]).toHaveLength(2);
     },
   );
+
+  verifies("S3", "so is a resource under a key that is no URI, also after other changes", async () => {
+    const store = memoryStore();
+    const value = { form: "text", name: "odd", mediaType: "text/plain", size: 0 };
+    await store.put({ collection: "resource", owner: "", key: "no uri", value });
+    await using toolkit = new Toolkit({ store: sharing(store) });
+    const failures = async () => (await toolkit.list()).failures.map(({ error }) => error.message);
+    expect(await failures()).toEqual([expect.stringContaining('"no uri"')]);
+    await toolkit.user.putPrompt(prompt("good"));
+    expect(await failures()).toEqual([expect.stringContaining('"no uri"')]);
+  });
 });

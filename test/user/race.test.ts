@@ -62,6 +62,32 @@ describe("what comes late", () => {
     expect(await refs()).toEqual(["user.comes"]);
   });
 
+  verifies(["K2", "S2"], "a put and a removal while many listed prompts are parsed are not undone", async () => {
+    const inner = memoryStore();
+    const slow = slowLists(inner);
+    const clock = virtualClock();
+    await using toolkit = new Toolkit({ store: slow.store, clock });
+    const names = Array.from({ length: 400 }, (_, index) => `p${index}`);
+    for (const name of names) await toolkit.user.putPrompt(prompt(name, "first"));
+    const template = "{{#if a}}{{b}}{{/if}} ".repeat(20);
+    for (const key of names)
+      await inner.put({ collection: "prompt", owner: "", key, value: { text: prompt(key, `second ${template}`) } });
+    slow.gap();
+    // The list is there, and its prompts are parsed in turns.
+    await new Promise(setImmediate);
+    await toolkit.user.putPrompt(prompt("p0", "third"));
+    await toolkit.user.remove("p1");
+    for (let turn = 0; turn < 100; turn++) {
+      const { messages } = await toolkit.render("user.p0");
+      expect(await messages[0]?.content[0]?.text()).toBe("third");
+      await expect(toolkit.lookup("user.p1")).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await new Promise(setImmediate);
+    }
+    await expect
+      .poll(async () => (await toolkit.render("user.p2")).messages[0]?.content[0]?.text())
+      .toContain("second");
+  });
+
   verifies(["K2", "S2"], "a change while the items are read for the first time has its event", async () => {
     const inner = memoryStore();
     const slow = slowLists(inner);
