@@ -56,10 +56,9 @@ export interface Assembly {
   readonly writing: PendingWork;
 }
 
-/** The toolkit that the parts are of. */
-export interface Assembled {
-  readonly toolbox: Toolbox;
-  isClosing(): boolean;
+/** The state of the toolkit that its parts ask for. */
+export interface LifecycleState {
+  readonly isClosing: boolean;
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void;
 }
@@ -68,7 +67,7 @@ export interface Assembled {
 const nothingToEnd = () => undefined;
 
 /** Makes the parts of a toolkit. @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or one there is not */
-export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly {
+export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: LifecycleState): Assembly {
   const read = readToolkitOptions(options);
   const { clock, logger, startTimeoutMs, strictNames, random, policy } = read;
   const delegates = new Delegates(options.delegate);
@@ -88,7 +87,8 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
   const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
-  const { assertOpen, isClosing } = toolkit;
+  const assertOpen = () => lifecycle.assertOpen();
+  const isClosing = () => lifecycle.isClosing;
   const directory = new Directory(catalog, assertOpen);
   const room = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
@@ -128,7 +128,7 @@ export function assemble(options: ToolkitOptions, toolkit: Assembled): Assembly 
     receive: executor.receive.bind(executor),
   });
   const serves = (context: CallContext) => isCallOf(context, executor);
-  delegates.attach({ toolbox: toolkit.toolbox, approvals, store, logger, hold, serves });
+  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, serves });
   const made = { logger, clock, startTimeoutMs, policy, delegates, events, telemetry, catalog, connectors, sourceHost };
   const builtins = new Builtins(catalog, emit);
   return { ...made, builtins, store, userStores, user, ledger, executor, toolbox, approvals, writing };

@@ -6,7 +6,6 @@ import { type AddConnectorOptions, connectorOf } from "../connection/connect-opt
 import type { Approvals } from "../core/approval.ts";
 import type { Connection } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
-import { messageOf, ToolkitError } from "../core/error.ts";
 import {
   assertEventLimit,
   assertListener,
@@ -32,28 +31,20 @@ import type {
 } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
-import { readSignal } from "../core/signal.ts";
 import type { Source, Unsubscribe } from "../core/source.ts";
 import type { ConnectorTarget, McpServersConfig } from "../core/target.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
 import type { UserNamespace } from "../core/user.ts";
 import { type ExplainOptions, explain } from "../explain/explain.ts";
 import type { Explanation } from "../explain/explanation.ts";
-import { keepProcessAlive } from "../lib/clock.ts";
 import { type EventStreamOptions, eventStream } from "../lib/event-stream.ts";
-import { FirstAttempt } from "../lib/first-attempt.ts";
-import { abortable } from "../lib/promise.ts";
 import { mcpConnector } from "../mcp/connector.ts";
 import { parseMcpServers } from "../mcp/target/mcp-servers.ts";
 import { canonicalUrl } from "../mcp/target/url.ts";
 import { Toolset, type ToolsetRequest } from "../toolset/toolset.ts";
 import { type Assembly, assemble } from "./assemble.ts";
+import { Lifecycle } from "./lifecycle.ts";
 import { View, ViewFilter, type ViewSelection } from "./view.ts";
-
-/** How long `close` waits for everything to end, in milliseconds. */
-const closeMs = 5_000;
-
-// Longer than other files: it is the face of the library, where each method is a line or two and its docstring the rest.
 
 /**
  * Holds every tool, prompt and resource a service's models may use, wherever they come from, and calls them.
@@ -72,19 +63,11 @@ export class Toolkit implements Host, AsyncDisposable {
   /** The prompts and resources that people make while the service runs, in its store. */
   readonly user: UserNamespace;
   readonly #parts: Assembly;
-  readonly #sources = new Set<LocalSource>();
-  readonly #ended = Promise.withResolvers<void>();
-  readonly #closed = new AbortController();
-  #closing: Promise<void> | undefined;
-  #storeIsOpen = true;
+  readonly #lifecycle: Lifecycle = new Lifecycle(() => this.#parts);
 
   /** @throws ToolkitError as `add` does for `items`, `INVALID_CONFIG` for an option out of its range, or one there is not */
   constructor(options: ToolkitOptions = {}) {
-    this.#parts = assemble(options, {
-      toolbox: this,
-      isClosing: () => this.#closing !== undefined,
-      assertOpen: () => this.#assertOpen(),
-    });
+    this.#parts = assemble(options, this, this.#lifecycle);
     this.user = this.#parts.user;
     if (options.items !== undefined) this.add(...options.items);
   }
@@ -105,7 +88,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `INVALID_NAME`, `RESERVED_NAME`, `CONFLICT` or `INVALID_SCHEMA`
    */
   add(...items: readonly Item[]): void {
-    this.#assertOpen();
+    this.#lifecycle.assertOpen();
     this.#parts.builtins.add(items);
   }
 
@@ -115,7 +98,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `NOT_FOUND`
    */
   remove(key: string): void {
-    this.#assertOpen();
+    this.#lifecycle.assertOpen();
     this.#parts.builtins.remove(key);
   }
 
@@ -127,7 +110,7 @@ export class Toolkit implements Host, AsyncDisposable {
    *   `INVALID_NAME` or `RESERVED_NAME` for the namespace; `INVALID_CONFIG` for an option out of its range, or one there is not
    */
   addConnector(target: ConnectorTarget | Connector, options: AddConnectorOptions = {}): Connection {
-    this.#assertOpen();
+    this.#lifecycle.assertOpen();
     return this.#parts.connectors.add(this.#connectorFor(target, options), options);
   }
 
@@ -137,7 +120,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError as `addConnector` does
    */
   addConnectors(config: McpServersConfig, options: Omit<AddConnectorOptions, "namespace"> = {}): readonly Connection[] {
-    this.#assertOpen();
+    this.#lifecycle.assertOpen();
     const planned = parseMcpServers(config).map(([name, target]) => ({
       connector: this.#connectorFor(target, options),
       namespace: toIdentifier(name, "server"),
@@ -153,7 +136,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `NOT_FOUND`; `CONFLICT` for a URL that two connectors share
    */
   async removeConnector(target: string | URL | Connection): Promise<void> {
-    this.#assertOpen();
+    this.#lifecycle.assertOpen();
     await this.#parts.connectors.find(target, canonicalUrl).close();
   }
 
@@ -163,13 +146,13 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `INVALID_NAME`, `RESERVED_NAME` or `CONFLICT`
    */
   addSource(namespace: string, source: Source): Disposable {
-    this.#assertOpen();
+    this.#lifecycle.assertOpen();
     assertNamespace(namespace);
     const mounted = new LocalSource(namespace, source, this.#parts.sourceHost);
-    this.#sources.add(mounted);
+    this.#lifecycle.sources.add(mounted);
     return {
       [Symbol.dispose]: () => {
-        this.#sources.delete(mounted);
+        this.#lifecycle.sources.delete(mounted);
         mounted.close();
       },
     };
@@ -179,15 +162,8 @@ export class Toolkit implements Host, AsyncDisposable {
    * Connects every connector that is not lazy and reads every source. Resolves when each has succeeded or failed once, or after
    * `startTimeoutMs`: a server that is down makes nothing fail, and so does a store.
    */
-  async start(): Promise<void> {
-    this.#assertOpen();
-    this.#parts.telemetry?.look();
-    this.#parts.userStores?.watch();
-    await Promise.all([
-      this.#look(),
-      this.#parts.connectors.start(),
-      ...[...this.#sources].map((source) => source.settled()),
-    ]);
+  start(): Promise<void> {
+    return this.#lifecycle.start();
   }
 
   /**
@@ -195,19 +171,8 @@ export class Toolkit implements Host, AsyncDisposable {
    *
    * @throws ToolkitError `INVALID_INPUT` for what is no AbortSignal, before anything is started or closed
    */
-  async run(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
-    const signal = readSignal(options);
-    // What waits for a server that is down keeps no process alive, and a service is to stay.
-    const release = keepProcessAlive(this.#parts.clock);
-    try {
-      await abortable(this.start(), signal);
-      await abortable(this.#ended.promise, signal);
-    } catch (error) {
-      if (!signal?.aborted) throw error;
-    } finally {
-      release();
-      await this.close();
-    }
+  run(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    return this.#lifecycle.run(options);
   }
 
   /**
@@ -216,8 +181,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `TIMEOUT` when something did not end within 5 s, naming it
    */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return this.#lifecycle.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -262,7 +226,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   view(selection: ViewSelection): Host {
     const sight = new ViewFilter(selection);
-    const directory = new Directory(this.#parts.catalog, () => this.#assertOpen(), sight);
+    const directory = new Directory(this.#parts.catalog, () => this.#lifecycle.assertOpen(), sight);
     const tenant = sight.principal === undefined ? undefined : new PrincipalScope(sight.principal);
     return new View(new CallRouter(directory, this.#parts.executor, { tenant }), this.on.bind(this), sight);
   }
@@ -304,7 +268,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   events({ limit, signal }: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
     assertEventLimit(limit);
-    const closed = this.#closed.signal;
+    const { closed } = this.#lifecycle;
     return eventStream<ToolkitEvent>(
       {
         subscribe: (listener) => this.#parts.events.on("*", listener),
@@ -320,48 +284,5 @@ export class Toolkit implements Host, AsyncDisposable {
       options,
       (given, making) => this.#parts.delegates.createConnector(given) ?? mcpConnector(given, making),
     );
-  }
-
-  async #close(): Promise<void> {
-    this.#parts.executor.close();
-    this.#parts.ledger.close();
-    this.#parts.telemetry?.close();
-    this.#parts.userStores?.close();
-    for (const source of this.#sources) source.close();
-    this.#sources.clear();
-    const all = Promise.all([this.#parts.connectors.close(), this.#closeStore()]);
-    const limit = Promise.withResolvers<"late">();
-    const timer = this.#parts.clock.setTimer(() => limit.resolve("late"), closeMs);
-    timer.keepAlive(true);
-    const outcome = await Promise.race([all, limit.promise]).finally(() => {
-      timer.cancel();
-      this.#parts.events.flush();
-      this.#ended.resolve();
-      this.#closed.abort();
-    });
-    if (outcome !== "late") return;
-    all.catch((error) => this.#parts.logger.error(messageOf(error), { error }));
-    const names = [...this.#parts.connectors.unended, ...(this.#storeIsOpen ? ["the store"] : [])].join(", ");
-    const message = `Not everything ended within ${closeMs} ms: ${names}.`;
-    throw new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: closeMs, elapsedMs: closeMs });
-  }
-
-  /** Others may have left approvals in the store that are due. A store that hangs holds nothing up for longer than a server may. */
-  async #look(): Promise<void> {
-    const settling = new FirstAttempt();
-    settling.limit(this.#parts.clock, this.#parts.startTimeoutMs);
-    void this.#parts.ledger.look().then(() => settling.settle());
-    await settling.pending;
-  }
-
-  /** What ran as it was approved, and what became of agent runs, is written down first. */
-  async #closeStore(): Promise<void> {
-    await this.#parts.writing.settled();
-    await this.#parts.store.close();
-    this.#storeIsOpen = false;
-  }
-
-  #assertOpen(): void {
-    if (this.#closing !== undefined) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
   }
 }
