@@ -2,8 +2,7 @@ import type { ConnectorHost, ServerProcess } from "../core/connector.ts";
 import type { Kind } from "../core/item.ts";
 import type { LogEntry } from "../core/session.ts";
 import type { SourceChange } from "../core/source.ts";
-import type { Clock } from "../lib/clock.ts";
-import { RateWindow } from "../lib/rate-window.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
@@ -120,5 +119,55 @@ export class Announcements implements ConnectorHost {
     const uris = [...this.#delayed];
     this.#delayed.clear();
     for (const uri of uris) this.#host.subscriptions.updated(uri);
+  }
+}
+
+/** Options of a rate window. */
+export interface RateWindowOptions {
+  readonly clock: Clock;
+  readonly windowMs: number;
+  /** The most events in each window. */
+  readonly max: number;
+  /** Called at the end of a window in which an event was not admitted. */
+  over(): void;
+}
+
+/** Admits a number of events in each window of time. It has a timer only while there are events that were not admitted. */
+export class RateWindow {
+  readonly #options: RateWindowOptions;
+  #since = Number.NEGATIVE_INFINITY;
+  #count = 0;
+  #timer: Timer | undefined;
+
+  constructor(options: RateWindowOptions) {
+    this.#options = options;
+  }
+
+  /** True where an event is admitted. */
+  admit(): boolean {
+    const { clock, windowMs, max } = this.#options;
+    const now = clock.now();
+    if (this.#timer === undefined && now - this.#since >= windowMs) {
+      this.#since = now;
+      this.#count = 0;
+    }
+    if (this.#count < max) {
+      this.#count += 1;
+      return true;
+    }
+    this.#timer ??= clock.setTimer(() => this.#over(), Math.max(0, this.#since + windowMs - now));
+    return false;
+  }
+
+  /** Ends the window; `over` is not called any more. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #over(): void {
+    this.#timer = undefined;
+    this.#since = Number.NEGATIVE_INFINITY;
+    this.#options.over();
   }
 }

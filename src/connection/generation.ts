@@ -16,12 +16,6 @@ export interface GenerationHost extends AnnouncementsHost {
   readonly catalog: RemoteCatalog;
 }
 
-/** One attempt to connect. */
-export interface Attempt {
-  readonly signal: AbortSignal;
-  readonly pause: PauseAttempt;
-}
-
 const burstMs = 20;
 /** The longest gap between two readings of the lists of a server that announces changes without end. */
 const maxGapMs = 5_000;
@@ -35,8 +29,8 @@ const defaultSilenceMs = 5_000;
  */
 export async function openGeneration(
   connector: Connector,
-  { signal, pause }: Attempt,
   host: GenerationHost,
+  { signal, pause }: { readonly signal: AbortSignal; readonly pause: PauseAttempt },
 ): Promise<RemoteGeneration> {
   const announcements = new Announcements(host, pause);
   const session = await connector.connect({ signal, host: announcements });

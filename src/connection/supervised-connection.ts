@@ -15,7 +15,7 @@ import { inNamespace, stopped, unavailable } from "./connection-error.ts";
 import { ConnectionLog } from "./connection-log.ts";
 import { ConnectionRequests } from "./connection-requests.ts";
 import { type ConnectionParts, ConnectionView } from "./connection-view.ts";
-import { type Attempt, type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
+import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
 import { RemoteCatalog } from "./remote-catalog.ts";
 import { ServerRequests } from "./server-requests.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -152,20 +152,18 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       ...options,
       clock,
       random,
-      open: (signal, pause) => this.#open({ signal, pause }, host),
+      open: async (signal, pause) => {
+        try {
+          return await openGeneration(connector, host, { signal, pause });
+        } catch (error) {
+          throw inNamespace(error, this.namespace, "");
+        }
+      },
       timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
       onChange: (change) => this.#changed(change),
       onError: (error) => log.failed(error),
     });
     return { ...host, supervisor, namespace };
-  }
-
-  async #open(attempt: Attempt, host: GenerationHost): Promise<RemoteGeneration> {
-    try {
-      return await openGeneration(this.connector, attempt, host);
-    } catch (error) {
-      throw inNamespace(error, this.namespace, "");
-    }
   }
 
   #changed({ from, to, generation, error, retryInMs }: SupervisorChange<RemoteGeneration>): void {
