@@ -31,7 +31,7 @@ export interface RequestsOptions {
   readonly clock: Clock;
   /** The most requests that may be in flight. */
   readonly maxConcurrentCalls: number;
-  /** How long a request without a limit of its own waits for the connection, in milliseconds. */
+  /** Time that a request without a limit of its own waits for the connection, in milliseconds. */
   readonly waitMs: number;
 }
 

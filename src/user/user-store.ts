@@ -218,7 +218,7 @@ export class UserStore {
     } catch (error) {
       if (signal.aborted) return;
       if (!ToolkitError.is(error)) throw error;
-      // A list tells a record that cannot be read from a store that fails.
+      // A list distinguishes a record that cannot be read from a store that fails.
       await this.#load();
       return;
     }

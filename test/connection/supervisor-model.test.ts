@@ -245,7 +245,7 @@ class Run {
       expect(generation !== undefined).toBe(to === "connected");
     }
     for (const attempt of opener.attempts) {
-      // One that is not the current one is told to end, once; the current one is not.
+      // One that is not the current one is ended, once; the current one is not.
       if (attempt.id === model.current) expect([attempt.disposed, attempt.signal.aborted]).toEqual([0, false]);
       else if (attempt.alive) expect(attempt.disposed).toBe(1);
       else expect(attempt.disposed).toBeLessThanOrEqual(1);

@@ -323,7 +323,7 @@ describe("a supervisor", () => {
     expect(supervisor.state).toBe("connected");
   });
 
-  test("an end that fails is told, and changes nothing else", async () => {
+  test("an end that fails is reported, and changes nothing else", async () => {
     const failing = new Error("will not end");
     supervisor.start();
     await settle();

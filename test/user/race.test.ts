@@ -106,8 +106,8 @@ describe("what comes late", () => {
     await listed;
     await clock.advance(100);
     expect((await toolkit.list()).count).toBe(2);
-    const told = events.flatMap((event) => (event.type === "promptListChanged" ? event.added : []));
-    expect([...told].sort()).toEqual(["user.early", "user.late"]);
+    const added = events.flatMap((event) => (event.type === "promptListChanged" ? event.added : []));
+    expect([...added].sort()).toEqual(["user.early", "user.late"]);
   });
 
   verifies(["K2", "S2"], "a change that the first list has already has its event too, once", async () => {
@@ -153,7 +153,7 @@ describe("what comes late", () => {
     expect(got.at(-1)).toEqual([5, 5]);
   });
 
-  verifies("E3", "a change is told once, here and elsewhere, and what stays the same is not told", async () => {
+  verifies("E3", "a change is emitted once, here and elsewhere, and what stays the same is not", async () => {
     const inner = memoryStore();
     const clock = virtualClock();
     const toolkits = [0, 1].map(() => new Toolkit({ store: sharing(inner), clock }));
@@ -170,10 +170,10 @@ describe("what comes late", () => {
     await one.user.putPrompt(prompt("greet"));
     await one.user.putPrompt(prompt("greet"));
     await clock.advance(100);
-    const told = ["resourceListChanged", "resourceUpdated", "promptListChanged"];
-    await expect.poll(() => events).toEqual([told, told]);
+    const expected = ["resourceListChanged", "resourceUpdated", "promptListChanged"];
+    await expect.poll(() => events).toEqual([expected, expected]);
     await clock.advance(100);
-    expect(events).toEqual([told, told]);
+    expect(events).toEqual([expected, expected]);
     await one.close();
     await other.close();
   });
