@@ -36,7 +36,8 @@ export interface RequestsOptions {
 }
 
 interface InFlightRequest {
-  readonly options: ReadOptions;
+  /** The call it is made for. */
+  readonly call: CallState | undefined;
   readonly session: ConnectorSession;
   readonly lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN";
   reject(error: unknown): void;
@@ -70,9 +71,7 @@ export class ConnectionRequests {
 
   /** The calls in flight, the oldest first. A server does not always say to which of them its own requests and log messages belong. */
   get calls(): readonly CallState[] {
-    const calls: CallState[] = [];
-    for (const { options } of this.#inFlight) if (options instanceof CallState) calls.push(options);
-    return calls;
+    return [...this.#inFlight].map(({ call }) => call).filter((call) => call !== undefined);
   }
 
   /** The sessions of the calls in flight that take log messages. */
@@ -80,7 +79,7 @@ export class ConnectionRequests {
     return new Set(this.calls.map(({ loggingSession }) => loggingSession).filter((session) => session !== undefined));
   }
 
-  /** It is connected: requests are made in this session, those that wait first. */
+  /** It is connected: requests are made in this session from now on, and so are those that wait. */
   resume(session: ConnectorSession): void {
     this.#session = session;
     this.#connected.open();
@@ -135,7 +134,7 @@ export class ConnectionRequests {
     return new Promise<T>((resolve, reject) => {
       const { clock, maxConcurrentCalls } = this.#options;
       if (this.#inFlight.size >= maxConcurrentCalls) return reject(this.#full(maxConcurrentCalls));
-      const request: InFlightRequest = { options, session, lost, reject };
+      const request: InFlightRequest = { call: callOf(options), session, lost, reject };
       const sentAt = clock.now();
       const failed = (error: unknown) => {
         this.#inFlight.delete(request);
@@ -161,7 +160,7 @@ export class ConnectionRequests {
     const patience = new AbortController();
     const timer = clock.setTimer(() => patience.abort(unavailable()), waitMs);
     timer.keepAlive(true);
-    const call = options instanceof CallState ? options : undefined;
+    const call = callOf(options);
     if (call !== undefined) call.waitingFor = unavailable;
     try {
       connection.start();
@@ -180,4 +179,8 @@ export class ConnectionRequests {
     const message = `${this.#connection.namespace} has ${max} calls in flight, as many as maxConcurrentCalls allows: nothing was sent. Raise the limit, or call less at once.`;
     return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxConcurrentCalls", max });
   }
+}
+
+function callOf(options: ReadOptions): CallState | undefined {
+  return options instanceof CallState ? options : undefined;
 }
