@@ -47,7 +47,7 @@ export class Health {
   begin(): void {
     const { session, silenceMs } = this.#options;
     if (session.ping === undefined || silenceMs === Number.POSITIVE_INFINITY) return;
-    this.#received = session.heard?.() ?? 0;
+    this.#received = session.received?.() ?? 0;
     this.#schedule();
   }
 
@@ -65,7 +65,7 @@ export class Health {
 
   #check(lateMs: number): void {
     const { session, silenceMs, failed } = this.#options;
-    const received = session.heard?.() ?? 0;
+    const received = session.received?.() ?? 0;
     // After a pause of this process itself, such as of a laptop that slept, messages that have arrived are not read yet.
     const isOnTime = lateMs < this.#everyMs;
     this.#silentChecks++;

@@ -110,7 +110,7 @@ export interface ConnectorSession extends AsyncDisposable {
   /** The end of the stderr of the far side. */
   readonly stderr?: (() => string) | undefined;
   /** A number that changes with each message of the far side: while it does, no ping is sent. */
-  heard?(): number;
+  received?(): number;
   /** Sends a ping. Any answer is a sign of life, even an error; without an answer it never settles. Missing, no pings are sent. */
   ping?(options: ReadOptions): Promise<void>;
   /**

@@ -90,7 +90,7 @@ export class McpSession implements ConnectorSession {
     return this.#parts.transport.silenceMs;
   }
 
-  heard(): number {
+  received(): number {
     return this.#parts.peer.heard;
   }
 
