@@ -22,7 +22,7 @@ import type { Content, ReadOptions, Resource } from "../core/resource.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
 import { present } from "../lib/value.ts";
-import { withAttachments } from "../prompt/attached.ts";
+import { withAttachments } from "../prompt/prompt-messages.ts";
 import { wholeHandle } from "../resource/handle.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
 

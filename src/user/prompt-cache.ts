@@ -2,13 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
 import type { Prompt } from "../core/item.ts";
-import { readFields } from "../prompt/front-matter/fields.ts";
-import { splitFrontMatter } from "../prompt/front-matter/split.ts";
-import { readFrontMatter } from "../prompt/front-matter/yaml.ts";
-import { parsePromptFile } from "../prompt/parse.ts";
-import { FilePrompt } from "../prompt/prompt.ts";
+import { FilePrompt } from "../prompt/file-prompt.ts";
+import { parseFrontMatter } from "../prompt/front-matter/front-matter.ts";
+import { parsePromptFields } from "../prompt/front-matter/prompt-fields.ts";
+import { splitFrontMatter } from "../prompt/front-matter/split-front-matter.ts";
+import { parsePromptFile } from "../prompt/parse-prompt.ts";
 import { type PartialFile, Partials, partialSource } from "../prompt/template/partials.ts";
-import { Template } from "../prompt/template/template.ts";
+import { Template } from "../prompt/template/prompt-template.ts";
 import { isPartialKey } from "./item-key.ts";
 
 /** Texts by key; undefined where a text is removed. */
@@ -31,7 +31,7 @@ const turnMs = 10;
 
 /** The name of a prompt, from its front matter alone. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME` */
 export function promptNameOf(text: string, file: string | undefined): string {
-  return readFields(readFrontMatter(splitFrontMatter(text, file), file)).name;
+  return parsePromptFields(parseFrontMatter(splitFrontMatter(text, file), file)).name;
 }
 
 /** The texts of the prompts and partials of one owner, and the prompts made of them. A prompt that breaks stays as it was. */

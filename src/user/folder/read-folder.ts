@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { Content } from "../../core/resource.ts";
-import { fileRole } from "../../prompt/file-name.ts";
+import { fileRole } from "../../prompt/prompt-files.ts";
 import { assertPromptKey, assertStorableUri, isPartialKey } from "../item-key.ts";
 import { promptNameOf } from "../prompt-cache.ts";
 import { contentFrom } from "../stored-item.ts";
