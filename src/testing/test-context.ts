@@ -7,7 +7,7 @@ import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { Logger, Progress, Session } from "../core/session.ts";
 import { DelegatedInteractions } from "../toolkit/delegated-interactions.ts";
 import { Delegates } from "../toolkit/delegates.ts";
-import { loneToolbox } from "../toolkit/lone-toolbox.ts";
+import { Toolkit } from "../toolkit/toolkit.ts";
 
 /** What a test context has that is not the default. */
 export interface TestContextOptions {
@@ -56,7 +56,7 @@ export function testContext(options: TestContextOptions = {}): TestContext {
     logger,
     attachments,
     meta: session.meta === undefined ? meta : { ...session.meta, ...meta },
-    toolbox: toolbox ?? loneToolbox({ logger }),
+    toolbox: toolbox ?? new Toolkit({ logger, tracer: false, meter: false }),
     depth,
     reported,
     told,
