@@ -115,7 +115,7 @@ function callSteps({ entry }: Target, options: PipelineOptions): Readonly<Record
 
 function targetOf(entry: Entry<"tool" | "prompt">, { settings }: PipelineOptions): Target {
   const definition = definitionOf(entry);
-  return { entry, definition, settings: settings.of(entry.ref, definition) };
+  return { entry, definition, settings: settings.of(entry, definition) };
 }
 
 /** Puts the steps around the innermost, the first outermost. */

@@ -41,7 +41,7 @@ export class Lifecycle {
   /** Resolves when each connector and source has succeeded or failed once, or after `startTimeoutMs`. */
   async start(): Promise<void> {
     this.assertOpen();
-    const { telemetry, userStores, connectors } = this.#parts();
+    const { telemetry, userStores, connectors, ruleCheck } = this.#parts();
     telemetry?.look();
     userStores?.watch();
     await Promise.all([
@@ -49,6 +49,7 @@ export class Lifecycle {
       connectors.start(),
       ...[...this.sources].map((source) => source.settled()),
     ]);
+    ruleCheck.start();
   }
 
   /** Starts, waits until the signal aborts or `close` is called, and closes. */
@@ -74,8 +75,9 @@ export class Lifecycle {
   }
 
   async #close(): Promise<void> {
-    const { executor, ledger, telemetry, userStores, connectors, clock, events, logger } = this.#parts();
+    const { executor, ledger, telemetry, userStores, connectors, ruleCheck, clock, events, logger } = this.#parts();
     executor.close();
+    ruleCheck.stop();
     ledger.close();
     telemetry?.close();
     userStores?.close();
