@@ -85,7 +85,9 @@ export class UserItems {
       const texts = this.#texts(newer);
       const revision = repeats < maxRepeats ? await this.prompts.reviseAll(texts) : this.prompts.revise(texts);
       // A write of this process may have been faster: it must not be undone.
-      if (this.prompts.isCurrent(revision)) return this.#commit(newer, this.#commitPrompts(revision), emits);
+      if (!this.prompts.isCurrent(revision)) continue;
+      const current = newer.filter((change) => this.isNewer(change));
+      return this.#commit(current, this.#commitPrompts(revision), emits);
     }
   }
 

@@ -62,30 +62,52 @@ describe("what comes late", () => {
     expect(await refs()).toEqual(["user.comes"]);
   });
 
-  verifies(["K2", "S2"], "a put and a removal while many listed prompts are parsed are not undone", async () => {
-    const inner = memoryStore();
-    const slow = slowLists(inner);
-    const clock = virtualClock();
-    await using toolkit = new Toolkit({ store: slow.store, clock });
+  describe("while many listed prompts are parsed", () => {
     const names = Array.from({ length: 400 }, (_, index) => `p${index}`);
-    for (const name of names) await toolkit.user.putPrompt(prompt(name, "first"));
-    const template = "{{#if a}}{{b}}{{/if}} ".repeat(20);
-    for (const key of names)
-      await inner.put({ collection: "prompt", owner: "", key, value: { text: prompt(key, `second ${template}`) } });
-    slow.gap();
-    // The list is there, and its prompts are parsed in turns.
-    await new Promise(setImmediate);
-    await toolkit.user.putPrompt(prompt("p0", "third"));
-    await toolkit.user.remove("p1");
-    for (let turn = 0; turn < 100; turn++) {
-      const { messages } = await toolkit.render("user.p0");
-      expect(await messages[0]?.content[0]?.text()).toBe("third");
-      await expect(toolkit.lookup("user.p1")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    const second = `second ${"{{#if a}}{{b}}{{/if}} ".repeat(20)}`;
+    const note = (text: string) => resource.withDescription(resource.text("note", text), text);
+    const textOf = async (toolkit: Toolkit, name: string) => {
+      const { messages } = await toolkit.render(`user.${name}`);
+      return messages[0]?.content[0]?.text();
+    };
+
+    /** A toolkit whose store has a second version of all its items, and has just listed them. */
+    async function reading(): Promise<Toolkit> {
+      const inner = memoryStore();
+      const slow = slowLists(inner);
+      const toolkit = new Toolkit({ store: slow.store, clock: virtualClock() });
+      await using other = new Toolkit({ store: sharing(inner) });
+      for (const name of names) await toolkit.user.putPrompt(prompt(name, "first"));
+      await toolkit.user.putResource(note("first"));
+      for (const name of names) await other.user.putPrompt(prompt(name, second));
+      await other.user.putResource(note("second"));
+      slow.gap();
       await new Promise(setImmediate);
+      return toolkit;
     }
-    await expect
-      .poll(async () => (await toolkit.render("user.p2")).messages[0]?.content[0]?.text())
-      .toContain("second");
+
+    verifies(["K2", "S2"], "a put and a removal of a prompt are not undone", async () => {
+      await using toolkit = await reading();
+      await toolkit.user.putPrompt(prompt("p0", "third"));
+      await toolkit.user.remove("p1");
+      for (let turn = 0; turn < 100; turn++) {
+        expect(await textOf(toolkit, "p0")).toBe("third");
+        await expect(toolkit.lookup("user.p1")).rejects.toMatchObject({ code: "NOT_FOUND" });
+        await new Promise(setImmediate);
+      }
+      await expect.poll(() => textOf(toolkit, "p2")).toContain("second");
+    });
+
+    verifies(["K2", "S2"], "a put of a resource is not undone", async () => {
+      await using toolkit = await reading();
+      await toolkit.user.putResource(note("third"));
+      const described = async () => (await toolkit.lookup("text:note", { kind: "resource" })).item.description;
+      for (let turn = 0; turn < 100; turn++) {
+        expect(await described()).toBe("third");
+        await new Promise(setImmediate);
+      }
+      await expect.poll(() => textOf(toolkit, "p2")).toContain("second");
+    });
   });
 
   verifies(["K2", "S2"], "a change while the items are read for the first time has its event", async () => {
