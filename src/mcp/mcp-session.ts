@@ -89,7 +89,7 @@ export class McpSession implements ConnectorSession {
     return this.#parts.transport.silenceMs;
   }
 
-  heard(): number {
+  received(): number {
     return this.#parts.peer.received;
   }
 

@@ -48,7 +48,7 @@ export interface Assembly {
   readonly sourceHost: LocalSourceHost;
   readonly store: Store;
   /** Undefined where nothing keeps what users make. */
-  readonly spaces: UserStores | undefined;
+  readonly userStores: UserStores | undefined;
   readonly user: UserNamespace;
   /** The calls that wait for approval, or for work elsewhere. */
   readonly pending: ApprovalJobs;
@@ -103,8 +103,8 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const directory = new Directory(catalog, assertOpen);
   const room = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
-  const spaces = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
-  const user = openUserNamespace(spaces, { limits: read.user, assertOpen });
+  const userStores = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
+  const user = openUserNamespace(userStores, { limits: read.user, assertOpen });
   const writing = new PendingWork();
   const hold = writing.add.bind(writing);
   const { closing } = lifecycle;
@@ -167,7 +167,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     sourceHost,
   };
   const builtins = new Builtins(catalog, emit);
-  return { ...made, builtins, store, spaces, user, pending, executor, toolbox, approvals, writing };
+  return { ...made, builtins, store, userStores, user, pending, executor, toolbox, approvals, writing };
 }
 
 /** A schema that cannot be compiled is told where an operator looks for what is wrong with the connection. */

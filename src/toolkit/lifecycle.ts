@@ -47,9 +47,9 @@ export class Lifecycle {
   /** Resolves when each connector and source has succeeded or failed once, or after `startTimeoutMs`. */
   async start(): Promise<void> {
     this.assertOpen();
-    const { telemetry, spaces, connectors, ruleCheck } = this.#parts();
+    const { telemetry, userStores, connectors, ruleCheck } = this.#parts();
     telemetry?.look();
-    spaces?.watch();
+    userStores?.watch();
     await Promise.all([
       this.#readApprovals(),
       connectors.start(),
@@ -81,12 +81,12 @@ export class Lifecycle {
   }
 
   async #close(): Promise<void> {
-    const { executor, telemetry, spaces, connectors, ruleCheck, clock, events, logger } = this.#parts();
+    const { executor, telemetry, userStores, connectors, ruleCheck, clock, events, logger } = this.#parts();
     executor.close();
     ruleCheck.stop();
     this.#begunToClose.abort();
     telemetry?.close();
-    spaces?.close();
+    userStores?.close();
     for (const source of this.sources) source.close();
     this.sources.clear();
     const all = Promise.all([connectors.close(), this.#closeStore()]);

@@ -2,8 +2,7 @@ import { CallRouter } from "../call/call-router.ts";
 import { PrincipalScope } from "../call/principal-scope.ts";
 import { Directory } from "../catalog/directory.ts";
 import { LocalSource } from "../catalog/local-source.ts";
-import type { AddConnectorOptions } from "../connection/connect-options.ts";
-import { connectionOf, connectorOf } from "../connection/connection-target.ts";
+import { type AddConnectorOptions, connectorOf } from "../connection/connect-options.ts";
 import type { Approvals } from "../core/approval.ts";
 import type { Connection } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
@@ -141,7 +140,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   async removeConnector(target: string | URL | Connection): Promise<void> {
     this.#lifecycle.assertOpen();
-    await connectionOf(this.#parts.connectors.connections, target, canonicalUrl).close();
+    await this.#parts.connectors.find(target, canonicalUrl).close();
   }
 
   /**
