@@ -1,4 +1,4 @@
-import { isConfined } from "../call/whose-call.ts";
+import { callStateOf } from "../call/call-port.ts";
 import type { InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { SampleRequest, SampleResult } from "../core/interaction.ts";
@@ -152,7 +152,7 @@ class PromptAgent implements Agent {
   async #begin(task: Task, context: CallContext, limits: KnownLimits, toolCalls: number): Promise<Content> {
     const state = newRunState(task.messages, toolCalls);
     const toolkit = this.#suspensions.toolkitOf(context);
-    const isLocal = isConfined(context) || (task.ownTools?.length ?? 0) > 0;
+    const isLocal = callStateOf(context)?.isConfined === true || (task.ownTools?.length ?? 0) > 0;
     const suspend =
       (kept: ServedToolkit): Assignment["suspend"] =>
       async (turn, results) => {

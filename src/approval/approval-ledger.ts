@@ -8,7 +8,8 @@ import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import { type Lease, newLease } from "../jobs/lease.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
-import type { DeadlineOwner, DeadlineScheduler, TimeLimits } from "../lib/deadline-scheduler.ts";
+import type { DeadlineOwner, TimeLimits } from "../lib/deadline.ts";
+import type { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import { present } from "../lib/value.ts";
 import { noApproval, outcomeUnknown } from "./approval-errors.ts";
 import type { ApprovalRecords } from "./approval-records.ts";
@@ -296,5 +297,5 @@ export class ApprovalLedger {
 
 function waiterFor(signal: AbortSignal | undefined): DeadlineOwner {
   const nothing = () => undefined;
-  return { callerSignal: signal, outerSignal: undefined, onDeadline: nothing, limitError: nothing, abort: nothing };
+  return { callerSignal: signal, onDeadline: nothing, limitError: nothing, abort: nothing };
 }

@@ -1,30 +1,32 @@
 import { ToolkitError } from "../core/error.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
-import type { SchemaReport } from "./checked-validator.ts";
-import { inputParser } from "./input-parser.ts";
-import { type Step, type StepCall, type Target, unparsed } from "./step.ts";
+import { inputValidator, type SchemaReport } from "./item-validator.ts";
+import { type Step, type Target, unparsed } from "./step.ts";
 
-/** Validates the input before anything runs, unless that was done on the way, and keeps what `run` is to get. */
+/** Validates the input before anything runs, unless that was done on the way, and keeps the one that `run` is to get. */
 export function validateInput(report: SchemaReport): Step {
   return (target, next) => {
-    const parse = inputParser(target, report);
-    if (parse === undefined) {
+    const validate = inputValidator(target, report);
+    if (validate === undefined) {
       return (call) => {
         call.parsed = call.input;
         return next(call);
       };
     }
-    const accept = (call: StepCall, parsed: unknown) => {
+    return (call) => {
+      if (call.parsed !== unparsed) return next(call);
+      const parsed = validate(call.input);
+      if (parsed instanceof Promise) return parsed.then((value) => next(call.as(accepted(value, target))));
       if (parsed instanceof Violation) throw invalidInput(target, parsed);
       call.parsed = parsed;
       return next(call);
     };
-    return (call) => {
-      if (call.parsed !== unparsed) return next(call);
-      const parsed = parse(call.input);
-      return parsed instanceof Promise ? parsed.then((value) => accept(call, value)) : accept(call, parsed);
-    };
   };
+}
+
+function accepted(parsed: unknown, target: Target): unknown {
+  if (parsed instanceof Violation) throw invalidInput(target, parsed);
+  return parsed;
 }
 
 function invalidInput({ entry }: Target, { issues }: Violation): ToolkitError<"INVALID_INPUT"> {

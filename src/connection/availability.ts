@@ -1,4 +1,4 @@
-import { CallState } from "../call/call-state.ts";
+import { callStateOf } from "../call/call-port.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import { type Clock, keepProcessAlive } from "../lib/clock.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
@@ -83,7 +83,7 @@ export class Availability<G> {
     const patience = new AbortController();
     const timer = clock.setTimer(() => patience.abort(unavailable()), waitMs);
     timer.keepAlive(true);
-    const call = options instanceof CallState ? options : undefined;
+    const call = callStateOf(options);
     if (call !== undefined) call.waitingFor = unavailable;
     try {
       start();

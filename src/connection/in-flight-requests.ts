@@ -1,4 +1,4 @@
-import { CallState } from "../call/call-state.ts";
+import { type CallPort, callStateOf } from "../call/call-port.ts";
 import type { ConnectorSession } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ReadOptions } from "../core/resource.ts";
@@ -16,12 +16,14 @@ export interface InFlightRequest<T> {
 }
 
 interface InFlight {
-  readonly request: InFlightRequest<unknown>;
+  /** The call it is made for. Taken when it is made: what its context is by then need not be looked at again. */
+  readonly call: CallPort | undefined;
 }
 
 /** A request on its way in one generation. */
 class Flight<T> implements InFlight, Watcher {
-  readonly request: InFlightRequest<T>;
+  readonly call: CallPort | undefined;
+  readonly #lost: InFlightRequest<T>["lost"];
   readonly #requests: InFlightRequests;
   readonly #generation: RemoteGeneration;
   readonly #resolve: (result: T) => void;
@@ -35,7 +37,8 @@ class Flight<T> implements InFlight, Watcher {
     resolve: (result: T) => void,
     reject: (error: unknown) => void,
   ) {
-    this.request = request;
+    this.call = callStateOf(request.options);
+    this.#lost = request.lost;
     this.#requests = requests;
     this.#generation = generation;
     this.#resolve = resolve;
@@ -55,7 +58,7 @@ class Flight<T> implements InFlight, Watcher {
   }
 
   cut(why: Error | undefined): void {
-    this.fail(unanswered(this.request.lost, this.#requests.namespace(), why));
+    this.fail(unanswered(this.#lost, this.#requests.namespace(), why));
   }
 
   #over(): void {
@@ -96,21 +99,17 @@ export class InFlightRequests {
   }
 
   /** The calls in flight, the oldest first: a server does not always say to which of them something belongs. */
-  get calls(): readonly CallState[] {
-    const calls: CallState[] = [];
-    for (const {
-      request: { options },
-    } of this.#inFlight)
-      if (options instanceof CallState) calls.push(options);
+  get calls(): readonly CallPort[] {
+    const calls: CallPort[] = [];
+    for (const { call } of this.#inFlight) if (call !== undefined) calls.push(call);
     return calls;
   }
 
   /** Whoever is calling now and wants to hear logs: a server does not say whose call a message belongs to. */
   get listeners(): ReadonlySet<Session> {
     const listeners = new Set<Session>();
-    for (const { request } of this.#inFlight) {
-      const { options } = request;
-      const listener = options instanceof CallState ? options.loggingSession : undefined;
+    for (const { call } of this.#inFlight) {
+      const listener = call?.loggingSession;
       if (listener !== undefined) listeners.add(listener);
     }
     return listeners;

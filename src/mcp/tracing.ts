@@ -1,10 +1,11 @@
 import type { Attributes } from "@opentelemetry/api";
+import { callStateOf } from "../call/call-port.ts";
 import { withoutUserInfo } from "../call/trace/attributes.ts";
 import type { Trace } from "../call/trace/trace.ts";
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext } from "../core/item.ts";
-import type { Caller, Transport } from "./transport/transport.ts";
+import type { Transport } from "./transport/transport.ts";
 
 /** A request that is made for a call. */
 export interface TracedRequest {
@@ -27,7 +28,7 @@ const targetOf = {
 
 /** The trace of the call that a request is made for, where somebody looks at it. */
 export function traceOf(context: CallContext | undefined): Trace | undefined {
-  return (context as Caller | undefined)?.trace;
+  return callStateOf(context)?.trace;
 }
 
 /**

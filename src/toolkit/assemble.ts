@@ -2,11 +2,11 @@ import { ApprovalGate } from "../approval/approval-gate.ts";
 import { ApprovalLedger } from "../approval/approval-ledger.ts";
 import { ApprovalRecords } from "../approval/approval-records.ts";
 import { ToolkitApprovals } from "../approval/approvals.ts";
+import { callStateOf } from "../call/call-port.ts";
 import { CallRouter } from "../call/call-router.ts";
 import { Executor } from "../call/executor.ts";
 import { SettingsRules } from "../call/settings-rules.ts";
 import { Telemetry } from "../call/trace/telemetry.ts";
-import { isCallOf } from "../call/whose-call.ts";
 import { Builtins } from "../catalog/builtins.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import { Directory } from "../catalog/directory.ts";
@@ -90,12 +90,12 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const assertOpen = () => lifecycle.assertOpen();
   const isClosing = () => lifecycle.isClosing;
   const directory = new Directory(catalog, assertOpen);
-  const room = new DeadlineScheduler(clock);
+  const deadlines = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
   const spaces = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
   const user = openUserNamespace(spaces, { limits: read.user, assertOpen });
   const shelf = new ApprovalRecords({ store, logger, limit: read.approvals.limit });
-  const ledger = new ApprovalLedger({ ...read.approvals, shelf, room, logger, emit });
+  const ledger = new ApprovalLedger({ ...read.approvals, shelf, room: deadlines, logger, emit });
   const approvalGate = new ApprovalGate({
     ledger,
     ask: (request, signal) => delegates.approve(request, signal),
@@ -105,14 +105,16 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const executor: Executor = new Executor({
     ...read,
     settings: new SettingsRules(read.settings),
-    room,
+    deadlines,
     approvals: approvalGate,
     telemetry,
     interactions,
     events,
     runPrompt: (entry, input, context) => delegates.runPrompt(entry, input, context),
-    subscribe: ({ namespace, item }, call) =>
-      catalog.namespace(namespace, call.givenSession?.principal)?.subscribe?.(item.uri, call) ?? nothingToEnd,
+    subscribe: ({ namespace, item }, context) => {
+      const owner = callStateOf(context)?.givenSession?.principal;
+      return catalog.namespace(namespace, owner)?.subscribe?.(item.uri, context) ?? nothingToEnd;
+    },
     onBadSchema: (entry, message) => badSchema(entry, message, { connectors, logger }),
   });
   const toolbox = new CallRouter(directory, executor);
@@ -127,7 +129,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
     receive: executor.receive.bind(executor),
   });
-  const serves = (context: CallContext) => isCallOf(context, executor);
+  const serves = (context: CallContext) => callStateOf(context)?.host === executor;
   delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, serves });
   const made = { logger, clock, startTimeoutMs, policy, delegates, events, telemetry, catalog, connectors, sourceHost };
   const builtins = new Builtins(catalog, emit);

@@ -45,7 +45,7 @@ export function loneToolbox({
   const executor: Executor = new Executor({
     ...options,
     settings: new SettingsRules({}),
-    room,
+    deadlines: room,
     approvals: new ApprovalGate({ ledger, ask: async () => undefined, current: (entry) => entry, emit: ignore }),
     telemetry: isTraced ? new Telemetry({ options: {}, clock, gauges }) : undefined,
     interactions: new DelegatedInteractions(delegates),

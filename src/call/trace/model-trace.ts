@@ -12,7 +12,7 @@ import { ToolkitError } from "../../core/error.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { ModelSettings } from "../../core/model-settings.ts";
 import { present } from "../../lib/value.ts";
-import { CallState } from "../call-state.ts";
+import { callStateOf } from "../call-port.ts";
 import { errorText } from "./attributes.ts";
 import { type TraceParts, unharmed } from "./trace.ts";
 
@@ -44,7 +44,7 @@ export async function tracedModel<R extends ModelAnswered>(
   asked: ModelAsked,
   ask: () => Promise<R>,
 ): Promise<R> {
-  const trace = caller instanceof CallState ? caller.trace : undefined;
+  const trace = callStateOf(caller)?.trace;
   if (trace === undefined) return ask();
   const model = new ModelTrace(trace.parts, trace.context, asked);
   try {

@@ -1,4 +1,4 @@
-import { CallState } from "../../call/call-state.ts";
+import { callStateOf } from "../../call/call-port.ts";
 import type { ReadOptions } from "../../core/resource.ts";
 
 /** What ends a request early. */
@@ -44,6 +44,7 @@ class SignalCancellation implements Cancellation {
 /** What ends whatever is done for a call, or for a reader. */
 export function cancellationOf(context: ReadOptions): Cancellation | undefined {
   // A call of ours tells it without the signal, whose making costs as much as a call in memory.
-  if (context instanceof CallState) return context;
+  const call = callStateOf(context);
+  if (call !== undefined) return call;
   return context.signal === undefined ? undefined : new SignalCancellation(context.signal);
 }
