@@ -1,7 +1,7 @@
 import { ToolkitError } from "../core/error.ts";
 import { type Deadline, type DeadlineOwner, type TimeLimits, unlimited } from "../lib/deadline.ts";
 
-/** Limits that tell an attempt from a call. */
+/** Limits of an attempt, or of a call. */
 export interface CallLimits extends TimeLimits {
   /** Those of one attempt, or of the call as its caller gave it. */
   readonly of: "attempt" | "call";

@@ -5,7 +5,7 @@ import type { Trace } from "./trace/trace.ts";
  * The state of a call as connections, MCP and agents use it: cancellation without the cost of a signal, and what a context does not show.
  */
 export interface CallPort {
-  /** Runs the call: tells the calls of one toolkit from those of another. */
+  /** Runs the call: one for each toolkit. */
   readonly host: object;
   readonly session: Session;
   /** The caller's session, where one was given. */

@@ -27,7 +27,7 @@ import type { Trace } from "./trace/trace.ts";
 
 const noOptions: CallOptions = Object.freeze({});
 
-/** What a router passes on to calls. */
+/** The parts that a router passes on to calls. */
 interface CallRouterOptions {
   readonly parent?: CallState | undefined;
   readonly grant?: ApprovalGrant | undefined;

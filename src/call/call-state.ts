@@ -112,7 +112,7 @@ export class CallState extends CallLifetime implements Omit<CallContext, "derive
     return session?.log === undefined ? undefined : session;
   }
 
-  /** That of the toolkit; the caller's session hears it too, where it listens. */
+  /** That of the toolkit; entries go to the caller's session too, where it listens. */
   get logger(): Logger {
     const session = this.loggingSession;
     return session === undefined ? this.ownLogger : sessionLogger(this.ownLogger, session, this.ref);
@@ -238,8 +238,8 @@ export class CallState extends CallLifetime implements Omit<CallContext, "derive
     if (onEvent === undefined || this.isAborted) return;
     const failed = (error: unknown) => this.#listenerFailed("event", error);
     try {
-      const heard = onEvent.call(this.options, event);
-      if (isPromiseLike(heard)) return Promise.resolve(heard).catch(failed);
+      const handled = onEvent.call(this.options, event);
+      if (isPromiseLike(handled)) return Promise.resolve(handled).catch(failed);
     } catch (error) {
       failed(error);
     }

@@ -3,8 +3,8 @@ import type { Validator } from "../core/schema/validator.ts";
 import { Violation } from "../core/schema/violation.ts";
 import { andThen, type MaybePromise } from "../lib/promise.ts";
 import { isRecord } from "../lib/value.ts";
-import { inputValidator, type SchemaReport } from "./item-validator.ts";
 import { described, type Step, type StepCall, type Target } from "./step.ts";
+import { inputValidator, type SchemaReport } from "./validate-input.ts";
 
 /**
  * Repairs common mistakes of models in an input that does not fit, where the call or the tool asks for that. Input that fits is passed on

@@ -3,8 +3,7 @@ import { ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry } from "../core/item.ts";
 import { shown } from "../core/options.ts";
-import type { Content } from "../core/resource.ts";
-import { isResource } from "../core/resource.ts";
+import { type Content, resourceBrand } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import type { CacheLimits } from "../core/toolkit-options.ts";
@@ -16,7 +15,7 @@ import { AnswerCache } from "./answer-cache.ts";
 import { callUnlimited } from "./call-lifetime.ts";
 import { type CallHost, type CallOrigin, CallState } from "./call-state.ts";
 import type { InteractionRouter } from "./interaction-router.ts";
-import { Pipeline, type PipelineOptions, type StepDescription } from "./pipeline.ts";
+import { type CompiledSteps, Pipeline, type PipelineOptions, type StepDescription } from "./pipeline.ts";
 import { SharedLimits } from "./shared-limits.ts";
 import { type Action, type ActionEntry, type ActionResult, StepCall } from "./step.ts";
 import type { Telemetry } from "./trace/telemetry.ts";
@@ -29,7 +28,7 @@ export interface ExecutorOptions extends Omit<PipelineOptions, "budget" | "limit
   readonly interactions: InteractionRouter;
   /** Undefined where nothing is traced or measured. */
   readonly telemetry?: Telemetry | undefined;
-  /** How much of answers is kept. */
+  /** The limits of the answers that are kept. */
   readonly cache: CacheLimits;
   /** The most calls that may wait for a place, in each queue. */
   readonly maxQueuedCalls: number;
@@ -59,6 +58,12 @@ export class Executor implements CallHost {
   readonly #options: ExecutorOptions;
   readonly #limits: SharedLimits;
   readonly #pipeline: Pipeline;
+  readonly #compiled: { readonly [A in Action]: WeakMap<StepCall["entry"], CompiledSteps> } = {
+    call: new WeakMap(),
+    render: new WeakMap(),
+    read: new WeakMap(),
+    subscribe: new WeakMap(),
+  };
   #sequence = 0;
   #closed = false;
 
@@ -143,10 +148,15 @@ export class Executor implements CallHost {
   #start(call: StepCall, spentMs: number): MaybePromise<ActionResult> {
     const { state } = call;
     this.#assertStartable(state);
-    const compiled = this.#pipeline.of(call.verb, call.entry);
+    let compiled = this.#compiled[call.verb].get(call.entry);
+    if (compiled === undefined) {
+      compiled = this.#pipeline.compile(call.verb, call.entry);
+      this.#compiled[call.verb].set(call.entry, compiled);
+    }
     const next = isPlain(call) ? compiled.plain : compiled.next;
     const { events } = this.#options;
-    if (call.verb === "subscribe" || !(events.hears("callStarted") || events.hears("callFinished")))
+    // Most often there is no listener at all: that is seen without a function.
+    if (events.listeners.size === 0 || call.verb === "subscribe" || !isHeard(events))
       return this.#bounded(next(call), state, spentMs);
     const finish = this.#announce(state);
     let result: MaybePromise<ActionResult>;
@@ -199,6 +209,10 @@ export class Executor implements CallHost {
   }
 }
 
+function isHeard(events: Emitter<ToolkitEvent>): boolean {
+  return events.hears("callStarted") || events.hears("callFinished");
+}
+
 /** True for a call as {@link Target} has it. */
 function isPlain({ verb, input, state: { parent, options } }: StepCall): boolean {
   return (
@@ -206,8 +220,9 @@ function isPlain({ verb, input, state: { parent, options } }: StepCall): boolean
     parent === undefined &&
     options.coerce === undefined &&
     options.needsApproval === undefined &&
-    input !== undefined &&
-    !isResource(input)
+    typeof input === "object" &&
+    input !== null &&
+    !(resourceBrand in input)
   );
 }
 

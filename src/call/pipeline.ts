@@ -9,10 +9,9 @@ import type { ApprovalPort } from "./approval-port.ts";
 import { askPolicy } from "./ask-policy.ts";
 import { type CacheOptions, cacheResult } from "./cache-result.ts";
 import { coerceInput } from "./coerce-input.ts";
-import type { SchemaReport } from "./item-validator.ts";
 import { limitDepth } from "./limit-depth.ts";
 import { limitRate, type RateLimitOptions } from "./limit-rate.ts";
-import { limitsOf, limitTime, type TimeoutOptions } from "./limit-time.ts";
+import { limitsOf, type TimeoutOptions } from "./limit-time.ts";
 import { normaliseResult } from "./normalise-result.ts";
 import { readInput } from "./read-input.ts";
 import { requireApproval } from "./require-approval.ts";
@@ -21,6 +20,7 @@ import { asResult, type Runners, runItem } from "./run-item.ts";
 import type { SettingsRules } from "./settings-rules.ts";
 import type { Action, Next, Receive, Step, StepCall, StepSettings, Target } from "./step.ts";
 import { useMiddleware } from "./use-middleware.ts";
+import type { SchemaReport } from "./validate-input.ts";
 import { validateInput } from "./validate-input.ts";
 import { validateOutput } from "./validate-output.ts";
 
@@ -80,36 +80,37 @@ function stepsWith(options: PipelineOptions) {
 }
 
 /** The chains of one verb for one entry. */
-interface Compiled {
+export interface CompiledSteps {
   readonly next: Next;
   /** Without the steps that plain calls do not need, see {@link Target}. The same as the other from `use` on. */
   readonly plain: Next;
 }
 
-/** Compiles the steps of each entry and verb, once. */
+/** Composes the steps of each entry and verb. */
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #steps: Readonly<Record<StepName, Step>>;
-  readonly #compiled: { readonly [A in Action]: WeakMap<StepCall["entry"], Compiled> } = {
-    call: new WeakMap(),
-    render: new WeakMap(),
-    read: new WeakMap(),
-    subscribe: new WeakMap(),
-  };
 
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.#steps = stepsWith(options);
   }
 
-  /** The steps of an entry for a verb. */
-  of(verb: Action, entry: StepCall["entry"]): Compiled {
-    let compiled = this.#compiled[verb].get(entry);
-    if (compiled === undefined) {
-      compiled = this.#compile(this.#target(verb, entry));
-      this.#compiled[verb].set(entry, compiled);
-    }
-    return compiled;
+  /** Compiles the steps of an entry for a verb. */
+  compile(verb: Action, entry: StepCall["entry"]): CompiledSteps {
+    const target = this.#target(verb, entry);
+    const { deadlines, approvals, runPrompt, subscribe } = this.#options;
+    const receive = verb === "call" ? this.#receiver(target) : asResult;
+    const limits = limitsOf(target, this.#options);
+    const innermost = runItem(target, { runPrompt, subscribe, receive, deadlines, limits, approvals });
+    const way = wayOf(target);
+    const middle = way.findIndex((name) => name === "use" || name === "retry");
+    const around = (inner: Next, names: readonly StepName[], of: Target) =>
+      names.reduceRight((next, name) => this.#steps[name](of, next), inner);
+    // A step may keep something for a target, such as the places of a limit: from here on both have the same steps.
+    const inner = around(innermost, way.slice(middle), target);
+    const outer = way.slice(0, middle);
+    return { next: around(inner, outer, target), plain: around(inner, outer, { ...target, isPlain: true }) };
   }
 
   /** Compiles what makes the answer of a call from its result, wherever that comes from. */
@@ -130,21 +131,6 @@ export class Pipeline {
         .map((name) => ({ name, settings: this.#steps[name].settingsFor?.(target) ?? {} })),
       ...(inactivityMs === undefined ? [] : [{ name: "timeout", settings: { inactivityMs, totalMs } }]),
     ];
-  }
-
-  #compile(target: Target): Compiled {
-    const { deadlines, approvals, runPrompt, subscribe } = this.#options;
-    const receive = target.verb === "call" ? this.#receiver(target) : asResult;
-    const wait = limitTime(target, deadlines, this.#options);
-    const innermost = runItem(target, { runPrompt, subscribe, receive, wait, approvals });
-    const way = wayOf(target);
-    const middle = way.findIndex((name) => name === "use" || name === "retry");
-    const around = (inner: Next, names: readonly StepName[], of: Target) =>
-      names.reduceRight((next, name) => this.#steps[name](of, next), inner);
-    // What a step keeps for a target, such as the places of a limit, is one for both.
-    const inner = around(innermost, way.slice(middle), target);
-    const outer = way.slice(0, middle);
-    return { next: around(inner, outer, target), plain: around(inner, outer, { ...target, isPlain: true }) };
   }
 
   #receiver(target: Target): Receive<Content> {

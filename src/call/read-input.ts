@@ -21,7 +21,7 @@ export const readInput: Step = (target, next) => {
 };
 
 /** True for an input that is not its own value already. */
-export function needsReading(given: unknown): boolean {
+function needsReading(given: unknown): boolean {
   return given === undefined || isResource(given);
 }
 

@@ -44,7 +44,7 @@ function toolReason({
   return ({ input, context }) =>
     andThen(
       rescue(() => needsApproval(input, context), failed),
-      // What is no clear no is a yes.
+      // Anything but a clear no is a yes.
       (needs) => (needs === false ? undefined : reason),
     );
 }

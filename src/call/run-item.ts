@@ -1,12 +1,12 @@
 import type { CallContext, Entry, Prompt, RenderedPrompt, Tool } from "../core/item.ts";
 import type { Unsubscribe } from "../core/source.ts";
-import type { Settlement } from "../lib/deadline-scheduler.ts";
+import type { DeadlineScheduler, Settlement } from "../lib/deadline-scheduler.ts";
 import { genuine, isPromiseLike } from "../lib/promise.ts";
 import { loadResource } from "../resource/handle.ts";
 import type { ApprovalPort } from "./approval-port.ts";
 import { toCallError } from "./call-error.ts";
+import type { CallLimits } from "./call-lifetime.ts";
 import { CallState } from "./call-state.ts";
-import type { AwaitAttempt } from "./limit-time.ts";
 import { PendingCall } from "./pending-call.ts";
 import type { ActionResult, Next, Receive, StepCall, Target } from "./step.ts";
 
@@ -39,15 +39,16 @@ function invokerOf({ verb, entry }: Target, runners: Runners): Invoke {
 export interface RunItemOptions extends Runners {
   /** Makes the answer from the result of the user's code. */
   readonly receive: Receive;
-  /** Waits where the result is not there at once. */
-  readonly wait: AwaitAttempt;
+  readonly deadlines: DeadlineScheduler;
+  /** Undefined where an attempt may take any time. */
+  readonly limits: CallLimits | undefined;
   /** Keeps calls that complete elsewhere. */
   readonly approvals: ApprovalPort;
 }
 
 /** The innermost step. Errors of the user's code become errors of the call. */
 export function runItem(target: Target, options: RunItemOptions): Next {
-  const { receive, wait, approvals } = options;
+  const { receive, deadlines, limits, approvals } = options;
   const { ref, kind } = target.entry;
   const invoke = invokerOf(target, options);
   const failed = toCallError(ref, "execute");
@@ -73,17 +74,19 @@ export function runItem(target: Target, options: RunItemOptions): Next {
       return fail(thrown, state);
     }
     // A text is no promise: it need not be looked at.
-    if (typeof result !== "string" && isPromiseLike(result)) return wait(genuine(result), state, outcome);
+    if (typeof result !== "string" && isPromiseLike(result)) {
+      const promise = genuine(result);
+      // The limit of time is not put around the run, so that both share one promise.
+      if (limits !== undefined) return deadlines.wait(promise, state, limits, outcome);
+      return promise.then(
+        (value) => receive(value, state),
+        (thrown) => fail(thrown, state),
+      );
+    }
     const answer = receive(result, state);
-    return answer instanceof Promise ? wait<ActionResult, ActionResult>(answer, state, asItIs) : answer;
+    return answer instanceof Promise && limits !== undefined ? deadlines.wait(answer, state, limits) : answer;
   };
 }
 
 /** The answer of reading, rendering and subscribing: no other than the result. */
 export const asResult: Receive = (value) => value as RenderedPrompt;
-
-function rethrow(thrown: unknown): never {
-  throw thrown;
-}
-
-const asItIs = { receive: <T>(value: T): T => value, fail: rethrow };

@@ -8,8 +8,8 @@ import type { MaybePromise } from "../lib/promise.ts";
 import { isEmptyContent, jsonContent } from "../resource/content.ts";
 import { jsonValueOf } from "../resource/normalise.ts";
 import { toCallError } from "./call-error.ts";
-import { checkedValidator, type SchemaReport } from "./item-validator.ts";
 import type { Receive, Target } from "./step.ts";
+import { checkedValidator, type SchemaReport } from "./validate-input.ts";
 
 /** Validates the result where there is an output schema; defaults and transforms of a Standard Schema apply. */
 export function validateOutput(target: Target, normalised: Receive<Content>, report: SchemaReport): Receive<Content> {

@@ -55,14 +55,14 @@ export interface Prompt<In = any> extends Described {
   readonly thinking?: boolean | undefined;
   /** In tokens. */
   readonly thinkingBudget?: number | undefined;
-  /** How the model writes its answer. */
+  /** Settings for the answer of the model. */
   readonly settings?: ModelSettings | undefined;
   /** Part of the fingerprint: another one says that the prompt changed, such as a hash of its file. */
   readonly version?: string | undefined;
   render(input: In, context: CallContext): Promise<RenderedPrompt>;
 }
 
-/** What a prompt renders to. */
+/** The messages of a prompt. */
 export interface RenderedPrompt {
   readonly system?: string | undefined;
   readonly messages: readonly PromptMessage[];
@@ -101,7 +101,7 @@ export type Item = ItemMap[Kind];
 export const kinds = ["tool", "prompt", "resource", "template"] as const satisfies readonly Kind[];
 
 /**
- * What `lookup` and `list` hand out: a frozen envelope around the untouched item. A ref with its kind identifies an item; an
+ * An item as `lookup` and `list` give it: a frozen envelope around the untouched item. A ref with its kind identifies an item; an
  * entry is a snapshot and says what was true when it was made.
  */
 export type Entry<K extends Kind = Kind> = {
@@ -184,7 +184,7 @@ export interface ContextOverrides {
   readonly session?: Session | undefined;
   /** In place of the call's own `_meta`; that of the session still goes along. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
-  /** In place of the toolkit's. A session that listens to logs hears this one too. */
+  /** In place of the toolkit's. A session that listens to logs gets its entries too. */
   readonly logger?: Logger | undefined;
   readonly attachments?: readonly Resource[] | undefined;
   /**
@@ -204,14 +204,14 @@ export type DefaultKind = Exclude<Kind, "template">;
 /** Those kinds, in the order in which they are looked up and listed. */
 export const defaultKinds: readonly DefaultKind[] = ["tool", "prompt", "resource"];
 
-/** How a key is looked up. */
+/** Options of a lookup. */
 export interface LookupOptions<K extends Kind = DefaultKind> {
   readonly kind?: K | undefined;
   readonly session?: Session | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What to list. Every field narrows. */
+/** A selection of entries. Every field narrows. */
 export interface ListQuery<K extends Kind = DefaultKind> {
   readonly kind?: K | readonly K[] | undefined;
   readonly namespace?: string | readonly string[] | undefined;
@@ -239,11 +239,11 @@ export interface ListPage<K extends Kind = DefaultKind> {
   readonly count: number;
   readonly offset: number;
   readonly limit: number | undefined;
-  /** What is missing or old, and why. */
+  /** The namespaces that are missing or old, and why. */
   readonly failures: readonly ListFailure[];
 }
 
-// What a function without a result returns.
+// The type of a function without a result.
 // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of such a function
 type Nothing = undefined | void;
 

@@ -34,7 +34,7 @@ interface Answers {
   render: RenderedPrompt;
 }
 
-/** What a toolbox is asked to do with an item. A subscription is no such verb: it has no answer that could be wrapped. */
+/** A verb of a toolbox that middleware wraps. To subscribe is none: it has no answer that could be wrapped. */
 export type Verb = keyof Calls;
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "./clock.ts";
 import { type DeadlineHost, type DeadlineOwner, ScheduledDeadline, type TimeLimits } from "./deadline.ts";
 
-/** What becomes of the result that was waited for. The wait lasts until that is settled too. */
+/** Makes the result of a wait from that of its promise. The wait lasts until that is settled too. */
 export interface Settlement<T, W, R> {
   readonly receive: (value: T, owner: W) => R | Promise<R>;
   /** Gives another result in place of an error, or throws. */
@@ -13,7 +13,6 @@ export interface Settlement<T, W, R> {
  * once for all that began in one turn of the event loop, so that a wait costs none of these. Limits count from the end of that turn.
  */
 export class DeadlineScheduler implements DeadlineHost {
-  /** @internal */
   readonly clock: Clock;
   // The latest is the first.
   #first: ScheduledDeadline | undefined;
@@ -150,12 +149,12 @@ export class DeadlineScheduler implements DeadlineHost {
     if (this.#size > 0) this.#timer?.keepAlive(true);
   };
 
-  /** A wait may be due sooner than was known. @internal */
+  /** A wait may be due sooner than was known. */
   watch(deadline: ScheduledDeadline): void {
     if (deadline.isActive && deadline.startedAt !== undefined) this.#wakeUpAt(deadline.dueAt);
   }
 
-  /** Ends one wait with the reason. @internal */
+  /** Ends one wait with the reason. */
   abort(deadline: ScheduledDeadline, reason: unknown): void {
     if (!deadline.isActive) return;
     this.#leave(deadline);

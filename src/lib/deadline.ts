@@ -8,7 +8,7 @@ export interface TimeLimits {
   readonly totalMs: number;
 }
 
-/** What a wait is made for, such as a call. */
+/** The subject of a wait, such as a call. */
 export interface DeadlineOwner {
   /** Ends the wait when it aborts. */
   readonly callerSignal: AbortSignal | undefined;

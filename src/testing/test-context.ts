@@ -6,7 +6,7 @@ import { defineTool } from "../core/tool.ts";
 import { present } from "../lib/value.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 
-/** What a test context has that is not the default. */
+/** The parts of a test context that differ from the default. */
 export interface TestContextOptions {
   /** Default: a fresh id and nothing else. */
   readonly session?: Session | undefined;
@@ -16,7 +16,7 @@ export interface TestContextOptions {
   readonly logger?: Logger | undefined;
   readonly attachments?: readonly Resource[] | undefined;
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
-  /** What `context.toolbox` is, such as a Toolkit. Default: an empty one. */
+  /** Is given as `context.toolbox`, such as a Toolkit. Default: an empty one. */
   readonly toolbox?: Toolbox | undefined;
   /** The number of calls around it. Default 0. */
   readonly depth?: number | undefined;

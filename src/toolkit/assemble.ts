@@ -89,7 +89,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
   const assertOpen = () => lifecycle.assertOpen();
   const isClosing = () => lifecycle.isClosing;
-  const directory = new Directory(catalog, assertOpen);
+  const directory = new Directory(catalog, lifecycle);
   const deadlines = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
   const spaces = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });

@@ -35,7 +35,10 @@ export function loneToolbox({
   isTraced,
 }: LoneToolboxOptions = {}): Toolbox {
   const ignore = () => undefined;
-  const directory = new Directory(new Catalog({ strictNames: false, emit: ignore }), ignore);
+  const directory = new Directory(new Catalog({ strictNames: false, emit: ignore }), {
+    isClosing: false,
+    assertOpen: ignore,
+  });
   const options = readToolkitOptions({ logger, clock });
   const room = new DeadlineScheduler(clock);
   const shelf = new ApprovalRecords({ store: memoryStore({ clock }), logger, limit: options.approvals.limit });

@@ -227,7 +227,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   view(selection: ViewSelection): Host {
     const sight = new ViewFilter(selection);
-    const directory = new Directory(this.#parts.catalog, () => this.#lifecycle.assertOpen(), sight);
+    const directory = new Directory(this.#parts.catalog, this.#lifecycle, sight);
     const scope = sight.principal === undefined ? undefined : new PrincipalScope(sight.principal);
     return new View(new CallRouter(directory, this.#parts.executor, { scope }), this.on.bind(this), sight);
   }

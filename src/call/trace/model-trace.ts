@@ -16,7 +16,7 @@ import { callStateOf } from "../call-port.ts";
 import { errorText } from "./attributes.ts";
 import { type TraceParts, unharmed } from "./trace.ts";
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface ModelAsked {
   readonly provider: string;
   readonly model: string;
@@ -26,7 +26,7 @@ export interface ModelAsked {
   readonly input: unknown;
 }
 
-/** What it answered. */
+/** The answer of a model. */
 export interface ModelAnswered {
   readonly finishReason: string;
   readonly usage: TokenUsage;
@@ -35,7 +35,7 @@ export interface ModelAnswered {
 }
 
 /**
- * Asks a model in a span of its own, `chat <model>`, inside that of the call; and measures it. Where nobody looks it is only asked.
+ * Asks a model in a span of its own, `chat <model>`, inside that of the call, and measures it. A call without a trace only asks.
  *
  * @see https://github.com/open-telemetry/semantic-conventions-genai
  */
@@ -96,7 +96,7 @@ class ModelTrace {
   fail(error: unknown, signal: AbortSignal): void {
     const aborted = signal.aborted && signal.reason === error;
     const type = aborted ? "aborted" : ToolkitError.is(error) ? error.code : "_OTHER";
-    const message = aborted ? "Whoever called it ended it." : errorText(error, this.#parts.recorder !== undefined);
+    const message = aborted ? "Its caller ended it." : errorText(error, this.#parts.recorder !== undefined);
     unharmed(() => {
       this.#span?.setStatus({ code: SpanStatusCode.ERROR, message });
       this.#span?.setAttribute("error.type", type);
