@@ -1,3 +1,4 @@
+import { wholeContext } from "../call/call-context.ts";
 import { callStateOf } from "../call/call-port.ts";
 import type { InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
@@ -84,7 +85,8 @@ class PromptAgent implements Agent {
     return sampled(request, this.#models, this.#modelCall(signal));
   }
 
-  async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Content> {
+  async runPrompt(entry: Entry<"prompt">, input: unknown, given: CallContext): Promise<Content> {
+    const context = wholeContext(given);
     return this.#begin(await taskOf(entry, input, context), context, this.#options.limits, 0);
   }
 

@@ -4,13 +4,13 @@ import type { InteractionContext } from "../core/delegate.ts";
 import { messageOf } from "../core/error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
-import { logToSession } from "../core/logger.ts";
+import { sessionLogger } from "../core/logger.ts";
 import type { PendingRequest } from "../core/pending.ts";
 import type { Content, Resource } from "../core/resource.ts";
 import type { Repair } from "../core/schema/coerce-value.ts";
 import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { SchemaLike } from "../core/schema/types.ts";
-import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
+import type { CallOptions, Logger, Progress, Session } from "../core/session.ts";
 import type { ConcurrencyLimit } from "../lib/concurrency-queue.ts";
 import { isPromiseLike, runDetached } from "../lib/promise.ts";
 import type { ApprovalGrant } from "./approval-grant.ts";
@@ -135,7 +135,12 @@ export class CallState extends CallLifetime implements Omit<CallContext, "derive
     return this.#toolbox;
   }
 
-  /** That which a context was derived with. */
+  /** The `_meta` that a context was derived with: it goes along with the calls made through that. */
+  get passedMeta(): CallOptions["meta"] {
+    return undefined;
+  }
+
+  /** The toolbox that a context was derived with. */
   get givenToolbox(): Toolbox | undefined {
     return undefined;
   }
@@ -272,24 +277,11 @@ export class CallState extends CallLifetime implements Omit<CallContext, "derive
   }
 }
 
-/** The `_meta` that is sent along: of the session, and of the call itself. */
+/** The `_meta` that is sent along: of the session, of the derived context it was made in, and of the call itself. */
 export function metaOf(options: CallOptions, parent: CallState | undefined): CallOptions["meta"] {
-  const own = options.meta;
+  const passed = parent?.passedMeta;
+  const own = passed === undefined ? options.meta : { ...passed, ...options.meta };
   // A session that was given takes the place of the outer one whole: what is meant for one caller is not sent along for another.
   const inherited = (options.session ?? parent?.givenSession)?.meta;
   return inherited === undefined ? own : { ...inherited, ...own };
-}
-
-const levels = { debug: "debug", info: "info", warn: "warning", error: "error" } as const satisfies Record<
-  keyof Logger,
-  LogLevel
->;
-
-function sessionLogger(logger: Logger, session: Session, ref: string): Logger {
-  const log = (method: keyof Logger) => (message: string, details?: unknown) => {
-    logger[method](message, details);
-    const data = details === undefined ? message : { message, details };
-    logToSession(session, { level: levels[method], logger: ref, data }, logger);
-  };
-  return { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
 }

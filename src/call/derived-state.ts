@@ -71,6 +71,10 @@ export class DerivedState extends CallState {
     return this.givenToolbox ?? super.toolbox;
   }
 
+  override get passedMeta(): ContextOverrides["meta"] {
+    return this.#overrides.meta ?? this.#from.passedMeta;
+  }
+
   override get givenToolbox(): Toolbox | undefined {
     return this.#overrides.toolbox ?? this.#from.givenToolbox;
   }

@@ -182,7 +182,7 @@ export interface ContextOverrides {
   readonly signal?: AbortSignal | undefined;
   /** In the call of a view that is one principal's: only a session of that principal. */
   readonly session?: Session | undefined;
-  /** In place of the call's own `_meta`; that of the session still goes along. */
+  /** In place of the call's own `_meta`, and with each call through the derived toolbox; that of the session still goes along. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
   /** In place of the toolkit's. A session that listens to logs gets its entries too. */
   readonly logger?: Logger | undefined;

@@ -1,3 +1,4 @@
+import { wholeContext } from "../call/call-context.ts";
 import type { ServerInfo } from "../core/connection.ts";
 import type { ConnectorSession } from "../core/connector.ts";
 import type { ReadConnectorLimits } from "../core/connector-limits.ts";
@@ -98,7 +99,8 @@ export class McpSession implements ConnectorSession {
     await this.#parts.peer.request("ping", undefined, { cancellation: cancellationOf(options) });
   }
 
-  call(name: string, input: unknown, context: CallContext): Promise<Content> {
+  call(name: string, input: unknown, given: CallContext): Promise<Content> {
+    const context = wholeContext(given);
     if (context.attachments.length > 0) return Promise.reject(attachmentsRefused(name));
     const server = this.server.name;
     const { redactor } = this.#parts;
@@ -119,7 +121,8 @@ export class McpSession implements ConnectorSession {
     return this.#closing;
   }
 
-  async #render(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt> {
+  async #render(name: string, input: unknown, given: CallContext): Promise<RenderedPrompt> {
+    const context = wholeContext(given);
     const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
     return this.#traced("prompts/get", name, context, async (meta) => {
       const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };
