@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { callDigest } from "../call/approval-grant.ts";
-import { type ApprovalPort, type RequestedCall, undecided } from "../call/approval-port.ts";
+import { type ApprovalPort, type HeldCall, undecided } from "../call/approval-port.ts";
 import type { CallState } from "../call/call-state.ts";
 import type { PendingCall } from "../call/pending-call.ts";
 import type { ApprovalRequest, Decision } from "../core/approval.ts";
@@ -42,7 +42,7 @@ export class ApprovalGate implements ApprovalPort {
    *
    * @throws ToolkitError `PENDING` where nobody decides at once; `DENIED`
    */
-  async pass(requested: RequestedCall, reason: string): Promise<void> {
+  async pass(requested: HeldCall, reason: string): Promise<void> {
     const { entry, state } = requested;
     const { session, grant } = state;
     const definition = definitionOf(entry as Entry);
@@ -69,7 +69,7 @@ export class ApprovalGate implements ApprovalPort {
    *
    * @throws ToolkitError `PENDING`, when it is kept
    */
-  async defer(requested: RequestedCall, pending: PendingCall): Promise<never> {
+  async defer(requested: HeldCall, pending: PendingCall): Promise<never> {
     const { entry, state } = requested;
     const { id, request } = pending;
     const { reason, message, expiresAt, callbackUrl, metadata } = request;
@@ -96,7 +96,7 @@ export class ApprovalGate implements ApprovalPort {
     }
   }
 
-  async #open({ entry, state }: RequestedCall, fields: Omit<NewApproval, "session" | "itemKind">) {
+  async #open({ entry, state }: HeldCall, fields: Omit<NewApproval, "session" | "itemKind">) {
     const { session, options, meta } = state;
     const { attachments, timeoutMs, bypassCache } = options;
     const { id, tool, kind, reason, message, digest, expiresAt, callbackUrl, metadata } = fields;
@@ -162,7 +162,7 @@ function written({ id, principal, clientInfo, capabilities, meta }: Session): Ne
 }
 
 /** A copy of the input: what its caller does to it afterwards was not asked about. */
-function copyOf({ entry, input }: RequestedCall): unknown {
+function copyOf({ entry, input }: HeldCall): unknown {
   try {
     return structuredClone(input);
   } catch (cause) {

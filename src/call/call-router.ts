@@ -19,7 +19,7 @@ import { type MaybePromise, rescue } from "../lib/promise.ts";
 import type { ApprovalGrant } from "./approval-grant.ts";
 import { toNestedError } from "./call-error.ts";
 import { type CallOrigin, type CallState, metaOf } from "./call-state.ts";
-import { type CallTarget, CallTargets, type Directory } from "./call-targets.ts";
+import { type CallDirectory, type CallTarget, CallTargets } from "./call-targets.ts";
 import type { Executor } from "./executor.ts";
 import type { PrincipalScope } from "./principal-scope.ts";
 import type { Action, ActionEntry, ActionResult } from "./step.ts";
@@ -48,7 +48,7 @@ export class CallRouter implements Toolbox, CallOrigin {
   readonly #scope: PrincipalScope | undefined;
 
   constructor(
-    directory: Directory | CallTargets,
+    directory: CallDirectory | CallTargets,
     executor: Executor,
     { parent, grant, scope }: CallRouterOptions = {},
   ) {

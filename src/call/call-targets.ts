@@ -17,7 +17,7 @@ import type { Verb } from "../core/middleware.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 
 /** The items that exist, as far as calls need to know. */
-export interface Directory {
+export interface CallDirectory {
   /** It is that of a view: it does not show everything. */
   readonly isConfined: boolean;
   /** Finds what a key means to an owner; at once where it is known. @throws ToolkitError `NOT_FOUND` and the like */
@@ -64,10 +64,10 @@ const insteadOf: Readonly<Record<Verb, Readonly<Record<DefaultKind, string>>>> =
 
 /** Finds the entry that a call, read or render is for. Items that were never added get an entry of the namespace `inline`. */
 export class CallTargets {
-  readonly directory: Directory;
+  readonly directory: CallDirectory;
   readonly #inline: WeakMap<object, Entry>;
 
-  constructor(directory: Directory, inline = new WeakMap<object, Entry>()) {
+  constructor(directory: CallDirectory, inline = new WeakMap<object, Entry>()) {
     this.directory = directory;
     this.#inline = inline;
   }

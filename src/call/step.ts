@@ -1,7 +1,7 @@
 import type { CallSettings } from "../core/call-settings.ts";
 import type { Definition } from "../core/definition.ts";
 import type { CallContext, Entry } from "../core/item.ts";
-import type { Answer, Verb } from "../core/middleware.ts";
+import type { CallAnswer, Verb } from "../core/middleware.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import { contextOf, contextOn, shownBy, wholeContext } from "./call-context.ts";
@@ -19,7 +19,7 @@ export interface ActionEntry {
 }
 
 /** The result of each action. */
-export type ActionResult<A extends Action = Action> = A extends Verb ? Answer<A> : Unsubscribe;
+export type ActionResult<A extends Action = Action> = A extends Verb ? CallAnswer<A> : Unsubscribe;
 
 /** The input has not been validated since it was given or changed. */
 export const unparsed: unique symbol = Symbol("unparsed");

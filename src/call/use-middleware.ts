@@ -1,5 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
-import type { Answer, Call, Handler, Middleware } from "../core/middleware.ts";
+import type { Call, CallAnswer, Handler, Middleware } from "../core/middleware.ts";
 import { isContent } from "../core/resource.ts";
 import { rescue } from "../lib/promise.ts";
 import { isRecord, typeName } from "../lib/value.ts";
@@ -38,8 +38,9 @@ function wrapped(middleware: Middleware, inner: Next, target: Target, revalidate
 }
 
 /** @throws ToolkitError `INVALID_OUTPUT` for what is no answer of the verb */
-function asAnswer(given: unknown, { verb, entry: { ref } }: Target): Answer {
-  if (verb === "render" ? isRecord(given) && Array.isArray(given.messages) : isContent(given)) return given as Answer;
+function asAnswer(given: unknown, { verb, entry: { ref } }: Target): CallAnswer {
+  if (verb === "render" ? isRecord(given) && Array.isArray(given.messages) : isContent(given))
+    return given as CallAnswer;
   const wanted = verb === "render" ? "the messages of a prompt" : "a Content";
   const message = `its middleware gave ${typeName(given)} in place of ${wanted}`;
   const instead = verb === "render" ? "{ messages }" : "a Content made with resource.*";

@@ -45,10 +45,10 @@ export type Verb = keyof Calls;
 export type Call<V extends Verb = Verb> = Calls[V];
 
 /** The answer of a verb: a Content, or the messages of a rendered prompt. */
-export type Answer<V extends Verb = Verb> = Answers[V];
+export type CallAnswer<V extends Verb = Verb> = Answers[V];
 
 /** Goes on with a call, and gives the answer of its verb. */
-export type Handler = <C extends Call>(call: C) => Promise<Answer<C["verb"]>>;
+export type Handler = <C extends Call>(call: C) => Promise<CallAnswer<C["verb"]>>;
 
 /**
  * Wraps every call, read and render, between the validation of the input and the run: call `next` once to go on, or answer yourself.
@@ -62,4 +62,4 @@ export type Handler = <C extends Call>(call: C) => Promise<Answer<C["verb"]>>;
  * };
  * ```
  */
-export type Middleware = (call: Call, next: Handler) => Promise<Answer>;
+export type Middleware = (call: Call, next: Handler) => Promise<CallAnswer>;

@@ -10,7 +10,7 @@ import type { Verb } from "../../core/middleware.ts";
 export type Operation = "execute_tool" | "invoke_agent" | "read_resource" | "render_prompt";
 
 /** The end of a call: well, aborted by its caller, or with the code of an error. */
-export type Outcome = "ok" | "aborted" | "_OTHER" | ErrorCode;
+export type CallOutcome = "ok" | "aborted" | "_OTHER" | ErrorCode;
 
 /** So much is kept of what a caller wrote and nothing has for a name. */
 const maxKeyLength = 256;

@@ -3,7 +3,7 @@ import type { TokenUsage } from "../../core/agent-event.ts";
 import type { Connection, ConnectionState } from "../../core/connection.ts";
 import type { Entry } from "../../core/item.ts";
 import type { Verb } from "../../core/middleware.ts";
-import { itemAttributes, metricAttributes, type Operation, type Outcome } from "./attributes.ts";
+import { type CallOutcome, itemAttributes, metricAttributes, type Operation } from "./attributes.ts";
 
 /** The values that are observed whenever metrics are collected. */
 export interface Gauges {
@@ -88,7 +88,7 @@ export class Instruments {
   }
 
   /** It has ended. */
-  ended(outcome: Outcome, { verb, operation, entry, seconds, attempts, cached }: Ended): void {
+  ended(outcome: CallOutcome, { verb, operation, entry, seconds, attempts, cached }: Ended): void {
     const item = metricAttributes(operation, entry);
     this.#active.add(-1, { "toolweave.verb": verb });
     this.#calls.add(1, { ...item, "toolweave.outcome": outcome });

@@ -18,10 +18,10 @@ import type { CallOptions } from "../../core/session.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { MaybePromise } from "../../lib/promise.ts";
 import {
+  type CallOutcome,
   errorText,
   isRemote,
   type Operation,
-  type Outcome,
   operationOf,
   spanAttributes,
   spanName,
@@ -201,7 +201,7 @@ export class Trace {
     return parent?.trace?.context ?? (meta === undefined ? active : propagation.extract(active, meta, texts));
   }
 
-  #outcomeOf(error: unknown): Outcome {
+  #outcomeOf(error: unknown): CallOutcome {
     const { options, parent } = this.#wish;
     if ([options.signal, parent?.signal].some((signal) => signal?.aborted === true && signal.reason === error))
       return "aborted";
@@ -209,7 +209,7 @@ export class Trace {
     return "_OTHER";
   }
 
-  #end(outcome: Outcome): void {
+  #end(outcome: CallOutcome): void {
     const failure = outcome === "ok" ? {} : { "error.type": outcome };
     const { attempts = 1, cached = false, repairs } = this.#call ?? {};
     this.describe({
