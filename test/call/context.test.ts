@@ -300,3 +300,43 @@ test("a context of another call is refused by middleware, and one that is none",
       message: expect.stringContaining("of another call"),
     });
 });
+
+verifies(["C15", "C12"], "a Proxy that is revoked meanwhile fails what looks at it, and no other call", async () => {
+  const { server, hanging } = farServer();
+  const logged: unknown[] = [];
+  await using toolkit = new Toolkit();
+  toolkit.addConnector(server.connector(), { namespace: "far" });
+  await toolkit.start();
+  const { item } = (await toolkit.lookup("far.hang")) as { readonly item: Tool };
+  const revoked = Promise.withResolvers<() => void>();
+  const passing = defineTool({
+    name: "passing",
+    run: (input, context) => {
+      const { proxy: passed, revoke } = Proxy.revocable(context, {});
+      revoked.resolve(revoke);
+      return item.run(input, passed);
+    },
+  });
+  const late = defineTool({
+    name: "late",
+    run: (input, context) => {
+      const { proxy: passed, revoke } = Proxy.revocable(context, {});
+      revoke();
+      return item.run(input, passed);
+    },
+  });
+  toolkit.add(passing, late);
+  const controller = new AbortController();
+  const one = rejection(toolkit.call("passing", {}, { signal: controller.signal, session: person(1) }));
+  await hanging;
+  (await revoked.promise)();
+  expect(await failure(toolkit.call("late"))).toMatchObject({ code: "TOOL_FAILED", cause: expect.any(TypeError) });
+  // A question that may be of either call, and a log entry for both, look at all calls in flight.
+  const session: Session = { ...person(2), log: (entry) => void logged.push(entry.data) };
+  expect(JSON.parse(await (await toolkit.call("far.talk", {}, { session })).text())).toMatchObject({
+    action: /accept|decline/,
+  });
+  controller.abort("enough");
+  expect(await one).toBe("enough");
+  await server[Symbol.asyncDispose]();
+});
