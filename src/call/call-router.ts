@@ -119,13 +119,11 @@ export class CallRouter implements Toolbox, CallOrigin {
       const options = this.#optionsOf(given ?? noOptions);
       const verb: Verb = action === "subscribe" ? "read" : action;
       if (action !== "subscribe" && this.#executor.telemetry?.isOn) trace = this.#trace(verb, target, options);
-      const seeker = { owner: this.#owner(options), signal: options.signal ?? parent?.signal };
-      const entry = this.#targets.find(verb, target, seeker) as MaybePromise<ActionEntry[A]>;
+      const signal = options.signal ?? parent?.signal;
+      const entry = this.#targets.find(verb, target, this.#owner(options), signal) as MaybePromise<ActionEntry[A]>;
       answer =
         entry instanceof Promise
-          ? this.#executor.whenFound(entry, { key: String(target), options, origin: this }, (found, spentMs) =>
-              this.#executor.run(action, found, input, options, this, { spentMs, trace }),
-            )
+          ? this.#runLater(action, entry, String(target), { input, options, trace })
           : this.#executor.run(action, entry, input, options, this, trace && { trace });
     } catch (error) {
       trace?.fail(error);
@@ -134,6 +132,22 @@ export class CallRouter implements Toolbox, CallOrigin {
     trace?.follow(answer);
     if (!(answer instanceof Promise)) return Promise.resolve(answer);
     return parent === undefined ? answer : answer.catch(rejectNested);
+  }
+
+  // Apart: closures in a function that every call passes cost each of them.
+  #runLater<A extends Action>(
+    action: A,
+    entry: Promise<ActionEntry[A]>,
+    key: string,
+    {
+      input,
+      options,
+      trace,
+    }: { readonly input: unknown; readonly options: CallOptions; readonly trace: Trace | undefined },
+  ): Promise<ActionResult<A>> {
+    return this.#executor.whenFound(entry, { key, options, origin: this }, (found, spentMs) =>
+      this.#executor.run(action, found, input, options, this, { spentMs, trace }),
+    );
   }
 
   /** The options of a call, with the session of the one principal. @throws ToolkitError `DENIED` for the session of another */

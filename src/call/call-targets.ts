@@ -37,13 +37,6 @@ export interface CallDirectory {
 /** A key, an entry, or an item itself. */
 export type CallTarget = string | Tool | Prompt | Entry<"tool" | "prompt" | "resource">;
 
-/** The caller on whose behalf a target is looked for. */
-export interface Seeker {
-  /** The principal whose items are meant beside those of all; empty for none. */
-  readonly owner: string;
-  readonly signal: AbortSignal | undefined;
-}
-
 /** The kinds that each verb takes. */
 const kindsOf = {
   call: ["tool", "prompt"],
@@ -72,16 +65,21 @@ export class CallTargets {
     this.#inline = inline;
   }
 
-  /** The entry of a target, at once where it is known. @throws ToolkitError `NOT_FOUND`, `INVALID_INPUT` and the like */
-  find(verb: Verb, target: CallTarget, seeker: Seeker): MaybePromise<Entry> {
-    if (typeof target !== "string") return this.#entryOf(verb, target, seeker.owner);
+  /**
+   * The entry of a target, at once where it is known.
+   *
+   * @param owner - the principal whose items are meant beside those of all; empty for none
+   * @throws ToolkitError `NOT_FOUND`, `INVALID_INPUT` and the like
+   */
+  find(verb: Verb, target: CallTarget, owner: string, signal: AbortSignal | undefined): MaybePromise<Entry> {
+    if (typeof target !== "string") return this.#entryOf(verb, target, owner);
     try {
-      const found = this.directory.find<DefaultKind>(target, kindsOf[verb], seeker.owner, seeker.signal);
+      const found = this.directory.find<DefaultKind>(target, kindsOf[verb], owner, signal);
       return found instanceof Promise
-        ? found.then(undefined, (error) => this.#otherKind(error, verb, target, seeker.owner))
+        ? found.then(undefined, (error) => this.#otherKind(error, verb, target, owner))
         : found;
     } catch (error) {
-      return this.#otherKind(error, verb, target, seeker.owner);
+      return this.#otherKind(error, verb, target, owner);
     }
   }
 

@@ -17,7 +17,7 @@ import { type CallHost, type CallOrigin, CallState } from "./call-state.ts";
 import type { InteractionRouter } from "./interaction-router.ts";
 import { type CompiledSteps, Pipeline, type PipelineOptions, type StepDescription } from "./pipeline.ts";
 import { SharedLimits } from "./shared-limits.ts";
-import { type Action, type ActionEntry, type ActionResult, StepCall } from "./step.ts";
+import { type Action, type ActionEntry, type ActionResult, type Next, StepCall } from "./step.ts";
 import type { Telemetry } from "./trace/telemetry.ts";
 import type { Trace } from "./trace/trace.ts";
 
@@ -124,10 +124,8 @@ export class Executor implements CallHost {
     { spentMs = 0, trace }: CallStart = noStart,
   ): MaybePromise<ActionResult<A>> {
     const call = new StepCall(verb, entry, input, new CallState(this, entry.ref, options, origin));
-    if (trace === undefined) return this.#start(call, spentMs) as MaybePromise<ActionResult<A>>;
-    call.state.trace = trace;
-    const start = () => this.#start(call, spentMs) as MaybePromise<ActionResult<A>>;
-    return trace.within(entry as Entry, call.state, input, start);
+    const answer = trace === undefined ? this.#start(call, spentMs) : this.#traced(call, trace, spentMs);
+    return answer as MaybePromise<ActionResult<A>>;
   }
 
   /** Makes the answer of a call whose work was done elsewhere. */
@@ -145,6 +143,12 @@ export class Executor implements CallHost {
     return this.#pipeline.describe(entry);
   }
 
+  #traced(call: StepCall, trace: Trace, spentMs: number): MaybePromise<ActionResult> {
+    const { entry, input, state } = call;
+    state.trace = trace;
+    return trace.within(entry as Entry, state, input, () => this.#start(call, spentMs));
+  }
+
   #start(call: StepCall, spentMs: number): MaybePromise<ActionResult> {
     const { state } = call;
     this.#assertStartable(state);
@@ -156,12 +160,17 @@ export class Executor implements CallHost {
     const next = isPlain(call) ? compiled.plain : compiled.next;
     const { events } = this.#options;
     // Most often there is no listener at all: that is seen without a function.
-    if (events.listeners.size === 0 || call.verb === "subscribe" || !isHeard(events))
-      return this.#bounded(next(call), state, spentMs);
-    const finish = this.#announce(state);
+    return events.listeners.size === 0 || call.verb === "subscribe" || !isHeard(events)
+      ? this.#bounded(next(call), state, spentMs)
+      : this.#announced(call, next, spentMs);
+  }
+
+  /** Emits that a call begins and ends, where that has a listener. */
+  #announced(call: StepCall, next: Next, spentMs: number): MaybePromise<ActionResult> {
+    const finish = this.#announce(call.state);
     let result: MaybePromise<ActionResult>;
     try {
-      result = this.#bounded(next(call), state, spentMs);
+      result = this.#bounded(next(call), call.state, spentMs);
     } catch (error) {
       finish(error);
       throw error;

@@ -1,6 +1,7 @@
 import { type Content, isContent, isResource } from "../core/resource.ts";
-import { toContent } from "../resource/normalise.ts";
+import { type ToContentOptions, toContent } from "../resource/normalise.ts";
 import { toCallError } from "./call-error.ts";
+import type { CallState } from "./call-state.ts";
 import type { Receive, Target } from "./step.ts";
 
 /** Makes a Content from the result of `run`. */
@@ -13,14 +14,16 @@ export function normaliseResult({ entry }: Target): Receive<Content> {
   };
   return (value, state) => {
     try {
-      const content = isStillToRead(value)
-        ? toContent(value, { name, signal: state.signal, onPartial: (part) => state.emitPart(part) })
-        : toContent(value, options);
+      const content = isStillToRead(value) ? toContent(value, readingIn(state, name)) : toContent(value, options);
       return content instanceof Promise ? content.catch(fail) : content;
     } catch (thrown) {
       return fail(thrown);
     }
   };
+}
+
+function readingIn(state: CallState, name: string): ToContentOptions {
+  return { name, signal: state.signal, onPartial: (part) => state.emitPart(part) };
 }
 
 /** True for what takes I/O to become a Content, and must end with the call. A signal costs as much as a call: the rest gets none. */

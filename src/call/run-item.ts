@@ -77,15 +77,18 @@ export function runItem(target: Target, options: RunItemOptions): Next {
     if (typeof result !== "string" && isPromiseLike(result)) {
       const promise = genuine(result);
       // The limit of time is not put around the run, so that both share one promise.
-      if (limits !== undefined) return deadlines.wait(promise, state, limits, outcome);
-      return promise.then(
-        (value) => receive(value, state),
-        (thrown) => fail(thrown, state),
-      );
+      return limits === undefined ? settled(promise, state, outcome) : deadlines.wait(promise, state, limits, outcome);
     }
     const answer = receive(result, state);
     return answer instanceof Promise && limits !== undefined ? deadlines.wait(answer, state, limits) : answer;
   };
+}
+
+function settled<T, R>(promise: Promise<T>, state: CallState, settle: Settlement<T, CallState, R>): Promise<R> {
+  return promise.then(
+    (value) => settle.receive(value, state),
+    (thrown) => settle.fail(thrown, state),
+  );
 }
 
 /** The answer of reading, rendering and subscribing: no other than the result. */

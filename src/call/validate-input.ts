@@ -3,7 +3,7 @@ import type { Entry } from "../core/item.ts";
 import { type Validator, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
 import { isRecord } from "../lib/value.ts";
-import { type Step, type Target, unparsed } from "./step.ts";
+import { type ActionResult, type Next, type Step, type StepCall, type Target, unparsed } from "./step.ts";
 
 /** Is called for a remote schema that cannot be compiled, once for each entry and message. */
 export type SchemaReport = (entry: Entry, message: string) => void;
@@ -21,7 +21,7 @@ export function validateInput(report: SchemaReport): Step {
     return (call) => {
       if (call.parsed !== unparsed) return next(call);
       const parsed = validate(call.input);
-      if (parsed instanceof Promise) return parsed.then((value) => next(call.as(accepted(value, target))));
+      if (parsed instanceof Promise) return later(parsed, call, target, next);
       if (parsed instanceof Violation) throw invalidInput(target, parsed);
       call.parsed = parsed;
       return next(call);
@@ -29,9 +29,11 @@ export function validateInput(report: SchemaReport): Step {
   };
 }
 
-function accepted(parsed: unknown, target: Target): unknown {
-  if (parsed instanceof Violation) throw invalidInput(target, parsed);
-  return parsed;
+function later(parsing: Promise<unknown>, call: StepCall, target: Target, next: Next): Promise<ActionResult> {
+  return parsing.then((parsed) => {
+    if (parsed instanceof Violation) throw invalidInput(target, parsed);
+    return next(call.as(parsed));
+  });
 }
 
 function invalidInput({ entry }: Target, { issues }: Violation): ToolkitError<"INVALID_INPUT"> {

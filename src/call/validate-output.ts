@@ -21,25 +21,32 @@ export function validateOutput(target: Target, normalised: Receive<Content>, rep
     if (parsed instanceof Violation) throw invalidOutput(target, parsed.issues);
     return transforms && parsed !== value ? jsonContent(parsed, { name, meta: content.meta }) : content;
   };
-  const validated = (content: Content, value: unknown): MaybePromise<Content> => {
-    const parsed = validate(value);
-    return parsed instanceof Promise
-      ? parsed.then((result) => accept(content, value, result))
-      : accept(content, value, parsed);
-  };
   const failed = toCallError(target.entry.ref, "result");
-  const fail = (thrown: unknown): never => {
-    throw failed(thrown);
+  const acceptLater = async (content: Content, value: unknown, parsing: Promise<unknown>): Promise<Content> => {
+    try {
+      return accept(content, value, await parsing);
+    } catch (thrown) {
+      throw failed(thrown);
+    }
+  };
+  const checkValue = (content: Content, value: unknown): MaybePromise<Content> => {
+    const parsed = validate(value);
+    return parsed instanceof Promise ? acceptLater(content, value, parsed) : accept(content, value, parsed);
+  };
+  const checkLater = async (content: Content, loading: Promise<unknown>): Promise<Content> => {
+    try {
+      return await checkValue(content, await loading);
+    } catch (thrown) {
+      throw failed(thrown);
+    }
   };
   const check = (content: Content): MaybePromise<Content> => {
     try {
       if (isEmptyContent(content)) throw invalidOutput(target, [{ pointer: "", message: "it gave nothing" }]);
       const value = jsonValueOf(content);
-      const checked =
-        value instanceof Promise ? value.then((loaded) => validated(content, loaded)) : validated(content, value);
-      return checked instanceof Promise ? checked.catch(fail) : checked;
+      return value instanceof Promise ? checkLater(content, value) : checkValue(content, value);
     } catch (thrown) {
-      return fail(thrown);
+      throw failed(thrown);
     }
   };
   return (value, state) => {
