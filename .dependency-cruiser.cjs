@@ -60,6 +60,13 @@ module.exports = {
       to: { path: "node_modules/@modelcontextprotocol/" },
     },
     {
+      name: "model-port",
+      comment: "src/agent/model is the port to models: it knows nothing of runs.",
+      severity: "error",
+      from: { path: "^src/agent/model/" },
+      to: { path: "^src/agent/", pathNot: "^src/agent/model/" },
+    },
+    {
       name: "no-dev-dependencies",
       comment: "What is shipped needs only what is installed with it, or what it asks for by name: a peer.",
       severity: "error",

@@ -96,9 +96,9 @@ export type {
 export type { ExplainOptions } from "./explain/explain.ts";
 export type { ExplainedItem, ExplainedRule, Explanation } from "./explain/explanation.ts";
 export type { EventStreamOptions } from "./lib/event-stream.ts";
-export { type PromptFolderOptions, promptFolder } from "./prompt/folder.ts";
-export { type ParsePromptOptions, parsePrompt } from "./prompt/parse.ts";
-export { readPrompt, readPrompts } from "./prompt/read.ts";
+export { type ParsePromptOptions, parsePrompt } from "./prompt/parse-prompt.ts";
+export { type PromptFolderOptions, promptFolder } from "./prompt/prompt-folder.ts";
+export { readPrompt, readPrompts } from "./prompt/read-prompts.ts";
 export type { ByteStream } from "./resource/collect-bytes.ts";
 export { defineResource, defineTemplate, type ResourceDefinition, type TemplateDefinition } from "./resource/define.ts";
 export type { ReadResult } from "./resource/handle.ts";

@@ -82,6 +82,15 @@ describe("the layering rule", () => {
     ]);
   });
 
+  test("the port to models imports nothing of the agent's runs", async () => {
+    const found = await broken({
+      "src/agent/model/ask.ts": 'import "./reply.ts"; import "../run/loop.ts";',
+      "src/agent/model/reply.ts": "export const reply = 1;",
+      "src/agent/run/loop.ts": 'import "../model/reply.ts"; export const loop = 1;',
+    });
+    expect(found).toEqual(["model-port: src/agent/model/ask.ts -> src/agent/run/loop.ts"]);
+  });
+
   test("every folder of src has a layer", async () => {
     const ruled = forbidden.map((rule: { name: string }) => rule.name);
     const folders = (await readdir(join(project, "src"), { withFileTypes: true })).filter((entry) =>

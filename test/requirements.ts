@@ -302,7 +302,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "P8",
-    text: "A template of Go or Jinja is refused with every tag it has to change and what to write instead, in the message and in the details; changed so, it says the same. What Handlebars cannot say is told with what to do.",
+    text: "A template of Go is refused with every tag to change and the text to write instead, in the message and in the details; changed so, it renders the same. A tag that Handlebars has nothing for comes with advice. A template of Jinja is refused at its first tag, with the usual replacements.",
   },
   {
     id: "P9",

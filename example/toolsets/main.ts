@@ -173,7 +173,7 @@ deepStrictEqual(lost, [
   {
     tool: "odd",
     pointer: "/properties/labels",
-    what: "keeps the tool out of strict mode: it has members whose names are free",
+    what: "keeps the tool out of strict mode: it has properties with arbitrary names",
   },
 ]);
 

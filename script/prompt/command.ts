@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../src/core/error.ts";
 
-/** What a command was called with is wrong: nothing was done. */
+/** Thrown for wrong arguments of a command, before it does anything. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** What is shown for `--help`. */
+/** The text of `--help`. */
 export const usage = `Checks and runs prompts.
 
 npm run prompt -- lint PATH...           finds what is wrong with prompts, files or folders
@@ -43,7 +43,7 @@ export interface LintCommand {
 export interface RunCommand {
   readonly name: "run";
   readonly file: string;
-  /** What `--input` gives. */
+  /** The value of `--input`. */
   readonly input: unknown;
   /** `name=value`, as text. */
   readonly values: Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
 import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ToolkitError } from "../../src/core/error.ts";
-import { fileRole } from "../../src/prompt/file-name.ts";
-import { readPrompt } from "../../src/prompt/read.ts";
+import { fileRole } from "../../src/prompt/prompt-files.ts";
+import { readPrompt } from "../../src/prompt/read-prompts.ts";
 import type { Toolkit } from "../../src/toolkit/toolkit.ts";
 
 /** Adds the prompts beside one, or in a folder, which it may name as tools. Those that are broken are left out. */

@@ -1,5 +1,4 @@
-import { formatLint } from "../../src/prompt/lint/format.ts";
-import { lintPrompts } from "../../src/prompt/lint/lint.ts";
+import { formatLint, lintPrompts } from "../../src/prompt/lint/lint-prompts.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { LintCommand } from "./command.ts";
 import { addNeighbours } from "./folder.ts";

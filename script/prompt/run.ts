@@ -4,8 +4,8 @@ import type { Prompt } from "../../src/core/item.ts";
 import type { Content } from "../../src/core/resource.ts";
 import type { JsonSchema } from "../../src/core/schema/types.ts";
 import { isRecord } from "../../src/lib/value.ts";
-import { coerceArguments } from "../../src/prompt/arguments.ts";
-import { readPrompt } from "../../src/prompt/read.ts";
+import { coerceArguments } from "../../src/prompt/prompt-arguments.ts";
+import { readPrompt } from "../../src/prompt/read-prompts.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type RunCommand, UsageError } from "./command.ts";
@@ -54,7 +54,7 @@ export async function run(command: RunCommand, signal: AbortSignal): Promise<num
   return 0;
 }
 
-/** Says that nobody but this program is to blame: from a pattern, say, no value can be made. */
+/** Explains that the prompt is not at fault: from some schemas, such as a pattern, no value can be made up. */
 function rejectMadeUp(error: unknown): never {
   if (!ToolkitError.is(error, "INVALID_OUTPUT")) throw error;
   const issues = error.details.issues.map(({ pointer, message }) => `${pointer} ${message}`.trim()).join("; ");

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../src/core/schema/types.ts";
 import { resolveReference } from "../../src/lib/pointer.ts";
 import { isRecord } from "../../src/lib/value.ts";
-import { findMisfit } from "../../src/prompt/front-matter/misfit.ts";
+import { findMismatch } from "../../src/prompt/front-matter/schema-mismatch.ts";
 
 /** Beyond it a list is empty and what is optional is left out: a schema may contain itself. */
 const maxDepth = 6;
@@ -19,7 +19,7 @@ function sample(schema: unknown, root: JsonSchema, name: string, depth: number):
     ...own(schema, "const"),
   ];
   const [fitting] = [...given, ...(Array.isArray(schema.enum) ? schema.enum : [])].filter(
-    (value) => findMisfit(value, schema, root) === undefined,
+    (value) => findMismatch(value, schema, root) === undefined,
   );
   if (fitting !== undefined) return fitting;
   if (typeof schema.$ref === "string" && depth <= 2 * maxDepth) {
@@ -30,7 +30,7 @@ function sample(schema: unknown, root: JsonSchema, name: string, depth: number):
     const values = choices.map((choice) =>
       sample({ ...schema, anyOf: undefined, oneOf: undefined, ...choice }, root, name, depth + 1),
     );
-    return values.find((value) => findMisfit(value, schema, root) === undefined) ?? values[0];
+    return values.find((value) => findMismatch(value, schema, root) === undefined) ?? values[0];
   }
   if (Array.isArray(schema.allOf)) {
     const parts = schema.allOf.filter(isRecord);
@@ -92,7 +92,9 @@ function ofNumber(schema: JsonSchema): number {
   const most = Number(schema.maximum ?? schema.exclusiveMaximum);
   const [above, below] = [Math.ceil(least / step) * step, Math.floor(most / step) * step];
   const candidates = [step, 0, above, above + step, below, below - step, (least + most) / 2];
-  return candidates.find((value) => Number.isFinite(value) && findMisfit(value, schema, schema) === undefined) ?? step;
+  return (
+    candidates.find((value) => Number.isFinite(value) && findMismatch(value, schema, schema) === undefined) ?? step
+  );
 }
 
 const formats: Readonly<Record<string, string>> = {

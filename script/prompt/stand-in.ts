@@ -7,8 +7,8 @@ const usage = { inputTokens: 0, outputTokens: 0 };
 type StandIn = ReturnType<typeof scriptedModel>;
 
 /**
- * Stands in for a model where there is none: it calls no tool, answers in the form that is wanted with a value made of its schema, and else
- * with the text it was told.
+ * A model for runs without one: it calls no tool, and answers with a value that is made up from the output schema, or else with the text
+ * of the messages.
  */
 export function standIn(): StandIn {
   return scriptedModel(
@@ -21,7 +21,7 @@ export function standIn(): StandIn {
       const texts = prompt.flatMap((message) =>
         message.role === "user" ? message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])) : [],
       );
-      return { text: `(No model was asked. It would have been told:)\n\n${texts.join("\n")}`, usage };
+      return { text: `(No model was asked. These are its messages:)\n\n${texts.join("\n")}`, usage };
     },
     { provider: "offline", modelId: "stand-in" },
   );

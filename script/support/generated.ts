@@ -2,8 +2,8 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
 import { errorCatalog } from "../../src/core/error-catalog.ts";
-import { fieldTable } from "../../src/prompt/front-matter/field-table.ts";
-import { lintRules } from "../../src/prompt/lint/rules.ts";
+import { fieldTable } from "../../src/prompt/front-matter/prompt-fields.ts";
+import { lintRules } from "../../src/prompt/lint/lint-findings.ts";
 import { describeFault, type FaultName, faultCatalog } from "../../src/testing/faulty/faults.ts";
 import { exportedNames } from "./exports.ts";
 

@@ -1,26 +1,10 @@
 import type { JsonSchema, TypedSchema } from "../core/schema/types.ts";
+import { abortable } from "../lib/promise.ts";
 import { isRecord, present } from "../lib/value.ts";
 import type { ToolAnswer, ToolCall, ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
-import { type AnswerPart, answerParts, reasonOf, textOfParts } from "./answer-content.ts";
-import { CallBatch, type CallRunner } from "./gathering.ts";
-import { type AdaptedTools, argumentsOf, recordsIn, type ToolLoss, Writing, writtenOnce } from "./offered-tools.ts";
-import { anthropicProjection } from "./projection/anthropic-schema.ts";
-
-/** A JSON value, in the strictness of the AI SDK. */
-type Json = null | string | number | boolean | Json[] | { [key: string]: Json | undefined };
-
-/** What a tool gives, in the form in which the AI SDK tells it to a model. */
-export type AiSdkOutput =
-  | { type: "text"; value: string }
-  | { type: "json"; value: Json }
-  | { type: "error-text"; value: string }
-  | { type: "execution-denied"; reason?: string }
-  | { type: "content"; value: AiSdkContentPart[] };
-
-/** A piece of an output. */
-export type AiSdkContentPart =
-  | { type: "text"; text: string }
-  | { type: "file"; mediaType: string; filename?: string; data: { type: "data"; data: string } };
+import { type AiSdkOutput, toAiSdkOutput } from "./answer-content.ts";
+import { anthropicProjection } from "./projection/plain-schema.ts";
+import { type AdaptedTools, argumentsOf, cachedWriter, recordsIn, type ToolLoss, ToolWriter } from "./tool-writer.ts";
 
 /** A tool of the AI SDK whose types are known at run time alone. */
 export interface AiSdkTool {
@@ -37,18 +21,23 @@ export interface AiSdkTool {
 /** The tool choice of the AI SDK. */
 export type AiSdkToolChoice = "auto" | "required" | "none" | { type: "tool"; toolName: string };
 
-/** A message with results, for those who call the tools themselves. */
+/** A message with results, for code that calls the tools itself. */
 export interface AiSdkToolMessage {
   role: "tool";
   content: { type: "tool-result"; toolCallId: string; toolName: string; output: AiSdkOutput }[];
 }
 
+/** Executes the calls of one turn. */
+export interface CallRunner {
+  execute(calls: readonly ToolCall[]): Promise<readonly ToolAnswer[]>;
+}
+
 /** A run that the tools of the AI SDK are called in. */
 export interface AiSdkRun extends AdaptedTools, CallRunner {}
 
-/** What the adapter needs of a toolset. */
+/** The part of a toolset that the adapter uses. */
 export interface AiSdkSource {
-  /** Every tool there is, whether it is told of now or on demand. */
+  /** Every tool, also those that are disclosed on demand. */
   readonly all: readonly ToolDefinitionForModel[];
   begin(options: { readonly signal?: AbortSignal | undefined }): AiSdkRun;
 }
@@ -57,19 +46,19 @@ export interface AiSdkSource {
 export interface AiSdkAdapter {
   /** A `ToolSet`, by alias. The calls of one step are executed in the run together. */
   readonly tools: Record<string, AiSdkTool>;
-  /** Of the turn the run is in. */
+  /** Of the current turn of the run. */
   readonly toolChoice: AiSdkToolChoice | undefined;
-  /** Aliases of the tools that are offered in the turn the run is in. */
+  /** Aliases of the tools that are offered in the current turn of the run. */
   readonly activeTools: string[];
   /** Give it to `generateText`, so that each step has the tools and the tool choice of its turn. */
   prepareStep(): { activeTools: string[]; toolChoice?: AiSdkToolChoice };
-  /** What models are not told. */
+  /** The parts of schemas that models do not get. */
   readonly lost: readonly ToolLoss[];
-  /** The run it calls in. */
+  /** The run in which the calls are made. */
   readonly run: AiSdkRun;
-  /** For those who call the tools themselves: the calls in a result of `generateText`, or in its `toolCalls`. */
+  /** For code that calls the tools itself: the calls in a result of `generateText`, or in its `toolCalls`. */
   calls(given: unknown): readonly ToolCall[];
-  /** What to send back then. */
+  /** The message to send back then. */
   results(answers: readonly ToolAnswer[]): Promise<AiSdkToolMessage>;
 }
 
@@ -83,15 +72,15 @@ export interface AiSdkAdapter {
  * ```
  */
 export function toAiSdk(source: AiSdkSource, run: AiSdkRun = source.begin({})): AiSdkAdapter {
-  const all = new Writing({ definitions: () => source.all, toolChoice: "auto" }, write);
-  const gathering = new CallBatch(run);
+  const all = new ToolWriter({ definitions: () => source.all, toolChoice: "auto" }, write);
+  const batch = new CallBatch(run);
   const tools = source.all.map((definition) => {
     const { tool } = write(definition);
     const execute: AiSdkTool["execute"] = async (input, { toolCallId, abortSignal }) => {
       const call = { id: toolCallId, name: definition.name, input: all.input(definition.name, argumentsOf(input)) };
-      const answer = await gathering.answer(call, abortSignal);
+      const answer = await batch.answer(call, abortSignal);
       if (answer.status === "failed" && answer.error !== undefined) throw answer.error;
-      return outputOf(answer);
+      return toAiSdkOutput(answer);
     };
     return [definition.name, { ...tool, execute }] as const;
   });
@@ -121,23 +110,23 @@ export function toAiSdk(source: AiSdkSource, run: AiSdkRun = source.begin({})): 
         type: "tool-result" as const,
         toolCallId: answer.id,
         toolName: answer.name,
-        output: await outputOf(answer),
+        output: await toAiSdkOutput(answer),
       }));
       return { role: "tool", content: await Promise.all(content) };
     },
   };
 }
 
-const write = writtenOnce(({ description, inputSchema }: ToolDefinitionForModel) => {
+const write = cachedWriter(({ description, inputSchema }: ToolDefinitionForModel) => {
   const projection = anthropicProjection(inputSchema);
   const fields = present({ type: "dynamic" as const, description, inputSchema: schemaOf(projection.schema) });
   return { tool: { ...fields, toModelOutput: ({ output }: { readonly output: AiSdkOutput }) => output }, projection };
 });
 
-/** By which the AI SDK knows a schema of its own, which it passes on as it is; of another it closes every object. */
+/** Marks a schema as one of the AI SDK, which it passes on unchanged; of any other it closes every object. */
 const aiSdkSchema = Symbol.for("vercel.ai.schema");
 
-/** A schema that takes everything: the toolkit validates, and mends what can be. */
+/** A schema that accepts everything: the toolkit validates, and repairs what it can. */
 function schemaOf(jsonSchema: JsonSchema): TypedSchema<unknown, unknown> {
   const convert = () => ({ ...jsonSchema });
   const standard = {
@@ -158,21 +147,43 @@ function choiceOf(choice: ToolChoice): AiSdkToolChoice {
   return typeof choice === "object" ? { type: "tool", toolName: choice.tool } : choice;
 }
 
-/** What became of a call, in the form in which the AI SDK and its model port tell it to a model. */
-export async function outputOf(answer: ToolAnswer): Promise<AiSdkOutput> {
-  if (answer.status === "denied" || answer.status === "pending")
-    return { type: "execution-denied", reason: reasonOf(answer) };
-  const parts = await answerParts(answer);
-  if (answer.status === "failed") return { type: "error-text", value: textOfParts(parts) };
-  const [only] = parts;
-  // What was parsed from JSON is JSON.
-  if (parts.length === 1 && only?.kind === "json") return { type: "json", value: only.value as Json };
-  if (parts.every(({ kind }) => kind !== "media")) return { type: "text", value: textOfParts(parts) };
-  return { type: "content", value: parts.map(contentPart) };
+interface Batch {
+  readonly calls: ToolCall[];
+  readonly answers: Promise<readonly ToolAnswer[]>;
 }
 
-function contentPart(part: AnswerPart): AiSdkContentPart {
-  if (part.kind !== "media") return { type: "text", text: part.text };
-  const { name, mediaType, base64 } = part;
-  return { type: "file", mediaType, filename: name, data: { type: "data", data: base64 } };
+/**
+ * Gathers calls that the AI SDK makes one by one into one turn of a run: those made before the event loop turns are executed together.
+ */
+class CallBatch {
+  readonly #runner: CallRunner;
+  #open: Batch | undefined;
+
+  constructor(runner: CallRunner) {
+    this.#runner = runner;
+  }
+
+  /** The answer of one call. @throws the reason of an abort, of the run or of the call */
+  async answer(call: ToolCall, signal: AbortSignal | undefined): Promise<ToolAnswer> {
+    signal?.throwIfAborted();
+    this.#open ??= this.#begin();
+    const { calls, answers } = this.#open;
+    const index = calls.push(call) - 1;
+    const answer = (await abortable(answers, signal))[index];
+    if (answer === undefined) throw new Error(`The call ${call.id} of ${call.name} was not answered.`);
+    return answer;
+  }
+
+  #begin(): Batch {
+    const calls: ToolCall[] = [];
+    const answers = new Promise<readonly ToolAnswer[]>((resolve) => {
+      setImmediate(() => {
+        this.#open = undefined;
+        resolve(this.#runner.execute(calls));
+      });
+    });
+    // Each call awaits it by itself, and so rejects; one that was aborted does not wait any more.
+    answers.catch(() => undefined);
+    return { calls, answers };
+  }
 }

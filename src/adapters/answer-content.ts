@@ -4,13 +4,13 @@ import { isEmptyContent, textOf } from "../resource/content.ts";
 import { essenceOf, isJsonType, isTextType } from "../resource/media-type.ts";
 import type { ToolAnswer } from "../toolset/toolset-types.ts";
 
-/** A piece of an answer. */
+/** A part of an answer to a call. */
 export type AnswerPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "json"; readonly text: string; readonly value: unknown }
   | MediaPart;
 
-/** What is no text. */
+/** An image, audio, or any other content that is not text. */
 export interface MediaPart {
   readonly kind: "media";
   readonly name: string;
@@ -19,37 +19,72 @@ export interface MediaPart {
   readonly base64: string;
 }
 
-/** The pieces of an answer, in words a model can use where there is no result: one at least. */
+/** A JSON value, as the AI SDK types it. */
+type Json = null | string | number | boolean | Json[] | { [key: string]: Json | undefined };
+
+/** The result of a tool, in the form of the AI SDK and its model port. */
+export type AiSdkOutput =
+  | { type: "text"; value: string }
+  | { type: "json"; value: Json }
+  | { type: "error-text"; value: string }
+  | { type: "execution-denied"; reason?: string }
+  | { type: "content"; value: AiSdkContentPart[] };
+
+/** A part of an output. */
+export type AiSdkContentPart =
+  | { type: "text"; text: string }
+  | { type: "file"; mediaType: string; filename?: string; data: { type: "data"; data: string } };
+
+/** The parts of an answer, at least one: where there is no result, words that a model can use. */
 export async function answerParts(answer: ToolAnswer): Promise<readonly AnswerPart[]> {
   if (answer.content === undefined) return [{ kind: "text", text: reasonOf(answer) }];
   const parts = [...(await contentParts(answer.content)), ...mediaBeside(answer.content)];
   return parts.length === 0 ? [{ kind: "text", text: "Done. It has no result." }] : parts;
 }
 
-/** Why there is no result, and what that means. */
-export function reasonOf({ status, error, name }: ToolAnswer): string {
+/** The reason why there is no result, and its consequence for the model. */
+function reasonOf({ status, error, name }: ToolAnswer): string {
   const message = error?.message ?? `${name} gave no result.`;
   if (status === "denied") return `Not done, because it is not allowed: ${message}`;
   if (status !== "pending") return `Failed (${error?.code ?? "unknown"}): ${message}`;
   return `Not done yet: ${message} It goes on elsewhere. Do not call it again for now; say that it is waiting.`;
 }
 
-/** Pieces as one text; what is none is named. */
+/** The parts as one text; media are named. */
 export function textOfParts(parts: readonly AnswerPart[]): string {
   return parts.map((part) => (part.kind === "media" ? mention(part) : part.text)).join("\n\n");
 }
 
-/** Something that cannot be shown, in words. */
+/** Media that cannot be shown, in words. */
 export function mention({ name, mediaType, base64 }: MediaPart): string {
   return `[${name}: ${mediaType}, ${Buffer.byteLength(base64, "base64")} bytes, cannot be shown here]`;
 }
 
-/** All that can be shown of a result as one text. */
+/** A result as one text. */
 export async function textOfContent(content: Content): Promise<string> {
   return textOfParts(await contentParts(content));
 }
 
-/** What an MCP server gives a model to see or hear beside structured content, which as a result is the JSON alone. */
+/** The outcome of a call in the form of the AI SDK and its model port. */
+export async function toAiSdkOutput(answer: ToolAnswer): Promise<AiSdkOutput> {
+  if (answer.status === "denied" || answer.status === "pending")
+    return { type: "execution-denied", reason: reasonOf(answer) };
+  const parts = await answerParts(answer);
+  if (answer.status === "failed") return { type: "error-text", value: textOfParts(parts) };
+  const [only] = parts;
+  // The value was parsed from JSON.
+  if (parts.length === 1 && only?.kind === "json") return { type: "json", value: only.value as Json };
+  if (parts.every(({ kind }) => kind !== "media")) return { type: "text", value: textOfParts(parts) };
+  return { type: "content", value: parts.map(contentPart) };
+}
+
+function contentPart(part: AnswerPart): AiSdkContentPart {
+  if (part.kind !== "media") return { type: "text", text: part.text };
+  const { name, mediaType, base64 } = part;
+  return { type: "file", mediaType, filename: name, data: { type: "data", data: base64 } };
+}
+
+/** The images and audio that an MCP server sends beside structured content; the content itself holds the JSON alone. */
 function mediaBeside({ meta, parts }: Content): readonly MediaPart[] {
   const mcp = meta?.mcp;
   if (!isRecord(mcp) || mcp.structuredContent === undefined || parts !== undefined) return [];
@@ -71,7 +106,7 @@ async function contentParts(content: Content): Promise<readonly AnswerPart[]> {
   return [value === undefined ? { kind: "text", text } : { kind: "json", text, value }];
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for text that is no JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,16 +1,16 @@
 import { isRecord, present } from "../lib/value.ts";
 import type { ToolAnswer, ToolCall, ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
 import { type AnswerPart, answerParts, mention } from "./answer-content.ts";
+import { anthropicProjection } from "./projection/plain-schema.ts";
 import {
   type AdaptedTools,
   type AdapterOptions,
   argumentsOf,
+  cachedWriter,
   recordsIn,
   type ToolLoss,
-  Writing,
-  writtenOnce,
-} from "./offered-tools.ts";
-import { anthropicProjection } from "./projection/anthropic-schema.ts";
+  ToolWriter,
+} from "./tool-writer.ts";
 
 /** A tool of the Messages API. */
 export interface AnthropicTool {
@@ -26,10 +26,10 @@ export type AnthropicToolChoice =
   | { type: "none" }
   | { type: "tool"; name: string };
 
-/** The images the Messages API takes. */
+/** The images that the Messages API accepts. */
 export type AnthropicImageType = "image/jpeg" | "image/png" | "image/gif" | "image/webp";
 
-/** A piece of a result. */
+/** A part of a result. */
 export type AnthropicResultBlock =
   | { type: "text"; text: string }
   | { type: "image"; source: { type: "base64"; media_type: AnthropicImageType; data: string } }
@@ -55,33 +55,33 @@ export interface AnthropicAdapter {
   readonly tools: AnthropicTool[] | undefined;
   /** Undefined where there are no tools. */
   readonly toolChoice: AnthropicToolChoice | undefined;
-  /** What Anthropic is not told. */
+  /** The parts of schemas that Anthropic does not get. */
   readonly lost: readonly ToolLoss[];
   /** The calls in a message of the model, or in its `content`. */
   calls(given: unknown): readonly ToolCall[];
-  /** What to send back: one message, for all results of a turn belong together. */
+  /** The message to send back: one, because all results of a turn belong together. */
   results(answers: readonly ToolAnswer[]): Promise<AnthropicResultMessage>;
 }
 
-/** The tools of a toolset for Anthropic's Messages API, and the way back from its calls and to its results. */
+/** The tools of a toolset for Anthropic's Messages API; also parses its calls and writes its results. */
 export function toAnthropic(offered: AdaptedTools, { run = offered }: AdapterOptions = {}): AnthropicAdapter {
-  const writing = new Writing(run, write);
+  const writer = new ToolWriter(run, write);
   return {
     get tools() {
-      return writing.tools();
+      return writer.tools();
     },
     get toolChoice() {
-      return choiceOf(writing.choice());
+      return choiceOf(writer.choice());
     },
     get lost() {
-      return writing.lost();
+      return writer.lost();
     },
     calls(given) {
       const uses = recordsIn(isRecord(given) ? given.content : given).filter(({ type }) => type === "tool_use");
       return uses.map(({ id, name, input }) => ({
         id: String(id),
         name: String(name),
-        input: writing.input(String(name), argumentsOf(input)),
+        input: writer.input(String(name), argumentsOf(input)),
       }));
     },
     async results(answers) {
@@ -95,7 +95,7 @@ function choiceOf(choice: ToolChoice | undefined): AnthropicToolChoice | undefin
   return choice === undefined ? undefined : { type: choice === "required" ? "any" : choice };
 }
 
-const write = writtenOnce(({ name, description, inputSchema }: ToolDefinitionForModel) => {
+const write = cachedWriter(({ name, description, inputSchema }: ToolDefinitionForModel) => {
   const projection = anthropicProjection(inputSchema);
   const input_schema = { ...projection.schema, type: "object" as const };
   const tool: AnthropicTool = present({ name, description, input_schema });
@@ -107,7 +107,7 @@ async function resultOf(answer: ToolAnswer): Promise<AnthropicToolResult> {
   return { type: "tool_result", tool_use_id: answer.id, content, is_error: answer.status !== "ok" };
 }
 
-/** An empty text is refused. */
+/** The API refuses an empty text. */
 function blockOf(part: AnswerPart): AnthropicResultBlock {
   if (part.kind !== "media") return { type: "text", text: part.text.trim() === "" ? "(blank)" : part.text };
   const { mediaType, base64: data } = part;

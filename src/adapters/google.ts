@@ -1,22 +1,22 @@
 import { isRecord, present } from "../lib/value.ts";
 import type { ToolAnswer, ToolCall, ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
 import { type AnswerPart, answerParts, mention, textOfParts } from "./answer-content.ts";
+import { googleProjection } from "./projection/google-schema.ts";
 import {
   type AdaptedTools,
   type AdapterOptions,
   argumentsOf,
+  cachedWriter,
   recordsIn,
   type ToolLoss,
-  Writing,
-  writtenOnce,
-} from "./offered-tools.ts";
-import { googleProjection } from "./projection/google-schema.ts";
+  ToolWriter,
+} from "./tool-writer.ts";
 
 /** A function of Gemini. */
 export interface GoogleFunctionDeclaration {
   name: string;
   description?: string;
-  /** Missing where there are none: an object without members is refused. */
+  /** Missing without parameters: Gemini refuses an object without properties. */
   parameters?: { [keyword: string]: unknown };
 }
 
@@ -25,12 +25,12 @@ export interface GoogleTool {
   functionDeclarations: GoogleFunctionDeclaration[];
 }
 
-/** What Gemini must do with its functions. */
+/** The function calling mode of Gemini. */
 export interface GoogleToolConfig {
   functionCallingConfig: { mode: "AUTO" | "ANY" | "NONE"; allowedFunctionNames?: string[] };
 }
 
-/** A piece of a content with results. */
+/** A part of a content with results. */
 export type GoogleResultPart =
   | { functionResponse: { id?: string; name: string; response: { [key: string]: unknown } } }
   | { inlineData: { mimeType: string; data: string } };
@@ -47,36 +47,36 @@ export interface GoogleAdapter {
   readonly tools: GoogleTool[] | undefined;
   /** Undefined where there are no tools. */
   readonly toolConfig: GoogleToolConfig | undefined;
-  /** What Gemini is not told. */
+  /** The parts of schemas that Gemini does not get. */
   readonly lost: readonly ToolLoss[];
-  /** The calls in a response, in a content, or in its `parts`. Where Gemini gives no id, one is made up. */
+  /** The calls in a response, in a content, or in its `parts`. A call without an id gets one. */
   calls(given: unknown): readonly ToolCall[];
-  /** What to send back: one content, with images beside the results they belong to. */
+  /** The content to send back, with images beside the results they belong to. */
   results(answers: readonly ToolAnswer[]): Promise<GoogleResultContent>;
 }
 
-/** Begins the id of a call that had none. */
-const madeUp = "toolweave-";
+/** Prefix of the ids for calls without one. */
+const ownId = "toolweave-";
 
-/** The tools of a toolset for Gemini, and the way back from its calls and to its results. */
+/** The tools of a toolset for Gemini; also parses its calls and writes its results. */
 export function toGoogle(offered: AdaptedTools, { run = offered }: AdapterOptions = {}): GoogleAdapter {
-  const writing = new Writing(run, write);
+  const writer = new ToolWriter(run, write);
   return {
     get tools() {
-      const functionDeclarations = writing.tools();
+      const functionDeclarations = writer.tools();
       return functionDeclarations === undefined ? undefined : [{ functionDeclarations }];
     },
     get toolConfig() {
-      return configOf(writing.choice());
+      return configOf(writer.choice());
     },
     get lost() {
-      return writing.lost();
+      return writer.lost();
     },
     calls: (given) =>
       partsIn(given).map(({ id, name, args }, index) => ({
-        id: typeof id === "string" && id !== "" ? id : `${madeUp}${index}`,
+        id: typeof id === "string" && id !== "" ? id : `${ownId}${index}`,
         name: String(name),
-        input: writing.input(String(name), argumentsOf(args)),
+        input: writer.input(String(name), argumentsOf(args)),
       })),
     async results(answers) {
       return { role: "user", parts: (await Promise.all(answers.map(resultParts))).flat() };
@@ -92,14 +92,14 @@ function configOf(choice: ToolChoice | undefined): GoogleToolConfig | undefined 
   return { functionCallingConfig: { mode: "ANY", allowedFunctionNames: [choice.tool] } };
 }
 
-const write = writtenOnce(({ name, description, inputSchema }: ToolDefinitionForModel) => {
+const write = cachedWriter(({ name, description, inputSchema }: ToolDefinitionForModel) => {
   const projection = googleProjection(inputSchema);
   const parameters = projection.schema.properties === undefined ? undefined : projection.schema;
   const tool: GoogleFunctionDeclaration = present({ name, description, parameters });
   return { tool, projection };
 });
 
-/** The calls, wherever they are. */
+/** The calls, at whatever level of a response they are given. */
 function partsIn(given: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (Array.isArray(given)) return recordsIn(recordsIn(given).map(({ functionCall }) => functionCall));
   if (!isRecord(given)) return [];
@@ -112,10 +112,10 @@ async function resultParts(answer: ToolAnswer): Promise<readonly GoogleResultPar
   const { id, name, status } = answer;
   const parts = await answerParts(answer);
   const shown = parts.filter((part) => part.kind === "media" && isShown(part.mediaType));
-  const said = parts.filter((part) => !shown.includes(part));
-  const response = status === "ok" ? { output: outputOf(said, shown.length) } : { error: textOfParts(said) };
+  const rest = parts.filter((part) => !shown.includes(part));
+  const response = status === "ok" ? { output: outputOf(rest, shown.length) } : { error: textOfParts(rest) };
   return [
-    { functionResponse: { ...(id.startsWith(madeUp) ? {} : { id }), name, response } },
+    { functionResponse: { ...(id.startsWith(ownId) ? {} : { id }), name, response } },
     ...shown.flatMap((part) =>
       part.kind === "media" ? [{ inlineData: { mimeType: part.mediaType, data: part.base64 } }] : [],
     ),

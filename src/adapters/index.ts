@@ -1,13 +1,6 @@
-export type {
-  AiSdkAdapter,
-  AiSdkContentPart,
-  AiSdkOutput,
-  AiSdkRun,
-  AiSdkTool,
-  AiSdkToolChoice,
-  AiSdkToolMessage,
-} from "./ai-sdk.ts";
+export type { AiSdkAdapter, AiSdkRun, AiSdkTool, AiSdkToolChoice, AiSdkToolMessage } from "./ai-sdk.ts";
 export { toAiSdk } from "./ai-sdk.ts";
+export type { AiSdkContentPart, AiSdkOutput } from "./answer-content.ts";
 export type {
   AnthropicAdapter,
   AnthropicImageType,
@@ -27,7 +20,6 @@ export type {
   GoogleToolConfig,
 } from "./google.ts";
 export { toGoogle } from "./google.ts";
-export type { AdaptedTools, AdapterOptions, ToolLoss } from "./offered-tools.ts";
 export { toOpenAI } from "./openai.ts";
 export type {
   OpenAIAdapter,
@@ -46,3 +38,4 @@ export type {
   OpenAIToolMessage,
 } from "./openai-form.ts";
 export type { SchemaLoss } from "./projection/projection.ts";
+export type { AdaptedTools, AdapterOptions, ToolLoss } from "./tool-writer.ts";

@@ -1,17 +1,17 @@
 import type { ToolAnswer, ToolCall } from "../toolset/toolset-types.ts";
-import type { AdapterOptions, ToolLoss } from "./offered-tools.ts";
+import type { AdapterOptions, ToolLoss } from "./tool-writer.ts";
 
-/** Which API of OpenAI: Chat Completions or Responses. */
+/** An API of OpenAI: Chat Completions or Responses. */
 export type OpenAIApi = "chat" | "responses";
 
-/** How tools are told to OpenAI. */
+/** Options of the adapter for OpenAI. */
 export interface OpenAIOptions<A extends OpenAIApi = OpenAIApi> extends AdapterOptions {
   readonly api: A;
-  /** Default true: each tool is told in strict mode whose schema can be. With false none is. */
+  /** Default true: every tool whose schema allows it is in strict mode. With false none is. */
   readonly strict?: boolean | undefined;
 }
 
-/** A function, as both APIs tell it. */
+/** A function, in the form that both APIs share. */
 export interface OpenAIFunction {
   name: string;
   description?: string;
@@ -43,7 +43,7 @@ export interface OpenAIToolMessage {
   content: string;
 }
 
-/** A piece of a result for the Responses API. */
+/** A part of a result for the Responses API. */
 export type OpenAIOutputPart =
   | { type: "input_text"; text: string }
   | { type: "input_image"; image_url: string; detail: "auto" }
@@ -62,13 +62,11 @@ export interface OpenAIAdapter<Tool, Choice, Result> {
   readonly tools: Tool[] | undefined;
   /** Undefined where there are no tools. */
   readonly toolChoice: Choice | undefined;
-  /** What OpenAI is not told, and which tools are not in strict mode, and why. */
+  /** The parts of schemas that OpenAI does not get, and the reasons why tools are not in strict mode. */
   readonly lost: readonly ToolLoss[];
-  /**
-   * The calls in what a model gave: its message in Chat Completions, the response or its `output` in the Responses API.
-   */
+  /** The calls of a model: in its message in Chat Completions, in the response or its `output` in the Responses API. */
   calls(given: unknown): readonly ToolCall[];
-  /** What to send back, in the order of the answers. */
+  /** The messages or items to send back, in the order of the answers. */
   results(answers: readonly ToolAnswer[]): Promise<Result[]>;
 }
 

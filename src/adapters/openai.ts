@@ -1,7 +1,6 @@
 import { isRecord, present } from "../lib/value.ts";
 import type { ToolCall, ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
 import { type AnswerPart, answerParts, mention, textOfParts } from "./answer-content.ts";
-import { type AdaptedTools, argumentsOf, recordsIn, Writing, writtenOnce } from "./offered-tools.ts";
 import type {
   OpenAIAdapters,
   OpenAIApi,
@@ -15,9 +14,10 @@ import type {
   OpenAIResponsesToolChoice,
 } from "./openai-form.ts";
 import { openAIProjection, openAIStrictProjection } from "./projection/openai-schema.ts";
+import { type AdaptedTools, argumentsOf, cachedWriter, recordsIn, ToolWriter } from "./tool-writer.ts";
 
 /**
- * The tools of a toolset for OpenAI, and the way back from its calls and to its results.
+ * The tools of a toolset for OpenAI; also parses its calls and writes its results.
  *
  * @example
  * ```ts
@@ -39,29 +39,29 @@ export function toOpenAI<A extends OpenAIApi>(offered: AdaptedTools, options: Op
 
 const writers = {
   chat: {
-    true: writtenOnce((definition) => chatTool(definition, true)),
-    false: writtenOnce((d) => chatTool(d, false)),
+    true: cachedWriter((definition) => chatTool(definition, true)),
+    false: cachedWriter((d) => chatTool(d, false)),
   },
   responses: {
-    true: writtenOnce((definition) => responsesTool(definition, true)),
-    false: writtenOnce((definition) => responsesTool(definition, false)),
+    true: cachedWriter((definition) => responsesTool(definition, true)),
+    false: cachedWriter((definition) => responsesTool(definition, false)),
   },
 };
 
 function chatAdapter(offered: AdaptedTools, strict: boolean): OpenAIChatAdapter {
-  const writing = new Writing(offered, writers.chat[`${strict}`]);
+  const writer = new ToolWriter(offered, writers.chat[`${strict}`]);
   return {
     get tools() {
-      return writing.tools();
+      return writer.tools();
     },
     get toolChoice() {
-      return chatChoice(writing.choice());
+      return chatChoice(writer.choice());
     },
     get lost() {
-      return writing.lost();
+      return writer.lost();
     },
     calls: (message) =>
-      recordsIn(isRecord(message) ? message.tool_calls : undefined).flatMap((call) => chatCall(call, writing)),
+      recordsIn(isRecord(message) ? message.tool_calls : undefined).flatMap((call) => chatCall(call, writer)),
     results: (answers) =>
       Promise.all(
         answers.map(async (answer) => ({
@@ -74,21 +74,21 @@ function chatAdapter(offered: AdaptedTools, strict: boolean): OpenAIChatAdapter 
 }
 
 function responsesAdapter(offered: AdaptedTools, strict: boolean): OpenAIResponsesAdapter {
-  const writing = new Writing(offered, writers.responses[`${strict}`]);
+  const writer = new ToolWriter(offered, writers.responses[`${strict}`]);
   return {
     get tools() {
-      return writing.tools();
+      return writer.tools();
     },
     get toolChoice() {
-      return responsesChoice(writing.choice());
+      return responsesChoice(writer.choice());
     },
     get lost() {
-      return writing.lost();
+      return writer.lost();
     },
     calls: (given) =>
       recordsIn(isRecord(given) ? given.output : given)
         .filter(({ type }) => type === "function_call")
-        .map(({ call_id, name, arguments: text }) => toCall(call_id, name, text, writing)),
+        .map(({ call_id, name, arguments: text }) => toCall(call_id, name, text, writer)),
     results: (answers) =>
       Promise.all(
         answers.map(async (answer) => ({
@@ -126,13 +126,13 @@ function responsesTool(definition: ToolDefinitionForModel, strict: boolean) {
   return { tool, projection };
 }
 
-function chatCall(call: Readonly<Record<string, unknown>>, writing: Writing<unknown>): readonly ToolCall[] {
+function chatCall(call: Readonly<Record<string, unknown>>, writer: ToolWriter<unknown>): readonly ToolCall[] {
   const called = isRecord(call.function) ? call.function : undefined;
-  return called === undefined ? [] : [toCall(call.id, called.name, called.arguments, writing)];
+  return called === undefined ? [] : [toCall(call.id, called.name, called.arguments, writer)];
 }
 
-function toCall(id: unknown, name: unknown, given: unknown, writing: Writing<unknown>): ToolCall {
-  const input = writing.input(String(name), argumentsOf(given));
+function toCall(id: unknown, name: unknown, given: unknown, writer: ToolWriter<unknown>): ToolCall {
+  const input = writer.input(String(name), argumentsOf(given));
   return { id: String(id), name: String(name), input };
 }
 

@@ -4,90 +4,90 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { isRecord, present } from "../lib/value.ts";
 import type { RunPolicy } from "../toolset/toolset-types.ts";
 import type { ModelsOptions } from "./model/models.ts";
-import type { ModelPrice } from "./run/usage.ts";
+import type { ModelPrice } from "./run/run-state.ts";
 
-/** What one run may take; each has a default, and `Number.POSITIVE_INFINITY` lifts it. */
+/** Limits of one run. Each has a default; `Number.POSITIVE_INFINITY` lifts it. */
 export interface RunLimits {
-  /** So many calls of a model. Beyond it `STEP_LIMIT`. Default 20. */
+  /** Calls of the model. Beyond it `STEP_LIMIT`. Default 20. */
   readonly maxSteps?: number | undefined;
-  /** So many tool calls; those beyond are refused, which the model is told. Default 100. */
+  /** Tool calls. Further ones are refused, and the model gets the reason. Default 100. */
   readonly maxToolCalls?: number | undefined;
-  /** How often the model is asked again for an answer that does not fit. Then `INVALID_OUTPUT`. Default 2. */
+  /** Requests to repair an answer that does not fit. Then `INVALID_OUTPUT`. Default 2. */
   readonly maxRepairs?: number | undefined;
-  /** What one answer of a model may have, in bytes of UTF-8. Beyond it `LIMIT_EXCEEDED`. Default 1 MiB. */
+  /** Size of one answer of the model, in bytes of UTF-8. Beyond it `LIMIT_EXCEEDED`. Default 1 MiB. */
   readonly maxOutputBytes?: number | undefined;
-  /** What a model is shown of one result, in bytes of UTF-8; the rest is read with `read_resource`. Default 64 KiB. */
+  /** Size of one result in the conversation, in bytes of UTF-8; the model reads the rest with `read_resource`. Default 64 KiB. */
   readonly maxResultBytes?: number | undefined;
   /**
-   * What models may be given and give in all, in tokens, sub-agents included. No further step is made beyond it, and the run ends with
+   * Tokens of all steps, input and output, sub-agents included. Beyond it no further step is made, and the run ends with
    * `LIMIT_EXCEEDED`. Default: no limit.
    */
   readonly maxTokens?: number | undefined;
-  /** What that may cost, by `prices`. As `maxTokens`. Default: no limit. */
+  /** Cost of all steps by `prices`, with the effect of `maxTokens`. Default: no limit. */
   readonly maxCost?: number | undefined;
-  /** How long a run may take, in milliseconds; while it waits to be resumed nothing counts. Then `TIMEOUT`. Default 1,800,000 (30 minutes). */
+  /** Duration in milliseconds, without the time in suspension. Beyond it `TIMEOUT`. Default 1,800,000 (30 minutes). */
   readonly timeoutMs?: number | undefined;
 }
 
-/** How runs that wait are kept. */
+/** Options for suspended runs. */
 export interface SuspendedOptions {
-  /** How many, in one store. Beyond it a run that would wait ends with `LIMIT_EXCEEDED`. Default 10,000. */
+  /** Suspended runs in one store. Beyond it a run that would be suspended ends with `LIMIT_EXCEEDED`. Default 10,000. */
   readonly limit?: number | undefined;
-  /** For how long after all that it waits for is over a run is kept that nobody resumes, in milliseconds. Default 604,800,000 (7 days). */
+  /** Retention of a run after the last call that it waits for has expired, in milliseconds. Default 604,800,000 (7 days). */
   readonly keepMs?: number | undefined;
   /**
-   * For how long a process that resumes a run may give no sign of life, in milliseconds, until the others that share the store take it for
-   * dead. Default 30,000.
+   * Lease of a process that resumes a run, in milliseconds. A process that does not renew it counts as dead for the others that share the
+   * store. Default 30,000.
    */
   readonly leaseMs?: number | undefined;
 }
 
-/** How an agent is made. */
+/** Options of an agent. */
 export interface AgentOptions extends ModelsOptions, RunLimits {
-  /** Which tools may be called in its runs, beside what the toolkit's own policy says. */
+  /** A policy for the tool calls of its runs, in addition to that of the toolkit. */
   readonly policy?: RunPolicy | undefined;
-  /** What the definitions of tools may cost a model, in tokens: what does not fit is told on demand. Default: no limit. */
+  /** Budget for the definitions of tools, in tokens. Definitions that exceed it are disclosed on demand. Default: no limit. */
   readonly maxDefinitionTokens?: number | undefined;
-  /** How models write, where a prompt does not say. */
+  /** Settings of models where a prompt has none. */
   readonly settings?: ModelSettings | undefined;
-  /** What models cost, by `provider/name`. */
+  /** Prices of models, by `provider/name`. */
   readonly prices?: Readonly<Record<string, ModelPrice>> | undefined;
-  /** How often one call of a model is tried in all, where the provider is overloaded or not reached. Default 4. */
+  /** Attempts in all of one call of a model, where the provider is overloaded or not reached. Default 4. */
   readonly modelAttempts?: number | undefined;
-  /** How long a model may show no sign of life, in milliseconds. Default 300,000 (5 minutes). */
+  /** Time without a byte from the model, in milliseconds. Default 300,000 (5 minutes). */
   readonly modelTimeoutMs?: number | undefined;
-  /** The longest wait a provider may ask for before it is tried again, in milliseconds. Default 60,000. */
+  /** The longest wait that a provider may ask for before a retry, in milliseconds. Default 60,000. */
   readonly maxRetryWaitMs?: number | undefined;
   /**
-   * Answer servers and tools that ask for a model (MCP's sampling), where the session of the call does not. Default false: they would
-   * spend your tokens on what they like.
+   * Answer servers and tools that ask for a completion (MCP's sampling), where the session of the call does not. Default false, because
+   * they decide what your tokens are spent on.
    */
   readonly sampling?: boolean | undefined;
-  /** How runs that wait are kept. */
+  /** Options for suspended runs. */
   readonly suspended?: SuspendedOptions | undefined;
-  /** Time, for tests. Default: the machine's. */
+  /** Replaced in tests. Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** Chance, for tests: gives a number from 0 up to 1. Default: `Math.random`. */
+  /** Replaced in tests: gives a number from 0 up to 1. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-/** The limits of a run, all of them known. */
+/** The limits of a run, with defaults. */
 export type KnownLimits = { readonly [K in keyof RunLimits]-?: number };
 
-/** How models are asked, all of it known. */
-export interface ModelPatience {
+/** The retries and timeouts of models, with defaults. */
+export interface ModelRetryOptions {
   readonly modelAttempts: number;
   readonly modelTimeoutMs: number;
   readonly maxRetryWaitMs: number;
 }
 
-/** How runs that wait are kept, all of it known. */
+/** The options for suspended runs, with defaults. */
 export type KeptRuns = { readonly [K in keyof SuspendedOptions]-?: number };
 
-/** Options with every default in place. */
-export interface ReadAgentOptions {
+/** The options of an agent, with defaults. */
+export interface ParsedAgentOptions {
   readonly limits: KnownLimits;
-  readonly patience: ModelPatience;
+  readonly retries: ModelRetryOptions;
   readonly policy: RunPolicy;
   readonly maxDefinitionTokens: number | undefined;
   readonly settings: ModelSettings;
@@ -109,17 +109,17 @@ const limitDefaults: KnownLimits = {
   timeoutMs: 1_800_000,
 };
 const keptDefaults: KeptRuns = { limit: 10_000, keepMs: 7 * 24 * 3_600_000, leaseMs: 30_000 };
-const patienceDefaults: ModelPatience = { modelAttempts: 4, modelTimeoutMs: 300_000, maxRetryWaitMs: 60_000 };
+const retryDefaults: ModelRetryOptions = { modelAttempts: 4, modelTimeoutMs: 300_000, maxRetryWaitMs: 60_000 };
 
-/** Of these a fraction is no less sensible. */
+/** Options that need not be whole numbers. */
 const fractions: ReadonlySet<string> = new Set(["maxCost", "timeoutMs", "modelTimeoutMs", "maxRetryWaitMs"]);
 
 /**
- * Reads the options of an agent and puts the defaults in. Those of its models are read by `Models`.
+ * Parses the options of an agent, and adds defaults. `Models` parses those of its models.
  *
- * @throws ToolkitError `INVALID_CONFIG` for one out of its range, or one there is not
+ * @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or an unknown one
  */
-export function readAgentOptions(options: AgentOptions): ReadAgentOptions {
+export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
   assertOptionNames(options, optionNames, "of an agent");
   const { policy = {}, settings = {}, prices = {}, clock = systemClock, random = Math.random } = options;
   for (const [name, value] of Object.entries({ policy, settings, prices })) {
@@ -130,7 +130,7 @@ export function readAgentOptions(options: AgentOptions): ReadAgentOptions {
   for (const [model, price] of Object.entries(prices)) assertPrice(price, `prices[${JSON.stringify(model)}]`);
   return {
     limits: readLimits(options),
-    patience: readNumbers(patienceDefaults, options),
+    retries: readNumbers(retryDefaults, options),
     policy,
     maxDefinitionTokens: options.maxDefinitionTokens,
     settings,
@@ -143,9 +143,9 @@ export function readAgentOptions(options: AgentOptions): ReadAgentOptions {
 }
 
 /**
- * The limits of a run, with those of the agent where it has none of its own.
+ * Parses the limits of a run, with those of the agent as defaults.
  *
- * @throws ToolkitError `INVALID_CONFIG` for one out of its range
+ * @throws ToolkitError `INVALID_CONFIG` for a limit out of its range
  */
 export function readLimits(limits: RunLimits, others: KnownLimits = limitDefaults): KnownLimits {
   return readNumbers(others, limits);

@@ -1,41 +1,41 @@
 import type { AgentEvent } from "../core/agent-event.ts";
 import type { Content } from "../core/resource.ts";
 
-/** A run as it happens. */
+/** The events of a run, and its answer. */
 export interface AgentStream extends AsyncIterable<AgentEvent> {
-  /** The answer. Where nobody reads the events, the run goes on without. Rejects with what the run failed with, as reading does. */
+  /** The answer. Without a reader of the events the run does not wait for one. Rejects with the error of the run, as reading does. */
   readonly result: Promise<Content>;
 }
 
-interface Waiting {
+interface QueuedEvent {
   readonly event: AgentEvent;
   taken(): void;
 }
 
-/** Hands events to one reader, one by one: the run waits until each is taken. */
+/** Hands events to one reader: the run waits until each is taken. */
 export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undefined> {
   readonly #abort = new AbortController();
   readonly #result: Promise<Content>;
-  readonly #queue: Waiting[] = [];
+  readonly #queue: QueuedEvent[] = [];
   #awake = Promise.withResolvers<void>();
   #isRead = false;
   #isAwaited = false;
   #isOver = false;
 
-  /** @param run - is given a signal that aborts when nobody reads any more, and what tells of events */
+  /** @param run - gets a signal that aborts once the reader has stopped, and the listener of its events */
   constructor(run: (signal: AbortSignal, onEvent: (event: AgentEvent) => void | Promise<void>) => Promise<Content>) {
-    this.#result = run(this.#abort.signal, (event) => this.#told(event)).finally(() => {
+    this.#result = run(this.#abort.signal, (event) => this.#enqueue(event)).finally(() => {
       this.#isOver = true;
       for (const { taken } of this.#queue) taken();
       this.#wake();
     });
-    // Whoever reads hears of it, and whoever awaits it.
+    // The reader gets the rejection, and a caller that awaits `result`.
     this.#result.catch(() => undefined);
   }
 
   get result(): Promise<Content> {
     this.#isAwaited = true;
-    if (!this.#isRead) this.#letGo();
+    if (!this.#isRead) this.#drop();
     return this.#result;
   }
 
@@ -46,10 +46,10 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
 
   async next(): Promise<IteratorResult<AgentEvent, undefined>> {
     for (;;) {
-      const waiting = this.#queue.shift();
-      if (waiting !== undefined) {
-        waiting.taken();
-        return { done: false, value: waiting.event };
+      const queued = this.#queue.shift();
+      if (queued !== undefined) {
+        queued.taken();
+        return { done: false, value: queued.event };
       }
       if (this.#isOver) {
         if (!this.#abort.signal.aborted) await this.#result;
@@ -59,15 +59,15 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
     }
   }
 
-  /** Nobody reads any more: the run is ended. */
+  /** The reader has stopped, so the run is aborted. */
   async return(): Promise<IteratorResult<AgentEvent, undefined>> {
-    if (!this.#isOver) this.#abort.abort(new DOMException("Nobody reads the events any more.", "AbortError"));
-    this.#letGo();
+    if (!this.#isOver) this.#abort.abort(new DOMException("The reader of the events has stopped.", "AbortError"));
+    this.#drop();
     await this.#result.catch(() => undefined);
     return { done: true, value: undefined };
   }
 
-  #told(event: AgentEvent): void | Promise<void> {
+  #enqueue(event: AgentEvent): void | Promise<void> {
     if (this.#isOver || this.#abort.signal.aborted || (this.#isAwaited && !this.#isRead)) return;
     return new Promise<void>((taken) => {
       this.#queue.push({ event, taken });
@@ -75,13 +75,13 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
     });
   }
 
-  /** Whoever waits for an event looks again: several may, where somebody asks for the next before the last is there. */
+  /** Wakes every call of `next` that waits for an event. */
   #wake(): void {
     this.#awake.resolve();
     this.#awake = Promise.withResolvers();
   }
 
-  #letGo(): void {
+  #drop(): void {
     for (const { taken } of this.#queue.splice(0)) taken();
   }
 }

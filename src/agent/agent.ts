@@ -1,54 +1,70 @@
 import type { Delegate } from "../core/delegate.ts";
-import type { CallContext, Entry, Prompt, Tool, Toolbox } from "../core/item.ts";
+import type { CallContext, Entry, Prompt, Toolbox } from "../core/item.ts";
+import type { OptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
-import type { RunLimits } from "./agent-options.ts";
+import { limitNames, type RunLimits } from "./agent-options.ts";
 import type { AgentStream } from "./agent-stream.ts";
-import type { Conversation } from "./conversation.ts";
-import type { ModelWish } from "./run/task.ts";
+import type { Conversation } from "./run/run-state.ts";
+import type { TextOptions } from "./run/task.ts";
 
-/** How the run of an agent is called. */
+/** Options of a run of an agent. */
 export interface RunOptions extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "timeoutMs"> {
-  /** Where its tools are. Default: the toolkit the agent serves; without one there are those that are handed over. */
+  /** The source of its tools. Default: the toolkit that the agent is the delegate of; without one only tools of the caller's own exist. */
   readonly toolbox?: Toolbox | undefined;
-  /** Hears how the run goes, as that of a call. */
+  /** Receives the events of the run, as `onEvent` of a call does. */
   readonly onEvent?: CallOptions["onEvent"];
 }
 
-/** What is asked without a prompt file, beside the text. */
-export interface GenerateOptions extends RunOptions, ModelWish, Omit<RunLimits, "timeoutMs"> {
-  /** Names and globs of what the model may use, and tools of the caller's own. Default: none. */
-  readonly tools?: readonly (string | Tool)[] | undefined;
-  /** What was said before: what `conversationOf` gave for an earlier answer. */
-  readonly conversation?: Conversation | undefined;
-}
+/** Options of a request without a prompt. */
+export interface GenerateOptions extends RunOptions, TextOptions, Omit<RunLimits, "timeoutMs"> {}
 
-/** A prompt that is to be executed. */
+/** The names of the options of `generate` and `stream`. */
+export const generateNames: OptionNames<GenerateOptions> = {
+  ...limitNames,
+  toolbox: true,
+  signal: true,
+  session: true,
+  meta: true,
+  attachments: true,
+  onEvent: true,
+  system: true,
+  tools: true,
+  output: true,
+  model: true,
+  provider: true,
+  thinking: true,
+  thinkingBudget: true,
+  settings: true,
+  conversation: true,
+};
+
+/** A prompt to execute, with its input. */
 export interface PromptCall {
   /** A key, an entry, or a prompt of the caller's own. */
   readonly prompt: string | Prompt | Entry<"prompt">;
   readonly input?: unknown;
 }
 
-/** How a suspended run goes on. */
+/** Options of resuming a run. */
 export interface ResumeOptions extends Pick<RunOptions, "signal" | "session" | "onEvent"> {
-  /** Wait until what it waits for is settled. Default false: where it is not, the run is `PENDING` still. */
+  /** Wait until every call that the run waits for is settled. Default false: it rejects with `PENDING` again. */
   readonly wait?: boolean | undefined;
 }
 
-/** A run that waits to be resumed. */
+/** A suspended run. */
 export interface WaitingRun {
-  /** By which it is resumed. */
+  /** For `resume` and `forget`. */
   readonly id: string;
   /** Of its prompt; `inline.generate` for `generate`. */
   readonly ref: string;
-  /** `running` while somebody goes on with it; `lost` where whoever did is gone, and what it did is not known. */
+  /** `running` while a process continues it; `lost` where that process died, so that its outcome is unknown. */
   readonly status: "suspended" | "running" | "lost";
-  /** Since when it waits, in milliseconds since the epoch. */
+  /** The time of its suspension, in milliseconds since the epoch. */
   readonly since: number;
-  /** When the first of what it waits for is over, in milliseconds since the epoch. */
+  /** When the first call that it waits for expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** The calls it waits for: `id` is that of an approval, or of the run of a sub-agent. */
+  /** The calls that it waits for: `id` is that of an approval, or of the run of a sub-agent. */
   readonly waitsFor: readonly {
     readonly id: string;
     readonly tool: string;
@@ -56,30 +72,30 @@ export interface WaitingRun {
     readonly message: string;
     readonly expiresAt: number;
   }[];
-  /** Whose it is, where that has a name. */
+  /** The principal of its session, if any. */
   readonly principal?: string | undefined;
-  /** It can go on only in the process where it began: it has tools that were handed over, or is confined to a view. */
+  /** It can be resumed only in the process where it began: it has tools of the caller's own, or is confined to a view. */
   readonly isLocal: boolean;
 }
 
-/** How a suspended run is given up. */
+/** Options of forgetting a run. */
 export interface ForgetOptions extends Pick<RunOptions, "session"> {
-  /** Who gives it up, for those who hear of what is denied by that. */
+  /** The name of the decider in the denials that follow. */
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
 }
 
-/** Executes prompts with language models: the delegate of a toolkit, and what asks a model without one. */
+/** Executes prompts with language models, as the delegate of a toolkit, and asks models without a prompt. */
 export interface Agent extends Delegate {
   runPrompt(prompt: Entry<"prompt">, input: unknown, context: CallContext): Promise<Content>;
   attach: NonNullable<Delegate["attach"]>;
   /**
-   * Asks a model, with tools where it is given some, until there is an answer. What the answer took is in its `meta`: `usage`, `steps`,
-   * `model`, `finishReason`, `toolCalls`, `run`.
+   * Asks a model, and makes its tool calls, until it answers. The `meta` of the answer has `usage`, `steps`, `model`, `finishReason`,
+   * `toolCalls` and `run`.
    *
    * @throws ToolkitError as a call does; `STEP_LIMIT`, `LIMIT_EXCEEDED`, `MODEL_FAILED`; `INVALID_OUTPUT` for an answer that does not fit
-   *   after its repairs; `NOT_FOUND` for a model or tool there is not; `MISSING_PEER` for the package of a provider; `PENDING` where a tool
-   *   waits, with the id by which the run is resumed
+   *   after its repairs; `NOT_FOUND` for an unknown model or tool; `MISSING_PEER` for the package of a provider; `PENDING` where a tool
+   *   waits, with the id for `resume`
    *
    * @example
    * ```ts
@@ -89,8 +105,8 @@ export interface Agent extends Delegate {
    */
   generate(text: string, options?: GenerateOptions): Promise<Content>;
   /**
-   * The same, told as it happens: an iterable of events, and the answer as `result`. The model is read no faster than the events are; who
-   * stops reading ends the run.
+   * As `generate`, with an iterable of events and the answer as `result`. The model is read no faster than the events; a reader that stops
+   * aborts the run.
    *
    * @example
    * ```ts
@@ -100,33 +116,32 @@ export interface Agent extends Delegate {
    * ```
    */
   stream(text: string, options?: GenerateOptions): AgentStream;
-  /** A prompt, told as it happens. */
+  /** Executes a prompt, with an iterable of events and the answer as `result`. */
   stream(call: PromptCall, options?: RunOptions): AgentStream;
   /**
-   * Goes on with a run that was `PENDING`, from the step it was in: in another process too, where its toolkit has a store that outlives
-   * this one.
+   * Continues a run that was `PENDING`, from the same step; also in another process, where the store of its toolkit outlives this one.
    *
-   * What fails before another tool was called, such as the model, leaves it suspended: it can be resumed again.
+   * A failure before a further tool call, such as one of the model, leaves it suspended: it can be resumed again.
    *
-   * @param options - `session`: whose run it must be. Default: it is resumed as the session that began it
+   * @param options - `session`: the session that owns the run. Default: it is resumed as the session that began it
    * @throws ToolkitError `NOT_FOUND`, also for the run of another principal; `PENDING` with the same id where it still waits; `CONFLICT`
-   *   while somebody else goes on with it, or where it can go on only in the process where it began; `OUTCOME_UNKNOWN` where whoever went
-   *   on with it is gone; `STORE_FAILED`; else as `generate`
+   *   while another process continues it, or where only the process in which it began can; `OUTCOME_UNKNOWN` where the process that
+   *   continued it died; `STORE_FAILED`; else as `generate`
    */
   resume(id: string, options?: ResumeOptions): Promise<Content>;
   /**
-   * The runs that wait to be resumed, in whichever process they began, the longest waiting first. Those of sub-agents are not among them:
-   * they go on with the run that waits for them. With a `session` only those of its principal.
+   * The suspended runs of all processes, the longest waiting first, without those of sub-agents: these continue with the run that waits for
+   * them. With a `session` only those of its principal.
    *
    * @throws ToolkitError `STORE_FAILED`
    */
   suspended(options?: Pick<RunOptions, "session">): Promise<readonly WaitingRun[]>;
   /**
-   * Gives a suspended run up: it cannot be resumed any more, and what it waits for and is not decided yet is denied, which events tell.
+   * Deletes a suspended run. The approvals that it waits for are denied, with an event each.
    *
-   * @throws ToolkitError `NOT_FOUND`, also for the run of another principal; `CONFLICT` while somebody goes on with it; `STORE_FAILED`
+   * @throws ToolkitError `NOT_FOUND`, also for the run of another principal; `CONFLICT` while a process continues it; `STORE_FAILED`
    */
   forget(id: string, options?: ForgetOptions): Promise<void>;
-  /** What was said until an answer was there: a plain value that JSON holds. Undefined for what is no answer of an agent. */
+  /** The conversation up to an answer, as a plain JSON value. Undefined for a Content that is no answer of this agent. */
   conversationOf(answer: Content): Conversation | undefined;
 }

@@ -20,11 +20,9 @@ export type {
 } from "./agent.ts";
 export type { AgentOptions, RunLimits, SuspendedOptions } from "./agent-options.ts";
 export type { AgentStream } from "./agent-stream.ts";
-export type { Conversation } from "./conversation.ts";
-export type { ModelServer } from "./model/model-server.ts";
 export type { ModelsOptions } from "./model/models.ts";
-export type { ModelProvider } from "./model/providers.ts";
+export type { ModelProvider, ModelServer } from "./model/providers.ts";
 export { agent } from "./prompt-agent.ts";
-export type { AnswerMeta } from "./run/agent-answer.ts";
-export type { ModelWish } from "./run/task.ts";
-export type { ModelPrice } from "./run/usage.ts";
+export type { AnswerMeta } from "./run/run-answer.ts";
+export type { Conversation, ModelPrice } from "./run/run-state.ts";
+export type { ModelOptions, TextOptions } from "./run/task.ts";

@@ -9,36 +9,35 @@ import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
-import { loneToolbox } from "../toolkit/lone-toolbox.ts";
-import type {
-  Agent,
-  ForgetOptions,
-  GenerateOptions,
-  PromptCall,
-  ResumeOptions,
-  RunOptions,
-  WaitingRun,
+import { Toolkit } from "../toolkit/toolkit.ts";
+import {
+  type Agent,
+  type ForgetOptions,
+  type GenerateOptions,
+  generateNames,
+  type PromptCall,
+  type ResumeOptions,
+  type RunOptions,
+  type WaitingRun,
 } from "./agent.ts";
 import {
   type AgentOptions,
   type KnownLimits,
-  type ReadAgentOptions,
-  readAgentOptions,
+  type ParsedAgentOptions,
+  parseAgentOptions,
   readLimits,
 } from "./agent-options.ts";
 import { type AgentStream, EventStream } from "./agent-stream.ts";
-import { type Conversation, userText } from "./conversation.ts";
-import { generateNames } from "./generate-names.ts";
-import { inlinePrompt } from "./inline-prompt.ts";
 import type { ModelCall } from "./model/model-call.ts";
 import { Models } from "./model/models.ts";
+import { sampled } from "./model/sampling.ts";
 import type { AgentRun } from "./run/agent-run.ts";
-import { modelMessages } from "./run/model-message.ts";
 import { type Assignment, prepareRun } from "./run/prepare-run.ts";
-import { withinDeadline } from "./run/run-deadline.ts";
-import { conversationIn, newRunState } from "./run/run-state.ts";
-import { nothingAsked, type Task, taskOf } from "./run/task.ts";
-import { sampled } from "./sampling.ts";
+import { withinDeadline } from "./run/run-limits.ts";
+import type { Results } from "./run/run-results.ts";
+import { type Conversation, conversationIn, newRunState } from "./run/run-state.ts";
+import { inlinePrompt, type Task, taskOf, textTask } from "./run/task.ts";
+import type { WaitingTurn } from "./run/tool-turn.ts";
 import { ResumeRun } from "./suspend/resume-run.ts";
 import { pendingRun, suspendedRun } from "./suspend/suspended-run.ts";
 import { Suspensions } from "./suspend/suspensions.ts";
@@ -46,7 +45,7 @@ import { Suspensions } from "./suspend/suspensions.ts";
 /**
  * Makes an agent.
  *
- * @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or one there is not
+ * @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or an unknown one
  *
  * @example
  * ```ts
@@ -61,16 +60,17 @@ export function agent(options: AgentOptions = {}): Agent {
 
 class PromptAgent implements Agent {
   readonly #models: Models;
-  readonly #options: ReadAgentOptions;
+  readonly #options: ParsedAgentOptions;
   readonly #budget: RetryBudget;
   readonly #suspensions: Suspensions;
-  #lone: Toolbox | undefined;
-  /** By the meta of the answer: an output schema may make another Content of it. */
+  /** For runs outside of any toolkit. Without connectors and stores it holds nothing open, so it needs no end but that of the agent. */
+  #own: Toolbox | undefined;
+  /** By the `meta` of the answer: validation against an output schema may make another Content of it. */
   readonly #conversations = new WeakMap<object, Conversation>();
 
   constructor(options: AgentOptions) {
     const { models, defaultModel } = options;
-    this.#options = readAgentOptions(options);
+    this.#options = parseAgentOptions(options);
     this.#models = new Models({ models, defaultModel });
     this.#budget = new RetryBudget(this.#options.clock);
     this.#suspensions = new Suspensions(this.#options.clock, this.#options.suspended);
@@ -90,16 +90,23 @@ class PromptAgent implements Agent {
     return this.#begin(await taskOf(entry, input, context), context, this.#options.limits, 0);
   }
 
-  generate(text: string, options: GenerateOptions = {}): Promise<Content> {
-    return this.#generate(text, options);
+  async generate(text: string, options: GenerateOptions = {}): Promise<Content> {
+    const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, output, conversation } = options;
+    assertOptionNames(options, generateNames, "of generate");
+    const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
+    const prompt = inlinePrompt({ name: "generate", output }, async (_input, context) => {
+      const task = await textTask(text, options, context);
+      return this.#begin(task, context, limits, conversation?.toolCalls ?? 0);
+    });
+    const call = present({ signal, session, meta, attachments, timeoutMs, onEvent });
+    return this.#toolbox(toolbox).call(prompt, {}, call);
   }
 
   stream(request: string | PromptCall, options: GenerateOptions | RunOptions = {}): AgentStream {
     return new EventStream((given, onEvent) => {
       const signal = options.signal === undefined ? given : AbortSignal.any([options.signal, given]);
-      const heard = { ...options, signal, onEvent };
-      if (typeof request === "string") return this.#generate(request, heard);
-      return this.#callPrompt(request, heard);
+      const streamed = { ...options, signal, onEvent };
+      return typeof request === "string" ? this.generate(request, streamed) : this.#callPrompt(request, streamed);
     });
   }
 
@@ -124,47 +131,19 @@ class PromptAgent implements Agent {
     return this.#toolbox(toolbox).call(prompt as string, input, present(call));
   }
 
-  async #generate(text: string, options: GenerateOptions): Promise<Content> {
-    const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, conversation } = options;
-    assertOptionNames(options, generateNames, "of generate");
-    const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
-    const tools = options.tools ?? [];
-    const { output, system, model, provider, thinking, thinkingBudget, settings } = options;
-    const run = async (_input: unknown, context: CallContext) => {
-      const said = userText(text);
-      const attached = await modelMessages([{ role: "user", content: context.attachments }], context);
-      const [first] = attached;
-      if (said.role === "user" && first?.role === "user") said.content.push(...first.content);
-      if (text.trim() === "" && said.content.length === 1) throw nothingAsked("The text");
-      const task: Task = {
-        ref: "inline.generate",
-        name: "generate",
-        messages: [...(conversation?.messages ?? []), said],
-        tools: tools.filter((tool) => typeof tool === "string"),
-        ownTools: tools.filter((tool) => typeof tool !== "string"),
-        ...{ output, system, model, provider, thinking, thinkingBudget, settings },
-      };
-      return this.#begin(task, context, limits, conversation?.toolCalls ?? 0);
-    };
-    const call = present({ signal, session, meta, attachments, timeoutMs, onEvent });
-    return this.#toolbox(toolbox).call(inlinePrompt({ name: "generate", output }, run), {}, call);
-  }
-
-  /** Executes a task from its beginning. */
+  /** Executes a task from its first step. */
   async #begin(task: Task, context: CallContext, limits: KnownLimits, toolCalls: number): Promise<Content> {
     const state = newRunState(task.messages, toolCalls);
     const toolkit = this.#suspensions.toolkitOf(context);
-    const isLocal = callStateOf(context)?.isConfined === true || (task.ownTools?.length ?? 0) > 0;
-    const suspend =
-      (kept: ServedToolkit): Assignment["suspend"] =>
-      async (turn, results) => {
-        const { now } = this.#suspensions;
-        const run = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: context });
-        const { ownTools, output } = task;
-        await this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools, output }, kept);
-        throw pendingRun(run);
-      };
-    const assignment = { task, state, limits, suspend: toolkit === undefined ? undefined : suspend(toolkit) };
+    const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: Results): Promise<never> => {
+      const { ownTools = [], output } = task;
+      const isLocal = callStateOf(context)?.isConfined === true || ownTools.length > 0;
+      const { now } = this.#suspensions;
+      const run = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: context });
+      await this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools, output }, kept);
+      throw pendingRun(run);
+    };
+    const assignment = { task, state, limits, suspend: toolkit && suspend.bind(undefined, toolkit) };
     return this.#run(assignment, context, (run) => run.execute());
   }
 
@@ -184,19 +163,19 @@ class PromptAgent implements Agent {
   }
 
   #modelCall(signal: AbortSignal): ModelCall {
-    const { clock, random, patience } = this.#options;
-    return { signal, clock, random, budget: this.#budget, ...patience };
+    const { clock, random, retries } = this.#options;
+    return { signal, clock, random, budget: this.#budget, ...retries };
   }
 
-  /** Where a run is made that says nothing of it: in the toolkit the agent serves, or in none. */
+  /** The toolbox of a run without one: the only toolkit that the agent is the delegate of, else one of the agent's own. */
   #toolbox(given: Toolbox | undefined): Toolbox {
     const served = given ?? this.#suspensions.only?.toolbox;
     if (served !== undefined) return served;
     if (this.#suspensions.servesSeveral) {
-      const message = "The option toolbox must say where to run: the agent serves several toolkits.";
+      const message = "The option toolbox must name a toolkit: the agent is the delegate of several.";
       throw new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "/toolbox", message }] });
     }
-    this.#lone ??= loneToolbox({ clock: this.#options.clock, isTraced: true });
-    return this.#lone;
+    this.#own ??= new Toolkit({ clock: this.#options.clock });
+    return this.#own;
   }
 }

@@ -84,16 +84,16 @@ export function contextOf(state: CallState): CallContext {
 }
 
 /** The state that a context shows; undefined for one that is of no call. */
-export function shownBy(context: CallContext): CallState | undefined {
+export function shownBy(context: object): CallState | undefined {
   const state = callStateOf(context);
   return state instanceof CallState ? state : undefined;
 }
 
 /** A context with all its members: a spread of one has lost those it was not given. */
-export function wholeContext(given: CallContext): CallContext {
-  const state = typeof given.derive === "function" ? undefined : shownBy(given);
+export function wholeContext<C extends object>(given: C): C {
+  const state = "derive" in given ? undefined : shownBy(given);
   if (state === undefined) return given;
-  return Object.create(contextOf(state), Object.getOwnPropertyDescriptors(given)) as CallContext;
+  return Object.create(contextOf(state), Object.getOwnPropertyDescriptors(given)) as C;
 }
 
 /** A context of a call, as it is decorated, with the state of one attempt of that call behind it. */

@@ -27,7 +27,7 @@ import {
 } from "../core/resource.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
-import { withAttachments } from "../prompt/attached.ts";
+import { withAttachments } from "../prompt/prompt-messages.ts";
 import type { InFlightRequest } from "./in-flight-requests.ts";
 
 /** What a remote item knows of its connection. It is bound to no generation: each use takes the one there is. */

@@ -2,14 +2,16 @@ import type { ConnectorHost, ConnectorSession } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CredentialsHost, HeaderFunction, HttpCredentials } from "../core/http-auth.ts";
 import { kinds } from "../core/item.ts";
-import { type Attempt, openSession } from "./connect.ts";
-import type { CheckedHttpTarget } from "./target/target.ts";
-import { fetchWithCredentials } from "./transport/http/credentials.ts";
-import type { RequestFetch } from "./transport/http/network.ts";
-import { HttpStatusError } from "./transport/http/status.ts";
+import { clientHeaders, HttpSendError } from "../lib/fetch/client-exchange.ts";
+import { clientOf } from "../lib/fetch/node-fetch.ts";
+import { type Attempt, openSession } from "./open-session.ts";
+import type { CheckedHttpTarget } from "./target/parse-target.ts";
+import { sendWithCredentials } from "./transport/http/http-credentials.ts";
+import { HttpStatusError, isDown } from "./transport/http/http-error.ts";
+import type { EndpointSend, McpEndpoint } from "./transport/http/http-exchange.ts";
 import type { Transport } from "./transport/transport.ts";
 
-/** What sessions over HTTP are opened with. */
+/** The parts of all sessions of one HTTP connector. */
 export interface HttpConnectParts {
   readonly fetch: typeof globalThis.fetch;
   readonly maxMessageBytes: number;
@@ -18,7 +20,7 @@ export interface HttpConnectParts {
   readonly credentials: HttpCredentials | undefined;
 }
 
-/** What servers that know only the transport of 2024 answer to a POST. */
+/** The statuses by which servers that know only the transport of 2024 answer a POST. */
 const fallbackStatuses: ReadonlySet<number> = new Set([400, 404, 405]);
 const credentialStatuses: ReadonlySet<number> = new Set([401, 403]);
 
@@ -27,22 +29,53 @@ export function httpConnect(
   target: CheckedHttpTarget,
   parts: HttpConnectParts,
 ): (attempt: Attempt) => Promise<ConnectorSession> {
-  const { fetch, headers, credentials } = parts;
-  // Without anything to decide at each request nothing is between the transport and fetch.
-  if (headers === undefined && credentials === undefined) return (attempt) => connect(target, parts, fetch, attempt);
+  const { headers, credentials, maxMessageBytes } = parts;
   return async (attempt) => {
     const { label, redactor } = attempt;
+    const client = clientOf(parts.fetch);
+    const sendAsIs: EndpointSend = client?.send ?? sendOverFetch(parts.fetch);
+    const endpoint: McpEndpoint = {
+      url: target.url,
+      headers: client === undefined ? target.headers : { ...clientHeaders, ...target.headers },
+      send: sendAsIs,
+      maxMessageBytes,
+      redactor,
+    };
+    // Without anything to decide at each request nothing is between the transport and the network.
+    if (headers === undefined && credentials === undefined) return connect(target, endpoint, attempt);
     const lifetime = new AbortController();
     const host = credentialsHost(attempt.host, lifetime.signal);
-    const ask = fetchWithCredentials({ fetch, label, headers, credentials, redactor, host });
+    const send = sendWithCredentials({ send: sendAsIs, label, headers, credentials, redactor, host });
     try {
-      const session = await connect(target, parts, ask, attempt);
+      const session = await connect(target, { ...endpoint, send }, attempt);
       void session.closed.then(() => lifetime.abort());
       return session;
     } catch (error) {
       lifetime.abort();
       throw error;
     }
+  };
+}
+
+/** Sends with a `fetch` that is not ours. */
+function sendOverFetch(fetch: typeof globalThis.fetch): EndpointSend {
+  return async ({ url, method, headers, body = null, signal }) => {
+    let response: Response;
+    try {
+      response = await fetch(url, { method, headers, body, signal, redirect: "manual" });
+    } catch (cause) {
+      throw new HttpSendError(cause, { sent: !isDown(cause) });
+    }
+    return {
+      status: response.status,
+      statusText: response.statusText,
+      header: (name) => response.headers.get(name) ?? undefined,
+      async read(take) {
+        // Leaving the loop cancels the body.
+        for await (const chunk of response.body ?? []) take(chunk);
+      },
+      discard: () => void response.body?.cancel().catch(() => {}),
+    };
   };
 }
 
@@ -57,27 +90,26 @@ function credentialsHost(host: ConnectorHost, signal: AbortSignal): CredentialsH
 }
 
 async function connect(
-  { url, headers, protocol }: CheckedHttpTarget,
-  { maxMessageBytes }: HttpConnectParts,
-  fetch: RequestFetch,
+  { protocol }: CheckedHttpTarget,
+  endpoint: McpEndpoint,
   attempt: Attempt,
 ): Promise<ConnectorSession> {
-  const parameters = { url, headers, fetch, maxMessageBytes, redactor: attempt.redactor };
   const streamable = async (): Promise<Transport> =>
-    new (await import("./transport/http/streamable-http.ts")).StreamableHttpTransport(parameters);
-  const sse = async (): Promise<Transport> => new (await import("./transport/http/sse.ts")).SseTransport(parameters);
-  if (protocol !== "auto") return openSession(await (protocol === "sse" ? sse() : streamable()), attempt);
+    new (await import("./transport/http/streamable-http.ts")).StreamableHttpTransport(endpoint);
+  const legacy = async (): Promise<Transport> =>
+    new (await import("./transport/http/legacy-sse.ts")).LegacySseTransport(endpoint);
+  if (protocol !== "auto") return openSession(await (protocol === "sse" ? legacy() : streamable()), attempt);
   try {
     return await openSession(await streamable(), attempt);
   } catch (error) {
     if (!(error instanceof HttpStatusError) || !fallbackStatuses.has(error.status)) throw error;
-    return openSession(await sse(), attempt).catch((second: unknown) => {
+    return openSession(await legacy(), attempt).catch((second: unknown) => {
       throw neither(error, second, attempt);
     });
   }
 }
 
-/** Spoken to in both ways and understood in none: both answers say why. */
+/** The error of a server that speaks neither transport: both answers say why. */
 function neither(first: HttpStatusError, second: unknown, { label, signal }: Attempt): unknown {
   if (signal.aborted || (second instanceof HttpStatusError && credentialStatuses.has(second.status))) return second;
   const why = second instanceof Error ? second.message : String(second);

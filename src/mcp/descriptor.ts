@@ -1,16 +1,17 @@
 import type { DescriptorMap } from "../core/connector.ts";
 import type { Kind, PromptArgument } from "../core/item.ts";
-import { isRecord } from "./rpc/message.ts";
+import { isRecord } from "../lib/value.ts";
+import { parseText } from "./rpc/rpc-message.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads one entry of a list. What cannot be read of it is left out and told; undefined means that nothing of use is left. */
+/** Reads one entry of a list. A field that cannot be read is left out with a warning; undefined means that nothing of use is left. */
 export type DescriptorReader<K extends Kind> = (
   entry: Fields,
   warn: (text: string) => void,
 ) => DescriptorMap[K] | undefined;
 
-/** How the lists of each kind are asked for, and how their entries are read and told apart. */
+/** The list method of each kind, and the reader and the identity of its entries. */
 export const lists: {
   readonly [K in Kind]: {
     readonly method: string;
@@ -29,7 +30,7 @@ export const lists: {
 
 function readTool(entry: Fields, warn: (text: string) => void): DescriptorMap["tool"] | undefined {
   const { inputSchema, outputSchema, annotations, execution } = entry;
-  const name = textOf(entry.name);
+  const name = parseText(entry.name);
   if (name === undefined) return undefined;
   if (inputSchema !== undefined && !isRecord(inputSchema))
     warn(`the input schema of ${name} is no object and is left out`);
@@ -39,7 +40,7 @@ function readTool(entry: Fields, warn: (text: string) => void): DescriptorMap["t
   const needsTask = isRecord(execution) && execution.taskSupport === "required";
   return {
     ...described(entry, name),
-    ...defined("title", textOf(entry.title) ?? textOf(hints?.title)),
+    ...defined("title", parseText(entry.title) ?? parseText(hints?.title)),
     ...defined("input", isRecord(inputSchema) ? inputSchema : undefined),
     ...defined("output", isRecord(outputSchema) ? outputSchema : undefined),
     ...defined("annotations", hints),
@@ -48,7 +49,7 @@ function readTool(entry: Fields, warn: (text: string) => void): DescriptorMap["t
 }
 
 function readPrompt(entry: Fields): DescriptorMap["prompt"] | undefined {
-  const name = textOf(entry.name);
+  const name = parseText(entry.name);
   if (name === undefined) return undefined;
   const list = Array.isArray(entry.arguments) ? entry.arguments.map(readArgument) : undefined;
   return {
@@ -62,48 +63,44 @@ function readPrompt(entry: Fields): DescriptorMap["prompt"] | undefined {
 
 function readArgument(entry: unknown): PromptArgument | undefined {
   if (!isRecord(entry)) return undefined;
-  const name = textOf(entry.name);
+  const name = parseText(entry.name);
   if (name === undefined) return undefined;
   return {
     name,
-    ...defined("title", textOf(entry.title)),
-    ...defined("description", textOf(entry.description)),
+    ...defined("title", parseText(entry.title)),
+    ...defined("description", parseText(entry.description)),
     ...defined("required", typeof entry.required === "boolean" ? entry.required : undefined),
   };
 }
 
 function readResource(entry: Fields): DescriptorMap["resource"] | undefined {
-  const uri = textOf(entry.uri);
+  const uri = parseText(entry.uri);
   if (uri === undefined) return undefined;
   return {
-    ...described(entry, textOf(entry.name) ?? uri),
+    ...described(entry, parseText(entry.name) ?? uri),
     uri,
-    ...defined("mediaType", textOf(entry.mimeType)),
+    ...defined("mediaType", parseText(entry.mimeType)),
     ...defined("size", typeof entry.size === "number" ? entry.size : undefined),
   };
 }
 
 function readTemplate(entry: Fields): DescriptorMap["template"] | undefined {
-  const uriTemplate = textOf(entry.uriTemplate);
+  const uriTemplate = parseText(entry.uriTemplate);
   if (uriTemplate === undefined) return undefined;
   return {
-    ...described(entry, textOf(entry.name) ?? uriTemplate),
+    ...described(entry, parseText(entry.name) ?? uriTemplate),
     uriTemplate,
-    ...defined("mediaType", textOf(entry.mimeType)),
+    ...defined("mediaType", parseText(entry.mimeType)),
   };
 }
 
 function described(entry: Fields, name: string) {
   return {
     name,
-    ...defined("title", textOf(entry.title)),
+    ...defined("title", parseText(entry.title)),
     ...defined("description", typeof entry.description === "string" ? entry.description : undefined),
     ...defined("meta", isRecord(entry._meta) ? entry._meta : undefined),
   };
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function defined<N extends string, T>(name: N, value: T | undefined): { readonly [P in N]?: T } {

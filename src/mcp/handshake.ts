@@ -1,9 +1,10 @@
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
 import { packageVersion } from "../lib/package.ts";
+import { isRecord } from "../lib/value.ts";
 import type { Redactor } from "./redact.ts";
-import { isRecord } from "./rpc/message.ts";
 import type { Peer } from "./rpc/peer.ts";
+import { parseText } from "./rpc/rpc-message.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** The revisions of MCP this connector speaks, the newest first. */
@@ -15,25 +16,25 @@ export const protocolVersions: readonly string[] = [
   "2024-10-07",
 ];
 
-/** Who we say we are. */
+/** The name and version a client reports. */
 export interface ClientInfo {
   readonly name: string;
   readonly version: string;
   readonly title?: string | undefined;
 }
 
-/** What we tell the server. */
+/** The fields of the handshake. */
 export interface HandshakeOptions {
   readonly clientInfo: ClientInfo;
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** The server, until it has said its name. */
+  /** The server, until its name is known. */
   readonly label: string;
-  /** Of what the server says that is no answer. */
+  /** Redacts quotes of the server. */
   readonly redactor: Redactor;
 }
 
 /**
- * Says hello: agrees on a revision and learns who the server is.
+ * Agrees with a server on a revision, and learns its name and capabilities.
  *
  * @throws ToolkitError `REMOTE_ERROR` for an answer that makes no sense or another revision; whatever the request throws
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
@@ -59,10 +60,10 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
   await transport.ready?.();
   const info = isRecord(result.serverInfo) ? result.serverInfo : {};
   return {
-    name: textOf(info.name)?.slice(0, maxNameLength) ?? label,
-    version: textOf(info.version)?.slice(0, maxNameLength),
-    title: textOf(info.title)?.slice(0, maxNameLength),
-    instructions: textOf(result.instructions),
+    name: parseText(info.name)?.slice(0, maxNameLength) ?? label,
+    version: parseText(info.version)?.slice(0, maxNameLength),
+    title: parseText(info.title)?.slice(0, maxNameLength),
+    instructions: parseText(result.instructions),
     protocolVersion,
     capabilities: isRecord(result.capabilities) ? result.capabilities : {},
   };
@@ -77,8 +78,4 @@ let ownInfo: ClientInfo | undefined;
 export function ownClientInfo(): ClientInfo {
   ownInfo ??= { name: "toolweave", version: packageVersion() };
   return ownInfo;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -1,16 +1,23 @@
-export { type NodeFetchOptions, nodeFetch } from "../lib/fetch/node-fetch.ts";
-export { fileTokenStore } from "./auth/file-store.ts";
-export { memoryTokenStore } from "./auth/memory-store.ts";
+export type { NodeFetchOptions } from "../lib/fetch/http-client.ts";
+export { nodeFetch } from "../lib/fetch/node-fetch.ts";
+export { fileTokenStore } from "./auth/file-token-store.ts";
 export { clientCredentials, oauth } from "./auth/oauth.ts";
-export type { ClientCredentialsOptions, OAuthClient, OAuthOptions, OpenPage, TokenOptions } from "./auth/options.ts";
-export type { StoredAuthorization, StoredClient, StoredTokens, TokenStore } from "./auth/store.ts";
-export type { ConnectorOptions, Root } from "./connect.ts";
+export type {
+  ClientCredentialsOptions,
+  OAuthClient,
+  OAuthOptions,
+  OpenPage,
+  TokenOptions,
+} from "./auth/oauth-options.ts";
+export type { StoredAuthorization, StoredClient, StoredTokens, TokenStore } from "./auth/token-store.ts";
+export { memoryTokenStore } from "./auth/token-store.ts";
+export type { ClientInfo } from "./handshake.ts";
 export {
   type InMemoryConnectorOptions,
   inMemoryConnector,
   type McpConnectorOptions,
   mcpConnector,
-} from "./connector.ts";
-export type { ClientInfo } from "./handshake.ts";
+} from "./mcp-connector.ts";
+export type { ConnectorOptions, Root } from "./open-session.ts";
 export { type NamedConfig, parseMcpServers } from "./target/mcp-servers.ts";
-export type { ServerFactory, ServerTransport } from "./transport/in-memory.ts";
+export type { ServerFactory, ServerTransport } from "./transport/in-memory-transport.ts";

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
-import { isRecord } from "./rpc/message.ts";
-import type { CheckedTarget } from "./target/target.ts";
+import { isRecord } from "../lib/value.ts";
+import type { CheckedTarget } from "./target/parse-target.ts";
 
-/** Takes what we have sent to a server out of what it says, before a person or a log sees that. */
+/** Takes secrets that were sent to a server out of its messages, before a person or a log sees them. */
 export interface Redactor {
   /** The length of the longest secret: where a text was cut, so much at the cut may be a part of one. */
   readonly longest: number;
@@ -34,7 +34,7 @@ export function redactorOf(target: CheckedTarget): Redactor {
   return new SecretRedactor(target.kind === "http" ? sentOverHttp(target) : Object.values(target.env));
 }
 
-// What a server echoes is what it was sent lately.
+// A server echoes what it was sent lately.
 const maxPassing = 1_000;
 
 class SecretRedactor implements Redactor {
@@ -106,7 +106,7 @@ function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>
   return [...Object.values(headers).flatMap(partsOf), ...url.searchParams.values()];
 }
 
-/** What of a header's value is a secret in itself: it, and its credentials without their scheme. */
+/** The secrets in the value of a header: it, and its credentials without their scheme. */
 function partsOf(value: string): string[] {
   const [, scheme = "", rest = ""] = /^(\S+)\s+(.+)$/.exec(value) ?? [];
   if (!/^basic$/i.test(scheme)) return [value, rest];
@@ -115,7 +115,7 @@ function partsOf(value: string): string[] {
   return [value, rest, pair, pair.slice(0, Math.max(0, colon)), pair.slice(colon + 1)];
 }
 
-/** How a value may come back: as it is, in JSON, in a URL, or line by line. */
+/** The forms in which a value may come back: as it is, in JSON, in a URL, or line by line. */
 function forms(value: string): string[] {
   return [
     value,
@@ -132,7 +132,7 @@ function encoded(value: string): string {
 function redactValue(value: unknown, redact: (text: string) => string, depth: number): unknown {
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;
-  // Nobody reads so deep, and it must not end our stack.
+  // No reader looks so deep, and it must not end the stack.
   if (depth > maxDepth * 4) return mask;
   if (Array.isArray(value)) return value.map((entry) => redactValue(entry, redact, depth + 1));
   if (!isRecord(value)) return value;
@@ -151,7 +151,7 @@ function holds(error: unknown, redact: (text: string) => string): boolean {
     });
     return redact(shown) !== shown;
   } catch {
-    // What cannot be looked at is not handed on.
+    // An error that cannot be inspected is not passed on.
     return true;
   }
 }

@@ -1,27 +1,27 @@
 import type { ConnectorHost, InteractionOptions } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, SampleMessage, SampleRequest } from "../core/interaction.ts";
-import { RpcError, rpcCodes } from "./rpc/error.ts";
-import { isRecord } from "./rpc/message.ts";
+import { isRecord } from "../lib/value.ts";
+import { RpcError, rpcCodes } from "./rpc/rpc-error.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Answers one request of the server; undefined where there is no such method. */
-export type ServerRequests = (
+export type ServerRequestHandler = (
   method: string,
   params: Fields,
   options: InteractionOptions,
 ) => Promise<Fields> | Fields | undefined;
 
-/** What the far side is told when nobody can or will answer, as the specification has it for sampling. */
+/** The error code of a request that is declined, as the specification has it for sampling. */
 const declined = -1;
 
 /**
- * Answers what a server asks: where it may work, a person, a model. What the client did not say it can do is no method.
+ * Answers the requests of a server: for roots, to a person, to a model. A capability the client did not report is no method.
  *
- * @throws RpcError, with what the server is to be told
+ * @throws RpcError, for the server
  */
-export function serverRequests(host: ConnectorHost, roots: readonly object[] | undefined): ServerRequests {
+export function serverRequests(host: ConnectorHost, roots: readonly object[] | undefined): ServerRequestHandler {
   return (method, params, options) => {
     if (method === "roots/list" && roots !== undefined) return { roots };
     if (method === "elicitation/create" && host.elicit !== undefined) return elicit(host, params, options);
@@ -30,7 +30,7 @@ export function serverRequests(host: ConnectorHost, roots: readonly object[] | u
   };
 }
 
-/** What the server is told we can do for it. */
+/** The capabilities the client reports. */
 export function clientCapabilities(host: ConnectorHost, roots: readonly object[] | undefined): Fields {
   return {
     ...(roots === undefined ? {} : { roots: {} }),
@@ -57,7 +57,7 @@ function elicitRequest({ mode = "form", message, requestedSchema, url, _meta }: 
   return { message, schema: requestedSchema, meta };
 }
 
-/** What a person can be sent to. Others, such as `javascript:` and `file:`, run or open something of this machine. */
+/** True for a page that a person can be sent to. Others, such as `javascript:` and `file:`, run or open something of this machine. */
 function isPage(url: string): boolean {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? "");
 }
@@ -68,11 +68,11 @@ async function sample(host: ConnectorHost, params: Fields, options: InteractionO
     return { ...(await host.sample?.(request, options)) };
   } catch (error) {
     if (!ToolkitError.is(error, "NO_DELEGATE")) throw error;
-    throw new RpcError({ code: declined, message: "Sampling was declined: nobody answers it here." });
+    throw new RpcError({ code: declined, message: "Sampling was declined: there is no handler for it here." });
   }
 }
 
-/** What else it says of the request goes along as it is. */
+/** The other fields go along as they are. */
 function sampleRequest({ _meta, ...params }: Fields): SampleRequest {
   const { messages, maxTokens } = params;
   if (!Array.isArray(messages) || !messages.every(isMessage)) throw invalid("messages must be a list of messages");

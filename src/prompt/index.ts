@@ -1,6 +1,4 @@
 export type { PromptChange } from "../core/error-catalog.ts";
-export type { LintProblem } from "./lint/findings.ts";
-export { formatLint } from "./lint/format.ts";
-export { type LintOptions, type LintReport, lintPrompts } from "./lint/lint.ts";
-export type { LintCode, LintSeverity } from "./lint/rules.ts";
-export type { LintTarget, LintText } from "./lint/target.ts";
+export type { LintCode, LintProblem, LintSeverity } from "./lint/lint-findings.ts";
+export { formatLint, type LintOptions, type LintReport, lintPrompts } from "./lint/lint-prompts.ts";
+export type { LintTarget, LintText } from "./lint/lint-target.ts";

@@ -3,39 +3,39 @@ import { messageOf } from "../core/error.ts";
 import { isRecord } from "../lib/value.ts";
 import type { FaultyServer } from "./faulty/server.ts";
 
-/** What `expect.extend` of vitest and jest takes. */
+/** The result of a matcher for `expect.extend` of vitest and jest. */
 interface MatcherResult {
   readonly pass: boolean;
   message(): string;
 }
 
-/** What `toRecoverWithin` can be told. */
+/** Options of `toRecoverWithin`. */
 export interface RecoverOptions {
   /**
-   * When the fault came, in milliseconds since the epoch, such as `fault.since`. A connection that has been connected since before
-   * then has not noticed yet. Default: it is enough that it is connected.
+   * The time of the fault, in milliseconds since the epoch, such as `fault.since`. A connection that has been connected since an earlier
+   * time has not noticed the fault. Default: it is enough that it is connected.
    */
   readonly after?: number | undefined;
 }
 
-/** The matchers, as TypeScript is to know them: `interface Matchers<R, T> extends ToolweaveMatchers {}`. */
+/** The types of the matchers: `interface Matchers<R, T> extends ToolweaveMatchers {}`. */
 export interface ToolweaveMatchers {
   /** The Connection is connected now. */
   toBeConnected(): void;
-  /** The Connection is connected within so many milliseconds. */
+  /** The Connection is connected within a number of milliseconds. */
   toRecoverWithin(ms: number, options?: RecoverOptions): Promise<void>;
   /**
-   * The faulty server has no connection, process or request left within so many milliseconds, 5,000 if not given: for the end of a
+   * The faulty server has no connection, process or request left within a number of milliseconds, 5,000 by default: for the end of a
    * test, after the toolkit was closed.
    */
   toBeLeftAlone(withinMs?: number): Promise<void>;
 }
 
-const lookAgainMs = 10;
+const pollMs = 10;
 const leftAloneMs = 5_000;
 
 /**
- * Matchers for `expect.extend` of vitest and jest. docs/testing.md shows how TypeScript learns of them.
+ * Matchers for `expect.extend` of vitest and jest. docs/testing.md shows how to declare their types.
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ async function becomes(condition: () => boolean, withinMs: number): Promise<bool
   const end = performance.now() + withinMs;
   while (!condition()) {
     if (performance.now() >= end) return false;
-    await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
   return true;
 }
@@ -84,8 +84,8 @@ function recoveryMessage(
 ): string {
   if (pass) return `The connection was not expected to recover within ${ms} ms. ${described(connection)}`;
   const unnoticed = connection.state === "connected" && after !== undefined;
-  const what = unnoticed ? "has not noticed the fault" : "did not recover";
-  return `The connection ${what} within ${ms} ms. ${described(connection)}`;
+  const verdict = unnoticed ? "has not noticed the fault" : "did not recover";
+  return `The connection ${verdict} within ${ms} ms. ${described(connection)}`;
 }
 
 function described({ namespace, state, since, attempts, nextAttemptAt, lastError }: Connection): string {

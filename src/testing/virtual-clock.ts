@@ -1,33 +1,33 @@
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** A timer that waits for its time. */
+/** A timer that has not fired. */
 interface Pending {
   readonly at: number;
   readonly order: number;
   readonly callback: () => void;
 }
 
-/** Time that passes only when a test says so. */
+/** A clock that only a test advances. */
 export interface VirtualClock extends Clock {
-  /** How many timers are set. */
+  /** The number of set timers. */
   readonly timers: number;
-  /** How many of them would keep a process alive. */
+  /** The number of timers that would keep a process alive. */
   readonly keptAlive: number;
-  /** How long until the next timer, in milliseconds; undefined where none is set. */
+  /** The time until the next timer, in milliseconds; undefined without one. */
   readonly nextInMs: number | undefined;
   /**
-   * Lets time pass: every timer that comes due fires at its own time, in order, those that were set on the way too. Between two
-   * timers, and at the end, whatever became ready runs: promises, and what they start. I/O is not waited for.
+   * Advances the time: every due timer fires at its own time, in order, also one that is set on the way. Between two timers, and at the
+   * end, all ready promises run, and those that they make ready. I/O is not awaited.
    */
   advance(ms: number): Promise<void>;
-  /** Time passes in which nothing runs, as on a machine that sleeps: what came due fires late, when time is let pass again. */
+  /** Advances the time without running anything, as on a machine that sleeps: due timers fire late, with the next `advance`. */
   stall(ms: number): void;
 }
 
 /**
  * Makes a clock for `new Toolkit({ clock })` that stands still until `advance` is called.
  *
- * @param now - where it begins, in milliseconds since the epoch
+ * @param now - its start, in milliseconds since the epoch
  * @example
  * ```ts
  * const clock = virtualClock();
@@ -112,7 +112,7 @@ class StandingClock implements VirtualClock {
   }
 }
 
-/** Lets everything run that is ready: promises, and what they start. */
+/** Runs all ready promises, and those that they make ready. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -1,74 +1,43 @@
-import { readDefinition } from "../core/definition.ts";
-import { makeEntry } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
-import { inlineNamespace } from "../core/identifier.ts";
-import type { Content } from "../core/resource.ts";
-import type { CallOptions } from "../core/session.ts";
 import { nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
 import { resource } from "../resource/resource-factory.ts";
-import { describeTool, searchTool } from "./disclosure-tools.ts";
-import { searchTools } from "./search-index.ts";
-import type { DisclosurePlan } from "./token-budget.ts";
+import { type DisclosurePlan, describeTool, searchTool } from "./disclosure-plan.ts";
+import { firstSentence } from "./model-definition.ts";
+import { type RunTool, runTool } from "./run-tool.ts";
 import { estimateTokens, sumTokens } from "./tokens.ts";
-import type { Caller, OfferedTools, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
+import type { OfferedTools, ToolDefinitionForModel } from "./toolset-types.ts";
 
 const defaultLimit = 10;
 const maxLimit = 50;
+/** The description of a tool that was found, in characters. */
+const maxFoundCharacters = 120;
 
-/** What one run tells of a toolset that does not fit its budget: what is told from the first turn, and what the model asked for. */
-export class Disclosure implements OfferedTools, Caller {
-  readonly #offer: OfferedTools;
-  readonly #telling: DisclosurePlan;
-  readonly #caller: Caller;
-  readonly #own: ReadonlyMap<string, ToolEntry>;
+/** The disclosed tools of one run whose toolset does not fit its budget: those of the first turn, and those that the model asked for. */
+export class Disclosure {
+  /** The tools by which the model finds the others. */
+  readonly tools: readonly RunTool[];
+  readonly #offered: OfferedTools;
+  readonly #plan: DisclosurePlan;
   readonly #hidden: ReadonlyMap<string, ToolDefinitionForModel>;
-  readonly #aliasOf: ReadonlyMap<ToolEntry, string>;
   /** In the order in which they were asked for. */
   readonly #revealed = new Set<string>();
 
-  constructor(offer: OfferedTools, telling: DisclosurePlan, caller: Caller) {
-    this.#offer = offer;
-    this.#telling = telling;
-    this.#caller = caller;
-    this.#own = new Map([searchTool, describeTool].map((definition) => [definition.name, entryOf(definition)]));
-    const first = new Set(telling.first.map(({ name }) => name));
-    this.#hidden = new Map(telling.all.filter(({ name }) => !first.has(name)).map((each) => [each.name, each]));
-    this.#aliasOf = new Map(offer.tools.map(({ alias, entry }) => [entry, alias]));
+  constructor(offered: OfferedTools, plan: DisclosurePlan) {
+    this.#offered = offered;
+    this.#plan = plan;
+    const first = new Set(plan.first.map(({ name }) => name));
+    this.#hidden = new Map(plan.all.filter(({ name }) => !first.has(name)).map((each) => [each.name, each]));
+    this.tools = [
+      disclosureTool(searchTool, (input) => this.#search(input)),
+      disclosureTool(describeTool, (input) => this.#describe(input)),
+    ];
   }
 
-  get tools() {
-    return this.#offer.tools;
-  }
-
-  get policy() {
-    return this.#offer.policy;
-  }
-
-  get(alias: string): ToolEntry | undefined {
-    return this.#own.get(alias) ?? this.#offer.get(alias);
-  }
-
-  isForced(alias: string): boolean {
-    return this.#offer.isForced(alias);
-  }
-
-  takesControl(calls: readonly { readonly name: string }[]): boolean {
-    return this.#offer.takesControl(calls);
-  }
-
-  toolChoiceOf(turn: number) {
-    return this.#offer.toolChoiceOf(turn);
-  }
-
-  tells(entry: ToolEntry): boolean {
-    return [...this.#own.values()].includes(entry);
-  }
-
-  /** What is told in a turn: what was asked for last stays longest, as far as the budget goes, and the newest in any case. */
+  /** The definitions of a turn. Of those asked for, the latest stay as far as the budget goes, and the very latest in any case. */
   definitionsOf(turn: number): readonly ToolDefinitionForModel[] {
-    const first = this.#offer.definitionsOf(turn);
-    let left = this.#telling.maxTokens - sumTokens(first);
+    const first = this.#offered.definitionsOf(turn);
+    let left = this.#plan.maxTokens - sumTokens(first);
     const shown = new Set<ToolDefinitionForModel>();
     for (const alias of [...this.#revealed].reverse()) {
       const definition = this.#hidden.get(alias);
@@ -80,11 +49,11 @@ export class Disclosure implements OfferedTools, Caller {
     return [...first, ...[...shown].reverse()];
   }
 
-  async call(entry: ToolEntry, input: unknown, options: CallOptions): Promise<Content> {
-    if (entry === this.#own.get(searchTool.name)) return resource.json(searchTool.name, this.#search(input));
-    if (entry === this.#own.get(describeTool.name)) return resource.json(describeTool.name, this.#describe(input));
-    this.#reveal(this.#aliasOf.get(entry));
-    return this.#caller.call(entry, input, options);
+  /** A tool was called, or asked for: it is offered in full from the next turn on. */
+  reveal(alias: string): void {
+    if (!this.#hidden.has(alias)) return;
+    this.#revealed.delete(alias);
+    this.#revealed.add(alias);
   }
 
   #search(input: unknown): unknown {
@@ -92,30 +61,30 @@ export class Disclosure implements OfferedTools, Caller {
     const most = Number.isInteger(limit) ? Math.min(Math.max(Number(limit), 1), maxLimit) : defaultLimit;
     const found = searchTools([...this.#hidden.values()], textIn(input, "query"), most);
     if (found.tools.length > 0) return found;
-    const namespaces = [...new Set([...this.#aliasOf.keys()].map(({ namespace }) => namespace))];
+    const namespaces = [...new Set(this.#offered.tools.map(({ entry }) => entry.namespace))];
     return { ...found, hint: "Nothing was found. Try other words, or the name of a namespace.", namespaces };
   }
 
   #describe(input: unknown): ToolDefinitionForModel {
     const name = textIn(input, "name");
-    const definition = this.#telling.all.find((each) => each.name === name);
+    const definition = this.#plan.all.find((each) => each.name === name);
     if (definition === undefined) {
       const suggestions = nearest(name, this.#hidden.keys(), 3);
       const hint = suggestions.length === 0 ? "Search for it." : `Did you mean ${suggestions.join(", ")}?`;
       throw new ToolkitError("NOT_FOUND", `There is no tool "${name}". ${hint}`, { key: name, suggestions });
     }
-    this.#reveal(name);
+    this.reveal(name);
     return definition;
-  }
-
-  #reveal(alias: string | undefined): void {
-    if (alias === undefined || !this.#hidden.has(alias)) return;
-    this.#revealed.delete(alias);
-    this.#revealed.add(alias);
   }
 }
 
-/** A text of an input, which a model may give bare. */
+/** It counts as a call, so that a model cannot search for ever. Its input is not validated: the model may give the text bare. */
+function disclosureTool(definition: ToolDefinitionForModel, answer: (input: unknown) => unknown): RunTool {
+  const execute = async (input: unknown) => resource.json(definition.name, answer(input));
+  return { ...runTool(definition, answer), isCounted: true, execute };
+}
+
+/** A text of an input, which a model may also give bare. */
 function textIn(input: unknown, key: string): string {
   const text = isRecord(input) ? input[key] : input;
   if (typeof text === "string" && text.trim() !== "") return text.trim();
@@ -123,7 +92,44 @@ function textIn(input: unknown, key: string): string {
   throw new ToolkitError("INVALID_INPUT", `${key} ${message}.`, { issues: [{ pointer: `/${key}`, message }] });
 }
 
-function entryOf({ name, description, inputSchema }: ToolDefinitionForModel): ToolEntry {
-  const tool = { kind: "tool", name, description, input: inputSchema, run: () => undefined } as const;
-  return makeEntry<"tool">(readDefinition(tool, "local"), tool, inlineNamespace, false);
+/** Weights of a query's word by the place where it is found. */
+const weights = { inName: 8, partOfName: 4, inDescription: 2, partOfDescription: 1 };
+
+/**
+ * Finds tools by the words of a query in their names and descriptions: best first, of equals in the order of the toolset. A whole word
+ * weighs twice a part of one, and the name four times the description.
+ */
+function searchTools(
+  definitions: readonly ToolDefinitionForModel[],
+  query: string,
+  limit: number,
+): { readonly tools: readonly { readonly name: string; readonly description: string }[]; readonly more: number } {
+  const wanted = [...new Set(wordsOf(query))];
+  const scored = definitions
+    .map((definition) => ({ definition, score: scoreOf(definition, wanted) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score);
+  const tools = scored.slice(0, limit).map(({ definition: { name, description = "" } }) => ({
+    name,
+    description: firstSentence(description, maxFoundCharacters),
+  }));
+  return { tools, more: scored.length - tools.length };
+}
+
+function scoreOf({ name, description = "" }: ToolDefinitionForModel, wanted: readonly string[]): number {
+  const nameWords = new Set(wordsOf(name));
+  const words = new Set(wordsOf(description));
+  const plainName = name.toLowerCase();
+  const plain = description.toLowerCase();
+  return wanted.reduce((sum, word) => {
+    const byName = nameWords.has(word) ? weights.inName : plainName.includes(word) ? weights.partOfName : 0;
+    const byText = words.has(word) ? weights.inDescription : plain.includes(word) ? weights.partOfDescription : 0;
+    return sum + byName + byText;
+  }, 0);
+}
+
+/** Words in lower case: `getUserName` is three. */
+function wordsOf(text: string): readonly string[] {
+  const split = text.replaceAll(/(\p{Ll})(\p{Lu})/gu, "$1 $2").toLowerCase();
+  return split.match(/[\p{L}\p{N}]+/gu) ?? [];
 }

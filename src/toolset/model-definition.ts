@@ -1,10 +1,15 @@
 import type { Definition } from "../core/definition.ts";
 import { definitionOf } from "../core/entry.ts";
+import { builtinNamespace, inlineNamespace } from "../core/identifier.ts";
+import type { Entry } from "../core/item.ts";
+import { mapChildren } from "../core/schema/children.ts";
+import { digest } from "../lib/canonical.ts";
+import { isRecord } from "../lib/value.ts";
 import type { ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
 const known = new WeakMap<Definition, ToolDefinitionForModel>();
 
-/** What a model is told of a tool. The same object for the same tool under the same alias, from toolset to toolset. */
+/** The definition of a tool for a model. The same object for the same tool under the same alias, from toolset to toolset. */
 export function definitionFor(alias: string, entry: ToolEntry): ToolDefinitionForModel {
   const definition = definitionOf(entry);
   const before = known.get(definition);
@@ -14,4 +19,122 @@ export function definitionFor(alias: string, entry: ToolEntry): ToolDefinitionFo
   const made = Object.freeze({ name: alias, description: description ?? title, inputSchema });
   known.set(definition, made);
   return made;
+}
+
+/** Limits of shortened descriptions, in characters. */
+const maxToolCharacters = 200;
+const maxMemberCharacters = 100;
+
+const knownShort = new WeakMap<ToolDefinitionForModel, ToolDefinitionForModel>();
+
+/**
+ * A definition with less text: the first sentence of each description, of 200 characters at most for the tool and 100 for a property; its
+ * schema without titles, examples and comments. Constraints stay.
+ */
+export function shortened(definition: ToolDefinitionForModel): ToolDefinitionForModel {
+  let short = knownShort.get(definition);
+  if (short === undefined) {
+    const { name, description, inputSchema } = definition;
+    const sentence = description === undefined ? undefined : firstSentence(description, maxToolCharacters);
+    const { description: _, ...schema } = bare(inputSchema) as Readonly<Record<string, unknown>>;
+    short = Object.freeze({ name, description: sentence, inputSchema: Object.freeze(schema) });
+    knownShort.set(definition, short);
+  }
+  return short;
+}
+
+/** The first sentence of a text, cut at a blank where it is too long. */
+export function firstSentence(text: string, maxCharacters: number): string {
+  const plain = text.replaceAll(/\s+/g, " ").trim();
+  const sentence = /^.*?[.!?。](?= |$)/.exec(plain)?.[0] ?? plain;
+  if (sentence.length <= maxCharacters) return sentence;
+  const cut = sentence.slice(0, maxCharacters - 1);
+  const blank = cut.lastIndexOf(" ");
+  return `${blank > maxCharacters / 2 ? cut.slice(0, blank) : cut}…`;
+}
+
+const dispensable = new Set(["title", "examples", "$comment"]);
+
+function bare(schema: unknown): unknown {
+  if (!isRecord(schema)) return schema;
+  const entries = Object.entries(mapChildren(schema, "", bare)).flatMap(([keyword, value]) => {
+    if (dispensable.has(keyword)) return [];
+    const isText = keyword === "description" && typeof value === "string";
+    return [[keyword, isText ? firstSentence(value, maxMemberCharacters) : value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The guidance of tools as sections of a system prompt: on their use (`guidance`), or on reading their results (`formatGuidance`). */
+export function guidanceOf(
+  entries: Iterable<readonly [alias: string, entry: ToolEntry]>,
+  option: "guidance" | "formatGuidance",
+): string {
+  // Tools with the same text, as those of a pack have, share a section.
+  const byText = new Map<string, string[]>();
+  for (const [alias, entry] of entries) {
+    const text = definitionOf(entry).options?.[option]?.trim();
+    if (text === undefined || text === "") continue;
+    byText.set(text, [...(byText.get(text) ?? []), alias]);
+  }
+  return [...byText].map(([text, aliases]) => `## ${aliases.join(", ")}\n\n${text}`).join("\n\n");
+}
+
+/** OpenAI and Bedrock accept 64 characters; Gemini wants a letter or `_` first. */
+const maxAlias = 63;
+const startHash = 8;
+
+/**
+ * Gives each entry a distinct name that models accept: `^[A-Za-z_][A-Za-z0-9_-]{0,62}$`. A builtin or inline tool keeps its name, another
+ * becomes `namespace__name`. A name that is too long or taken is cut and gets a hash of its kind and ref. The aliases depend on the set of
+ * entries, not on their order.
+ *
+ * @param reserved - names that no entry gets
+ */
+export function aliasesOf<E extends Entry>(
+  entries: readonly E[],
+  reserved: ReadonlySet<string> = new Set(),
+): ReadonlyMap<string, E> {
+  const wanted = entries.map((entry) => [entry, plainAlias(entry)] as const);
+  const seen = new Set<string>();
+  const clashing = new Set(wanted.map(([, alias]) => alias).filter((alias) => seen.size === seen.add(alias).size));
+  const aliases = new Map<string, E>();
+  const hashed: E[] = [];
+  for (const [entry, alias] of wanted) {
+    if (isShort(alias) && !reserved.has(alias) && (!clashing.has(alias) || keepsName(entry, alias)))
+      aliases.set(alias, entry);
+    else hashed.push(entry);
+  }
+  for (const entry of hashed.sort((a, b) => (idOf(a) < idOf(b) ? -1 : 1)))
+    aliases.set(hashedAlias(entry, aliases), entry);
+  return aliases;
+}
+
+function plainAlias({ namespace, name }: Entry): string {
+  const isBare = namespace === builtinNamespace || namespace === inlineNamespace;
+  const text = isBare ? name : `${namespace}__${name}`;
+  const safe = text.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return /^[A-Za-z_]/.test(safe) ? safe : `_${safe}`;
+}
+
+function isShort(alias: string): boolean {
+  return alias.length <= maxAlias;
+}
+
+/** A namespace may have a tool and a prompt of one name: of the builtins the tool keeps it. */
+function keepsName({ namespace, kind, name }: Entry, alias: string): boolean {
+  return namespace === builtinNamespace && kind === "tool" && alias === name;
+}
+
+function hashedAlias(entry: Entry, taken: ReadonlyMap<string, unknown>): string {
+  const plain = plainAlias(entry);
+  const hash = digest(idOf(entry)).replaceAll(/[^A-Za-z0-9]/g, "0");
+  for (let length = startHash; ; length += 4) {
+    const alias = `${plain.slice(0, maxAlias - 1 - length)}_${hash.slice(0, length)}`;
+    if (!taken.has(alias)) return alias;
+  }
+}
+
+function idOf({ kind, ref }: Entry): string {
+  return `${kind} ${ref}`;
 }

@@ -1,20 +1,20 @@
 import { definitionFor } from "./model-definition.ts";
 import type { ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
-/** What the definitions of a toolset cost a model, in tokens. See `estimateTokens` for how good the numbers are. */
+/** The cost of the definitions of a toolset, in estimated tokens: see `estimateTokens`. */
 export interface TokenReport {
-  /** What is told in the first turn. */
+  /** The definitions of the first turn. */
   readonly total: number;
-  /** All tools, told in full. */
+  /** All tools, in full. */
   readonly full: number;
   /**
-   * How the tools are told: in `full`; `shortened`, with the first sentence of each description; or by `search`, where most are told
-   * when the model asks for them.
+   * The form of disclosure: in `full`; `shortened` to the first sentence of each description; or by `search`, where most tools are
+   * disclosed when the model asks for them.
    */
   readonly disclosure: "full" | "shortened" | "search";
-  /** Each tool told in full, in the order of the toolset. */
+  /** Each tool in full, in the order of the toolset. */
   readonly tools: readonly { readonly alias: string; readonly ref: string; readonly tokens: number }[];
-  /** Each namespace: the sum of its tools, told in full. */
+  /** Each namespace: the sum of its tools, in full. */
   readonly namespaces: Readonly<Record<string, number>>;
 }
 
@@ -22,9 +22,8 @@ const bytesPerToken = 4;
 const counted = new WeakMap<ToolDefinitionForModel, number>();
 
 /**
- * Estimates what a definition costs a model: one token for each four bytes of its name, description and schema as JSON in UTF-8. Each
- * provider counts otherwise, and writes definitions otherwise: take it as a measure to compare by, not as a bill.
- * The same definition always gives the same number.
+ * Estimates the tokens of a definition: one for each four bytes of its name, description and schema as JSON in UTF-8. Providers count and
+ * write definitions differently, so it is a measure to compare by, not a bill. The same definition always gives the same number.
  */
 export function estimateTokens(definition: ToolDefinitionForModel): number {
   let tokens = counted.get(definition);
@@ -38,12 +37,12 @@ export function estimateTokens(definition: ToolDefinitionForModel): number {
   return tokens;
 }
 
-/** What several definitions cost. */
+/** The cost of several definitions. */
 export function sumTokens(definitions: readonly ToolDefinitionForModel[]): number {
   return definitions.reduce((sum, definition) => sum + estimateTokens(definition), 0);
 }
 
-/** What a toolset costs. */
+/** The cost of a toolset. */
 export function tokenReport(
   tools: readonly { readonly alias: string; readonly entry: ToolEntry }[],
   {

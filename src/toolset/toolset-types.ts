@@ -4,11 +4,12 @@ import type { Policy } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { CallOptions } from "../core/session.ts";
+import type { ToolOptions } from "../core/tool-options.ts";
 
-/** What a model may call: a tool, or a prompt as one. */
+/** A tool, or a prompt that a model calls as one. */
 export type ToolEntry = Entry<"tool" | "prompt">;
 
-/** What a model is told of a tool. */
+/** The definition of a tool for a model. */
 export interface ToolDefinitionForModel {
   /** Its alias. */
   readonly name: string;
@@ -16,71 +17,78 @@ export interface ToolDefinitionForModel {
   readonly inputSchema: JsonSchema;
 }
 
-/** What a model must do with its tools: as it likes, call one, call none, or call this one, by its alias. */
+/** Whether a model may, must or must not call a tool, or the one it must call, by alias. */
 export type ToolChoice = "auto" | "required" | "none" | { readonly tool: string };
 
-/** A policy of one model run. It is checked in the order of these fields. */
+/** A policy of one model run. It is checked in the order of these fields, then the lists and `decide`. */
 export interface RunPolicy extends Policy {
   /** Default `auto`. With `none` every call is refused. */
   readonly toolChoice?: "auto" | "required" | "none" | undefined;
-  /** The calls of one turn beyond so many are refused. Default: no limit. */
+  /** Further calls of one turn are refused. Default: no limit. */
   readonly maxToolCallsPerTurn?: number | undefined;
-  /** The calls of a conversation beyond so many are refused. Default: no limit. */
+  /** Further calls of a conversation are refused. Default: no limit. */
   readonly maxTotalToolCalls?: number | undefined;
 }
 
-/** What a run may use. */
+/** The tool behind an alias: one of the toolkit, a prompt, or one that the run executes itself. */
+export interface Callee {
+  readonly ref: string;
+  readonly namespace: string;
+  readonly options: ToolOptions | undefined;
+  /** Undefined for a tool that the run executes itself: the lists and the function of a policy are not asked about it. */
+  readonly entry: ToolEntry | undefined;
+  /** Whether the limits of a policy count its calls. */
+  readonly isCounted: boolean;
+  execute(input: unknown, options: CallOptions): Promise<Content>;
+}
+
+/** The tools of a toolset, as its runs use them. */
 export interface OfferedTools {
   readonly tools: readonly { readonly alias: string; readonly entry: ToolEntry }[];
   readonly policy: RunPolicy;
   get(alias: string): ToolEntry | undefined;
   isForced(alias: string): boolean;
-  takesControl(calls: readonly { readonly name: string }[]): boolean;
   definitionsOf(turn: number): readonly ToolDefinitionForModel[];
   toolChoiceOf(turn: number): ToolChoice;
-  /** True for a tool that does nothing but tell of others: no list is asked whether it may be called. */
-  tells?(entry: ToolEntry): boolean;
-  /** True for a tool that belongs to the run itself: no rule is asked, and it does not count. */
-  isOwn?(entry: ToolEntry): boolean;
 }
 
-/** Calls the tools of a run. */
-export interface Caller {
+/** Makes the calls of a run: a toolbox does. */
+export interface ToolCaller {
   call(entry: ToolEntry, input: unknown, options: CallOptions): Promise<Content>;
 }
 
-/** A call as a model makes it. */
+/** A call that a model requests. */
 export interface ToolCall {
-  /** Of the model, to tell the answers apart. */
+  /** The id that the model gave it, which its answer repeats. */
   readonly id: string;
   /** The alias. */
   readonly name: string;
   readonly input: unknown;
 }
 
-/** What became of a call of a model. */
+/** The answer to a call of a model: its result, or the error in its place. */
 export interface ToolAnswer {
   readonly id: string;
   readonly name: string;
-  /** Undefined where there is no such tool. */
+  /** Undefined where no tool has this alias. */
   readonly ref?: string | undefined;
   readonly status: "ok" | "failed" | "denied" | "pending";
   readonly content?: Content | undefined;
   readonly error?: ToolkitError | undefined;
   /** URIs of the resources the result holds or links to. */
   readonly references: readonly string[];
-  /** From the begin of its run to its end; 0 for what did not run. */
+  /** 0 for a call that did not run. */
   readonly durationMs: number;
   readonly debug: {
-    /** The namespace it comes from. */
+    /** The namespace of the tool. */
     readonly origin?: string | undefined;
     readonly forced: boolean;
     readonly exclusive: boolean;
-    /** It was answered from the cache. */
+    /** Answered from the cache. */
     readonly cached: boolean;
-    /** How often it was run; 0 for what did not run. */
+    /** Attempts to run it; 0 for a call that did not run. */
     readonly attempts: number;
-    /** The id of the identical call in the same batch whose answer it shares. */
+    /** The id of the identical call in the same batch whose answer this is. */
     readonly duplicateOf?: string | undefined;
   };
 }

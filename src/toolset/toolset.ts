@@ -5,41 +5,38 @@ import type { Entry, Tool, Toolbox } from "../core/item.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
-import { aliasesOf } from "./alias.ts";
 import { Disclosure } from "./disclosure.ts";
-import { reservedAliases } from "./disclosure-tools.ts";
-import { formatGuidanceOf, guidanceOf } from "./guidance.ts";
-import { definitionFor } from "./model-definition.ts";
-import { type OwnTool, OwnTools } from "./own-tools.ts";
+import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } from "./disclosure-plan.ts";
+import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
+import type { RunTool } from "./run-tool.ts";
 import { assertGlobs, hidingRule, type Selection, select, selectionNames } from "./selection.ts";
-import { assertBudget, type DisclosurePlan, planDisclosure } from "./token-budget.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
 import { type BeginOptions, ToolRun } from "./tool-run.ts";
 import type { OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
-/** How a toolset is made. */
+/** Options of a toolset. */
 export interface ToolsetOptions extends Selection {
-  /** Which calls may be made in its runs, beside what the toolkit's own policy says. */
+  /** A policy for the calls of its runs, in addition to that of the toolkit. */
   readonly policy?: RunPolicy | undefined;
   /**
-   * What the definitions may cost a model, in tokens as `tokens()` estimates them. What does not fit is shortened: of each description
-   * the first sentence is told. What does not fit then is told on demand: the model gets `search_tools` and `describe_tool`, beside
-   * what is forced and what only adds an ability, and a tool is offered from the turn after it was asked for. Default: no limit.
+   * The budget for definitions, in tokens as `tokens()` estimates them. Definitions that exceed it are shortened to the first sentence of
+   * each description. If they still exceed it, they are disclosed on demand: the model gets `search_tools` and `describe_tool`, beside
+   * forced tools and capabilities, and another tool is offered from the turn after it was asked for. Default: no limit.
    */
   readonly maxTokens?: number | undefined;
 }
 
-/** How a toolset treats a tool. */
+/** The place of a tool in a toolset. */
 export interface ToolStanding {
   readonly alias?: string | undefined;
-  /** Why it is not offered. */
+  /** The reason why it is not offered. */
   readonly hidden?: string | undefined;
   /** The rule of its policy that refuses it. */
   readonly refusal?: string | undefined;
 }
 
-/** Which tools are asked for, and for whom. */
+/** Options of a toolset, and the session whose tools it takes. */
 export interface ToolsetRequest extends ToolsetOptions, Pick<CallOptions, "signal" | "session"> {}
 
 const requestNames: OptionNames<ToolsetRequest> = {
@@ -50,9 +47,9 @@ const requestNames: OptionNames<ToolsetRequest> = {
   session: true,
 };
 
-/** What one model run may use: a frozen view, with names and definitions that stay the same from turn to turn. */
+/** The tools that one model run may use: a frozen view, with aliases and definitions that stay the same from turn to turn. */
 export class Toolset implements OfferedTools {
-  /** What is offered, in the order of lists. */
+  /** The offered tools, in the order of lists. */
   readonly tools: readonly { readonly alias: string; readonly entry: ToolEntry }[];
   readonly policy: RunPolicy;
   readonly #toolbox: Toolbox;
@@ -79,11 +76,10 @@ export class Toolset implements OfferedTools {
   }
 
   /**
-   * Takes down what there is now.
+   * Selects among the tools and prompts that the toolbox lists now.
    *
-   * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref nothing has, `INVALID_INPUT` for a selection that contradicts itself,
-   *   `INVALID_CONFIG` for a policy or selection that is none, or says what there is not; `INVALID_INPUT` too for a budget that is no
-   *   whole number from 1
+   * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref that no tool has, `INVALID_INPUT` for a selection that contradicts
+   *   itself or a budget that is no whole number from 1, `INVALID_CONFIG` for an invalid policy or selection
    */
   static async of(toolbox: Toolbox, options: ToolsetRequest = {}): Promise<Toolset> {
     assertOptionNames(options, requestNames, "of a toolset");
@@ -93,39 +89,39 @@ export class Toolset implements OfferedTools {
     return new Toolset(toolbox, entries, selection);
   }
 
-  /** As `of`, of what was chosen already. @internal */
+  /** As `of`, of entries that are chosen already. @internal */
   static ofEntries(toolbox: Toolbox, entries: readonly ToolEntry[], options: ToolsetOptions): Toolset {
     return new Toolset(toolbox, entries, options);
   }
 
-  /** What a model is told of the tools in its first turn, within the budget. The same objects at each call. */
+  /** The definitions for the first turn, within the budget. The same objects at each call. */
   definitions(): readonly ToolDefinitionForModel[] {
     return this.definitionsOf(0);
   }
 
-  /** What a model is told of the tools it may use in a turn, from 0: in the first one, of several that are forced only these. */
+  /** The definitions for a turn, from 0. Where several tools are forced, the first turn has only these. */
   definitionsOf(turn: number): readonly ToolDefinitionForModel[] {
     const { first } = this.#plan();
     if (turn > 0 || this.#forced.size < 2) return first;
     return first.filter(({ name }) => !this.#byAlias.has(name) || this.#isKept(name));
   }
 
-  /** Every tool there is, as a model is told of it: in each turn, or when it asks. */
+  /** The definition of every tool, in the form in which it is disclosed: in each turn, or on demand. */
   get all(): readonly ToolDefinitionForModel[] {
     return this.#plan().all;
   }
 
-  /** What the definitions cost a model: in all, and each tool and namespace. */
+  /** The cost of the definitions: in all, for each tool and for each namespace. */
   tokens(): TokenReport {
     return tokenReport(this.tools, this.#plan());
   }
 
-  /** What a model must do in its first turn. */
+  /** The tool choice of the first turn. */
   get toolChoice(): ToolChoice {
     return this.toolChoiceOf(0);
   }
 
-  /** What a model must do in a turn, from 0. */
+  /** The tool choice of a turn, from 0. */
   toolChoiceOf(turn: number): ToolChoice {
     const { toolChoice = "auto" } = this.policy;
     const [only] = this.#forced;
@@ -134,14 +130,15 @@ export class Toolset implements OfferedTools {
   }
 
   /**
-   * What the tools say of their use, for a system prompt; with `used`, how to read the results of these.
+   * The guidance of the tools on their use, for a system prompt; with `used`, on reading the results of these.
    *
    * @param used - aliases
    */
   guidance({ used }: { readonly used?: readonly string[] | undefined } = {}): string {
-    if (used === undefined) return guidanceOf(this.#byAlias);
+    if (used === undefined) return guidanceOf(this.#byAlias, "guidance");
     const wanted = new Set(used);
-    return formatGuidanceOf([...this.#byAlias].filter(([alias]) => wanted.has(alias)));
+    const entries = [...this.#byAlias].filter(([alias]) => wanted.has(alias));
+    return guidanceOf(entries, "formatGuidance");
   }
 
   /** The entry of an alias. */
@@ -149,7 +146,7 @@ export class Toolset implements OfferedTools {
     return this.#byAlias.get(alias);
   }
 
-  /** How a tool or prompt is offered here, or why it is not, and the rule that refuses it. */
+  /** The alias of a tool or prompt, or the reason why it is not offered, and the rule that refuses it. */
   standingOf({ kind, ref }: Entry): ToolStanding {
     const entry = this.#entries.find((each) => each.kind === kind && each.ref === ref);
     if (entry === undefined) return { hidden: "it was not there when the toolset was made" };
@@ -167,29 +164,25 @@ export class Toolset implements OfferedTools {
     return this.#forced.has(alias);
   }
 
-  /** True where one of the calls is of a tool that takes control: it must be called alone. */
+  /** True where one of the calls is of a tool that takes control, which must be called alone. */
   takesControl(calls: readonly { readonly name: string }[]): boolean {
     return calls.some(({ name }) => this.#optionsOf(name)?.takesControl === true);
   }
 
-  /** Opens the state of one run: its turn, counters, history and evaluations. */
+  /** Opens the state of one run: turn, counters, history and evaluations. */
   begin(options: BeginOptions = {}): ToolRun {
     return Toolset.beginWith(this, options, []);
   }
 
-  /** As `begin`, with tools the run has by itself. @internal */
-  static beginWith(toolset: Toolset, options: BeginOptions, own: readonly OwnTool[]): ToolRun {
-    const telling = toolset.#plan();
-    const disclosure = telling.disclosure === "search" ? new Disclosure(toolset, telling, toolset.#toolbox) : undefined;
-    const offer = disclosure ?? toolset;
-    const caller = disclosure ?? toolset.#toolbox;
-    if (own.length === 0) return new ToolRun(offer, toolset.#rules, caller, options);
-    const all = new OwnTools(offer, caller, own);
-    return new ToolRun(all, toolset.#rules, all, options);
+  /** As `begin`, with tools that the run executes itself. @internal */
+  static beginWith(toolset: Toolset, options: BeginOptions, own: readonly RunTool[]): ToolRun {
+    const plan = toolset.#plan();
+    const disclosure = plan.disclosure === "search" ? new Disclosure(toolset, plan) : undefined;
+    return new ToolRun({ offered: toolset, rules: toolset.#rules, caller: toolset.#toolbox, disclosure, own }, options);
   }
 
   /**
-   * The same, with tools of the service's own beside, which are called under the namespace `inline`.
+   * A toolset with further tools, which are called under the namespace `inline`.
    *
    * @throws ToolkitError as `toolkit.add` does
    */
@@ -202,9 +195,9 @@ export class Toolset implements OfferedTools {
   }
 
   /**
-   * The same without what fits a glob on refs.
+   * A toolset without the tools whose refs match a glob.
    *
-   * @throws ToolkitError `NOT_FOUND` for a ref nothing has
+   * @throws ToolkitError `NOT_FOUND` for a ref that no tool has
    */
   exclude(ref: string): Toolset {
     const { exclude = [] } = this.#options;
@@ -220,7 +213,7 @@ export class Toolset implements OfferedTools {
     return this.#cachedPlan;
   }
 
-  /** What is forced, and what only adds an ability, is told in any case. */
+  /** Forced tools and capabilities are disclosed in any case. */
   #isKept(alias: string): boolean {
     return this.#forced.has(alias) || this.#optionsOf(alias)?.capability === true;
   }

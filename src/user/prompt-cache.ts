@@ -2,10 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
 import type { Prompt } from "../core/item.ts";
-import { parsePromptFile } from "../prompt/parse.ts";
-import { FilePrompt } from "../prompt/prompt.ts";
+import { FilePrompt } from "../prompt/file-prompt.ts";
+import { parsePromptFile } from "../prompt/parse-prompt.ts";
 import { type PartialFile, Partials, partialSource } from "../prompt/template/partials.ts";
-import { Template } from "../prompt/template/template.ts";
+import { Template } from "../prompt/template/prompt-template.ts";
 
 /** Texts by key; undefined where it is taken away. */
 export type TextChanges = ReadonlyMap<string, string | undefined>;

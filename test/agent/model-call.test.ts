@@ -106,7 +106,7 @@ describe.each(Object.entries(ways))("%s", (way, ask) => {
       details: { provider: "acme", model: "big", status: 529, retryAfterMs: 3_600_000 },
     });
     expect(error.message).toBe(
-      "The model acme/big answered 529: Overloaded. It asks to be left alone for 3600 s, longer than the 60000 ms of maxRetryWaitMs.",
+      "The model acme/big answered 529: Overloaded. It asks for a wait of 3600 s, longer than the 60000 ms of maxRetryWaitMs.",
     );
   });
 
@@ -171,7 +171,7 @@ describe.each(Object.entries(ways))("%s", (way, ask) => {
     await setting.clock.advance(1);
     const error = await asking;
     expect(error).toMatchObject({ code: "MODEL_FAILED", details: { provider: "acme", model: "big" } });
-    expect(error.message).toMatch(/no sign of life for 5000 ms \(modelTimeoutMs\)/);
+    expect(error.message).toMatch(/sent nothing for 5000 ms \(modelTimeoutMs\)/);
     expect(setting.clock.timers).toBe(0);
   });
 

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Thinking, type ThinkingOptions, thinkingOptions } from "../../src/agent/model/thinking.ts";
+import { type Thinking, type ThinkingOptions, thinkingOptions } from "../../src/agent/model/provider-quirks.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { verifies } from "../support/verifies.ts";
 

@@ -2,7 +2,7 @@ import { metrics, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterEach, beforeEach, expect } from "vitest";
 import { agent } from "../../src/agent/index.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";

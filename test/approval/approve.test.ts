@@ -7,7 +7,7 @@ import type { PendingRequest } from "../../src/core/pending.ts";
 import type { CallOptions } from "../../src/core/session.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";

@@ -7,6 +7,7 @@ import { report } from "./harness.ts";
 const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
   import: () => import("./import.ts"),
   call: () => import("./call.ts"),
+  post: () => import("./post.ts"),
   lookup: () => import("./lookup.ts"),
   list: () => import("./list.ts"),
   load: () => import("./load.ts"),

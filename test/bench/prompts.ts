@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CallContext, Prompt } from "../../src/core/item.ts";
-import { parsePrompt } from "../../src/prompt/parse.ts";
-import { readPrompts } from "../../src/prompt/read.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
+import { readPrompts } from "../../src/prompt/read-prompts.ts";
 import { loadDotprompt } from "./dotprompt.ts";
 import { type Bench, type Comparison, measure, measureOnce, type Timing } from "./harness.ts";
 

@@ -11,7 +11,7 @@ import { inMemoryConnector } from "../../src/mcp/index.ts";
 import { defineResource } from "../../src/resource/define.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { faultyServer } from "../../src/testing/faulty/server.ts";
-import { scriptedModel } from "../../src/testing/scripted-model/model.ts";
+import { scriptedModel } from "../../src/testing/scripted-model/scripted-model.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure, rejection } from "../support/failure.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect } from "vitest";
 import type { Policy, PolicyRequest } from "../../src/core/policy.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";

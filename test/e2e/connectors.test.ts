@@ -10,7 +10,7 @@ import type { Connection } from "../../src/core/connection.ts";
 import type { ToolkitEvent, ToolkitEventType } from "../../src/core/event.ts";
 import type { LogEntry, Progress } from "../../src/core/session.ts";
 import type { ConnectorTarget } from "../../src/core/target.ts";
-import { inMemoryConnector } from "../../src/mcp/connector.ts";
+import { inMemoryConnector } from "../../src/mcp/mcp-connector.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { listen } from "../mcp/fixture/http.ts";
 import { createFixture } from "../mcp/fixture/server.ts";

@@ -2,11 +2,11 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { type AddressInfo, Socket } from "node:net";
+import { createRequire } from "node:module";
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
-import { afterEach, describe, expect, test } from "vitest";
-import { limitConnecting } from "../../src/lib/fetch/exchange.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { nodeFetch } from "../../src/lib/fetch/node-fetch.ts";
 import { certificate, privateKey } from "../mcp/fixture/certificate.ts";
 import { type Listening, listen } from "../mcp/fixture/http.ts";
@@ -433,10 +433,14 @@ describe("nodeFetch alone", () => {
     return { origin, arrived };
   }
 
+  /** Undici uses a connection again a turn after its answer. */
+  const released = () => new Promise((resolve) => setImmediate(resolve));
+
   test("asks again on a new connection where the old one was closed, and it changes nothing", async () => {
     const { origin, arrived } = await stale();
     const fetch = nodeFetch();
     await (await fetch(origin)).text();
+    await released();
     expect(await (await fetch(`${origin}/again`)).text()).toBe("fine");
     expect(arrived).toEqual(["GET /", "GET /again", "GET /again"]);
   });
@@ -445,7 +449,9 @@ describe("nodeFetch alone", () => {
     const { origin, arrived } = await stale();
     const fetch = nodeFetch();
     await (await fetch(origin)).text();
-    expect(codesOf(await rejection(fetch(origin, { method: "POST", body: "hi" })))).toContain("ECONNRESET");
+    await released();
+    const codes = codesOf(await rejection(fetch(origin, { method: "POST", body: "hi" })));
+    expect(codes.some((code) => code === "ECONNRESET" || code === "UND_ERR_SOCKET")).toBe(true);
     expect(arrived).toEqual(["GET /", "POST /"]);
   });
 
@@ -465,6 +471,7 @@ describe("nodeFetch alone", () => {
     server.on("connection", (socket) => sockets.push(socket));
     const fetch = nodeFetch();
     await (await fetch(origin)).text();
+    await released();
     // The system knows that it is gone, and this process has not looked yet.
     sockets[0]?.resetAndDestroy();
     expect(await (await fetch(origin, { method: "POST", body: "hi" })).text()).toBe("fine");
@@ -523,12 +530,88 @@ describe("nodeFetch alone", () => {
   });
 
   test("gives up a connection that does not come about", async () => {
-    const socket = new Socket();
-    // It is looked up for ever.
-    socket.connect({ host: "example.invalid", port: 1, lookup: () => undefined });
-    limitConnecting(socket, 10);
-    const [error] = await once(socket, "error");
-    expect(error).toMatchObject({ code: "ETIMEDOUT", syscall: "connect" });
+    // It takes the connection, and says nothing.
+    const server = createTcpServer((socket) => void open.push(async () => socket.destroy()));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    open.push(async () => server.close());
+    const { port } = server.address() as AddressInfo;
+    const error = await rejection(nodeFetch({ connectTimeoutMs: 10 })(`https://127.0.0.1:${port}/`));
+    expect(codesOf(error)).toContain("UND_ERR_CONNECT_TIMEOUT");
+  });
+
+  describe("where the proxy variables are heeded", () => {
+    /** A proxy that forwards what is asked for with a whole URL, and tunnels to anywhere. */
+    async function proxy() {
+      const asked: string[] = [];
+      const { origin, server } = await serve((request, response) => {
+        asked.push(`${request.method} ${request.url}`);
+        response.end("forwarded");
+      });
+      server.on("connect", (request: IncomingMessage, socket: Socket) => {
+        asked.push(`CONNECT ${request.url}`);
+        const [host = "", port = ""] = request.url?.split(":") ?? [];
+        const far = connect(Number(port), host, () => {
+          socket.write("HTTP/1.1 200 OK\r\n\r\n");
+          socket.pipe(far).pipe(socket);
+        });
+        open.push(async () => {
+          far.destroy();
+          socket.destroy();
+        });
+      });
+      vi.stubEnv("NODE_USE_ENV_PROXY", "1");
+      for (const name of ["HTTP_PROXY", "HTTPS_PROXY"]) vi.stubEnv(name, origin);
+      for (const name of ["http_proxy", "https_proxy", "no_proxy", "NO_PROXY"]) vi.stubEnv(name, undefined);
+      open.push(async () => vi.unstubAllEnvs());
+      return asked;
+    }
+
+    test("requests go through the proxy, but to the hosts of NO_PROXY", async () => {
+      const { origin } = await serve((_request, response) => void response.end("direct"));
+      const asked = await proxy();
+      expect(await (await nodeFetch()(`${origin}/x`, { method: "POST", body: "hi" })).text()).toBe("forwarded");
+      vi.stubEnv("NO_PROXY", "127.0.0.1");
+      expect(await (await nodeFetch()(`${origin}/x`)).text()).toBe("direct");
+      expect(asked).toEqual([`POST ${origin}/x`]);
+    });
+
+    test("HTTPS goes through a tunnel, with the certificates it was given", async () => {
+      const server = createHttpsServer({ cert: certificate, key: privateKey }, echo);
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      open.push(async () => server.close().closeAllConnections());
+      const { port } = server.address() as AddressInfo;
+      const asked = await proxy();
+      const fetch = nodeFetch({ tls: { ca: certificate } });
+      expect(await echoed(await fetch(`https://127.0.0.1:${port}/`))).toMatchObject({ method: "GET" });
+      expect(asked).toEqual([`CONNECT 127.0.0.1:${port}`]);
+    });
+  });
+
+  test("loads the parts of undici that its index exports", () => {
+    const load = createRequire(import.meta.url);
+    expect(load("undici/lib/dispatcher/agent.js")).toBe(load("undici").Agent);
+    expect(load("undici/lib/core/connect.js")).toBe(load("undici").buildConnector);
+  });
+
+  test.each([
+    ["text", "text"],
+    ["a form", new URLSearchParams({ a: "1" })],
+  ])("a request that has its connection takes none from one that still waits: %s", async (_kind, body) => {
+    // It takes the connection, and says nothing.
+    const server = createTcpServer((socket) => void open.push(async () => socket.destroy()));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    open.push(async () => server.close());
+    const { origin } = await serve((_request, response) => void response.end("fine"));
+    const fetch = nodeFetch();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const waiting = rejection(fetch(url, { method: "POST", body, signal }));
+    for (let at = 0; at < 3; at += 1) expect(await (await fetch(origin)).text()).toBe("fine");
+    const still = new Promise((resolve) => setTimeout(resolve, 50, "waiting"));
+    expect(await Promise.race([waiting, still])).toBe("waiting");
+    controller.abort();
+    expect(await waiting).toBe(signal.reason);
   });
 
   test("speaks HTTPS, and trusts whom it is told to", async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
-import { readContent, toolContent } from "../../src/mcp/content.ts";
-import { promptArguments, renderedPrompt } from "../../src/mcp/prompt.ts";
+import { promptArguments, readContent, renderedPrompt, toolContent } from "../../src/mcp/result-content.ts";
 import { verifies } from "../support/verifies.ts";
 
 const from = (result: unknown) => toolContent(result, { name: "tool", server: "far" });

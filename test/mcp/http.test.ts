@@ -4,9 +4,9 @@ import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
-import { EventStreamParser } from "../../src/mcp/transport/http/event-stream.ts";
-import { retryAfterMs } from "../../src/mcp/transport/http/status.ts";
-import { watchedBody } from "../../src/mcp/transport/http/watched-body.ts";
+import { noRedactor } from "../../src/mcp/redact.ts";
+import { retryAfterMs } from "../../src/mcp/transport/http/http-error.ts";
+import { eventFeed, HttpAnswer } from "../../src/mcp/transport/http/http-exchange.ts";
 import { until } from "../e2e/support.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
@@ -860,25 +860,27 @@ verifies("M9", "a process that closed its HTTP sessions ends by itself", () => {
 });
 
 describe("the pieces", () => {
-  test("a body is watched however its chunks fall, and handed on unchanged", async () => {
-    const text = "id: 1\r\nevent: named\r\ndata: event: no\r\n\r\ndata: ü\nevent:other\n\nevent: unfinished";
-    const bytes = Buffer.from(text);
+  test("the events of an answer are read however its bytes fall", async () => {
+    const bytes = Buffer.from(
+      "id: 1\r\nevent: named\r\ndata: event: no\r\n\r\ndata: ü\nevent:other\n\nevent: unfinished",
+    );
     for (let size = 1; size <= bytes.length; size++) {
-      const seen: unknown[] = [];
-      const chunks = new ReadableStream<Uint8Array>({
-        start(controller) {
-          for (let start = 0; start < bytes.length; start += size)
-            controller.enqueue(bytes.subarray(start, start + size));
-          controller.close();
+      const response = {
+        status: 200,
+        statusText: "OK",
+        header: () => "text/event-stream",
+        async read(take: (chunk: Uint8Array) => void) {
+          for (let start = 0; start < bytes.length; start += size) take(bytes.subarray(start, start + size));
         },
-      });
-      const watched = watchedBody(new Response(chunks), {
-        maxMessageBytes: 100,
-        type: (type) => seen.push(type),
-        end: (error) => seen.push(error),
-      });
-      expect(await watched.text()).toBe(text);
-      expect(seen).toEqual(["named", "other", undefined]);
+        discard: () => {},
+      };
+      const answer = new HttpAnswer(response, new URL("http://host/"), { maxMessageBytes: 100, redactor: noRedactor });
+      const seen: unknown[] = [];
+      await answer.events({ event: (...event) => void seen.push(event) });
+      expect(seen).toEqual([
+        ["named", "event: no", "1"],
+        ["other", "ü", undefined],
+      ]);
     }
   });
 
@@ -887,33 +889,28 @@ describe("the pieces", () => {
       ": comment\r\nid: 1\r\nevent: named\r\ndata: a: b\r\ndata:  c\r\n\r\nid: x\0y\nretry: 20\nretry: soon\ndata\n\nid:2\rdata:ü\r\rid: 3\n\ndata: lost\nid: 4";
     for (let size = 1; size <= text.length; size++) {
       const seen: unknown[] = [];
-      const parser = new EventStreamParser(
-        {
-          event: (type, data) => seen.push([type, data]),
-          id: (id) => seen.push(id),
-          retry: (ms) => seen.push(ms),
-        },
-        1_000,
-      );
-      for (let start = 0; start < text.length; start += size) parser.push(text.slice(start, start + size));
-      expect(seen).toEqual([["named", "a: b\n c"], "1", 20, ["message", ""], ["message", "ü"], "2", "3"]);
+      const feed = eventFeed({ event: (...event) => void seen.push(event), retry: (ms) => void seen.push(ms) }, 1_000);
+      for (let start = 0; start < text.length; start += size) feed(text.slice(start, start + size));
+      // An id without data is no event.
+      expect(seen).toEqual([["named", "a: b\n c", "1"], 20, ["message", "", undefined], ["message", "ü", "2"]]);
     }
   });
 
   test("the limit of an event is in bytes, of this event alone, and heeds no comment", () => {
-    const events = { event: () => {}, id: () => {}, retry: () => {} };
     const push = (...chunks: readonly string[]) => {
-      const parser = new EventStreamParser(events, 20);
+      const feed = eventFeed({ event: () => {} }, 20);
       return () => {
-        for (const chunk of chunks) parser.push(chunk);
+        for (const chunk of chunks) feed(chunk);
       };
     };
-    expect(push("data: 12345678901234\n\n", "data: 12345678901234\n\n", ": 1234567890\n: 1234567890\n")).not.toThrow();
+    const whole = "data: 12345678901234567890\n\n";
+    expect(push(whole, whole, ": 1234567890\n: 1234567890\n", whole.slice(0, -2))).not.toThrow();
     for (const chunks of [
-      ["data: 123456789012345\n"],
-      ["data: 1234567", "89012345"],
-      ["data: 1\ndata: 2\ndata: 3\n"],
-      ["data: üüüüüüüü\n"],
+      ["data: 123456789012345678901"],
+      ["data: 1234567", "89012345678901"],
+      ["data: 1234567890\ndata: 1234567890\n\n"],
+      ["data: 1234567890\n", "data: 1234567890\n", "data: 1234567890\n"],
+      ["data: üüüüüüüüüüü\n\n"],
     ])
       expect(push(...chunks)).toThrow("larger than maxMessageBytes (20)");
   });
@@ -922,6 +919,6 @@ describe("the pieces", () => {
     expect(retryAfterMs("3", 0)).toBe(3_000);
     expect(retryAfterMs("Thu, 01 Jan 1970 00:00:10 GMT", 4_000)).toBe(6_000);
     expect(retryAfterMs("soon", 0)).toBeUndefined();
-    expect(retryAfterMs(null, 0)).toBeUndefined();
+    expect(retryAfterMs(undefined, 0)).toBeUndefined();
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { Kind } from "../../src/core/item.ts";
-import { readList } from "../../src/mcp/list.ts";
+import { readList } from "../../src/mcp/read-list.ts";
 import { noRedactor } from "../../src/mcp/redact.ts";
-import { RpcError } from "../../src/mcp/rpc/error.ts";
+import { RpcError } from "../../src/mcp/rpc/rpc-error.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
-import { defaultFetch } from "../../src/lib/fetch/default-fetch.ts";
+import { defaultFetch } from "../../src/lib/fetch/node-fetch.ts";
 import {
   clientCredentials,
   fileTokenStore,

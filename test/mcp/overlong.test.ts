@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { answeredBy, keptBytes } from "../../src/mcp/rpc/overlong.ts";
+import { answeredBy, keptBytes } from "../../src/mcp/transport/stdio/child-output.ts";
 import { verifies } from "../support/verifies.ts";
 
 function of(text: string) {

@@ -6,7 +6,7 @@ import { ToolkitError } from "../../src/core/error.ts";
 import { protocolVersions } from "../../src/mcp/handshake.ts";
 import { type ConnectorOptions, inMemoryConnector, type ServerTransport } from "../../src/mcp/index.ts";
 import { Peer } from "../../src/mcp/rpc/peer.ts";
-import { InMemoryTransport } from "../../src/mcp/transport/in-memory.ts";
+import { InMemoryTransport } from "../../src/mcp/transport/in-memory-transport.ts";
 import type { Transport, TransportEvents } from "../../src/mcp/transport/transport.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";

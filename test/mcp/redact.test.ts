@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { redactorOf } from "../../src/mcp/redact.ts";
-import { parseTarget } from "../../src/mcp/target/target.ts";
+import { parseTarget } from "../../src/mcp/target/parse-target.ts";
 
 describe("a redactor", () => {
   const url = "https://us3r-name:p%40ss-word@host/mcp?key=query%20value&no=short";

@@ -7,10 +7,8 @@ import { inspect } from "node:util";
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
-import { commandLine } from "../../src/mcp/transport/stdio/command-line.ts";
-import { inheritedEnvironment } from "../../src/mcp/transport/stdio/environment.ts";
-import { LineReader } from "../../src/mcp/transport/stdio/line-reader.ts";
-import { Tail } from "../../src/mcp/transport/stdio/tail.ts";
+import { commandLine, inheritedEnvironment } from "../../src/mcp/transport/stdio/child-command.ts";
+import { LineReader, OutputTail } from "../../src/mcp/transport/stdio/child-output.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
@@ -373,7 +371,7 @@ describe("the pieces", () => {
   });
 
   test("a tail keeps whole characters of the last bytes", () => {
-    const tail = new Tail(5);
+    const tail = new OutputTail(5);
     for (const text of ["ab", "ä", "€"]) tail.push(Buffer.from(text));
     expect(tail.text()).toBe("ä€");
     tail.push(Buffer.from("x"));

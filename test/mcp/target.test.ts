@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { ConnectorTarget } from "../../src/core/target.ts";
 import { mcpConnector, parseMcpServers } from "../../src/mcp/index.ts";
-import { parseTarget, suggestedNameOf } from "../../src/mcp/target/target.ts";
-import { canonicalUrl } from "../../src/mcp/target/url.ts";
+import { parseTarget } from "../../src/mcp/target/parse-target.ts";
+import { suggestedNameOf } from "../../src/mcp/target/target-label.ts";
+import { canonicalUrl } from "../../src/mcp/target/target-values.ts";
 import { verifies } from "../support/verifies.ts";
 
 function refused(make: () => unknown): ToolkitError<"INVALID_TARGET"> {

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { coerceArguments, promptArguments } from "../../src/prompt/arguments.ts";
+import { coerceArguments, promptArguments } from "../../src/prompt/prompt-arguments.ts";
 import { verifies } from "../support/verifies.ts";
 
 describe("promptArguments", () => {

@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { validatorOf } from "../../src/core/schema/validator.ts";
 import { Violation } from "../../src/core/schema/violation.ts";
-import { parsePrompt } from "../../src/prompt/parse.ts";
-import { FilePrompt } from "../../src/prompt/prompt.ts";
-import { readPrompts } from "../../src/prompt/read.ts";
+import { FilePrompt } from "../../src/prompt/file-prompt.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
+import { readPrompts } from "../../src/prompt/read-prompts.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, rejection, render, renderBody, textOf } from "./support.ts";
@@ -13,14 +13,14 @@ const shipped = new URL("../../prompts/", import.meta.url);
 const guide = await readFile(new URL("../../docs/prompts.md", import.meta.url), "utf8");
 const examples = [...guide.matchAll(/^```markdown\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
 
-/** What each example of the guide is called with, by its title, and what it then says. */
+/** The input of each example of the guide, by its title, and the text it renders. */
 const calls: Readonly<Record<string, readonly [input: unknown, text: string]>> = {
   "Write a greeting": [{ name: "Ann" }, "Write a greeting for Ann in one sentence."],
   "Report the weather": [{ region: "Bern" }, "What will the weather be today in Bern?"],
   "Reply to a customer": [
     { customer: { name: "Ann", orders: ["tea", "cups"] }, urgent: true },
     `Write a reply to Ann. Tone: friendly.
-Say that somebody is already working on it.
+Say that work on it has begun.
 - Order 0 of Ann: tea
 - Order 1 of Ann: cups
 All orders: tea; cups
@@ -65,7 +65,7 @@ describe("the guide", () => {
   });
 
   test("names every helper", async () => {
-    const { helperForms } = await import("../../src/prompt/template/helpers.ts");
+    const { helperForms } = await import("../../src/prompt/template/template-helpers.ts");
     for (const name of helperForms.keys()) expect(guide).toMatch(new RegExp(`\\{\\{#?${name} `));
   });
 });
@@ -83,7 +83,7 @@ describe("the prompts we ship", async () => {
       expect(source?.unknown).toEqual([]);
       const declared = Object.keys((one.input as { properties: object }).properties).sort();
       const values = [source?.body, source?.system].flatMap((template) => template?.uses.values ?? []);
-      const used = values.map(({ way }) => way.steps[0]);
+      const used = values.map(({ path }) => path.steps[0]);
       expect([...new Set(used)].sort()).toEqual(declared);
     }
   });

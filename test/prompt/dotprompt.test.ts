@@ -1,9 +1,9 @@
 import { basename, join } from "node:path";
 import { describe, expect } from "vitest";
 import type { Resource } from "../../src/core/resource.ts";
-import { lintPrompts } from "../../src/prompt/lint/lint.ts";
-import { type ParsePromptOptions, parsePrompt } from "../../src/prompt/parse.ts";
-import { readPrompt, readPrompts } from "../../src/prompt/read.ts";
+import { lintPrompts } from "../../src/prompt/lint/lint-prompts.ts";
+import { type ParsePromptOptions, parsePrompt } from "../../src/prompt/parse-prompt.ts";
+import { readPrompt, readPrompts } from "../../src/prompt/read-prompts.ts";
 import { textContent } from "../../src/resource/content.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, folderWith, parseError, rejection, render } from "./support.ts";
@@ -160,7 +160,7 @@ describe("the front matter", () => {
 });
 
 describe("the text", () => {
-  verifies("P9", "roles are messages; what the system is told stands above them", async () => {
+  verifies("P9", "roles are messages; those of the system become the system prompt", async () => {
     const body =
       '{{role "system"}}Be kind.{{role "user"}}Hi{{role "model"}}Yes?\n{{role "user"}}{{x}}{{role "system"}}Be short.';
     expect(await messages(body, { x: "Go on" })).toEqual({
@@ -194,7 +194,7 @@ describe("the text", () => {
       const failing = dotprompt("{{media url=x}}").render({ x: url }, contextOf());
       expect(await rejection(failing)).toMatchObject({
         code: "INVALID_INPUT",
-        message: /no data:, http: or https: URL/,
+        message: expect.stringMatching(/no data:, http: or https: URL/),
       });
     }
   });
@@ -206,14 +206,17 @@ describe("the text", () => {
     expect(await render(dotprompt(body), { a: "1", b: 3 })).toBe("other  3");
   });
 
-  verifies("P9", "who says nothing is told at once", async () => {
+  verifies("P9", "a prompt without a message of the user is refused at once", async () => {
     const failing = dotprompt('{{role "system"}}Be kind.').render({}, contextOf());
-    expect(await rejection(failing)).toMatchObject({ code: "INVALID_PROMPT", message: /the user says nothing/ });
+    expect(await rejection(failing)).toMatchObject({
+      code: "INVALID_PROMPT",
+      message: expect.stringMatching(/no message of the user/),
+    });
     const media = dotprompt('{{role "system"}}{{media url="https://a.b/c"}}').render({}, contextOf());
     expect((await rejection(media)).message).toContain('Write {{role "user"}} before {{media}}.');
   });
 
-  verifies("P9", "in a markdown prompt these are ordinary names, and told as helpers of dotprompt", async () => {
+  verifies("P9", "in a markdown prompt these are ordinary names, and reported as helpers of dotprompt", async () => {
     const markdown = (body: string) => `---\nname: a\n---\n${body}`;
     expect(await render(parsePrompt(markdown("{{role}} {{history}}")), { role: "x", history: "y" })).toBe("x y");
     expect(parseError(markdown('{{role "system"}}')).message).toContain(
@@ -227,14 +230,14 @@ describe("what is refused", () => {
     ["history", "Hi\n{{history}}", "2:3", "There is no history here", "pass what was said before"],
     ["a section", '{{section "output"}}', "1:3", "There are no sections here", "Remove it"],
     ["a role of the input", "{{role who}}", "1:8", "The role is not written out.", 'Write one of {{role "system"}}'],
-    ["a role of nobody", '{{role "tool"}}', "1:8", 'There is no role "tool".', '{{role "model"}}'],
+    ["an unknown role", '{{role "tool"}}', "1:8", 'There is no role "tool".', '{{role "model"}}'],
     ["a file without its url", "{{media x}}", "1:3", "media takes", "{{media url=photo}}"],
     ["a file of nothing", '{{media contentType="a/b"}}', "1:3", "media needs url=.", "{{media url=photo}}"],
     ["a variable of the service", "{{@state.count}}", "1:3", "There is no @state.", "There are @index"],
-    ["a helper of nobody", "{{add 1 2}}", "1:3", 'There is no helper "add".', "ifEquals"],
+    ["an unknown helper", "{{add 1 2}}", "1:3", 'There is no helper "add".', "ifEquals"],
     ["a partial as a block", "{{#> a}}b{{/a}}", "1:1", "A partial cannot be used as a block.", "{{> name}}"],
     [
-      "a setting of nobody",
+      "an unknown setting",
       "---\nconfig:\n  temprature: 1\n---\nHi",
       "3:15",
       "no setting temprature in config",
@@ -247,7 +250,7 @@ describe("what is refused", () => {
       "config.topP must be a number from 0 to 1 and is 2",
       "",
     ],
-    ["a key", "---\nconfig: { apiKey: secret }\n---\nHi", "2:19", "config.apiKey cannot be said", "does not belong"],
+    ["a key", "---\nconfig: { apiKey: secret }\n---\nHi", "2:19", "config.apiKey cannot be set", "does not belong"],
     [
       "a level of thinking",
       "---\nconfig: { thinkingConfig: { thinkingLevel: HIGH } }\n---\nHi",
@@ -288,7 +291,7 @@ describe("what is refused", () => {
     ],
     ["a schema with a name", "---\ninput:\n  schema: Person\n---\nHi", "3:11", 'no type "Person"', "write it out"],
     [
-      "a slip in a type",
+      "a misspelt type",
       "---\ninput:\n  schema:\n    name: strng\n---\nHi",
       "4:11",
       'input.schema is no Picoschema: there is no type "strng".',
@@ -303,7 +306,7 @@ describe("what is refused", () => {
     ],
     ["a front matter that never ends", "---\nmodel: a\nHi", "1:1", "never closed", "Write a line ---"],
     ["no text", "---\nmodel: a\n---\n", "4:1", "has no text", "Write it"],
-    ["a slip after a licence", "# (c)\n\n---\nmodl: a\n---\nHi", "4:1", "no field `modl`", "x-modl"],
+    ["a misspelt field after a licence", "# (c)\n\n---\nmodl: a\n---\nHi", "4:1", "no field `modl`", "x-modl"],
   ];
   for (const [what, text, place, message, hint] of cases) {
     verifies("P9", what, () => {

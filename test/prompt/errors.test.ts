@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
 import { parseError } from "./support.ts";
 
-/** A broken text, where it is broken, what the message says, and how it is mended. */
+/** A broken text, the place of the mistake, the message, and the hint. */
 type Case = readonly [what: string, text: string, place: string, message: string, hint: string];
 
 const file: readonly Case[] = [
@@ -36,6 +36,15 @@ const yaml: readonly Case[] = [
   ["a blank of a web page between others", "input:\n \u00a0type: object", "3:2", "U+00A0", "Type it anew"],
   ["a blank of a web page after a colon", "title: A long title\nmodel:\u00a0x", "3:7", "U+00A0", "Type it anew"],
   ["a field twice", "model: a\nmodel: b", "3:1", "Map keys must be unique", "Keep one of the two."],
+  ["an empty field twice", "model:\nmodel: b", "3:1", "Map keys must be unique", "Keep one of the two."],
+  ["a field twice in braces", "x-a: { b: 1, 'b': 2 }", "2:14", "Map keys must be unique", "Keep one of the two."],
+  [
+    "a field twice before another mistake",
+    "x-a:\n  b: 1\n  b: 2\ny: [",
+    "4:3",
+    "Map keys must",
+    "Keep one of the two.",
+  ],
   ["levels out of line", "input:\n   type: object\n  required: []", "4:1", "is no YAML", "in the same column"],
   ["an open quote", "title: 'Never closed", "2:21", "Missing closing 'quote", "Close the quote"],
   ["a value that starts with @", "title: @home is best", "2:8", "cannot start with reserved character @", "in quotes"],
@@ -142,7 +151,7 @@ const fields: readonly Case[] = [
     '"c.d e.f" is one text',
     "Write `tools: [a.b, c.d, e.f]`.",
   ],
-  ["a slip in a field", "modle: gpt-5", "2:1", "There is no field `modle`: did you mean `model`?", "`x-modle`"],
+  ["a misspelt field", "modle: gpt-5", "2:1", "There is no field `modle`: did you mean `model`?", "`x-modle`"],
   ["a field with a capital", "Tools: [a.b]", "2:1", "There is no field `Tools`: did you mean `tools`?", "`x-Tools`"],
   ["a field in camel case", "systemPrompt: Hi", "2:1", "did you mean `system_prompt`?", "`x-systemPrompt`"],
   ["a field with a dash", "name: a\nsystem-prompt:\n  Hi", "3:1", "did you mean `system_prompt`?", "`x-system-prompt`"],
@@ -343,7 +352,7 @@ describe("a default that does not fit its own schema", () => {
     });
   }
 
-  verifies("P1", "what fits, and what only a validator can tell, is taken", () => {
+  verifies("P1", "values that match, and mismatches that only a validator finds, are taken", () => {
     const fits: readonly [string, string][] = [
       ["type: integer", "2.0"],
       ["type: number, minimum: 0", "0.5"],
@@ -400,7 +409,7 @@ describe("the system prompt", () => {
   }
 });
 
-verifies("P4", "without a file name the place is still told", () => {
+verifies("P4", "without a file name the place is still given", () => {
   expect(parseError("---\nname: a\nthinking: 1\n---\nHi", {})).toMatchObject({
     message: expect.stringMatching(/^prompt:3:11: /),
     details: { file: undefined, line: 3, column: 11 },
@@ -419,7 +428,7 @@ verifies("P4", "the messages in the guide are those that are given", async () =>
     ...template.map((one) => `---\nname: test\n---\n${one[1]}`),
   ];
   const given = cases.map((text) => parseError(text).message).join("\n");
-  // Which partial is missing is told by readPrompts with the folder: see read.test.ts.
+  // The error of a missing partial names the folder: see read.test.ts.
   const untold = quoted.filter((message) => !message.startsWith("There is no partial") && !given.includes(message));
   expect(untold).toEqual([]);
 });

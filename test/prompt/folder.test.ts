@@ -5,15 +5,15 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ToolkitEvent } from "../../src/core/event.ts";
 import type { Logger } from "../../src/core/session.ts";
-import { type PromptFolderOptions, promptFolder } from "../../src/prompt/folder.ts";
-import { FilePrompt } from "../../src/prompt/prompt.ts";
+import { FilePrompt } from "../../src/prompt/file-prompt.ts";
+import { type PromptFolderOptions, promptFolder } from "../../src/prompt/prompt-folder.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 import { folderWith, textOf } from "./support.ts";
 
 const prompt = (name: string, body = "Hello {{name}}") => `---\nname: ${name}\n---\n${body}`;
 
-/** A toolkit whose namespace `prompts` is a folder, and what it told. */
+/** A toolkit whose namespace `prompts` is a folder, and its events and logs. */
 class Service {
   readonly events: ToolkitEvent<"promptListChanged">[] = [];
   readonly logged: { readonly level: keyof Logger; readonly message: string }[] = [];
@@ -35,7 +35,7 @@ class Service {
     this.toolkit.addSource("prompts", promptFolder(folder, options));
   }
 
-  /** Waits until something was told that makes it so; the limit of the test is the deadline. */
+  /** Waits for an event or log that makes a condition true; the limit of the test is the deadline. */
   async until(isReached: () => boolean): Promise<void> {
     while (!isReached()) {
       await new Promise<void>((resolve) => {
@@ -158,7 +158,7 @@ describe("a folder that is followed", () => {
     const folder = await folderWith({ "old.md": prompt("old") });
     const service = await serve(folder);
     const names = ["e", "b", "d", "a", "c"];
-    // In one turn of the event loop, so that nobody looks in between.
+    // In one turn of the event loop, so that no scan happens in between.
     rmSync(join(folder, "old.md"));
     for (const name of names) writeFileSync(join(folder, `${name}.md`), prompt(name));
     expect(await service.nextEvent()).toEqual(
@@ -167,7 +167,7 @@ describe("a folder that is followed", () => {
     expect(service.events).toEqual([]);
   });
 
-  verifies("P5", "a broken file keeps its last good version, is told once, and stops no other", async () => {
+  verifies("P5", "a broken file keeps its last good version, is reported once, and stops no other", async () => {
     const folder = await folderWith({ "a.md": prompt("a"), "b.md": prompt("b") });
     const service = await serve(folder);
     const broken = prompt("a", "Hello {{#if name}}");
@@ -192,7 +192,7 @@ describe("a folder that is followed", () => {
     expect(await service.text("a", { name: "Ada" })).toBe("Hi Ada");
   });
 
-  verifies("P5", "a file that is written slowly is not told as broken", async () => {
+  verifies("P5", "a file that is written slowly is not reported as broken", async () => {
     const folder = await folderWith({ "a.md": prompt("a") });
     const service = await serve(folder);
     await truncate(join(folder, "a.md"));
@@ -228,7 +228,7 @@ describe("a folder that is followed", () => {
     expect(await service.failures()).toEqual([]);
   });
 
-  verifies("P5", "of two files with one name the first keeps it, and the other is told", async () => {
+  verifies("P5", "of two files with one name the first keeps it, and the other is reported", async () => {
     const folder = await folderWith({ "b.md": prompt("same", "first") });
     const service = await serve(folder);
     await writeFile(join(folder, "a.md"), prompt("same", "second"));

@@ -1,16 +1,15 @@
 import { readdir, readFile } from "node:fs/promises";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
-import { fieldTable } from "../../src/prompt/front-matter/field-table.ts";
-import { readFields } from "../../src/prompt/front-matter/fields.ts";
-import { splitFrontMatter } from "../../src/prompt/front-matter/split.ts";
-import { readFrontMatter } from "../../src/prompt/front-matter/yaml.ts";
+import { parseFrontMatter } from "../../src/prompt/front-matter/front-matter.ts";
+import { fieldTable, parsePromptFields } from "../../src/prompt/front-matter/prompt-fields.ts";
+import { splitFrontMatter } from "../../src/prompt/front-matter/split-front-matter.ts";
 import { verifies } from "../support/verifies.ts";
 
 const shipped = new URL("../../prompts/", import.meta.url);
 const schema = JSON.parse(await readFile(new URL("front-matter.schema.json", shipped), "utf8"));
 const validate = new Ajv({ strict: false }).compile(schema);
-const frontMatterOf = (text: string) => readFrontMatter(splitFrontMatter(text, "a.md"), "a.md");
+const frontMatterOf = (text: string) => parseFrontMatter(splitFrontMatter(text, "a.md"), "a.md");
 
 describe("the schema of the front matter", () => {
   test("has every field of the table, each with a description", () => {
@@ -29,7 +28,7 @@ describe("the schema of the front matter", () => {
     }
   });
 
-  // What it takes is read, and what it refuses is refused: fields that only lint minds aside.
+  // The schema and the parser accept the same values, except for fields that only lint reports.
   test.each([
     ["name: two words", false],
     ["name: ok", true],
@@ -52,7 +51,7 @@ describe("the schema of the front matter", () => {
     ["x-own: 1", true],
   ])("%s", (line, isRight) => {
     const frontMatter = frontMatterOf(`---\n${line}\n---\nHi`);
-    const read = () => readFields(frontMatter);
+    const read = () => parsePromptFields(frontMatter);
     expect(validate(frontMatter.values)).toBe(isRight);
     if (isRight) read();
     else expect(read).toThrow();

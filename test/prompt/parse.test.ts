@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { parsePrompt } from "../../src/prompt/parse.ts";
-import { FilePrompt } from "../../src/prompt/prompt.ts";
-import type { Template } from "../../src/prompt/template/template.ts";
-import { eachEntry } from "../../src/prompt/template/uses.ts";
+import { FilePrompt } from "../../src/prompt/file-prompt.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
+import type { Template } from "../../src/prompt/template/prompt-template.ts";
+import { eachEntry } from "../../src/prompt/template/template-uses.ts";
 import { verifies } from "../support/verifies.ts";
 import { parseError, render, renderBody } from "./support.ts";
 
@@ -152,8 +152,8 @@ describe("what a linter needs", () => {
     expect(source?.body.uses.values.map(({ isList }) => isList).indexOf(true)).toBe(0);
     const root = { fromRoot: false, steps: [] };
     expect(source?.body.uses.partials).toEqual([
-      { name: "sign", place: { line: 10, column: 1 }, way: root, added: [] },
-      { name: "sign", place: { line: 10, column: 44 }, way: { ...root, steps: ["x"] }, added: ["mood"] },
+      { name: "sign", place: { line: 10, column: 1 }, path: root, added: [] },
+      { name: "sign", place: { line: 10, column: 44 }, path: { ...root, steps: ["x"] }, added: ["mood"] },
     ]);
     expect(values(source?.system)).toEqual([["4:21", "language", false, ["language"]]]);
     expect(values(source?.partials.get("sign"))).toEqual([["1:3", "name", false, ["name"]]]);
@@ -163,7 +163,7 @@ describe("what a linter needs", () => {
     ).toBeUndefined();
   });
 
-  test("`{{this}}` uses the input as a whole, and what is computed has no way", () => {
+  test("`{{this}}` uses the input as a whole, and what is computed has no path", () => {
     const source = FilePrompt.sourceOf(
       parsePrompt("---\nname: a\n---\n{{this}} {{#each (lookup a b) as |x|}}{{x}}{{y}}{{@index}}{{/each}}"),
     );
@@ -176,11 +176,11 @@ describe("what a linter needs", () => {
 });
 
 function values(template: Template | undefined) {
-  return template?.uses.values.map(({ written, place, way }) => [
+  return template?.uses.values.map(({ written, place, path }) => [
     `${place.line}:${place.column}`,
     written,
-    way.fromRoot,
-    way.steps,
+    path.fromRoot,
+    path.steps,
   ]);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { type PicoschemaProblem, picoschemaToJsonSchema } from "../../src/prompt/picoschema/picoschema.ts";
+import { type PicoschemaProblem, picoschemaToJsonSchema } from "../../src/prompt/dotprompt/picoschema.ts";
 import { verifies } from "../support/verifies.ts";
 
 function read(value: unknown) {
@@ -74,9 +74,9 @@ describe("Picoschema", () => {
     });
   }
 
-  const wrong: readonly [what: string, pico: unknown, path: readonly string[], told: string, hint: string][] = [
-    ["a type of nobody", { a: { b: "text" } }, ["a", "b"], 'there is no type "text"', "The types are string"],
-    ["a slip", "bolean", [], 'there is no type "bolean"', "Did you mean boolean?"],
+  const wrong: readonly [what: string, pico: unknown, path: readonly string[], message: string, hint: string][] = [
+    ["an unknown type", { a: { b: "text" } }, ["a", "b"], 'there is no type "text"', "The types are string"],
+    ["a misspelt type", "bolean", [], 'there is no type "bolean"', "Did you mean boolean?"],
     ["a list as elsewhere", { a: "string[], many" }, ["a"], 'no type "string[]"', "`name(array): string`"],
     ["a choice as elsewhere", { a: '"x" | "y"' }, ["a"], "there is no type", "`name(enum): [x, y]`"],
     ["a list of values", { a: ["x"] }, ["a"], "there is a list", "`name(enum): [A, B]`"],
@@ -107,12 +107,12 @@ describe("Picoschema", () => {
     ["a choice of nothing", { "a(enum)": "X" }, ["a(enum)"], "an enum needs a list", "color(enum)"],
     ["a schema of elsewhere", "Person", [], 'no type "Person"', "write it out"],
   ];
-  for (const [what, pico, path, told, hint] of wrong) {
-    verifies("P10", `${what} is told, with the way to it`, () => {
+  for (const [what, pico, path, message, hint] of wrong) {
+    verifies("P10", `${what} is reported, with its path`, () => {
       const { problems } = read(pico);
       expect(problems).toHaveLength(1);
       expect(problems[0]?.path).toEqual(path);
-      expect(problems[0]?.what).toContain(told);
+      expect(problems[0]?.what).toContain(message);
       expect(problems[0]?.hint).toContain(hint);
     });
   }

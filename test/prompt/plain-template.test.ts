@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { checkTemplate } from "../../src/prompt/template/check.ts";
-import { plainPartials } from "../../src/prompt/template/plain.ts";
-import { templateFromLine } from "../../src/prompt/template/source.ts";
+import { checkTemplate } from "../../src/prompt/template/check-template.ts";
+import { plainPartials } from "../../src/prompt/template/prompt-template.ts";
+import { templateFromLine } from "../../src/prompt/template/template-source.ts";
 
-/** What it finds, it finds in a template that the whole check takes, with the same partials. Returns whether it found anything. */
+/** Checks that a template that it accepts is accepted by the whole check, with the same partials. Returns whether it accepted it. */
 function agrees(text: string): boolean {
   const plain = plainPartials(text);
   if (plain === undefined) return false;

@@ -2,10 +2,10 @@ import { readdir, readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
-import { readPlainYaml } from "../../src/prompt/front-matter/plain-yaml.ts";
-import { splitFrontMatter } from "../../src/prompt/front-matter/split.ts";
+import { parsePlainYaml } from "../../src/prompt/front-matter/plain-yaml.ts";
+import { splitFrontMatter } from "../../src/prompt/front-matter/split-front-matter.ts";
 
-/** What the library gives; undefined where it finds anything wrong. */
+/** The result of the library; undefined for an error or a warning. */
 function byLibrary(yaml: string): unknown {
   const options = {
     prettyErrors: false,
@@ -21,7 +21,7 @@ function byLibrary(yaml: string): unknown {
 
 /** It gives the same as the library, or nothing. Returns whether it gave anything. */
 function agrees(yaml: string): boolean {
-  const plain = readPlainYaml(yaml);
+  const plain = parsePlainYaml(yaml);
   if (plain === undefined) return false;
   expect({ yaml, value: plain }).toEqual({ yaml, value: byLibrary(yaml) });
   return true;
@@ -59,7 +59,7 @@ describe("plain YAML", () => {
     ],
     ["a: it's, [so] & so\nb: http://x.y#z\nc: été 日本\n", { a: "it's, [so] & so", b: "http://x.y#z", c: "été 日本" }],
   ])("%j", (yaml, value) => {
-    expect(readPlainYaml(yaml)).toEqual(value);
+    expect(parsePlainYaml(yaml)).toEqual(value);
     agrees(yaml);
   });
 
@@ -92,7 +92,7 @@ describe("plain YAML", () => {
       "'a': b",
       "---\na: b",
     ];
-    expect(left.filter((yaml) => readPlainYaml(yaml) !== undefined)).toEqual([]);
+    expect(left.filter((yaml) => parsePlainYaml(yaml) !== undefined)).toEqual([]);
   });
 
   test("it agrees with the library on whatever is put together of pieces of YAML", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
 import { render, renderBody } from "./support.ts";
 
@@ -71,7 +71,7 @@ const anything = fc.oneof(
 
 verifies(
   "P4",
-  "whatever the text, it is a prompt or an error that tells its place",
+  "whatever the text, it is a prompt or an error with its place",
   () => {
     fc.assert(
       fc.property(anything, (given) => {

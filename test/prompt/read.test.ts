@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
-import { readPrompt, readPrompts } from "../../src/prompt/read.ts";
+import { readPrompt, readPrompts } from "../../src/prompt/read-prompts.ts";
 import { verifies } from "../support/verifies.ts";
 import { folderWith, rejection, render } from "./support.ts";
 
@@ -131,7 +131,7 @@ describe("readPrompts", () => {
     expect((await rejection(readPrompts(join(folder, "none")))).code).toBe("NOT_FOUND");
   });
 
-  test("a file is told from a folder, and a path through a file leads nowhere", async () => {
+  test("a file in place of a folder is an error, and a path through a file is NOT_FOUND", async () => {
     const file = join(await folderWith({ "a.md": prompt("a") }), "a.md");
     expect(await rejection(readPrompts(file))).toMatchObject({
       code: "INVALID_PROMPT",

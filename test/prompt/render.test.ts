@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { textContent } from "../../src/resource/content.ts";
 import { verifies } from "../support/verifies.ts";
 import { contextOf, rejection, render, textOf } from "./support.ts";

@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
 
-describe("the commonest slips in a schema are answered with what to write", () => {
-  const slips: readonly (readonly [schema: string, hint: string])[] = [
+describe("the most common mistakes in a schema have a hint", () => {
+  const mistakes: readonly (readonly [schema: string, hint: string])[] = [
     [
       "{ properties: { text: { type: string, required: true } } }",
       "Which properties are required is said beside properties: `required: [text]`, at the same indentation.",
@@ -17,7 +17,7 @@ describe("the commonest slips in a schema are answered with what to write", () =
     ["{ $ref: '#/$defs/no' }", "Name something under $defs of this schema: `$ref: '#/$defs/name'`."],
     ["{ type: string, pattern: '[' }", "Write a regular expression of JavaScript, in single quotes."],
   ];
-  for (const [schema, hint] of slips) {
+  for (const [schema, hint] of mistakes) {
     verifies("P4", schema, () => {
       const text = `---\nname: a\ninput: ${schema}\n---\nSay {{text}}.`;
       expect(() => parsePrompt(text)).toThrow(expect.objectContaining({ details: expect.objectContaining({ hint }) }));

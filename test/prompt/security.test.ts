@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
 import { parseError, rejection, render, renderBody } from "./support.ts";
 
@@ -37,7 +37,7 @@ describe("front matter", () => {
     expect(sneaked.meta).toEqual({ frontMatter: { day: "2001-01-01" } });
   });
 
-  verifies("P3", "a billion laughs are refused before they are told", () => {
+  verifies("P3", "a billion laughs are refused before they are expanded", () => {
     const lines = ["l0: &l0 [lol]"];
     for (let level = 1; level < 12; level += 1)
       lines.push(
@@ -50,7 +50,7 @@ describe("front matter", () => {
     expect(error.message).toContain("more than 30 aliases");
   });
 
-  verifies("P3", "nor are they told in few aliases, nor through merges", () => {
+  verifies("P3", "in few aliases and through merges they are refused too", () => {
     const doubled = Array.from({ length: 15 }, (_, i) => `l${i + 1}: &l${i + 1} [*l${i}, *l${i}]`);
     const error = parseError(`---\nl0: &l0 [lol]\n${doubled.join("\n")}\n---\nHi`);
     expect(error.message).toContain("Write out what aliases (*) and merges (<<) stand for.");
@@ -65,9 +65,19 @@ describe("front matter", () => {
     expect(parseError(`---\nname: a\n---\n{{upper ${"(upper ".repeat(deep)}x${")".repeat(deep)}}}`).code).toBe(
       "INVALID_PROMPT",
     );
-    expect(parseError(`---\nname: a\n---\n${"{{#if x}}".repeat(deep)}${"{{/if}}".repeat(deep)}`).code).toBe(
-      "INVALID_PROMPT",
-    );
+    for (const text of [
+      `${"{{#if x}}".repeat(deep)}${"{{/if}}".repeat(deep)}`,
+      `{{#if x}}${"{{else if y}}".repeat(deep)}{{/if}}`,
+      `{{#if x}}${"{{~ else  unless y }}".repeat(deep)}{{/if}}`,
+    ]) {
+      expect(parseError(`---\nname: a\n---\n${text}`).message).toContain("is nested deeper than 100 levels here");
+    }
+  });
+
+  test("many blocks beside each other are not deep", async () => {
+    for (const text of ["{{#if x}}a{{else if y}}b{{/if}}", "{{#if x}}a{{^}}b{{/if}}", "{{^if x}}b{{/if}}"]) {
+      expect(await renderBody(text.repeat(200), { y: true })).toBe("b".repeat(200));
+    }
   });
 });
 

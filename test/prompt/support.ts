@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { CallContext, Prompt, RenderedPrompt } from "../../src/core/item.ts";
 import type { Resource } from "../../src/core/resource.ts";
-import { type ParsePromptOptions, parsePrompt } from "../../src/prompt/parse.ts";
+import { type ParsePromptOptions, parsePrompt } from "../../src/prompt/parse-prompt.ts";
 
 /** A context of which rendering uses the attachments alone. */
 export function contextOf(...attachments: readonly Resource[]): CallContext {
@@ -31,7 +31,7 @@ export async function renderBody(
   return await render(parsePrompt(`---\nname: test\n---\n${body}`, { partials }), input);
 }
 
-/** What a function throws, which must be a ToolkitError. */
+/** The ToolkitError that a function throws. */
 function failure(run: () => unknown): ToolkitError {
   try {
     run();
@@ -42,7 +42,7 @@ function failure(run: () => unknown): ToolkitError {
   throw new Error("It did not fail.");
 }
 
-/** What a promise rejects with, which must be a ToolkitError. */
+/** The ToolkitError that a promise rejects with. */
 export async function rejection(promise: Promise<unknown>): Promise<ToolkitError> {
   const error: unknown = await promise.then(
     () => new Error("It did not fail."),
@@ -52,7 +52,7 @@ export async function rejection(promise: Promise<unknown>): Promise<ToolkitError
   throw error;
 }
 
-/** What parsing a text throws. */
+/** The error of parsing a text. */
 export function parseError(text: string, options: ParsePromptOptions = { filename: "prompts/test.md" }): ToolkitError {
   return failure(() => parsePrompt(text, options));
 }

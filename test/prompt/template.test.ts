@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
 import { parseError, render, renderBody } from "./support.ts";
 

@@ -76,7 +76,7 @@ describe("lint", () => {
       const { code, stdout } = await command(folder, "lint", "use.md", "--mcp", "mcp.json");
       expect(stdout).toContain('use.md:4:21: error: There is no tool "every.ehco". [unknown-tool]');
       expect(stdout).toContain("= Did you mean every.echo");
-      expect(stdout).toContain('Nothing fits "other.*". [no-match]');
+      expect(stdout).toContain('"other.*" matches nothing. [no-match]');
       expect(stdout).toContain("1 prompt: 1 error, 1 warning.");
       expect(code).toBe(1);
     },
@@ -129,7 +129,7 @@ describe("run", () => {
 
   verifies(
     "P7",
-    "a result that cannot be made up is no fault of the prompt, and an example mends it",
+    "a result that cannot be made up is no fault of the prompt, and an example helps",
     async () => {
       const odd = (example: string) =>
         `---\n${described}\noutput: { type: string, pattern: "^[A-Z]{3}-1$"${example} }\n---\nHi`;

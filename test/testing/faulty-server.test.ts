@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
+import type { Fault } from "../../src/testing/faulty/active-faults.ts";
 import { describeFault, type FaultName, type FaultOptions, faultCatalog } from "../../src/testing/faulty/faults.ts";
 import { type FaultyServer, faultyServer } from "../../src/testing/faulty/server.ts";
-import type { Fault } from "../../src/testing/faulty/switchboard.ts";
 import { isAlive, until } from "../e2e/support.ts";
 import { contextOf, never, RecordingHost } from "../mcp/fixture/host.ts";
 import { failure, rejection } from "../support/failure.ts";

@@ -116,7 +116,7 @@ describe("how it fails", () => {
     await model.doGenerate({ prompt });
     expect(model.stepsLeft).toBe(0);
     const error = await rejection(model.doGenerate({ prompt }));
-    expect(String(error)).toMatch(/model has 1 step, and it is asked for another.*Hello/);
+    expect(String(error)).toMatch(/model has 1 step, and there is one request more.*Hello/);
     expect(model.requests).toHaveLength(2);
   });
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect } from "vitest";
 import type { Entry } from "../../src/core/item.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolkitOptions } from "../../src/core/toolkit-options.ts";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { defineTemplate } from "../../src/resource/define.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { Bench } from "../connection/support.ts";

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { clientCredentials, inMemoryConnector, mcpConnector, oauth } from "../../src/mcp/index.ts";
-import { readPrompt, readPrompts } from "../../src/prompt/read.ts";
+import { readPrompt, readPrompts } from "../../src/prompt/read-prompts.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { rejection } from "../support/failure.ts";
 import { FakeConnector } from "../support/fake-connector.ts";

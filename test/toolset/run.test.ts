@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import { defineTool } from "../../src/core/tool.ts";
-import { toolContent } from "../../src/mcp/content.ts";
+import { toolContent } from "../../src/mcp/result-content.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { RunPolicy, ToolCall } from "../../src/toolset/toolset-types.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Tool } from "../../src/core/item.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolOptions } from "../../src/core/tool-options.ts";
-import { parsePrompt } from "../../src/prompt/parse.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { ToolsetOptions } from "../../src/toolset/toolset.ts";
 import { failure } from "../support/failure.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect } from "vitest";
-import { readPrompts } from "../../src/prompt/read.ts";
+import { readPrompts } from "../../src/prompt/read-prompts.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";

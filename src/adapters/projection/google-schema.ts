@@ -2,14 +2,12 @@ import type { JsonSchema } from "../../core/schema/types.ts";
 import { listOf } from "../../core/schema/union-branches.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
-import { follow } from "./follow.ts";
-import { describe } from "./hints.ts";
-import { choicesOf, ofType, typesOf } from "./kinds.ts";
 import { MemberNames } from "./member-names.ts";
-import { mergeAll } from "./merge.ts";
 import { objectRoot } from "./object-root.ts";
 import { Losses, remembered } from "./projection.ts";
-import { wellFormed } from "./well-formed.ts";
+import { follow, mergeAll } from "./resolve-schema.ts";
+import { describe } from "./schema-hints.ts";
+import { choicesOf, ofType, typesOf } from "./schema-types.ts";
 
 const memberName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const formats: { readonly [type in string]?: readonly string[] } = {
@@ -17,7 +15,7 @@ const formats: { readonly [type in string]?: readonly string[] } = {
   number: ["float", "double"],
   integer: ["int32", "int64"],
 };
-/** What is taken as it is, and how it is written: counts are 64-bit numbers, which are texts in JSON. */
+/** The keywords that Gemini accepts, and their form on the wire: counts are 64-bit integers, which JSON carries as strings. */
 const keywordsOf: { readonly [type in string]?: { readonly [keyword in string]?: (value: unknown) => unknown } } = {
   string: { minLength: String, maxLength: String },
   number: { minimum: Number, maximum: Number },
@@ -25,20 +23,20 @@ const keywordsOf: { readonly [type in string]?: { readonly [keyword in string]?:
   array: { minItems: String, maxItems: String },
 };
 const scalars = ["string", "number", "boolean"];
-/** References are written out, so that a small schema may become a large one. */
+/** References are expanded, so a small schema may become a large one. */
 const maxSchemas = 1_000;
 const maxDepth = 20;
 
 /**
- * A schema as Gemini takes it, a subset of OpenAPI 3.0: one type each, `nullable`, choices of texts alone, few formats, `anyOf` with
- * nothing beside it, members whose names are letters, digits and `_`, and no references. A recursion is cut where it begins anew.
+ * A schema as Gemini accepts it, a subset of OpenAPI 3.0: one type each, `nullable`, enums of strings alone, few formats, `anyOf` with
+ * no keyword beside it, properties whose names are letters, digits and `_`, and no references. A recursion is cut where it repeats.
  *
  * @see https://ai.google.dev/api/caching#Schema
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/reference/java/latest/com.google.cloud.vertexai.api.FunctionDeclarationOrBuilder the names
  */
 export const googleProjection = remembered((schema) => {
   const losses = new Losses();
-  const document = objectRoot(wellFormed(schema, losses), losses);
+  const document = objectRoot(schema, losses);
   const names = new MemberNames(document, memberName);
   const written = new GoogleWriter(document, names, losses).schema(document, { pointer: "", depth: 0, within: [] });
   return Object.freeze({
@@ -51,7 +49,7 @@ export const googleProjection = remembered((schema) => {
 interface Place {
   readonly pointer: string;
   readonly depth: number;
-  /** The references that led here. */
+  /** The references that were expanded on the way here. */
   readonly within: readonly string[];
 }
 
@@ -81,8 +79,7 @@ class GoogleWriter {
     const types = typesOf(value);
     const present = types.filter((type) => type !== "null");
     if (types.length > 0 && present.length === 0) return this.#nothing(value, pointer);
-    if (types.length === 0)
-      this.#losses.add(pointer, "takes anything, and is told to take texts, numbers and booleans");
+    if (types.length === 0) this.#losses.add(pointer, "takes anything, and becomes a string, number or boolean");
     const branches = (types.length === 0 ? scalars : present).map((type) => this.#typed(type, value, place));
     return alternatives(branches, types.includes("null"));
   }
@@ -93,18 +90,18 @@ class GoogleWriter {
     const reference = String($ref);
     if (target !== undefined && !place.within.includes(reference) && !(reference === "#" && place.depth > 0))
       return this.schema({ ...target, ...beside }, { ...place, within: [...place.within, reference] });
-    const what = target === undefined ? "is left out: it leads nowhere" : "is cut where the recursion begins anew";
+    const what = target === undefined ? "is left out: it does not resolve" : "is cut where the recursion repeats";
     this.#losses.add(pointerTo(place.pointer, "$ref"), what);
     return target === undefined ? this.schema(beside, place) : this.#cut({ ...target, ...beside });
   }
 
-  /** What kind of value it is, and no more. */
+  /** The type of the value alone. */
   #cut(schema: JsonSchema): JsonSchema {
     const [type = "object"] = typesOf(schema).filter((each) => each !== "null");
     const { description } = schema;
-    const said = typeof description === "string" && description !== "" ? { description } : {};
-    if (type === "array") return { type: "ARRAY", ...said, items: { type: "STRING" } };
-    return { type: type.toUpperCase(), ...said };
+    const described = typeof description === "string" && description !== "" ? { description } : {};
+    if (type === "array") return { type: "ARRAY", ...described, items: { type: "STRING" } };
+    return { type: type.toUpperCase(), ...described };
   }
 
   #joined({ allOf, ...rest }: JsonSchema, place: Place): JsonSchema {
@@ -113,7 +110,7 @@ class GoogleWriter {
     if (merged !== undefined) return this.schema(merged, { ...place, depth: place.depth + 1 });
     this.#losses.add(
       pointerTo(place.pointer, "allOf"),
-      "is told by its first part: it says what cannot be said in one",
+      "is reduced to its first part: its parts cannot be merged into one schema",
     );
     return this.schema({ ...parts[0], ...rest }, { ...place, depth: place.depth + 1 });
   }
@@ -123,7 +120,7 @@ class GoogleWriter {
     if (oneOf !== undefined)
       this.#losses.add(
         pointerTo(place.pointer, "oneOf"),
-        anyOf === undefined ? "is told as anyOf" : "is left out beside anyOf",
+        anyOf === undefined ? "becomes anyOf" : "is left out beside anyOf",
       );
     let isNullable = false;
     const branches = listOf(anyOf ?? oneOf).flatMap((branch, index) => {
@@ -133,7 +130,7 @@ class GoogleWriter {
       const pointer = pointerTo(pointerTo(place.pointer, keyword), index);
       const isPlain = isRecord(branch) && Object.keys(rest).length === 0;
       const merged = isPlain ? branch : mergeAll([resolved, rest]);
-      if (merged === undefined) this.#losses.add(pointer, "is told without what stands beside it");
+      if (merged === undefined) this.#losses.add(pointer, "is written without the keywords beside it");
       return [this.schema(merged ?? branch, { ...place, pointer, depth: place.depth + 1 })];
     });
     if (branches.length === 0) return this.#nothing(rest, place.pointer);
@@ -142,7 +139,7 @@ class GoogleWriter {
   }
 
   #nothing(schema: JsonSchema, pointer: string): JsonSchema {
-    this.#losses.add(pointer, "is always null, and is told to be a text or null");
+    this.#losses.add(pointer, "is always null, and becomes a string or null");
     return { type: "STRING", ...this.#described(schema, pointer, []), nullable: true };
   }
 
@@ -153,12 +150,12 @@ class GoogleWriter {
     const kept = Object.keys(writers).filter((keyword) => schema[keyword] !== undefined);
     const hasFormat = formats[type]?.includes(String(schema.format)) === true;
     const choices = this.#choices(type, schema, pointer);
-    const said = this.#described(
+    const described = this.#described(
       choices === undefined ? { ...schema, enum: choicesOf(schema) } : { ...schema, format: undefined },
       pointer,
       [...kept, ...(hasFormat ? ["format"] : []), ...(choices === undefined ? [] : ["enum"])],
     );
-    const written: Record<string, unknown> = { type: type.toUpperCase(), ...said };
+    const written: Record<string, unknown> = { type: type.toUpperCase(), ...described };
     if (choices !== undefined) return { ...written, format: "enum", enum: choices };
     if (hasFormat) written.format = schema.format;
     for (const keyword of kept) written[keyword] = writers[keyword]?.(schema[keyword]);
@@ -170,7 +167,7 @@ class GoogleWriter {
     const choices = choicesOf(schema);
     if (type !== "string" || choices === undefined) return undefined;
     const texts = choices.filter((choice) => typeof choice === "string" && choice !== "");
-    if (choices.includes("")) this.#losses.add(pointerTo(pointer, "enum"), "is told without the empty text");
+    if (choices.includes("")) this.#losses.add(pointerTo(pointer, "enum"), "is written without the empty string");
     return texts.length === 0 ? undefined : (texts as string[]);
   }
 
@@ -179,19 +176,19 @@ class GoogleWriter {
     const first = listOf(prefixItems ?? items);
     const inner = { ...place, pointer, depth: place.depth + 1 };
     if (first.length === 0) return this.schema(Array.isArray(items) ? {} : items, inner);
-    this.#losses.add(pointer, "is a list whose places differ, and is told to take any of them at each");
+    this.#losses.add(pointer, "is an array whose places differ, and becomes one of any of their items");
     return this.schema({ anyOf: [...first] }, inner);
   }
 
   #members({ properties, required, additionalProperties, patternProperties }: JsonSchema, place: Place): JsonSchema {
     const isOpen = isRecord(additionalProperties) || additionalProperties === true || patternProperties !== undefined;
-    if (isOpen) this.#losses.add(place.pointer, "has members whose names are free, which are not told");
+    if (isOpen) this.#losses.add(place.pointer, "has properties with arbitrary names, which are left out");
     const members = Object.entries(isRecord(properties) ? properties : {});
     if (members.length === 0) return {};
     const written = members.map(([name, member]) => {
       const pointer = pointerTo(pointerTo(place.pointer, "properties"), name);
       const given = this.#names.nameOf(name);
-      if (given !== name) this.#losses.add(pointer, `is called ${given} there`);
+      if (given !== name) this.#losses.add(pointer, `is renamed to ${given}`);
       return [given, this.schema(member, { ...place, pointer, depth: place.depth + 1 })];
     });
     const needed = new Set(listOf(required));
@@ -212,7 +209,7 @@ class GoogleWriter {
   }
 }
 
-/** Nothing may stand beside `anyOf`, so that a branch says what may be null. */
+/** Gemini allows no keyword beside `anyOf`, so a branch carries `nullable`. */
 function alternatives(branches: readonly JsonSchema[], isNullable: boolean): JsonSchema {
   const distinct = [...new Map(branches.map((branch) => [JSON.stringify(branch), branch])).values()];
   const [first = { type: "STRING" }, ...others] = distinct;

@@ -4,26 +4,29 @@ import { isRecord } from "../../lib/value.ts";
 
 const maxLength = 64;
 
-/** Gives members another name where a provider takes only some names, and leads back. */
+/** Renames properties whose names a provider refuses, and restores their names in an input. */
 export class MemberNames {
+  readonly #document: JsonSchema;
   readonly #allowed: RegExp;
-  readonly #taken = new Set<string>();
+  /** Every key of the document, so that no property is renamed to one that exists. Collected at the first renaming. */
+  #taken: Set<string> | undefined;
   readonly #given = new Map<string, string>();
   readonly #original = new Map<string, string>();
 
   /**
-   * @param allowed - the names a provider takes, of 64 characters at most
+   * @param allowed - the names that the provider accepts, of 64 characters at most
    */
   constructor(document: JsonSchema, allowed: RegExp) {
+    this.#document = document;
     this.#allowed = allowed;
-    this.#collect(document);
   }
 
-  /** The name of a member there. */
+  /** The name of a property for the provider. */
   nameOf(name: string): string {
     if (this.#allowed.test(name)) return name;
     const known = this.#given.get(name);
     if (known !== undefined) return known;
+    this.#taken ??= keysIn(this.#document, new Set());
     const safe = name.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^(?![A-Za-z_])/, "_");
     const hash = digest(name).replaceAll(/[^A-Za-z0-9]/g, "0");
     let length = 6;
@@ -38,7 +41,7 @@ export class MemberNames {
     return given;
   }
 
-  /** An input with the names of the schema itself. */
+  /** An input of the model with the names of the original schema. */
   restore(input: unknown): unknown {
     if (this.#original.size === 0) return input;
     if (Array.isArray(input)) return input.map((each) => this.restore(each));
@@ -47,14 +50,15 @@ export class MemberNames {
       Object.entries(input).map(([name, value]) => [this.#original.get(name) ?? name, this.restore(value)]),
     );
   }
+}
 
-  /** Every key there is, members among them: none of these is given to another. */
-  #collect(value: unknown): void {
-    if (Array.isArray(value)) for (const each of value) this.#collect(each);
-    if (!isRecord(value)) return;
-    for (const [key, each] of Object.entries(value)) {
-      this.#taken.add(key);
-      this.#collect(each);
-    }
+/** Adds the keys of all objects in a value. */
+function keysIn(value: unknown, keys: Set<string>): Set<string> {
+  if (Array.isArray(value)) for (const each of value) keysIn(each, keys);
+  if (!isRecord(value)) return keys;
+  for (const [key, each] of Object.entries(value)) {
+    keys.add(key);
+    keysIn(each, keys);
   }
+  return keys;
 }

@@ -1,42 +1,46 @@
+import { findSchemaProblem } from "../../core/schema/check.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { listOf } from "../../core/schema/union-branches.ts";
+import { stepsOf } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
-import { followed } from "./follow.ts";
-import { mergeAll } from "./merge.ts";
 import type { Losses } from "./projection.ts";
+import { followed, mergeAll } from "./resolve-schema.ts";
 
-/** What no provider takes at the top: the root must be an object, and say its members itself. */
+/** Keywords that no provider accepts at the top: the root must be an object that lists its properties itself. */
 const refusedAtTop = ["enum", "const", "not", "if", "then", "else"] as const;
+/** A document with more problems than this is taken for no schema at all. */
+const maxProblems = 100;
 
 /**
- * The schema as an object that says its members itself: a reference is followed, `allOf` is joined, and of alternatives an object is made
- * that has the members of all and requires what all require.
+ * The schema, well formed, as an object that lists its properties itself: a reference is followed, `allOf` is merged, and alternatives
+ * become one object that has the properties of all and requires those that all require.
  */
-export function objectRoot(document: JsonSchema, losses: Losses): JsonSchema {
+export function objectRoot(schema: JsonSchema, losses: Losses): JsonSchema {
+  const document = wellFormed(schema, losses);
   const { allOf, ...whole } = followed(document, document);
   const parts = listOf(allOf)
     .filter(isRecord)
     .map((part) => followed(document, part));
-  const joined = mergeAll([whole, ...parts]);
-  if (joined === undefined) losses.add("/allOf", "is told by its members alone: it says what cannot be said in one");
+  const joined = parts.length === 0 ? whole : mergeAll([whole, ...parts]);
+  if (joined === undefined)
+    losses.add("/allOf", "is reduced to its properties: its parts cannot be merged into one schema");
   const root: Record<string, unknown> = { ...(joined ?? withMembersOf(whole, [parts])) };
   const lists = ["anyOf", "oneOf"].map((keyword) => {
     const list = listOf(root[keyword]).filter(isRecord);
-    if (list.length > 0)
-      losses.add(`/${keyword}`, "the top is told as one object with the members of all alternatives");
+    if (list.length > 0) losses.add(`/${keyword}`, "becomes one object with the properties of all alternatives");
     delete root[keyword];
     return list.map((branch) => followed(document, branch));
   });
   delete root.allOf;
   for (const keyword of refusedAtTop) {
     if (root[keyword] === undefined) continue;
-    losses.add(`/${keyword}`, "is left out: it cannot stand at the top");
+    losses.add(`/${keyword}`, "is left out: it is not allowed at the top");
     delete root[keyword];
   }
   return { ...withMembersOf(root, lists), type: "object" };
 }
 
-/** An object with the members of alternatives beside its own, and what is required in any case. */
+/** The object with the properties of alternatives added, requiring only those that every alternative requires. */
 function withMembersOf(root: JsonSchema, lists: readonly (readonly JsonSchema[])[]): JsonSchema {
   const alternatives = lists.filter((list) => list.length > 0);
   if (alternatives.length === 0) return root;
@@ -57,7 +61,7 @@ function withMembersOf(root: JsonSchema, lists: readonly (readonly JsonSchema[])
   return {
     ...rest,
     ...(description === "" ? {} : { description }),
-    // What forbids the members of its own alternatives forbids too much here.
+    // A closed root would now refuse properties that only its alternatives list.
     ...(additionalProperties === undefined || (additionalProperties === false && isOpen)
       ? {}
       : { additionalProperties }),
@@ -71,8 +75,38 @@ function either(members: readonly unknown[]): unknown {
   return distinct.length === 1 ? distinct[0] : { anyOf: distinct };
 }
 
-/** Which members go together, as far as the alternatives say. */
+/** The sets of properties that alternatives require, as a sentence for the description. */
 function inWords(list: readonly JsonSchema[]): string | undefined {
   const sets = list.map(({ required }) => listOf(required).join(", ")).filter((names) => names !== "");
   return sets.length < 2 ? undefined : `Give one of these: ${[...new Set(sets)].join("; ")}.`;
+}
+
+/**
+ * The schema without the parts that are not valid JSON Schema. Schemas of servers arrive unchecked, and a provider refuses the whole
+ * request for one bad part.
+ */
+function wellFormed(schema: JsonSchema, losses: Losses): JsonSchema {
+  let document: unknown = schema;
+  for (let problems = 0; problems < maxProblems; problems += 1) {
+    const problem = findSchemaProblem(document);
+    if (problem === undefined) return document as JsonSchema;
+    losses.add(problem.pointer, `is left out: ${problem.message}`);
+    if (problem.pointer === "") break;
+    document = without(document, stepsOf(problem.pointer));
+  }
+  return { type: "object" };
+}
+
+/** A copy without the value at a path. */
+function without(value: unknown, [step, ...rest]: readonly string[]): unknown {
+  const isLast = rest.length === 0;
+  if (Array.isArray(value)) {
+    return value.flatMap((each, index) => (String(index) !== step ? [each] : isLast ? [] : [without(each, rest)]));
+  }
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, each]) =>
+      key !== step ? [[key, each]] : isLast ? [] : [[key, without(each, rest)]],
+    ),
+  );
 }

@@ -1,23 +1,24 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { digest } from "../../lib/canonical.ts";
 
-/** What a provider is not told of a schema, or is told otherwise. */
+/** A part of a schema that a provider does not get, or gets in another form. */
 export interface SchemaLoss {
-  /** Where in the schema, as near as can be told: a JSON pointer (RFC 6901). */
+  /** The place in the schema, as exact as it is known: a JSON pointer (RFC 6901). */
   readonly pointer: string;
+  /** A predicate in words, such as "becomes anyOf". */
   readonly what: string;
 }
 
-/** A schema as a provider takes it. */
+/** A schema in the dialect of a provider. */
 export interface Projection {
   readonly schema: JsonSchema;
-  /** What the provider is not told; the tool's own schema still holds when it is called. */
+  /** The parts that the provider does not get. A call is still validated against the original schema. */
   readonly lost: readonly SchemaLoss[];
-  /** Makes what a model gave for this schema into an input for the schema it was made from. */
+  /** Turns an input for the projected schema into one for the original schema. */
   restore(input: unknown): unknown;
 }
 
-/** Takes down what is lost, each thing once. */
+/** Collects losses, each once. */
 export class Losses {
   readonly #found = new Map<string, SchemaLoss>();
 
@@ -25,15 +26,14 @@ export class Losses {
     this.#found.set(`${pointer} ${what}`, Object.freeze({ pointer, what }));
   }
 
-  /** In the order in which they were found. */
+  /** In the order in which they were added. */
   all(): readonly SchemaLoss[] {
     return Object.freeze([...this.#found.values()]);
   }
 }
 
 /**
- * Remembers the projections of schemas: of the same schema, and of one with the same content, for as long as one of them is used.
- * Schemas are those of entries, which do not change.
+ * Caches the projections of schemas, by identity and by content, for as long as a projection is in use. Schemas of entries never change.
  */
 export function remembered<P extends Projection>(project: (schema: JsonSchema) => P): (schema: JsonSchema) => P {
   const bySchema = new WeakMap<JsonSchema, P>();
@@ -58,7 +58,7 @@ export function remembered<P extends Projection>(project: (schema: JsonSchema) =
   };
 }
 
-/** None for what cannot be written as JSON. */
+/** Undefined for a schema that JSON cannot hold. */
 function keyOf(schema: JsonSchema): string | undefined {
   try {
     return digest(schema);

@@ -2,33 +2,33 @@ import type { LanguageModelV4GenerateResult, LanguageModelV4StreamPart } from "@
 import { backoffDelay, pause } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { RetryBudget } from "../../lib/retry-budget.ts";
-import { CutShort, modelFailed, type ProviderFault, readFault } from "./model-failure.ts";
-import { Watch } from "./model-watch.ts";
+import { IncompleteAnswer, modelFailed, type ProviderFault, toProviderFault } from "./model-failure.ts";
 import type { ChosenModel } from "./models.ts";
 import { type ModelQuestion, withoutQuirks } from "./provider-quirks.ts";
+import { Watchdog } from "./watchdog.ts";
 
 export type { ModelQuestion } from "./provider-quirks.ts";
 
-/** How a model is called, and how patiently. */
+/** The limits and the retries of a call of a model. */
 export interface ModelCall {
-  /** Ends the call at once, with its own reason. */
+  /** Aborts the call at once, with its own reason. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
   /** Gives a number from 0 up to 1. */
   readonly random: () => number;
-  /** What all calls of models share. */
+  /** Shared by all calls of models. */
   readonly budget: RetryBudget;
-  /** How often it is tried in all. */
+  /** Attempts in all. */
   readonly modelAttempts: number;
-  /** How long the model may show no sign of life, in milliseconds. */
+  /** Limit of the time without a byte of the model, in milliseconds. */
   readonly modelTimeoutMs: number;
-  /** The longest wait a provider may ask for before it is tried again, in milliseconds. */
+  /** The longest wait that a provider may ask for before a retry, in milliseconds. */
   readonly maxRetryWaitMs: number;
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onRetry?: ((retry: ModelRetry) => void) | undefined;
 }
 
-/** Why a model is called again, and when. */
+/** A retry of a call of a model. */
 export interface ModelRetry {
   /** The attempt that failed, from 1. */
   readonly attempt: number;
@@ -37,11 +37,11 @@ export interface ModelRetry {
 }
 
 const backoff = { baseMs: 500, maxMs: 10_000 };
-/** What comes after the end of an answer is waited for, so that its connection can be used again; but not for long. */
-const goodbyeMs = 250;
+/** Limit for the rest of a stream after its finish: reading it lets the connection be used again. */
+const drainMs = 250;
 
 /**
- * Asks a model. What is overloaded, limits its rate or is not reached is asked again, after the wait the provider names or one that
+ * Asks a model. A provider that is overloaded, limits its rate or is not reached is asked again, after the wait it asks for or one that
  * doubles.
  *
  * @throws ToolkitError `MODEL_FAILED`, without the request and without keys; `UNAUTHORIZED` where there is no key; the reason of an abort
@@ -52,19 +52,19 @@ export function generate(
   call: ModelCall,
 ): Promise<LanguageModelV4GenerateResult> {
   const asked = withoutQuirks(chosen.model, question);
-  return retried(chosen, call, async (watch) => {
-    const result = await watch.wait(chosen.model.doGenerate({ ...asked, abortSignal: watch.signal }));
-    if (result.finishReason.unified === "interrupted") throw new CutShort();
-    watch.end();
+  return retried(chosen, call, async (watchdog) => {
+    const result = await watchdog.wait(chosen.model.doGenerate({ ...asked, abortSignal: watchdog.signal }));
+    if (result.finishReason.unified === "interrupted") throw new IncompleteAnswer();
+    watchdog.end();
     return result;
   });
 }
 
 /**
- * Asks a model for a stream of parts, in its own form. It is asked again, as by `generate`, until something of the answer has come;
- * whatever goes wrong after that ends the stream. Reading slowly slows the model down; ceasing to read ends the request.
+ * Asks a model for a stream of parts, in the form of the port. It retries, as `generate` does, until the first part of the answer; a
+ * failure after that ends the stream. Reading slowly slows the model down; ceasing to read ends the request.
  *
- * @throws as `generate`; also where the stream ends without a finish, or has an error in it
+ * @throws as `generate`; also where the stream ends without a finish, or contains an error
  */
 export async function* stream(
   chosen: ChosenModel,
@@ -72,7 +72,7 @@ export async function* stream(
   call: ModelCall,
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   const asked = withoutQuirks(chosen.model, question);
-  const { head, rest, watch } = await retried(chosen, call, (each) => open(chosen, asked, each));
+  const { head, rest, watchdog } = await retried(chosen, call, (each) => open(chosen, asked, each));
   try {
     yield* head;
     yield* rest;
@@ -80,20 +80,20 @@ export async function* stream(
     throw await asFailure(chosen, error, call);
   } finally {
     await rest.return(undefined);
-    watch.end();
+    watchdog.end();
   }
 }
 
-/** A stream of which something has come. */
-interface Opened {
+/** A stream, with the parts read so far. */
+interface OpenStream {
   readonly head: readonly LanguageModelV4StreamPart[];
   readonly rest: AsyncGenerator<LanguageModelV4StreamPart>;
-  readonly watch: Watch;
+  readonly watchdog: Watchdog;
 }
 
-async function open(chosen: ChosenModel, question: ModelQuestion, watch: Watch): Promise<Opened> {
-  const { stream: parts } = await watch.wait(chosen.model.doStream({ ...question, abortSignal: watch.signal }));
-  const rest = read(parts, watch);
+async function open(chosen: ChosenModel, question: ModelQuestion, watchdog: Watchdog): Promise<OpenStream> {
+  const { stream: parts } = await watchdog.wait(chosen.model.doStream({ ...question, abortSignal: watchdog.signal }));
+  const rest = read(parts, watchdog);
   const head: LanguageModelV4StreamPart[] = [];
   for (;;) {
     const next = await rest.next();
@@ -101,56 +101,60 @@ async function open(chosen: ChosenModel, question: ModelQuestion, watch: Watch):
     head.push(next.value);
     if (!isPreamble(next.value)) break;
   }
-  return { head, rest, watch };
+  return { head, rest, watchdog };
 }
 
-/** What providers send before the model has said anything. */
+/** True for parts that providers send before the model answers. */
 function isPreamble({ type }: LanguageModelV4StreamPart): boolean {
   return type === "stream-start" || type === "response-metadata" || type === "ping" || type === "raw";
 }
 
-/** The parts, up to the end of the answer. */
+/** The parts, up to the finish. */
 async function* read(
   parts: ReadableStream<LanguageModelV4StreamPart>,
-  watch: Watch,
+  watchdog: Watchdog,
 ): AsyncGenerator<LanguageModelV4StreamPart, undefined> {
   const reader = parts.getReader();
   try {
     for (;;) {
-      const { done, value: part } = await watch.wait(reader.read());
-      if (done) throw new CutShort();
+      const { done, value: part } = await watchdog.wait(reader.read());
+      if (done) throw new IncompleteAnswer();
       if (part.type === "error") throw part.error;
-      if (part.type === "finish" && part.finishReason.unified === "interrupted") throw new CutShort();
+      if (part.type === "finish" && part.finishReason.unified === "interrupted") throw new IncompleteAnswer();
       yield part;
       if (part.type !== "finish") continue;
-      await watch.atMost(drained(reader), goodbyeMs);
+      await watchdog.atMost(drained(reader), drainMs);
       return;
     }
   } finally {
-    // One that has ended or failed takes no notice.
+    // Without effect on a stream that has ended or failed.
     reader.cancel().catch(() => undefined);
   }
 }
 
-/** It never rejects: the answer is there. */
+/** Reads to the end. It never rejects: the answer is complete. */
 async function drained(reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>): Promise<void> {
   try {
     while (!(await reader.read()).done);
   } catch {}
 }
 
-async function retried<R>(chosen: ChosenModel, call: ModelCall, attempt: (watch: Watch) => Promise<R>): Promise<R> {
+async function retried<R>(
+  chosen: ChosenModel,
+  call: ModelCall,
+  attempt: (watchdog: Watchdog) => Promise<R>,
+): Promise<R> {
   const { signal, clock, modelTimeoutMs: limitMs, budget } = call;
   budget.deposit();
   for (let attempts = 1; ; attempts++) {
     signal.throwIfAborted();
-    const watch = new Watch({ signal, clock, limitMs });
+    const watchdog = new Watchdog({ signal, clock, limitMs });
     try {
-      return await attempt(watch);
+      return await attempt(watchdog);
     } catch (error) {
-      watch.end();
+      watchdog.end();
       signal.throwIfAborted();
-      const fault = readFault(error, clock.now());
+      const fault = toProviderFault(error, clock.now());
       const { waitMs, why } = nextWait(fault, attempts, call);
       if (waitMs === undefined) throw await modelFailed(chosen, error, fault, why);
       call.onRetry?.({ attempt: attempts, waitMs, status: fault.status });
@@ -159,19 +163,19 @@ async function retried<R>(chosen: ChosenModel, call: ModelCall, attempt: (watch:
   }
 }
 
-/** How long to wait before the next attempt, or why there is none. */
+/** The wait before the next attempt, or the reason why there is none. */
 function nextWait(
-  { mayPass, retryAfterMs }: ProviderFault,
+  { isTransient, retryAfterMs }: ProviderFault,
   attempts: number,
   { modelAttempts, maxRetryWaitMs, budget, random }: ModelCall,
 ): { readonly waitMs?: number; readonly why?: string } {
-  if (!mayPass) return {};
+  if (!isTransient) return {};
   if (retryAfterMs !== undefined && retryAfterMs > maxRetryWaitMs) {
-    const asked = `${Math.ceil(retryAfterMs / 1_000)} s`;
-    return { why: `It asks to be left alone for ${asked}, longer than the ${maxRetryWaitMs} ms of maxRetryWaitMs.` };
+    const seconds = `${Math.ceil(retryAfterMs / 1_000)} s`;
+    return { why: `It asks for a wait of ${seconds}, longer than the ${maxRetryWaitMs} ms of maxRetryWaitMs.` };
   }
   if (attempts >= modelAttempts) return { why: `It was tried ${attempts === 1 ? "once" : `${attempts} times`}.` };
-  // Who comes back when he was told to is no storm.
+  // A retry at the time that the provider names adds no load it does not expect, so it costs no budget.
   if (retryAfterMs === undefined && !budget.withdraw()) {
     return { why: "It was not tried again: too many calls of models fail at once." };
   }
@@ -180,5 +184,5 @@ function nextWait(
 
 async function asFailure(chosen: ChosenModel, error: unknown, { signal, clock }: ModelCall): Promise<unknown> {
   if (signal.aborted) return signal.reason;
-  return modelFailed(chosen, error, readFault(error, clock.now()));
+  return modelFailed(chosen, error, toProviderFault(error, clock.now()));
 }

@@ -3,12 +3,38 @@ import { messageOf, ToolkitError } from "../../core/error.ts";
 import { invalidOption } from "../../core/options.ts";
 import { nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
-import { assertLanguageModel, isLanguageModel } from "./language-model.ts";
-import { either, type ModelRef, parseRef, refOf } from "./model-ref.ts";
-import { type ModelServer, readModelServer } from "./model-server.ts";
-import { knownProviders, loadProvider, type ModelProvider, serverProvider } from "./providers.ts";
+import {
+  assertLanguageModel,
+  isLanguageModel,
+  knownProviders,
+  loadProvider,
+  type ModelProvider,
+  type ModelServer,
+  readModelServer,
+  serverProvider,
+} from "./providers.ts";
 
-/** The models prompts may name. */
+/** The name of a model. */
+export interface ModelRef {
+  /** Such as `anthropic`. */
+  readonly provider: string;
+  /** The id that its provider gave it. */
+  readonly modelId: string;
+}
+
+/** `provider/name`. */
+export function modelRefOf({ provider, modelId }: ModelRef): string {
+  return `${provider}/${modelId}`;
+}
+
+/** Undefined for what is no `provider/name`. The name may contain slashes. */
+function parseModelRef(ref: string): ModelRef | undefined {
+  const slash = ref.indexOf("/");
+  if (slash < 1 || slash === ref.length - 1) return undefined;
+  return { provider: ref.slice(0, slash), modelId: ref.slice(slash + 1) };
+}
+
+/** The models that prompts may name. */
 export interface ModelsOptions {
   /**
    * By the name of a provider, a provider of the AI SDK, or the URL of a server that speaks OpenAI's form; by `provider/name`, one
@@ -16,23 +42,23 @@ export interface ModelsOptions {
    * named, with its key from the environment.
    */
   readonly models?: Readonly<Record<string, ModelProvider | ModelServer | LanguageModelV4>> | undefined;
-  /** What a prompt is executed with that names no model: `provider/name`, or a model. */
+  /** The model of prompts that name none: `provider/name`, or a model. */
   readonly defaultModel?: string | LanguageModelV4 | undefined;
 }
 
-/** What a prompt says of its model. */
+/** The model that a prompt names. */
 export interface WantedModel {
   readonly provider?: string | undefined;
   /** Its name, or `provider/name`. */
   readonly model?: string | undefined;
 }
 
-/** A model, and what it is called. */
+/** A model and its name. */
 export interface ChosenModel extends ModelRef {
   readonly model: LanguageModelV4;
 }
 
-/** The models prompts may name, and which of them a prompt gets. */
+/** The registered models, and the choice among them. */
 export class Models {
   /** By ref. */
   readonly #models = new Map<string, LanguageModelV4>();
@@ -43,14 +69,14 @@ export class Models {
   /** Where it was not given by name. */
   #defaultModel: LanguageModelV4 | undefined;
 
-  /** @throws ToolkitError `INVALID_CONFIG` for what is no model or provider, and for a default there is not */
+  /** @throws ToolkitError `INVALID_CONFIG` for what is no model or provider, and for a default that is not registered */
   constructor({ models = {}, defaultModel }: ModelsOptions) {
     if (!isRecord(models)) throw invalidOption("models", "an object, by provider or provider/name", models);
     for (const [name, given] of Object.entries(models)) this.#register(name, given);
     this.#default = defaultModel === undefined ? undefined : this.#readDefault(defaultModel);
   }
 
-  /** What is registered, sorted: `provider/name` of a model, `provider/*` of a provider. */
+  /** All registered names, sorted: `provider/name` of a model, `provider/*` of a provider. */
   get known(): readonly string[] {
     return [...this.#models.keys(), ...[...this.#providers.keys()].map((name) => `${name}/*`)].sort();
   }
@@ -58,20 +84,20 @@ export class Models {
   /**
    * The model that is wanted, else the default.
    *
-   * @throws ToolkitError `NOT_FOUND` for one that is not registered; `INVALID_INPUT` where several may be meant, or none is named and
-   * there is no default; `MISSING_PEER` where the package of a provider is not installed; `UNAUTHORIZED` where its key is not in the
+   * @throws ToolkitError `NOT_FOUND` for one that is not registered; `INVALID_INPUT` for an ambiguous name, or without one where there
+   * is no default; `MISSING_PEER` where the package of a provider is not installed; `UNAUTHORIZED` where its key is not in the
    * environment; `INVALID_CONFIG` where a provider gives a model of another version
    */
   async choose(wanted: WantedModel): Promise<ChosenModel> {
     const ref = this.#find(wanted);
     const given = ref === this.#default ? this.#defaultModel : undefined;
-    const model = given ?? this.#models.get(refOf(ref)) ?? (await this.#ask(ref));
+    const model = given ?? this.#models.get(modelRefOf(ref)) ?? (await this.#ask(ref));
     return { model, ...ref };
   }
 
   #register(name: string, given: unknown): void {
     const path = `models[${JSON.stringify(name)}]`;
-    const ref = parseRef(name);
+    const ref = parseModelRef(name);
     if (ref !== undefined) {
       assertLanguageModel(given, path);
       this.#models.set(name, given);
@@ -87,8 +113,8 @@ export class Models {
       assertLanguageModel(given, "defaultModel");
       const ref = { provider: providerOf(given), modelId: given.modelId };
       this.#defaultModel = given;
-      // Whoever names it gets it too, where no other has that name.
-      if (!this.#models.has(refOf(ref))) this.#models.set(refOf(ref), given);
+      // A prompt may name it too, unless another model has that name.
+      if (!this.#models.has(modelRefOf(ref))) this.#models.set(modelRefOf(ref), given);
       return ref;
     }
     try {
@@ -108,20 +134,20 @@ export class Models {
   }
 
   #named(ref: ModelRef): ModelRef {
-    if (this.#models.has(refOf(ref)) || this.#isProvider(ref.provider)) return ref;
-    throw this.#notFound(refOf(ref));
+    if (this.#models.has(modelRefOf(ref)) || this.#isProvider(ref.provider)) return ref;
+    throw this.#notFound(modelRefOf(ref));
   }
 
   #byModel(model: string): ModelRef {
-    const ref = parseRef(model);
+    const ref = parseModelRef(model);
     if (ref !== undefined && (this.#models.has(model) || this.#isProvider(ref.provider))) return ref;
     const models = this.#refs().filter(({ modelId }) => modelId === model);
-    // What begins with a provider there is not is no model of another one.
+    // A ref of an unknown provider is not the name of a model of another provider.
     const open = ref === undefined ? this.#providerNames().map((provider) => ({ provider, modelId: model })) : [];
     const [only, ...others] = models.length > 0 ? models : open;
     if (only === undefined) throw this.#notFound(model);
     if (others.length === 0) return only;
-    const names = [only, ...others].map(refOf).sort();
+    const names = [only, ...others].map(modelRefOf).sort();
     throw ambiguous(`The model ${JSON.stringify(model)} may be one of several: write ${either(names)}.`);
   }
 
@@ -135,17 +161,17 @@ export class Models {
     throw ambiguous(`The provider ${provider} has several models: name one${such}.`);
   }
 
-  /** What can be named in full. */
+  /** The names of single models. */
   #refs(): ModelRef[] {
     const refs = new Set(this.#models.keys());
-    if (this.#default !== undefined) refs.add(refOf(this.#default));
-    return [...refs].flatMap((ref) => parseRef(ref) ?? []);
+    if (this.#default !== undefined) refs.add(modelRefOf(this.#default));
+    return [...refs].flatMap((ref) => parseModelRef(ref) ?? []);
   }
 
-  /** Those whose models have any name, the default's too. */
+  /** The providers that make models of any name, with that of the default model. */
   #providerNames(): string[] {
     const names = new Set(this.#providers.keys());
-    if (this.#default !== undefined && !this.#models.has(refOf(this.#default))) names.add(this.#default.provider);
+    if (this.#default !== undefined && !this.#models.has(modelRefOf(this.#default))) names.add(this.#default.provider);
     return [...names];
   }
 
@@ -173,14 +199,14 @@ export class Models {
     try {
       return await made;
     } catch (error) {
-      // What was missing may be there the next time.
+      // A package or key that was missing may be present the next time.
       this.#made.delete(name);
       throw error;
     }
   }
 
   #notFound(key: string, cause?: unknown): ToolkitError<"NOT_FOUND"> {
-    const refs = this.#refs().map(refOf);
+    const refs = this.#refs().map(modelRefOf);
     const names = [...this.#providers.keys(), ...knownProviders];
     const [provider = key, modelId] = key.split(/\/(.*)/s);
     const others = nearest(provider, names, 3).filter((name) => name !== provider);
@@ -206,9 +232,14 @@ function isServer(given: ModelProvider | ModelServer): given is ModelServer {
   return !("languageModel" in given);
 }
 
-/** What a model of the AI SDK calls its provider has a part for its API: `anthropic.messages`. */
+/** A model of the AI SDK appends its API to the name of its provider: `anthropic.messages`. */
 function providerOf({ provider }: LanguageModelV4): string {
   return provider.split(".", 1)[0] ?? provider;
+}
+
+/** Names to choose from, for a message. */
+function either(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(" or ");
 }
 
 function ambiguous(message: string): ToolkitError<"INVALID_INPUT"> {

@@ -1,27 +1,37 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { ToolkitError } from "../../core/error.ts";
-import { defaultFetch } from "../../lib/fetch/default-fetch.ts";
-import { present } from "../../lib/value.ts";
-import { type ModelServer, readServerUrl } from "./model-server.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
+import { defaultFetch } from "../../lib/fetch/node-fetch.ts";
+import { isRecord, present } from "../../lib/value.ts";
 
 /** A provider of the AI SDK, such as `anthropic` of `@ai-sdk/anthropic`. */
 export interface ModelProvider {
-  /** The model of that id. Nothing is asked of the provider yet. */
+  /** The model of that id. It sends no request yet. */
   languageModel(modelId: string): LanguageModelV4;
 }
 
-/** A provider that needs no entry. */
+/** A server that speaks the form of OpenAI's Chat Completions, such as Ollama, vLLM or LM Studio. Needs `@ai-sdk/openai-compatible`. */
+export interface ModelServer {
+  /** Such as `http://localhost:8000/v1`. */
+  readonly url: string;
+  /** Sent as a bearer token. Default: none. */
+  readonly apiKey?: string | undefined;
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A provider that needs no entry in `models`. */
 interface KnownProvider {
   readonly package: string;
-  /** The variable its key is read from, by its package; undefined where it needs none. */
+  /** The environment variable from which its package reads the key; undefined where it needs none. */
   readonly variable: string | undefined;
-  /** Imports the package, and makes the provider as it makes itself. */
+  /** Imports the package and makes the provider with the defaults of the package. */
   load(): Promise<ModelProvider>;
 }
 
 const compatiblePackage = "@ai-sdk/openai-compatible";
 
-/** The platform's `fetch` costs more, and ends a model that thinks for longer than five minutes, whatever `modelTimeoutMs` is. */
+/** The platform's `fetch` is slower, and times out after five minutes without a byte, whatever `modelTimeoutMs` is. */
 const sending = { fetch: defaultFetch };
 
 const known: Readonly<Record<string, KnownProvider>> = {
@@ -52,14 +62,14 @@ const known: Readonly<Record<string, KnownProvider>> = {
   },
 };
 
-/** The providers that need no entry, by name. */
+/** The names of the providers that need no entry. */
 export const knownProviders: readonly string[] = Object.keys(known);
 
 /**
- * One of those providers, with its key from the environment. Its package is imported when this is called, not sooner.
+ * Loads one of those providers, with its key from the environment; undefined for another name. This imports its package.
  *
  * @throws ToolkitError `MISSING_PEER` where the package is not installed, `UNAUTHORIZED` where the variable is not set,
- * `INVALID_CONFIG` for a base URL in the environment that is none
+ * `INVALID_CONFIG` for an invalid base URL in the environment
  */
 export async function loadProvider(name: string): Promise<ModelProvider | undefined> {
   const provider = Object.hasOwn(known, name) ? known[name] : undefined;
@@ -72,7 +82,7 @@ export async function loadProvider(name: string): Promise<ModelProvider | undefi
 }
 
 /**
- * The provider of a server that speaks OpenAI's form.
+ * The provider for a server that speaks the form of OpenAI's Chat Completions.
  *
  * @throws ToolkitError `MISSING_PEER` where `@ai-sdk/openai-compatible` is not installed
  */
@@ -83,7 +93,7 @@ export function serverProvider(name: string, server: ModelServer): Promise<Model
 async function compatible(name: string, { url, apiKey, headers }: ModelServer): Promise<ModelProvider> {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
   const options = present({ apiKey, headers: headers === undefined ? undefined : { ...headers } });
-  // Without includeUsage a stream says nothing of tokens.
+  // Without includeUsage a stream reports no tokens.
   return createOpenAICompatible({
     name,
     baseURL: url,
@@ -94,7 +104,7 @@ async function compatible(name: string, { url, apiKey, headers }: ModelServer): 
   });
 }
 
-/** Ollama's own variables leave out the path under which it speaks OpenAI's form. */
+/** Ollama's own variable lacks the path of the Chat Completions API. */
 function ollamaUrl(given: string | undefined): string {
   const url = readServerUrl(given || "http://localhost:11434", "OLLAMA_BASE_URL");
   return new URL(url).pathname === "/" ? `${url}/v1` : url;
@@ -113,4 +123,68 @@ async function imported(name: string, owner: string, load: () => Promise<ModelPr
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && (error as { readonly code?: unknown }).code === "ERR_MODULE_NOT_FOUND";
+}
+
+const serverNames: OptionNames<ModelServer> = { url: true, apiKey: true, headers: true };
+
+/**
+ * Parses the description of a server.
+ *
+ * @param path - the option that gave it, for the message
+ * @throws ToolkitError `INVALID_CONFIG`, which never shows a key
+ */
+export function readModelServer(given: Readonly<Record<string, unknown>>, path: string): ModelServer {
+  assertOptionNames<ModelServer>(given, serverNames, "of a model server", path);
+  const { url, apiKey, headers } = given;
+  if (typeof url !== "string") throw invalidOption(`${path}.url`, "an http(s) URL", url);
+  // The value may be a key in the wrong place, so the message has its type alone.
+  if (apiKey !== undefined && typeof apiKey !== "string")
+    throw invalidOption(`${path}.apiKey`, "a text", typeof apiKey);
+  if (
+    headers !== undefined &&
+    !(isRecord(headers) && Object.values(headers).every((value) => typeof value === "string"))
+  )
+    throw invalidOption(`${path}.headers`, "an object of texts", typeof headers);
+  return { url: readServerUrl(url, `${path}.url`), apiKey, headers: headers as ModelServer["headers"] };
+}
+
+/**
+ * Parses the URL of a server; paths can be appended to the result.
+ *
+ * @param path - the option or variable that gave it, for the message
+ * @throws ToolkitError `INVALID_CONFIG`
+ */
+function readServerUrl(text: string, path: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidOption(path, "an http(s) URL", text);
+  return text.replace(/\/+$/, "");
+}
+
+/** True for a model of the AI SDK in the version of the port, `LanguageModelV4`. */
+export function isLanguageModel(value: unknown): value is LanguageModelV4 {
+  return looksLikeModel(value) && value.specificationVersion === "v4";
+}
+
+/**
+ * Refuses a value that is no such model.
+ *
+ * @param path - the option that gave it, for the message
+ * @throws ToolkitError `INVALID_CONFIG`, which names the version of a model of another one
+ */
+export function assertLanguageModel(value: unknown, path: string): asserts value is LanguageModelV4 {
+  if (isLanguageModel(value)) return;
+  if (!looksLikeModel(value)) throw invalidOption(path, "a model of the AI SDK (LanguageModelV4)", value);
+  const version = String(value.specificationVersion);
+  const message = `The option ${path} is a model of version ${version} of the AI SDK's interface, and must be of v4: install a version 4 of its package.`;
+  throw new ToolkitError("INVALID_CONFIG", message, { path });
+}
+
+function looksLikeModel(value: unknown): value is Readonly<Record<string, unknown>> {
+  return (
+    isRecord(value) &&
+    typeof value.doGenerate === "function" &&
+    typeof value.doStream === "function" &&
+    typeof value.modelId === "string" &&
+    typeof value.provider === "string"
+  );
 }

@@ -5,22 +5,20 @@ import { outputToolName } from "../../core/output-tool.ts";
 import type { Content } from "../../core/resource.ts";
 import { describeIssues } from "../../core/schema/violation.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { jsonContent } from "../../resource/content.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { KnownLimits } from "../agent-options.ts";
-import { userText } from "../conversation.ts";
+import { ask } from "../model/ask-model.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import type { ChosenModel } from "../model/models.ts";
-import { answerOf, type Ending, jsonAnswer, textAnswer } from "./agent-answer.ts";
-import type { StructuredForm } from "./answer-form.ts";
-import { ask } from "./ask-model.ts";
+import { assertAnswered, type Reply, textIn, toMessage } from "../model/reply.ts";
 import { modelRequest, type StepRequest } from "./model-request.ts";
-import { asMessage, callsIn, type Reply, textIn, withDistinctIds } from "./reply.ts";
-import { assertAnswered, assertBudget, invalidAnswer, stepLimit } from "./run-failure.ts";
-import type { Spending } from "./spending.ts";
+import { answerOf, type Ending, type StructuredForm, textAnswer } from "./run-answer.ts";
+import { assertBudgetLeft, invalidAnswer, stepLimit } from "./run-limits.ts";
+import { type ModelPrice, usageOf, userText } from "./run-state.ts";
 import { resumeTurn, runTurn, type TurnOutcome, type TurnParts, type WaitingTurn } from "./tool-turn.ts";
-import { type ModelPrice, usageOf } from "./usage.ts";
 
-/** What a run is made of. */
+/** The parts of a run. */
 export interface RunParts extends Omit<TurnParts, "canWait" | "spending"> {
   readonly name: string;
   readonly chosen: ChosenModel;
@@ -31,20 +29,27 @@ export interface RunParts extends Omit<TurnParts, "canWait" | "spending"> {
   readonly call: ModelCall;
   readonly clock: Clock;
   readonly context: CallContext;
-  /** Keeps a run that waits; undefined where nothing can. It throws `PENDING`. */
+  /** Stores a run that waits, and throws `PENDING`; undefined where it cannot be suspended. */
   readonly suspend: ((turn: WaitingTurn) => Promise<never>) | undefined;
 }
 
-/** One run of a model with its tools, from step to step until there is an answer. */
+/** One run of a model with its tools: step after step until there is an answer. */
 export class AgentRun {
   readonly #parts: RunParts;
+  readonly #turn: TurnParts;
 
   constructor(parts: RunParts) {
+    const { events, suspend } = parts;
+    const spending = {
+      spend: events.usedInside.bind(events),
+      assertLeft: () => this.#assertBudget(),
+    };
     this.#parts = parts;
+    this.#turn = { ...parts, spending, canWait: suspend !== undefined };
   }
 
   /**
-   * Asks the model, makes the calls it wants, and so on.
+   * Asks the model and makes its calls until it answers.
    *
    * @throws ToolkitError `STEP_LIMIT`, `LIMIT_EXCEEDED`, `MODEL_FAILED`, `INVALID_OUTPUT`, `PENDING`; the reason of an abort
    */
@@ -60,62 +65,47 @@ export class AgentRun {
     }
   }
 
-  /** Goes on after a turn whose calls had to wait, with what they came to. */
+  /** Continues after a turn whose calls had to wait, with their answers. */
   async goOn(turn: WaitingTurn, outcomes: readonly ToolAnswer[]): Promise<Content> {
-    const ending = await this.#afterTurn(await resumeTurn(turn, outcomes, this.#turnParts));
+    const ending = await this.#afterTurn(await resumeTurn(turn, outcomes, this.#turn));
     return ending === undefined ? this.execute() : this.#finish(ending);
   }
 
-  get #turnParts(): TurnParts {
-    const { teller, suspend } = this.#parts;
-    const spending: Spending = {
-      spend: (run, usage) => teller.usedInside(run, usage),
-      assertLeft: () => this.#assertBudget(),
-    };
-    return { ...this.#parts, spending, canWait: suspend !== undefined };
-  }
-
-  /** @throws ToolkitError `LIMIT_EXCEEDED` where this run, or one around it, has spent what it may */
+  /** @throws ToolkitError `LIMIT_EXCEEDED` where the budget of this run, or of one around it, is spent */
   #assertBudget(): void {
-    const { state, limits, teller } = this.#parts;
-    assertBudget(state, limits);
-    teller.outer?.assertLeft();
+    const { state, limits, events } = this.#parts;
+    assertBudgetLeft(state, limits);
+    events.outer?.assertLeft();
   }
 
   async #ask(): Promise<Reply> {
-    const { chosen, question, state, tools, limits, call, clock, price, teller, context } = this.#parts;
+    const { chosen, question, state, tools, limits, call, clock, price, events, context } = this.#parts;
     const step = state.steps.length;
     const request = modelRequest({ ...question, messages: state.messages, tools: tools?.port });
-    const listener = {
-      text: (delta: string) => this.#parts.teller.emit("textDelta", { step, delta }),
-      reasoning: (delta: string) => this.#parts.teller.emit("reasoningDelta", { step, delta }),
-    };
+    const listener = events.deltasOf(step);
     const beganAt = clock.now();
     const { provider, modelId: model } = chosen;
-    const { isHeard } = teller;
-    const asked = { provider, model, settings: question.settings, stream: isHeard, input: request.prompt };
+    const stream = listener !== undefined;
+    const asked = { provider, model, settings: question.settings, stream, input: request.prompt };
     const { reply, finishReason, usage } = await tracedModel(context, asked, async () => {
-      const { maxOutputBytes } = limits;
-      const heard = { call, maxOutputBytes, listener: isHeard ? listener : undefined };
-      const answer = withDistinctIds(await ask(chosen, request, heard));
-      const used = usageOf(answer.usage, price);
-      return { reply: answer, finishReason: answer.finishReason, usage: used, output: answer.content };
+      const answer = await ask(chosen, request, { call, maxOutputBytes: limits.maxOutputBytes, listener });
+      const { finishReason: reason, content: output } = answer;
+      return { reply: answer, finishReason: reason, usage: usageOf(answer.usage, price), output };
     });
-    const told = { step, provider, model, finishReason, usage, durationMs: clock.now() - beganAt };
-    state.steps.push(told);
-    await teller.emit("step", told);
-    await teller.used(usage);
+    const taken = { step, provider, model, finishReason, usage, durationMs: clock.now() - beganAt };
+    state.steps.push(taken);
+    await events.emit("step", taken);
+    await events.used(usage);
     return reply;
   }
 
-  /** Does what a reply asks for; gives the answer of the run where it is that. */
+  /** Makes the calls of a reply, or gives the answer that it is. */
   async #settle(reply: Reply): Promise<Ending | undefined> {
     assertAnswered(reply, this.#parts.chosen);
-    const message = asMessage(reply);
+    const { message, calls } = toMessage(reply);
     if (message.content.length > 0) this.#parts.state.messages.push(message);
-    const calls = callsIn(reply);
     if (calls.length === 0) return this.#answer(reply);
-    return this.#afterTurn(await runTurn(calls, this.#turnParts));
+    return this.#afterTurn(await runTurn(calls, this.#turn));
   }
 
   async #answer(reply: Reply): Promise<Ending | undefined> {
@@ -126,10 +116,10 @@ export class AgentRun {
       if (content !== undefined) return { content, finishReason };
       return this.#repair([{ pointer: "", message: "is empty" }], "Your answer was empty. Answer now.");
     }
-    const answer = await form.read(reply.structuredText ?? textIn(reply));
-    if (answer.issues === undefined) return { content: jsonAnswer(answer.value, name), finishReason };
+    const answer = await form.parse(reply.structuredText ?? textIn(reply));
+    if (answer.issues === undefined) return { content: jsonContent(answer.value, { name }), finishReason };
     if (finishReason === "length")
-      throw invalidAnswer([{ pointer: "", message: "was cut at the most tokens an answer may have" }], 0);
+      throw invalidAnswer([{ pointer: "", message: "was cut at the limit of tokens for an answer" }], 0);
     const how =
       tools === undefined
         ? "Answer again, with nothing but JSON that fits the schema."
@@ -137,7 +127,7 @@ export class AgentRun {
     return this.#repair(answer.issues, `Your answer does not fit: ${describeIssues(answer.issues)}. ${how}`);
   }
 
-  /** Has the model answer again. @throws ToolkitError `INVALID_OUTPUT` where that was done often enough */
+  /** Asks the model to answer again. @throws ToolkitError `INVALID_OUTPUT` after the last repair */
   async #repair(issues: readonly Issue[], request: string): Promise<undefined> {
     await this.#countRepair(issues);
     this.#parts.state.messages.push(userText(request));
@@ -147,13 +137,13 @@ export class AgentRun {
     const { state, limits } = this.#parts;
     if (state.repairs >= limits.maxRepairs) throw invalidAnswer(issues, state.repairs);
     state.repairs += 1;
-    await this.#parts.teller.emit("repair", { step: state.steps.length - 1, reason: describeIssues(issues) });
+    await this.#parts.events.emit("repair", { step: state.steps.length - 1, reason: describeIssues(issues) });
   }
 
   async #afterTurn({ final, waiting, refused }: TurnOutcome): Promise<Ending | undefined> {
-    const { suspend, teller, state } = this.#parts;
+    const { suspend, events, state } = this.#parts;
     if (waiting !== undefined && suspend !== undefined) {
-      await teller.emit("suspended", { id: state.id });
+      await events.emit("suspended", { id: state.id });
       return suspend(waiting);
     }
     if (final !== undefined) return { content: final, finishReason: "control" };
@@ -162,8 +152,8 @@ export class AgentRun {
   }
 
   async #finish({ content, finishReason }: Ending): Promise<Content> {
-    const { state, chosen, name, tools, teller } = this.#parts;
-    await teller.emit("finish", { finishReason, steps: state.steps.length, usage: state.usage });
+    const { state, chosen, name, tools, events } = this.#parts;
+    await events.emit("finish", { finishReason, steps: state.steps.length, usage: state.usage });
     return answerOf({ content, finishReason }, { state, chosen, name, evaluations: tools?.run.evaluations ?? [] });
   }
 }

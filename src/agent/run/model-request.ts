@@ -1,47 +1,43 @@
-import type {
-  LanguageModelV4CallOptions,
-  LanguageModelV4FunctionTool,
-  LanguageModelV4Prompt,
-  LanguageModelV4ToolChoice,
-} from "@ai-sdk/provider";
-import { type AdaptedTools, Writing, writtenOnce } from "../../adapters/offered-tools.ts";
-import { anthropicProjection } from "../../adapters/projection/anthropic-schema.ts";
+import type { LanguageModelV4FunctionTool, LanguageModelV4Prompt, LanguageModelV4ToolChoice } from "@ai-sdk/provider";
+import { anthropicProjection } from "../../adapters/projection/plain-schema.ts";
+import { type AdaptedTools, cachedWriter, ToolWriter } from "../../adapters/tool-writer.ts";
 import type { ModelSettings } from "../../core/model-settings.ts";
 import { present } from "../../lib/value.ts";
 import type { ToolChoice, ToolDefinitionForModel } from "../../toolset/toolset-types.ts";
-import type { StructuredForm } from "./answer-form.ts";
+import type { ModelQuestion, ThinkingOptions } from "../model/provider-quirks.ts";
+import type { StructuredForm } from "./run-answer.ts";
 
-/** The tools of a run in the form of the model port, and the way back from a model's calls. */
-export type PortTools = Writing<LanguageModelV4FunctionTool>;
+/** Writes the tools of a run in the form of the model port, and restores the inputs of its calls. */
+export type PortTools = ToolWriter<LanguageModelV4FunctionTool>;
 
 export function portTools(offered: AdaptedTools): PortTools {
-  return new Writing(offered, write);
+  return new ToolWriter(offered, write);
 }
 
 /** The same object for the same definition, from step to step and from run to run. */
-const write = writtenOnce(({ name, description, inputSchema }: ToolDefinitionForModel) => {
-  // The narrowest rules that lose nothing: no combination at the top, which several providers refuse.
+const write = cachedWriter(({ name, description, inputSchema }: ToolDefinitionForModel) => {
+  // The rules of Anthropic lose no constraint, and keep out a combination at the top, which several providers refuse.
   const projection = anthropicProjection(inputSchema);
-  // The port is typed with draft 7; providers take what both drafts have.
+  // The port is typed with draft 7; providers accept keywords that both drafts have.
   const schema = projection.schema as LanguageModelV4FunctionTool["inputSchema"];
   const tool: LanguageModelV4FunctionTool = { type: "function", name, inputSchema: schema };
   if (description !== undefined) tool.description = description;
   return { tool, projection };
 });
 
-/** What a model is asked in one step. */
+/** The request of one step. */
 export interface StepRequest {
   readonly system: string;
   readonly messages: LanguageModelV4Prompt;
   readonly tools: PortTools | undefined;
   readonly form: StructuredForm | undefined;
   readonly settings: ModelSettings;
-  /** What makes it think, in the form of its provider. */
-  readonly thinking: Pick<LanguageModelV4CallOptions, "reasoning" | "providerOptions">;
+  /** Options for thinking, in the form of the provider. */
+  readonly thinking: ThinkingOptions;
 }
 
-/** The request, in the form of the model port. */
-export function modelRequest(step: StepRequest): Omit<LanguageModelV4CallOptions, "abortSignal"> {
+/** The request in the form of the model port. */
+export function modelRequest(step: StepRequest): ModelQuestion {
   const { system, messages, tools, form, settings, thinking } = step;
   const { stopSequences, ...numbers } = settings;
   const choice = tools?.choice();

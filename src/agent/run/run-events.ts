@@ -1,17 +1,33 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { AgentEventMap, AgentEventType, TokenUsage } from "../../core/agent-event.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Awaitable } from "../../lib/promise.ts";
-import type { RunState } from "./run-state.ts";
-import { outerSpending } from "./spending.ts";
-import { noUsage, sum } from "./usage.ts";
+import type { StreamListener } from "../model/ask-model.ts";
+import { noUsage, type RunState, sum } from "./run-state.ts";
 
-/** Tells whoever called how a run goes, and keeps count of what it uses. Wait for what it gives: a slow listener slows the run. */
+/** The budget of a run, which the runs inside it share. */
+export interface Spending {
+  /** Adds the usage of a run inside. */
+  spend(run: string, usage: TokenUsage): Awaitable<void>;
+  /** @throws ToolkitError `LIMIT_EXCEEDED` where nothing is left for a further step */
+  assertLeft(): void;
+}
+
+// A sub-agent is called like any tool, and a call carries nothing of an agent.
+const outerSpending = new AsyncLocalStorage<Spending>();
+
+/** Runs an action whose runs share this budget. */
+export function withSpending<T>(spending: Spending, action: () => Promise<T>): Promise<T> {
+  return outerSpending.run(spending, action);
+}
+
+/** Emits the events of a run to its caller, and sums up its usage. Await the results: a slow listener slows the run. */
 export class RunEvents {
   readonly #ref: string;
   readonly #state: RunState;
   readonly #context: CallContext;
-  /** Of the run around this one. */
-  readonly outer = outerSpending();
+  /** The budget of the run around this one. */
+  readonly outer = outerSpending.getStore();
 
   constructor(ref: string, state: RunState, context: CallContext) {
     this.#ref = ref;
@@ -19,9 +35,13 @@ export class RunEvents {
     this.#context = context;
   }
 
-  /** Somebody wants to hear the answer before it is whole. */
-  get isHeard(): boolean {
-    return this.#context.hasListener;
+  /** Emits the deltas of the answer of a step. Undefined where the caller does not listen. */
+  deltasOf(step: number): StreamListener | undefined {
+    if (!this.#context.hasListener) return undefined;
+    return {
+      text: (delta) => this.emit("textDelta", { step, delta }),
+      reasoning: (delta) => this.emit("reasoningDelta", { step, delta }),
+    };
   }
 
   emit<T extends AgentEventType>(type: T, fields: AgentEventMap[T]): Awaitable<void> {
@@ -29,14 +49,14 @@ export class RunEvents {
     return this.#context.emit({ type, run, ref: this.#ref, depth: this.#context.depth, ...fields } as never);
   }
 
-  /** Something was used: the run around this one has used it too. */
+  /** Adds usage, also to the run around this one. */
   async used(usage: TokenUsage): Promise<void> {
     this.#state.usage = sum(this.#state.usage, usage);
     await this.emit("usage", { usage: this.#state.usage });
     await this.outer?.spend(this.#state.id, usage);
   }
 
-  /** A run inside has used something. */
+  /** Adds the usage of a run inside. */
   usedInside(run: string, usage: TokenUsage): Promise<void> {
     const { inner } = this.#state;
     inner[run] = sum(inner[run] ?? noUsage, usage);

@@ -1,29 +1,36 @@
-import { textOfContent } from "../../adapters/answer-content.ts";
+import type { LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
+import {
+  type AiSdkContentPart,
+  type AiSdkOutput,
+  textOfContent,
+  toAiSdkOutput,
+} from "../../adapters/answer-content.ts";
 import { ToolkitError } from "../../core/error.ts";
 import type { Content, ContentJson } from "../../core/resource.ts";
 import { textContent } from "../../resource/content.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
-import type { OwnTool } from "../../toolset/own-tools.ts";
+import { type RunTool, runTool } from "../../toolset/run-tool.ts";
+import type { ToolAnswer, ToolDefinitionForModel } from "../../toolset/toolset-types.ts";
 
-/** How much of results is kept in a run, about, in bytes: beyond it the oldest cannot be read any more. */
+/** Limit of the results kept in a run, in bytes. Beyond it the oldest are dropped. */
 const maxKeptBytes = 64 * 2 ** 20;
-/** How much `read_resource` gives at once where it is not told, in characters. */
+/** Default length of one reading by `read_resource`, in characters. */
 const pageLength = 20_000;
 
-/** What `read_resource` is given. */
+/** The input of `read_resource`. */
 interface ReadInput {
   readonly uri: string;
   readonly offset?: number;
   readonly length?: number;
 }
 
-/** How results are kept and shown. */
+/** Options of the results of a run. */
 export interface ResultsOptions {
   /** The id of the run. */
   readonly run: string;
-  /** What a model is shown of one, in bytes of UTF-8. */
+  /** Limit of one result in the conversation, in bytes of UTF-8. */
   readonly maxBytes: number;
-  /** What the tool that reads the rest is called. */
+  /** The name of the tool that reads the rest. */
   readonly toolName: string;
 }
 
@@ -42,7 +49,7 @@ export class Results {
     this.#toolName = toolName;
   }
 
-  /** Keeps one, and gives its URI. */
+  /** Keeps a result, and gives its URI. */
   add(content: Content): string {
     this.#count += 1;
     this.#contents.set(this.#count, content);
@@ -55,20 +62,20 @@ export class Results {
     return this.#uri(this.#count);
   }
 
-  /** True for the alias of the tool that reads: what it gives is as long as may be shown, and is not kept again. */
+  /** True for the alias of the reading tool, whose results are within the limit and not kept again. */
   isReading(alias: string): boolean {
     return alias === this.#toolName;
   }
 
-  /** True where so much may be shown at once. */
+  /** True for texts within the limit. */
   fits(...texts: readonly string[]): boolean {
     return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) <= this.#maxBytes;
   }
 
   /**
-   * A text as a model is shown it: whole, or its beginning and how to read the rest.
+   * A text for the conversation: the whole, or its beginning with the call that reads the rest.
    *
-   * @param uri - where it is kept; undefined where it is not yet
+   * @param uri - the URI of the kept result; undefined where it is not kept yet
    */
   shown(text: string, uri: string | undefined): string {
     if (this.fits(text)) return text;
@@ -77,12 +84,12 @@ export class Results {
     return `${kept}\n\n[Cut: this is the beginning of ${text.length} characters. ${this.#toolName}(${rest}) gives what follows.]`;
   }
 
-  /** For a run that is suspended. */
+  /** For the record of a suspended run. */
   toJSON(): { readonly count: number; readonly contents: readonly (readonly [number, ContentJson])[] } {
     return { count: this.#count, contents: [...this.#contents].map(([number, content]) => [number, content.toJSON()]) };
   }
 
-  /** Takes back what `toJSON` gave. */
+  /** Restores a record of `toJSON`. */
   restore({ count, contents }: ReturnType<Results["toJSON"]>): void {
     for (const [number, json] of contents) {
       const content = contentFromJson(json);
@@ -92,26 +99,9 @@ export class Results {
     this.#count = count;
   }
 
-  /** The tool by which a model reads what was cut. */
-  get tool(): OwnTool {
-    return {
-      kind: "tool",
-      name: this.#toolName,
-      description: "Reads more of a tool result that was cut: a part of its text, from an offset.",
-      input: {
-        type: "object",
-        properties: {
-          uri: { type: "string", description: "As the notice of the cut says it: result:..." },
-          offset: { type: "integer", minimum: 0, description: "Where to begin, in characters. Default 0." },
-          length: { type: "integer", minimum: 1, description: `How many characters. Default ${pageLength}.` },
-        },
-        required: ["uri"],
-        additionalProperties: false,
-      },
-      annotations: { readOnlyHint: true },
-      options: { capability: true },
-      run: (input) => this.#read(input as ReadInput),
-    };
+  /** The tool by which a model reads the rest of a result. */
+  get tool(): RunTool {
+    return runTool(readingDefinition(this.#toolName), (input: ReadInput) => this.#read(input));
   }
 
   async #read({ uri, offset = 0, length = pageLength }: ReadInput): Promise<string> {
@@ -142,12 +132,89 @@ export class Results {
   }
 }
 
-/** True between the two halves of a character. */
+/** Options of a result for a model. */
+export interface ResultOptions {
+  readonly results: Results;
+  /** The URI of the kept result; undefined where there is none. */
+  readonly uri: string | undefined;
+  /** Format guidance that the model has not got yet. */
+  readonly guidance: string;
+}
+
+/** The answer to a call for the model that made it, cut where it is too long. */
+export async function resultPart(answer: ToolAnswer, options: ResultOptions): Promise<LanguageModelV4ToolResultPart> {
+  const whole = await toAiSdkOutput(answer);
+  const shown = options.results.isReading(answer.name) ? whole : await cut(whole, answer, options);
+  const output = guided(shown, options.guidance);
+  return { type: "tool-result", toolCallId: answer.id, toolName: answer.name, output };
+}
+
+/** Cuts the text that `read_resource` reads too, so that offsets in one hold in the other. */
+async function cut(
+  output: AiSdkOutput,
+  { content }: ToolAnswer,
+  { results, uri }: ResultOptions,
+): Promise<AiSdkOutput> {
+  switch (output.type) {
+    case "text":
+      // Some providers refuse a result that is an empty text.
+      return { ...output, value: results.shown(output.value, uri) || "The result is an empty text." };
+    case "error-text":
+      return { ...output, value: results.shown(output.value, uri) };
+    case "execution-denied":
+      return { ...output, reason: results.shown(output.reason ?? "", undefined) };
+    case "json":
+      if (content === undefined || results.fits(JSON.stringify(output.value))) return output;
+      return { type: "text", value: results.shown(await textOfContent(content), uri) };
+    default: {
+      const texts = output.value.flatMap((part) => (part.type === "text" ? [part.text] : []));
+      if (content === undefined || results.fits(...texts)) return output;
+      const text = results.shown(await textOfContent(content), uri);
+      const others = output.value.filter(({ type }) => type !== "text");
+      return { type: "content", value: [{ type: "text", text }, ...others] };
+    }
+  }
+}
+
+/** Guidance goes into the result: some providers refuse a message between results and answer. */
+function guided(output: AiSdkOutput, guidance: string): AiSdkOutput {
+  if (guidance === "") return output;
+  const note: AiSdkContentPart = { type: "text", text: `[How to read this result]\n${guidance}` };
+  if (output.type === "content") return { type: "content", value: [...output.value, note] };
+  if (output.type === "text") return { type: "text", value: `${output.value}\n\n${note.text}` };
+  if (output.type !== "json") return output;
+  return { type: "content", value: [{ type: "text", text: JSON.stringify(output.value) }, note] };
+}
+
+const readingDefinitions = new Map<string, ToolDefinitionForModel>();
+
+/** One object for each name, so that its projection is made once. */
+function readingDefinition(name: string): ToolDefinitionForModel {
+  const definition = readingDefinitions.get(name) ?? Object.freeze({ ...readingTool, name });
+  readingDefinitions.set(name, definition);
+  return definition;
+}
+
+const readingTool: Omit<ToolDefinitionForModel, "name"> = {
+  description: "Reads more of a tool result that was cut: a part of its text, from an offset.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      uri: { type: "string", description: "The URI in the notice of the cut: result:..." },
+      offset: { type: "integer", minimum: 0, description: "Where to begin, in characters. Default 0." },
+      length: { type: "integer", minimum: 1, description: `How many characters. Default ${pageLength}.` },
+    },
+    required: ["uri"],
+    additionalProperties: false,
+  },
+};
+
+/** True between the two halves of a surrogate pair. */
 function isInside(text: string, offset: number): boolean {
   return offset > 0 && (text.codePointAt(offset - 1) ?? 0) > 0xffff;
 }
 
-/** As much of the beginning of a text as so many bytes of UTF-8 hold, no character cut in two: one at least. */
+/** The longest beginning of a text within a number of bytes of UTF-8, in whole characters: one at least. */
 function beginningOf(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const buffer = Buffer.alloc(maxBytes);

@@ -1,27 +1,41 @@
 import { randomUUID } from "node:crypto";
-import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { AgentStep, AgentToolCall, TokenUsage } from "../../core/agent-event.ts";
-import type { Conversation } from "../conversation.ts";
-import { noUsage } from "./usage.ts";
+import { isRecord } from "../../lib/value.ts";
 
-/** How far a run is: a plain value, which JSON holds. */
+export const noUsage: TokenUsage = Object.freeze({
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  reasoningTokens: 0,
+});
+
+/** The messages between a user, a model and its tools: a plain JSON value from which a later run goes on. */
+export interface Conversation {
+  /** In the form of the model port, without the system prompt. */
+  readonly messages: LanguageModelV4Prompt;
+  /** Tool calls made so far. */
+  readonly toolCalls: number;
+}
+
+/** The progress of a run: a plain JSON value. */
 export interface RunState {
   readonly id: string;
-  /** What was said, without the system prompt. */
+  /** The conversation so far, without the system prompt. */
   readonly messages: LanguageModelV4Prompt;
   readonly steps: AgentStep[];
   readonly calls: AgentToolCall[];
-  /** How many calls the conversation has made, those before this run included. */
+  /** Tool calls of the conversation, also those before this run. */
   toolCalls: number;
   usage: TokenUsage;
-  /** What the runs inside it have used, by their ids: all of it is in `usage`. */
+  /** The usage of runs inside this one, by their ids. It is included in `usage`. */
   readonly inner: Record<string, TokenUsage>;
   repairs: number;
-  /** The aliases of tools whose results the model knows how to read. */
+  /** The aliases of tools whose format guidance the model has got. */
   readonly guided: string[];
 }
 
-/** A run that is about to begin. */
+/** The state of a run before its first step. */
 export function newRunState(messages: LanguageModelV4Prompt, toolCalls: number): RunState {
   return {
     id: randomUUID(),
@@ -36,7 +50,68 @@ export function newRunState(messages: LanguageModelV4Prompt, toolCalls: number):
   };
 }
 
-/** What was said in a run until now. */
+/** The conversation of a run so far. */
 export function conversationIn({ messages, toolCalls }: RunState): Conversation {
   return { messages: [...messages], toolCalls };
+}
+
+/** A text as a message of the user. */
+export function userText(text: string): LanguageModelV4Message {
+  return { role: "user", content: [{ type: "text", text }] };
+}
+
+/** The price of a million tokens, in any currency that all models share. */
+export interface ModelPrice {
+  readonly input: number;
+  readonly output: number;
+  /** Of input tokens read from the cache of the provider. Default: `input`. */
+  readonly cachedInput?: number | undefined;
+}
+
+/** The usage of one call of a model. */
+export function usageOf(
+  { inputTokens, outputTokens }: LanguageModelV4Usage,
+  price: ModelPrice | undefined,
+): TokenUsage {
+  const input = inputTokens.total ?? 0;
+  const output = outputTokens.total ?? 0;
+  const cached = inputTokens.cacheRead ?? 0;
+  const counts = {
+    inputTokens: input,
+    outputTokens: output,
+    cachedInputTokens: cached,
+    reasoningTokens: outputTokens.reasoning ?? 0,
+  };
+  if (price === undefined) return counts;
+  const { cachedInput = price.input } = price;
+  const cost = ((input - cached) * price.input + cached * cachedInput + output * price.output) / 1_000_000;
+  return { ...counts, cost };
+}
+
+/** The sum of both. */
+export function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const counts = {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+  };
+  if (a.cost === undefined && b.cost === undefined) return counts;
+  return { ...counts, cost: (a.cost ?? 0) + (b.cost ?? 0) };
+}
+
+/** The first minus the second. */
+export function difference(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const counts = {
+    inputTokens: a.inputTokens - b.inputTokens,
+    outputTokens: a.outputTokens - b.outputTokens,
+    cachedInputTokens: a.cachedInputTokens - b.cachedInputTokens,
+    reasoningTokens: a.reasoningTokens - b.reasoningTokens,
+  };
+  return a.cost === undefined ? counts : { ...counts, cost: a.cost - (b.cost ?? 0) };
+}
+
+/** True for the usage in the `meta` of an agent's answer. */
+export function isUsage(value: unknown): value is TokenUsage {
+  return isRecord(value) && Object.keys(noUsage).every((name) => typeof value[name] === "number");
 }

@@ -4,17 +4,15 @@ import { ToolkitError } from "../../core/error.ts";
 import type { Issue } from "../../core/error-catalog.ts";
 import { outputToolName } from "../../core/output-tool.ts";
 import type { Content } from "../../core/resource.ts";
+import { notRun } from "../../toolset/tool-answer.ts";
 import type { ToolRun } from "../../toolset/tool-run.ts";
 import type { Toolset } from "../../toolset/toolset.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
+import type { ModelToolCall } from "../model/reply.ts";
 import type { PortTools } from "./model-request.ts";
-import type { RequestedCall } from "./reply.ts";
-import type { RunEvents } from "./run-events.ts";
-import type { Results } from "./run-results.ts";
-import type { RunState } from "./run-state.ts";
-import { type Spending, spendingFrom } from "./spending.ts";
-import { malformedPart, resultPart, toolMessage } from "./tool-message.ts";
-import { difference, isUsage, noUsage } from "./usage.ts";
+import { type RunEvents, type Spending, withSpending } from "./run-events.ts";
+import { type Results, resultPart } from "./run-results.ts";
+import { difference, isUsage, noUsage, type RunState } from "./run-state.ts";
 
 /** The tools of a run. */
 export interface RunTools {
@@ -23,9 +21,9 @@ export interface RunTools {
   readonly set: Toolset;
 }
 
-/** A turn of calls, some of which still wait. */
+/** A turn with calls that wait. */
 export interface WaitingTurn {
-  /** What is known of each call, in order; null for one that waits. */
+  /** The result of each call, in order; null for one that waits. */
   readonly parts: readonly (LanguageModelV4ToolResultPart | null)[];
   readonly waiting: readonly WaitingCall[];
 }
@@ -38,64 +36,55 @@ export interface WaitingCall {
   readonly takesControl: boolean;
 }
 
-/** What a turn came to. */
+/** The outcome of a turn. */
 export interface TurnOutcome {
   /** The answer of the run, where a tool took control. */
   readonly final?: Content | undefined;
-  /** Where some calls wait: nothing has been said to the model yet. */
+  /** Where calls wait: the model has got no result of the turn yet. */
   readonly waiting?: WaitingTurn | undefined;
-  /** What is wrong with an answer that was submitted. */
+  /** The issues of a submitted answer. */
   readonly refused?: readonly Issue[] | undefined;
 }
 
-/** What the turns of a run share. */
+/** Shared by the turns of a run. */
 export interface TurnParts {
   readonly tools: RunTools | undefined;
   readonly state: RunState;
   readonly results: Results;
-  readonly teller: RunEvents;
-  /** Where not, a model is told of calls that are pending, and goes on. */
+  readonly events: RunEvents;
+  /** False where the run cannot be suspended: its model learns that a call is pending, and goes on. */
   readonly canWait: boolean;
-  /** What sub-agents spend. */
+  /** For sub-agents. */
   readonly spending: Spending;
 }
 
-/** Makes the calls of one turn, and says to the model what became of each, in order. */
-export async function runTurn(calls: readonly RequestedCall[], parts: TurnParts): Promise<TurnOutcome> {
-  const { tools, state, teller } = parts;
+/** Makes the calls of one turn, and adds their results to the conversation, in order. */
+export async function runTurn(calls: readonly ModelToolCall[], parts: TurnParts): Promise<TurnOutcome> {
+  const { tools, state, events } = parts;
   const step = state.steps.length - 1;
-  for (const { id, name, input } of calls) await teller.emit("toolCall", { step, id, name, input });
-  const readable = calls.filter(({ malformed }) => malformed === undefined);
-  const answers = await spendingFrom(parts.spending, () => answersTo(readable, tools));
+  for (const { id, name, input } of calls) await events.emit("toolCall", { step, id, name, input });
+  const answers = await answersTo(calls, parts);
   if (tools !== undefined) state.toolCalls = tools.run.toolCalls;
   const waiting: WaitingCall[] = [];
-  const told: (LanguageModelV4ToolResultPart | null)[] = [];
-  for (const [index, call] of calls.entries()) {
-    const answer = answers.get(call);
-    if (answer === undefined) {
-      told.push(malformedPart(call));
-      await record(failedCall(call), undefined, parts);
-    } else if (answer.status === "pending" && parts.canWait) {
-      waiting.push({ index, answer, takesControl: tools?.run.takesControl(answer.name) === true });
-      told.push(null);
-      await record(answer, undefined, parts);
-    } else told.push(await tellModel(answer, parts));
+  const results: (LanguageModelV4ToolResultPart | null)[] = [];
+  for (const [index, answer] of answers.entries()) {
+    const waits = answer.status === "pending" && parts.canWait;
+    if (waits) waiting.push({ index, answer, takesControl: tools?.run.takesControl(answer.name) === true });
+    results.push(waits ? null : await resultFor(answer, parts));
+    if (waits) await record(answer, undefined, parts);
   }
-  if (waiting.length > 0) return { waiting: { parts: told, waiting } };
-  say(told, state);
-  return {
-    final: tools?.run.final,
-    refused: refusedAnswer(calls.map((call) => answers.get(call) ?? failedCall(call))),
-  };
+  if (waiting.length > 0) return { waiting: { parts: results, waiting } };
+  addResults(results, state);
+  return { final: tools?.run.final, refused: refusedAnswer(answers) };
 }
 
-/** Goes on with a turn whose calls had to wait: `outcomes` are what those came to, in their order. */
+/** Continues a turn with calls that waited. `outcomes` are the answers to those, in their order. */
 export async function resumeTurn(
   turn: WaitingTurn,
   outcomes: readonly ToolAnswer[],
   parts: TurnParts,
 ): Promise<TurnOutcome> {
-  const told = [...turn.parts];
+  const results = [...turn.parts];
   const waiting: WaitingCall[] = [];
   let final: Content | undefined;
   for (const [nth, call] of turn.waiting.entries()) {
@@ -104,66 +93,69 @@ export async function resumeTurn(
       waiting.push({ ...call, answer });
       continue;
     }
-    told[call.index] = await tellModel(answer, parts);
+    results[call.index] = await resultFor(answer, parts);
     if (call.takesControl && answer.status === "ok") final = answer.content;
   }
-  if (waiting.length > 0) return { waiting: { parts: told, waiting } };
-  say(told, parts.state);
+  if (waiting.length > 0) return { waiting: { parts: results, waiting } };
+  addResults(results, parts.state);
   return { final };
 }
 
 async function answersTo(
-  calls: readonly RequestedCall[],
-  tools: RunTools | undefined,
-): Promise<ReadonlyMap<RequestedCall, ToolAnswer>> {
-  if (tools === undefined) return new Map(calls.map((call) => [call, failedCall(call)]));
-  const given = calls.map(({ id, name, input }) => ({ id, name, input: tools.port.input(name, input) }));
-  const answers = await tools.run.execute(given);
-  return new Map(answers.flatMap((answer, nth) => (calls[nth] === undefined ? [] : [[calls[nth], answer]])));
+  calls: readonly ModelToolCall[],
+  { tools, spending }: TurnParts,
+): Promise<readonly ToolAnswer[]> {
+  if (tools === undefined) return calls.map(unmadeAnswer);
+  const { port, run } = tools;
+  const made = calls
+    .filter(({ malformed }) => malformed === undefined)
+    .map(({ id, name, input }) => ({ id, name, input: port.input(name, input) }));
+  const answers = await withSpending(spending, () => run.execute(made));
+  const byId = new Map(answers.map((answer) => [answer.id, answer]));
+  return calls.map((call) => byId.get(call.id) ?? unmadeAnswer(call));
 }
 
-/** What became of a call, for the model and for whoever listens; its result is kept. */
-async function tellModel(answer: ToolAnswer, parts: TurnParts): Promise<LanguageModelV4ToolResultPart> {
+/** The answer to a call that is not made: its arguments cannot be parsed, or there are no tools. */
+function unmadeAnswer(call: ModelToolCall): ToolAnswer {
+  const { name, malformed } = call;
+  if (malformed === undefined) {
+    const message = `There is no tool "${name}". There are no tools.`;
+    return notRun(call, new ToolkitError("NOT_FOUND", message, { key: name, suggestions: [] }));
+  }
+  const message = `The arguments of ${name} are no JSON: ${malformed}. Nothing ran. Call it again with valid JSON.`;
+  return notRun(call, new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "", message: "is no JSON" }] }));
+}
+
+/** The result of a call for the model; it is kept and recorded. */
+async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<LanguageModelV4ToolResultPart> {
   const { results, state, tools } = parts;
   const isKept = answer.content !== undefined && !results.isReading(answer.name);
   const uri = isKept ? results.add(answer.content) : undefined;
   const isNew = answer.status === "ok" && !state.guided.includes(answer.name);
   if (isNew) state.guided.push(answer.name);
   const guidance = isNew ? (tools?.set.guidance({ used: [answer.name] }) ?? "") : "";
-  const told = await resultPart(answer, { results, uri, guidance });
+  const result = await resultPart(answer, { results, uri, guidance });
   await record(answer, uri, parts);
-  return told;
+  return result;
 }
 
-/** Notes what became of a call, and what it used where it was a sub-agent. */
-async function record(answer: ToolAnswer, uri: string | undefined, { state, teller }: TurnParts): Promise<void> {
+/** Records the outcome of a call, and the usage of a sub-agent. */
+async function record(answer: ToolAnswer, uri: string | undefined, { state, events }: TurnParts): Promise<void> {
   const { id, name, ref, status, durationMs, error } = answer;
   const call: AgentToolCall = { id, name, ref, step: state.steps.length - 1, status, durationMs };
   const waited = state.calls.findIndex((each) => each.id === id && each.status === "pending");
   if (waited < 0) state.calls.push(call);
   else state.calls[waited] = call;
-  await teller.emit("toolResult", { ...call, uri, error });
+  await events.emit("toolResult", { ...call, uri, error });
   const { usage: used, run } = answer.content?.meta ?? {};
   if (!isUsage(used) || typeof run !== "string") return;
-  // What a sub-agent used here was told as it was used; what it used elsewhere was not.
+  // The usage of a sub-agent in this process was added as it arose; that in another process was not.
   const rest = difference(used, state.inner[run] ?? noUsage);
-  if (rest.inputTokens + rest.outputTokens > 0) await teller.usedInside(run, rest);
+  if (rest.inputTokens + rest.outputTokens > 0) await events.usedInside(run, rest);
 }
 
-function say(parts: readonly (LanguageModelV4ToolResultPart | null)[], { messages }: RunState): void {
-  messages.push(toolMessage(parts.filter((part) => part !== null)));
-}
-
-/** A call that nothing runs: there are no tools, or its arguments cannot be read. */
-function failedCall({ id, name, malformed }: RequestedCall): ToolAnswer {
-  const error =
-    malformed === undefined
-      ? new ToolkitError("NOT_FOUND", `There is no tool "${name}". There are no tools.`, { key: name, suggestions: [] })
-      : new ToolkitError("INVALID_INPUT", `The arguments of ${name} are no JSON: ${malformed}.`, {
-          issues: [{ pointer: "", message: "is no JSON" }],
-        });
-  const debug = { forced: false, exclusive: false, cached: false, attempts: 0 };
-  return { id, name, status: "failed", error, references: [], durationMs: 0, debug };
+function addResults(parts: readonly (LanguageModelV4ToolResultPart | null)[], { messages }: RunState): void {
+  messages.push({ role: "tool", content: parts.filter((part) => part !== null) });
 }
 
 function refusedAnswer(answers: readonly ToolAnswer[]): readonly Issue[] | undefined {

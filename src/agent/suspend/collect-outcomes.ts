@@ -4,7 +4,7 @@ import type { CallContext } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
 import type { ServedToolkit } from "../../core/served-toolkit.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
-import { referencesOf } from "../../toolset/references.ts";
+import { referencesOf } from "../../toolset/tool-answer.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import { forgottenCall } from "./run-errors.ts";
 import { getRun } from "./stored-run.ts";

@@ -147,8 +147,10 @@ function watch(meter: Meter, gauges: () => Gauges): () => void {
   });
   const observed = [state, requests, queued];
   const known = new Set<string>();
-  let look: (() => Gauges) | undefined = gauges;
+  // Weak: a meter outlives the toolkits it observes, those too that were dropped without being closed.
+  let observedBy: WeakRef<() => Gauges> | undefined = new WeakRef(gauges);
   const collect = (result: BatchObservableResult) => {
+    const look = observedBy?.deref();
     const now = look?.() ?? nothing;
     const current = new Map(now.connections.map((connection) => [connection.namespace, connection]));
     for (const namespace of current.keys()) known.add(namespace);
@@ -165,6 +167,6 @@ function watch(meter: Meter, gauges: () => Gauges): () => void {
   };
   meter.addBatchObservableCallback(collect, observed);
   return () => {
-    look = undefined;
+    observedBy = undefined;
   };
 }

@@ -1,35 +1,31 @@
 import type { AuthorizationServerMetadata } from "@modelcontextprotocol/sdk/shared/auth.js";
 import type { ProtectedServer } from "../../core/http-auth.ts";
 import { present } from "../../lib/value.ts";
-import { discard, whyOf } from "../transport/http/network.ts";
+import { reasonOf } from "../transport/http/http-error.ts";
+import { AuthorityUnavailableError } from "./token-failure.ts";
 
-/** Who gives out the tokens for a server, and for what. */
+/** The authorization server of a server, and the resource that tokens are for. */
 export interface Authority {
   /** The authorization server. */
   readonly issuer: string;
   /** Undefined for a server older than such metadata: its endpoints are at the usual places. */
   readonly metadata: AuthorizationServerMetadata | undefined;
-  /** What tokens are asked for, as the server calls itself. */
+  /** The name the server gives itself, for which tokens are asked. */
   readonly resource: URL | undefined;
   /** The scopes the server says it has, separated by blanks. */
   readonly scope: string | undefined;
 }
 
-/** What a server said when it refused a request. */
+/** The challenge of a server that refused a request. */
 export interface Challenge {
   readonly resourceMetadataUrl?: URL | undefined;
-  /** What is needed, separated by blanks. */
+  /** The scopes that are needed, separated by blanks. */
   readonly scope?: string | undefined;
-}
-
-/** The authorization server cannot be asked just now. Nothing is known of what was to be asked. */
-export class AuthorityUnavailableError extends Error {
-  override readonly name = "AuthorityUnavailableError";
 }
 
 const requestMs = 30_000;
 
-/** A `fetch` for authorization servers: what may be better later is an AuthorityUnavailableError, so that it is taken for nothing else. */
+/** A `fetch` for authorization servers: a failure that may pass is an AuthorityUnavailableError, so that it is taken for nothing else. */
 export function authorityFetch(
   fetch: typeof globalThis.fetch,
   signal: AbortSignal | undefined,
@@ -45,23 +41,23 @@ export function authorityFetch(
       });
     } catch (cause) {
       signal?.throwIfAborted();
-      throw new AuthorityUnavailableError(`${origin} cannot be reached: ${whyOf(cause)}`, { cause });
+      throw new AuthorityUnavailableError(`${origin} cannot be reached: ${reasonOf(cause)}`, { cause });
     }
     if (response.status < 500 && response.status !== 429) return response;
-    await discard(response);
+    await response.body?.cancel().catch(() => {});
     throw new AuthorityUnavailableError(`${origin} answered ${response.status}`);
   };
 }
 
-/** Reads the header `WWW-Authenticate`. */
-export async function readChallenge(header: string | undefined): Promise<Challenge> {
+/** Parses the header `WWW-Authenticate`. */
+export async function parseChallenge(header: string | undefined): Promise<Challenge> {
   if (header === undefined) return {};
   const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/sdk/client/auth.js");
   return extractWWWAuthenticateParams(new Response(null, { headers: { "www-authenticate": header } }));
 }
 
 /**
- * Finds out who gives out the tokens for a server: from its metadata, or it is the server itself, as the revision of March 2025 has it.
+ * Finds the authorization server of a server: from its metadata, or it is the server itself, as the revision of March 2025 has it.
  *
  * @throws AuthorityUnavailableError; Error for metadata that are for another server, or lead from https to http
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization#authorization-server-discovery

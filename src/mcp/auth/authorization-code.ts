@@ -1,13 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { present } from "../../lib/value.ts";
 import { type Authority, authorityFetch } from "./authority.ts";
-import { type KnownClient, knownClient, registerClient, storedClient } from "./client.ts";
-import { type Flow, includesScope, joinScopes, PersonError, type TokenRequest, tokensOf } from "./flow.ts";
 import { type Callback, type Loopback, listenOnLoopback } from "./loopback.ts";
-import type { OAuthClient, OpenPage } from "./options.ts";
-import type { StoredAuthorization, StoredClient } from "./store.ts";
+import { type KnownClient, knownClient, registerClient, storedClient } from "./oauth-client.ts";
+import type { OAuthClient, OpenPage } from "./oauth-options.ts";
+import { PersonError } from "./token-failure.ts";
+import { type Flow, includesScope, joinScopes, type TokenRequest, tokensOf } from "./token-flow.ts";
+import type { StoredAuthorization, StoredClient } from "./token-store.ts";
 
-/** How a person authorizes. */
+/** The options of an authorization by a person. */
 export interface AuthorizationCodeParts {
   readonly open: OpenPage | undefined;
   readonly scope: string | undefined;
@@ -60,7 +61,7 @@ async function ask(
   const loopback = await listenNear(parts.redirectPort, request.stored?.client?.redirectUri);
   const limit = new AbortController();
   const end = () => limit.abort(signal.reason);
-  const late = `nobody authorized within ${parts.timeoutMs} ms (authorizationTimeoutMs)`;
+  const late = `no person authorized within ${parts.timeoutMs} ms (authorizationTimeoutMs)`;
   const timer = setTimeout(() => limit.abort(new PersonError(late)), parts.timeoutMs);
   signal.addEventListener("abort", end);
   try {
@@ -69,7 +70,7 @@ async function ask(
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
-    // Whoever still opens the page need not any more.
+    // A page that is still being opened is not needed any more.
     limit.abort(new Error("The authorization is over."));
     await loopback[Symbol.asyncDispose]();
   }
@@ -162,15 +163,15 @@ async function ownClient(
     return { id: clientMetadataUrl, authMethod: "none" };
   }
   const client = stored?.client;
-  if (client !== undefined && serves(client, redirectUri, scope)) return client;
+  if (client !== undefined && canServe(client, redirectUri, scope)) return client;
   if (metadata !== undefined && metadata.registration_endpoint === undefined) {
     throw new Error("it registers no clients by itself: register one there and give oauth() its `client`");
   }
   return registerClient(authority, { name: clientName, redirectUri, scope }, fetch);
 }
 
-/** Whether it can be used once more, or another one has to be registered. */
-function serves(client: StoredClient, redirectUri: string, scope: string | undefined): boolean {
+/** True where it can be used once more; else another one has to be registered. */
+function canServe(client: StoredClient, redirectUri: string, scope: string | undefined): boolean {
   const expiresAt = client.secretExpiresAt ?? Number.POSITIVE_INFINITY;
   return client.redirectUri === redirectUri && expiresAt > Date.now() && includesScope(client.scope ?? scope, scope);
 }

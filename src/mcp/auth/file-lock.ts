@@ -3,9 +3,9 @@ import { link, open, readFile, rename, rm, stat, utimes } from "node:fs/promises
 import { setTimeout as delay } from "node:timers/promises";
 
 const retryMs = 25;
-/** Whoever holds a lock touches it so often, */
+/** The owner of a lock touches it so often. */
 const touchMs = 2_000;
-/** and has ended without letting go of it when it was not touched for so long. */
+/** The owner of a lock that was not touched for so long has ended without releasing it. */
 const deadMs = 15_000;
 const patienceMs = 60_000;
 
@@ -58,7 +58,7 @@ async function breakDead(path: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
   try {
     await rename(path, aside);
-    // Another one was quicker, and this is the lock of whoever came after: it goes back.
+    // Another process was quicker, and this is the lock of its successor: it goes back.
     if ((await read(aside)) !== owner) await link(aside, path);
   } catch {
     // It is gone, or there is a new one: either way it is not dead any more.

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { abortable } from "../../lib/promise.ts";
 
-/** What an authorization server sent a person's browser back with. */
+/** The request with which an authorization server sent a person's browser back. */
 export interface Callback {
   /** The query: `code`, or `error`. */
   readonly parameters: URLSearchParams;

@@ -1,11 +1,11 @@
 import type { HttpAuth } from "../../core/http-auth.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { authorizationCodeFlow } from "./authorization-code.ts";
-import { clientCredentialsFlow } from "./client-credentials.ts";
-import { OAuthCredentials } from "./credentials.ts";
-import type { Flow } from "./flow.ts";
-import { memoryTokenStore } from "./memory-store.ts";
-import type { ClientCredentialsOptions, OAuthClient, OAuthOptions, TokenOptions } from "./options.ts";
+import { clientCredentialsFlow } from "./oauth-client.ts";
+import { OAuthCredentials } from "./oauth-credentials.ts";
+import type { ClientCredentialsOptions, OAuthClient, OAuthOptions, TokenOptions } from "./oauth-options.ts";
+import type { Flow } from "./token-flow.ts";
+import { memoryTokenStore } from "./token-store.ts";
 
 /**
  * Credentials that a person gives in a browser (authorization code with PKCE), as the MCP specification has it: where to authorize is
@@ -13,7 +13,7 @@ import type { ClientCredentialsOptions, OAuthClient, OAuthOptions, TokenOptions 
  * all requests that need it. Errors of the network never cost what was authorized.
  *
  * While a person is waited for, a connector stays `connecting`: no limit of time runs, no attempt is lost, and `lastError` says what
- * to do. Once it is connected nobody waits: a call that needs a person fails with `UNAUTHORIZED`, and may be made again afterwards.
+ * to do. Once it is connected no call waits for that: one that needs a person fails with `UNAUTHORIZED`, and may be made again afterwards.
  *
  * @throws ToolkitError `INVALID_CONFIG`
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization

@@ -2,34 +2,49 @@ import { callStateOf } from "../../call/call-port.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
 import { isNestedDeeper } from "../../lib/nesting.ts";
-import { tooDeep } from "../limits.ts";
-import type { Caller, Transport, TransportEvents } from "../transport/transport.ts";
-import { type Cancellation, Cancelled } from "./cancellation.ts";
-import { ConnectionLostError, RpcError } from "./error.ts";
-import { FarRequests, type FarRequestsHost, textOf } from "./far-requests.ts";
-import { isRecord, type RequestId, type RpcMessage } from "./message.ts";
+import { isRecord } from "../../lib/value.ts";
+import type { RequestOwner, Transport, TransportEvents } from "../transport/transport.ts";
+import { IncomingRequests, type IncomingRequestsHost, textOf } from "./incoming-requests.ts";
+import { ConnectionLostError, messageTooDeep, RpcError } from "./rpc-error.ts";
+import type { RpcId, RpcMessage } from "./rpc-message.ts";
 
-/** How a request is made. */
+/** A way to end a request early. */
+export interface Cancellation {
+  /** Calls back with the reason when it happens, or at once where it has. The listener throws nothing. */
+  onAbort(listener: (reason: unknown) => void): void;
+  offAbort(listener: (reason: unknown) => void): void;
+}
+
+/** The rejection of a request that was ended early, with the reason, which may be anything. */
+export class Cancelled {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    this.reason = reason;
+  }
+}
+
+/** Options of a request. */
 export interface RequestOptions {
   readonly cancellation?: Cancellation | undefined;
-  /** Hears the progress the far side reports. With it the request carries a progress token. */
+  /** Handles the progress the server reports. With it the request carries a progress token. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** The call it is made for: whose credentials it carries, and on whose behalf the far side asks what it asks in answer. */
+  /** The call it is made for: it carries the credentials of that, and requests of the server in answer belong to that. */
   readonly context?: CallContext | undefined;
-  /** How deep the result may be nested. Default: as deep as any message. */
+  /** The depth of nesting in the result. Default: that of any message. */
   readonly maxNestingDepth?: number | undefined;
 }
 
-/** What the far side may send. */
+/** The limits of messages of the server. */
 export interface PeerLimits {
-  /** How many objects and lists may be inside each other in a result, an error's data or the parameters of what it says. */
+  /** The most objects and lists inside each other, in a result, the data of an error or parameters. */
   readonly maxNestingDepth: number;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a peer does with what the far side says unasked. None of these throws. */
-export interface PeerHandlers extends Pick<FarRequestsHost, "request" | "warning"> {
+/** The handlers of messages that are no answers. None of these throws. */
+export interface PeerHandlers extends Pick<IncomingRequestsHost, "request" | "warning"> {
   notification(method: string, params: Fields): void;
   gap(): void;
 }
@@ -39,7 +54,7 @@ interface Pending {
   reject(error: unknown): void;
   onProgress: ((progress: Progress) => void) | undefined;
   cancellation: Cancellation | undefined;
-  onCut: ((reason: unknown) => void) | undefined;
+  onAbort: ((reason: unknown) => void) | undefined;
   readonly maxNestingDepth: number;
   context: CallContext | undefined;
 }
@@ -47,22 +62,22 @@ interface Pending {
 const noParams: Fields = {};
 
 /**
- * One end of a JSON-RPC connection: matches answers with requests, and hands on what comes unasked.
+ * One end of a JSON-RPC connection: matches answers with requests, and passes on every other message.
  *
  * It does the work of the SDK's `Protocol` class in the way a supervised connector needs it: every message is handled in the order
- * it came (so the last progress is heard before its result), one abort listener a request which goes with it, one cancel a
- * request, results as they came, and for what is lost whether it was sent.
+ * it came (so the last progress is reported before its result), one abort listener a request which goes with it, one cancel a
+ * request, results as they came, and for a lost request whether it was sent.
  */
 export class Peer {
   readonly #transport: Transport;
   readonly #handlers: PeerHandlers;
   readonly #limits: PeerLimits;
-  readonly #pending = new Map<RequestId, Pending>();
-  readonly #far: FarRequests;
+  readonly #pending = new Map<RpcId, Pending>();
+  readonly #incoming: IncomingRequests;
   readonly #ended = Promise.withResolvers<Error | undefined>();
   // From 1: servers built on the TypeScript SDK ignore a cancel for request 0.
   #nextId = 1;
-  #heard = 0;
+  #received = 0;
   #open = true;
   #endError: Error | undefined;
 
@@ -70,7 +85,7 @@ export class Peer {
     this.#transport = transport;
     this.#handlers = handlers;
     this.#limits = limits;
-    this.#far = new FarRequests({
+    this.#incoming = new IncomingRequests({
       request: handlers.request,
       warning: handlers.warning,
       send: (message, failed) => this.#send(message, failed),
@@ -82,15 +97,15 @@ export class Peer {
     return this.#ended.promise;
   }
 
-  /** How many messages have come. */
-  get heard(): number {
-    return this.#heard;
+  /** The number of messages that have come. */
+  get received(): number {
+    return this.#received;
   }
 
   /** Opens the transport. Rejects as it does. */
   start(options: { readonly signal: AbortSignal }): Promise<void> {
     const events: TransportEvents = {
-      message: (message, answering) => this.#receive(message, answering),
+      message: this.#receive,
       unreadable: (error, answered) => this.#unreadable(error, answered),
       gap: () => this.#open && this.#handlers.gap(),
       warning: (text) => this.#open && this.#handlers.warning(text),
@@ -107,36 +122,39 @@ export class Peer {
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
     const { cancellation, onProgress, context, maxNestingDepth = this.#limits.maxNestingDepth } = options;
-    return new Promise((resolve, reject) => {
-      if (!this.#open) return reject(this.#lostError(false));
-      const id = this.#nextId++;
-      const pending: Pending = {
-        resolve,
-        reject,
-        onProgress,
-        cancellation,
-        onCut: undefined,
-        context,
-        maxNestingDepth,
-      };
-      this.#pending.set(id, pending);
-      if (cancellation !== undefined) {
-        let sent = false;
-        pending.onCut = (reason) => this.#cancel(id, reason, sent);
-        cancellation.onAbort(pending.onCut);
-        // Cancelled before it began.
-        if (!this.#pending.has(id)) return;
-        sent = true;
-      }
-      this.#send(
-        { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
-        (error) => this.#take(id)?.reject(error),
-        callStateOf(context) ?? context,
-      );
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    if (!this.#open) {
+      reject(this.#lostError(false));
+      return promise;
+    }
+    const id = this.#nextId++;
+    const pending: Pending = {
+      resolve,
+      reject,
+      onProgress,
+      cancellation,
+      onAbort: undefined,
+      context,
+      maxNestingDepth,
+    };
+    this.#pending.set(id, pending);
+    if (cancellation !== undefined) {
+      let sent = false;
+      pending.onAbort = (reason) => this.#cancel(id, reason, sent);
+      cancellation.onAbort(pending.onAbort);
+      // Cancelled before it began.
+      if (!this.#pending.has(id)) return promise;
+      sent = true;
+    }
+    this.#send(
+      { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
+      (error) => this.#take(id)?.reject(error),
+      callStateOf(context) ?? context,
+    );
+    return promise;
   }
 
-  /** Sends a notification. Where it cannot be delivered there is nobody to tell. */
+  /** Sends a notification. @throws whatever the transport throws */
   notify(method: string, params?: object): Promise<void> {
     return new Promise((resolve, reject) => {
       const sending = this.#send({ jsonrpc: "2.0", method, params }, reject);
@@ -151,9 +169,9 @@ export class Peer {
     await this.#transport.close();
   }
 
-  #send(message: RpcMessage, failed: (error: unknown) => void, caller?: Caller): Promise<void> | undefined {
+  #send(message: RpcMessage, failed: (error: unknown) => void, owner?: RequestOwner): Promise<void> | undefined {
     try {
-      const sending = this.#transport.send(message, caller);
+      const sending = this.#transport.send(message, owner);
       sending?.catch(failed);
       return sending;
     } catch (error) {
@@ -162,14 +180,14 @@ export class Peer {
     }
   }
 
-  #receive(message: RpcMessage, answering: RequestId | undefined): void {
+  readonly #receive = (message: RpcMessage, answering?: RpcId): void => {
     if (!this.#open) return;
-    this.#heard += 1;
+    this.#received += 1;
     const { id, method } = message;
     if (typeof method === "string") {
-      if (isNestedDeeper(message.params, this.#limits.maxNestingDepth)) this.#refuse(id, method);
+      if (isNestedDeeper(message.params, this.#limits.maxNestingDepth)) this.#reject(id, method);
       else if (id === undefined || id === null) this.#notified(method, message.params);
-      else void this.#far.answer(id, method, fieldsOf(message.params), this.#contextOf(answering));
+      else void this.#incoming.answer(id, method, fieldsOf(message.params), this.#contextOf(answering));
       return;
     }
     // Some servers give the id back as text.
@@ -178,23 +196,23 @@ export class Peer {
     else if (message.error !== undefined && (id === undefined || id === null)) {
       this.#handlers.warning(`It reported an error for no request: ${new RpcError(message.error).message}`);
     }
-    // What answers no request is the late answer to a cancelled one.
-  }
+    // An answer to no request is the late answer to a cancelled one.
+  };
 
-  /** Something the far side says or asks is beyond a limit. */
-  #refuse(id: RpcMessage["id"], method: string): void {
-    const { message } = tooDeep(this.#limits.maxNestingDepth);
+  /** Leaves out a message that is beyond a limit. */
+  #reject(id: RpcMessage["id"], method: string): void {
+    const { message } = messageTooDeep(this.#limits.maxNestingDepth);
     this.#handlers.warning(`Its ${method} is left out: ${message}`);
-    if (id !== undefined && id !== null) this.#far.refuse(id, method, message);
+    if (id !== undefined && id !== null) this.#incoming.reject(id, method, message);
   }
 
-  #contextOf(answering: RequestId | undefined): CallContext | undefined {
+  #contextOf(answering: RpcId | undefined): CallContext | undefined {
     return answering === undefined ? undefined : this.#pending.get(answering)?.context;
   }
 
-  #unreadable(error: Error, answered: RequestId | undefined): void {
+  #unreadable(error: Error, answered: RpcId | undefined): void {
     if (!this.#open) return;
-    this.#heard += 1;
+    this.#received += 1;
     const pending = answered === undefined ? undefined : this.#take(Number(answered));
     if (pending !== undefined) pending.reject(error);
     else this.#handlers.warning(`It sent what cannot be read. ${error.message}`);
@@ -203,7 +221,7 @@ export class Peer {
   #notified(method: string, params: unknown): void {
     const fields = fieldsOf(params);
     if (method === "notifications/progress") this.#progressed(fields);
-    else if (method === "notifications/cancelled") this.#far.cancel(fields.requestId, fields.reason);
+    else if (method === "notifications/cancelled") this.#incoming.cancel(fields.requestId, fields.reason);
     else this.#handlers.notification(method, fields);
   }
 
@@ -211,30 +229,30 @@ export class Peer {
     const { progressToken, progress, total, message } = params;
     if (typeof progress !== "number") return;
     const token = typeof progressToken === "string" ? Number(progressToken) : progressToken;
-    // What answers no request is the late word of one that is over.
-    this.#pending.get(token as RequestId)?.onProgress?.({
+    // Progress of no request is that of one that is over.
+    this.#pending.get(token as RpcId)?.onProgress?.({
       progress,
       total: typeof total === "number" ? total : undefined,
       message: typeof message === "string" ? message : undefined,
     });
   }
 
-  #cancel(id: RequestId, reason: unknown, sent: boolean): void {
+  #cancel(id: RpcId, reason: unknown, sent: boolean): void {
     const pending = this.#take(id);
     if (pending === undefined) return;
     pending.reject(new Cancelled(reason));
     if (!sent) return;
-    // Whether the far side hears of it changes nothing for the caller.
-    const told = this.notify("notifications/cancelled", { requestId: id, reason: textOf(reason) });
+    // Whether it reaches the server changes nothing for the caller.
+    const notified = this.notify("notifications/cancelled", { requestId: id, reason: textOf(reason) });
     const forget = () => this.#transport.forget?.(id);
-    told.then(forget, forget);
+    notified.then(forget, forget);
   }
 
-  #take(id: RequestId): Pending | undefined {
+  #take(id: RpcId): Pending | undefined {
     const pending = this.#pending.get(id);
     if (pending === undefined) return undefined;
     this.#pending.delete(id);
-    if (pending.onCut !== undefined) pending.cancellation?.offAbort(pending.onCut);
+    if (pending.onAbort !== undefined) pending.cancellation?.offAbort(pending.onAbort);
     return pending;
   }
 
@@ -243,7 +261,7 @@ export class Peer {
     this.#open = false;
     this.#endError = error;
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(this.#lostError(true));
-    this.#far.end(this.#lostError(true));
+    this.#incoming.end(this.#lostError(true));
     this.#ended.resolve(error);
   }
 
@@ -258,14 +276,14 @@ function fieldsOf(params: unknown): Fields {
   return isRecord(params) ? params : noParams;
 }
 
-function withToken(params: object | undefined, id: RequestId): object {
+function withToken(params: object | undefined, id: RpcId): object {
   const meta = (params as { _meta?: object } | undefined)?._meta;
   return { ...params, _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } };
 }
 
 function settle(pending: Pending, message: RpcMessage): void {
   if (isNestedDeeper(message.error ?? message.result, pending.maxNestingDepth)) {
-    pending.reject(tooDeep(pending.maxNestingDepth));
+    pending.reject(messageTooDeep(pending.maxNestingDepth));
   } else if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
   else if (message.result !== undefined) pending.resolve(message.result);
   else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));

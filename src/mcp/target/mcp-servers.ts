@@ -1,5 +1,5 @@
 import type { ConnectorConfig } from "../../core/target.ts";
-import { invalidTarget } from "./invalid.ts";
+import { invalidTarget } from "./target-values.ts";
 
 /** A server of a shared configuration, with its name. */
 export type NamedConfig = readonly [name: string, config: ConnectorConfig];

@@ -1,12 +1,12 @@
 /**
- * Reads the YAML that most prompts are written in: fields, lists and texts of one line each, `[a, b]`, `{ a: b }` and `|` blocks. It
- * gives what the library gives, or undefined: whatever is not certain here, right or wrong, is for the library, which takes many
- * times as long.
+ * Parses the YAML that most prompts are written in: fields, lists and texts of one line each, `[a, b]`, `{ a: b }` and `|` blocks. The
+ * result is that of the library, or undefined for everything that is not certain here, correct or not: then the library is needed,
+ * which takes many times as long.
  */
-export function readPlainYaml(yaml: string): Readonly<Record<string, unknown>> | undefined {
+export function parsePlainYaml(yaml: string): Readonly<Record<string, unknown>> | undefined {
   if (unusual.test(yaml)) return undefined;
   try {
-    return new PlainReader(yaml).document();
+    return new PlainParser(yaml).document();
   } catch (error) {
     if (error === givenUp) return undefined;
     throw error;
@@ -37,7 +37,7 @@ function setField(fields: Fields, name: string, value: unknown): void {
   fields[name] = value;
 }
 
-/** Text without quotes, on one line; inside brackets it ends before what has a meaning there, so that nothing of it is left here. */
+/** Text without quotes, on one line; inside brackets the caller ends it before a character with a meaning. */
 function plainValue(text: string): unknown {
   if (number.test(text)) return Number(text);
   if (words.has(text)) return words.get(text);
@@ -45,9 +45,13 @@ function plainValue(text: string): unknown {
   return text;
 }
 
-const indentOf = (line: string) => line.search(/[^ ]|$/);
+function indentOf(line: string): number {
+  let indent = 0;
+  while (line[indent] === " ") indent += 1;
+  return indent;
+}
 
-class PlainReader {
+class PlainParser {
   readonly #lines: string[];
   #at = 0;
 
@@ -92,7 +96,7 @@ class PlainReader {
     return text === "|" ? this.#literal(indent) : inlineValue(text);
   }
 
-  /** What stands under a field without a value of its own. */
+  /** The value below a field that has none on its line. */
   #below(indent: number, depth: number): unknown {
     const line = this.#line();
     const own = line === undefined ? -1 : indentOf(line);
@@ -142,11 +146,21 @@ class PlainReader {
 function inlineValue(text: string): unknown {
   const first = text[0];
   if (first !== '"' && first !== "'" && first !== "[" && first !== "{") return plainValue(text);
-  return new FlowReader(text).whole();
+  return new FlowParser(text).whole();
 }
 
-/** Reads quoted text, `[a, b]` and `{ a: b }`. */
-class FlowReader {
+const listStart = /\[ */y;
+const listEnd = / *\]/y;
+const fieldsStart = /\{ */y;
+const fieldsEnd = / *\}/y;
+const fieldName = /([A-Za-z_][A-Za-z0-9_-]{0,99}): +/y;
+const comma = / *, +/y;
+const doubleQuoted = /"([^"\\]*)"/y;
+const singleQuoted = /'([^']*)'/y;
+const plainText = /[^[\]{},:#"'&*!|>%@`?]+/y;
+
+/** Parses quoted text, `[a, b]` and `{ a: b }`. */
+class FlowParser {
   readonly #text: string;
   #at = 0;
 
@@ -169,37 +183,40 @@ class FlowReader {
 
   #value(depth: number): unknown {
     if (depth > maxDepth) giveUp();
-    if (this.#take(/\[ */y) !== undefined) return this.#list(depth);
-    if (this.#take(/\{ */y) !== undefined) return this.#fields(depth);
-    const quoted = this.#take(/"([^"\\]*)"/y) ?? this.#take(/'([^']*)'/y);
-    if (quoted !== undefined) return quoted;
-    const text = this.#take(/[^[\]{},:#"'&*!|>%@`?]+/y)?.trimEnd();
+    const first = this.#text[this.#at];
+    if (first === "[") return this.#list(depth);
+    if (first === "{") return this.#fields(depth);
+    if (first === '"') return this.#take(doubleQuoted) ?? giveUp();
+    if (first === "'") return this.#take(singleQuoted) ?? giveUp();
+    const text = this.#take(plainText)?.trimEnd();
     return text === undefined ? giveUp() : plainValue(text);
   }
 
   #list(depth: number): readonly unknown[] {
     const list: unknown[] = [];
-    if (this.#take(/\]/y) !== undefined) return list;
+    this.#take(listStart);
+    if (this.#take(listEnd) !== undefined) return list;
     do {
       list.push(this.#value(depth + 1));
-    } while (this.#goesOn(/ *\]/y));
+    } while (this.#continues(listEnd));
     return list;
   }
 
   #fields(depth: number): Fields {
     const fields: Fields = {};
-    if (this.#take(/\}/y) !== undefined) return fields;
+    this.#take(fieldsStart);
+    if (this.#take(fieldsEnd) !== undefined) return fields;
     do {
-      const name = this.#take(/([A-Za-z_][A-Za-z0-9_-]{0,99}): +/y);
+      const name = this.#take(fieldName);
       if (name === undefined) return giveUp();
       setField(fields, name, this.#value(depth + 1));
-    } while (this.#goesOn(/ *\}/y));
+    } while (this.#continues(fieldsEnd));
     return fields;
   }
 
   /** True after a comma, false after the end. */
-  #goesOn(end: RegExp): boolean {
-    if (this.#take(/ *, +/y) !== undefined) return true;
+  #continues(end: RegExp): boolean {
+    if (this.#take(comma) !== undefined) return true;
     return this.#take(end) === undefined ? giveUp() : false;
   }
 }

@@ -1,8 +1,9 @@
+import { join } from "node:path";
 import type { ToolkitError } from "../../core/error.ts";
-import { partialBody } from "../front-matter/split.ts";
-import { type Place, promptProblem } from "../problem.ts";
-import { type TemplateSource, templateFromLine } from "./source.ts";
-import { type NamedPartial, Template } from "./template.ts";
+import { partialBody } from "../front-matter/split-front-matter.ts";
+import { promptProblem } from "../prompt-problem.ts";
+import { type NamedPartial, Template } from "./prompt-template.ts";
+import { type TemplateSource, templateFromLine } from "./template-source.ts";
 
 /** The file of a partial. */
 export interface PartialFile {
@@ -12,10 +13,10 @@ export interface PartialFile {
   readonly isDotprompt?: boolean | undefined;
 }
 
-/** Where partials come from. */
-export interface PartialShelf {
+/** A place that has partials, such as a folder. */
+export interface PartialFinder {
   find(name: string): PartialFile | undefined;
-  /** Where it looks for a partial, for messages: `_tone.md, tone.hbs and tone.md in prompts`. */
+  /** The places where it looks for a partial, for messages: `_tone.md, tone.hbs and tone.md in prompts`. */
   describe(name: string): string;
 }
 
@@ -24,13 +25,27 @@ export interface PartialShelf {
  *
  * @param isDotprompt - they are for a file of dotprompt, and have its helpers too
  */
-export function givenPartials(texts: Readonly<Record<string, string>> = {}, isDotprompt = false): PartialShelf {
+export function givenPartials(texts: Readonly<Record<string, string>> = {}, isDotprompt = false): PartialFinder {
   return {
     find(name) {
       const text = Object.hasOwn(texts, name) ? texts[name] : undefined;
       return text === undefined ? undefined : { file: `partial ${name}`, text, isDotprompt };
     },
     describe: (name) => `"${name}" in the option partials`,
+  };
+}
+
+/** Partials among the files of a folder, whose texts are given by file name. */
+export function folderPartials(folder: string, texts: ReadonlyMap<string, string>): PartialFinder {
+  return {
+    find(name) {
+      const found = partialFileNames(name).find((candidate) => texts.has(candidate));
+      return found === undefined ? undefined : { file: join(folder, found), text: texts.get(found) ?? "" };
+    },
+    describe(name) {
+      const names = partialFileNames(name);
+      return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} in ${folder}`;
+    },
   };
 }
 
@@ -46,74 +61,97 @@ export function partialSource({ file, text, isDotprompt }: PartialFile): Templat
   return isDotprompt === undefined ? source : { ...source, isDotprompt };
 }
 
-/** The problem of a tag that names a partial there is not. */
+/** A template with the partials that it names itself. */
+interface PartialUser {
+  readonly file: string | undefined;
+  readonly partials: readonly NamedPartial[];
+}
+
+/**
+ * All partials that templates need, those of partials included, by name. One that uses itself is reported.
+ *
+ * @param load - gives a partial; undefined for one that is missing or broken, which it has reported
+ */
+export function neededPartials<T extends PartialUser>(
+  templates: readonly T[],
+  load: (use: NamedPartial, user: T) => T | undefined,
+  report: (problem: ToolkitError, user: T) => void,
+): ReadonlyMap<string, T> {
+  const needed = new Map<string, T>();
+  const visit = (user: T, chain: readonly string[]): void => {
+    for (const use of user.partials) {
+      const { name } = use;
+      if (chain.includes(name)) report(circularPartial(use, chain, user.file), user);
+      else if (!needed.has(name)) {
+        const partial = load(use, user);
+        if (partial === undefined) continue;
+        visit(partial, [...chain, name]);
+        needed.set(name, partial);
+      }
+    }
+  };
+  for (const template of templates) visit(template, []);
+  return needed;
+}
+
+/** The problem of a tag that names a missing partial. */
 export function missingPartial(
-  name: string,
-  shelf: PartialShelf,
+  { name, place }: NamedPartial,
+  finder: PartialFinder,
   file: string | undefined,
-  place: Place,
 ): ToolkitError {
-  const what = `There is no partial "${name}": looked for ${shelf.describe(name)}.`;
+  const what = `There is no partial "${name}": looked for ${finder.describe(name)}.`;
   return promptProblem(file, place, what, `Write the file, or correct the name in {{> ${name}}}.`);
 }
 
-/** The problem of a tag that leads back to the partial it stands in. */
-export function circularPartial(
-  name: string,
+function circularPartial(
+  { name, place }: NamedPartial,
   chain: readonly string[],
   file: string | undefined,
-  place: Place,
 ): ToolkitError {
   const circle = [...chain.slice(chain.indexOf(name)), name].join(" > ");
   return promptProblem(file, place, `The partial "${name}" uses itself (${circle}).`, "Remove one of these tags.");
 }
 
-/** What was made of a file. */
+/** A partial and the file that its template was made of. */
 interface LoadedPartial extends PartialFile {
   readonly template: Template;
 }
 
-/** The partials of one folder, each checked once for each text it has, however many prompts use it. */
+/** The partials of one folder, each checked once for each text it has, for all prompts that use it. */
 export class Partials {
-  readonly #shelf: PartialShelf;
+  readonly #finder: PartialFinder;
   readonly #loaded = new Map<string, LoadedPartial>();
 
-  constructor(shelf: PartialShelf) {
-    this.#shelf = shelf;
+  constructor(finder: PartialFinder) {
+    this.#finder = finder;
   }
 
   /**
-   * All partials a template needs, those of partials included.
+   * All partials that templates need, those of partials included, by name.
    *
    * @throws ToolkitError `INVALID_PROMPT` for one that is missing or wrong, or uses itself
    */
-  neededBy(template: Template): ReadonlyMap<string, Template> {
-    const needed = new Map<string, Template>();
-    this.#collect(template, needed, []);
-    return needed;
+  neededBy(...templates: readonly Template[]): ReadonlyMap<string, Template> {
+    return neededPartials(
+      templates,
+      (use, user) => this.#load(use, user.file),
+      (problem) => {
+        throw problem;
+      },
+    );
   }
 
-  #collect(template: Template, needed: Map<string, Template>, chain: readonly string[]): void {
-    for (const use of template.partials) {
-      const { name } = use;
-      if (chain.includes(name)) throw circularPartial(name, chain, template.source.file, use.place);
-      if (needed.has(name)) continue;
-      const partial = this.#load(use, template.source.file);
-      this.#collect(partial, needed, [...chain, name]);
-      needed.set(name, partial);
-    }
-  }
-
-  /** True where the partial of a name is still what this template was made of. */
+  /** True for a template of the text that the partial has now. */
   isCurrent(name: string, template: Template): boolean {
     const loaded = this.#loaded.get(name);
-    return loaded?.template === template && isSame(loaded, this.#shelf.find(name));
+    return loaded?.template === template && isSame(loaded, this.#finder.find(name));
   }
 
   #load(use: NamedPartial, user: string | undefined): Template {
     const { name } = use;
-    const found = this.#shelf.find(name);
-    if (found === undefined) throw missingPartial(name, this.#shelf, user, use.place);
+    const found = this.#finder.find(name);
+    if (found === undefined) throw missingPartial(use, this.#finder, user);
     const loaded = this.#loaded.get(name);
     if (loaded !== undefined && isSame(loaded, found)) return loaded.template;
     const template = new Template(partialSource(found), "partial");

@@ -1,15 +1,15 @@
-import type { RequestId } from "./line.ts";
-import type { Outcome } from "./methods.ts";
-import type { RequestKind, Switchboard } from "./switchboard.ts";
+import type { ActiveFaults, FaultedRequest } from "./active-faults.ts";
+import type { JsonRpcId } from "./client-channel.ts";
+import type { MethodOutcome } from "./methods.ts";
 
-/** A line to write, and whether it is the answer. */
+/** A message to write, and whether it is the answer. */
 type Text = readonly [text: string, answer: boolean];
 
-/** An answer to be written. */
+/** The answer to a request. */
 export interface Answer {
-  readonly id: RequestId;
-  readonly outcome: Outcome;
-  /** Where the client asked for progress. */
+  readonly id: JsonRpcId;
+  readonly outcome: MethodOutcome;
+  /** Defined if the client asked for progress. */
   readonly progressToken: unknown;
 }
 
@@ -18,17 +18,17 @@ const foreignId = 987_654_321;
 const defaultBytes = 80 * 1024 * 1024;
 const defaultDepth = 100_000;
 
-/** What the faults of a request make of its answer. */
+/** Applies the faults of a request to its answer. */
 export class AnswerFaults {
-  readonly #faults: Switchboard;
-  readonly #kind: RequestKind;
+  readonly #faults: ActiveFaults;
+  readonly #kind: FaultedRequest;
 
-  constructor(faults: Switchboard, kind: RequestKind) {
+  constructor(faults: ActiveFaults, kind: FaultedRequest) {
     this.#faults = faults;
     this.#kind = kind;
   }
 
-  /** All that is written, in order. */
+  /** All messages to write, in order. */
   texts(answer: Answer): readonly Text[] {
     const text = this.#answer(answer);
     const texts: Text[] = [];
@@ -63,7 +63,7 @@ export class AnswerFaults {
     return JSON.stringify({ jsonrpc: "2.0", id, ...outcome });
   }
 
-  #take(name: Parameters<Switchboard["take"]>[0]): ReturnType<Switchboard["take"]> {
+  #take(name: Parameters<ActiveFaults["take"]>[0]): ReturnType<ActiveFaults["take"]> {
     return this.#faults.take(name, this.#kind);
   }
 }

@@ -1,32 +1,32 @@
 import type { Socket } from "node:net";
-import { LineReader } from "../../mcp/transport/stdio/line-reader.ts";
-import { Conversation } from "./conversation.ts";
-import type { Line } from "./line.ts";
-import type { Script } from "./script.ts";
+import { LineReader } from "../../mcp/transport/stdio/child-output.ts";
+import type { ClientChannel } from "./client-channel.ts";
+import { ClientConversation } from "./client-conversation.ts";
+import type { FaultyState } from "./faulty-state.ts";
 
 /** A child process that relays to a server in this process. */
 export class Child {
   readonly pid: number;
   readonly #control: Socket;
-  #conversation: Conversation | undefined;
+  #conversation: ClientConversation | undefined;
 
   constructor(pid: number, control: Socket) {
     this.pid = pid;
     this.#control = control;
   }
 
-  get conversation(): Conversation | undefined {
+  get conversation(): ClientConversation | undefined {
     return this.#conversation;
   }
 
-  /** Tells the child what to be from now on. */
+  /** Sends orders to the child. */
   order(orders: object): void {
     if (this.#control.writable) this.#control.write(`${JSON.stringify(orders)}\n`);
   }
 
-  /** What the child reads comes by this socket, and what it is to write goes there. */
-  relay(data: Socket, script: Script): (chunk: Buffer) => void {
-    const conversation = new Conversation(script, this.#line(data));
+  /** Connects the stdin and stdout of the child, which it relays through this socket. */
+  relay(data: Socket, state: FaultyState): (chunk: Buffer) => void {
+    const conversation = new ClientConversation(state, this.#channel(data));
     this.#conversation = conversation;
     data.on("close", () => this.end());
     const lines = new LineReader({
@@ -45,7 +45,7 @@ export class Child {
     end(this.pid);
   }
 
-  #line(data: Socket): Line {
+  #channel(data: Socket): ClientChannel {
     const ignore = () => undefined;
     return {
       transport: "stdio",
@@ -59,7 +59,7 @@ export class Child {
   }
 }
 
-/** Ends a process without asking, where it is still there. */
+/** Kills a process, if it still runs. */
 export function end(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

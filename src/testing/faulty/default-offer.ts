@@ -1,11 +1,11 @@
+import { pause } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { FaultyOffer, FaultyTool } from "./definition.ts";
-import { pause } from "./pause.ts";
+import type { FaultyOffer, FaultyTool } from "./faulty-offer.ts";
 
-const id = { type: "string", description: "By which the server counts how often the call ran." };
+const id = { type: "string", description: "An id by which the server counts the runs of this call." };
 const readOnly = { readOnlyHint: true };
 
-/** What a faulty server offers where nothing is said. */
+/** The default tools, prompts and resources of a faulty server. */
 export function defaultOffer(parts: {
   readonly clock: Clock;
   readonly runs: (id: string) => number;
@@ -22,7 +22,7 @@ export function defaultOffer(parts: {
 function plainTools(runs: (id: string) => number): Readonly<Record<string, FaultyTool>> {
   return {
     echo: {
-      description: "Says what it is told. Safe to repeat.",
+      description: "Returns its message. Safe to repeat.",
       inputSchema: { type: "object", properties: { message: { type: "string" }, id } },
       annotations: readOnly,
       run: ({ message }) => `Echo: ${String(message)}`,
@@ -45,7 +45,7 @@ function plainTools(runs: (id: string) => number): Readonly<Record<string, Fault
       run: (input) => `Recorded ${String(input.id)}`,
     },
     count: {
-      description: "Tells how often calls with an id have run, in whatever connection.",
+      description: "Counts the runs of calls with an id, over all connections.",
       inputSchema: { type: "object", properties: { of: { type: "string" } }, required: ["of"] },
       annotations: readOnly,
       run: (input) => String(runs(String(input.of))),
@@ -55,12 +55,12 @@ function plainTools(runs: (id: string) => number): Readonly<Record<string, Fault
 
 function slow(clock: Clock): FaultyTool {
   return {
-    description: "Takes its time and reports progress ten times. Safe to repeat.",
+    description: "Takes a while and reports progress ten times. Safe to repeat.",
     inputSchema: { type: "object", properties: { ms: { type: "number" }, id } },
     annotations: readOnly,
     async run({ ms = 100 }, { progress, signal }) {
       for (let step = 1; step <= 10; step++) {
-        await pause(clock, Number(ms) / 10, signal);
+        await pause(Number(ms) / 10, { clock, signal });
         progress(step, 10, `step ${step}`);
       }
       return "done";
@@ -70,7 +70,7 @@ function slow(clock: Clock): FaultyTool {
 
 const askingTools: Readonly<Record<string, FaultyTool>> = {
   ask: {
-    description: "Asks the user (elicitation) and says the answer.",
+    description: "Asks the user (elicitation) and returns the answer.",
     inputSchema: { type: "object", properties: { message: { type: "string" } } },
     run: ({ message = "How old are you?" }, { request }) =>
       request("elicitation/create", {
@@ -79,7 +79,7 @@ const askingTools: Readonly<Record<string, FaultyTool>> = {
       }).then((answer) => JSON.stringify(answer)),
   },
   sample: {
-    description: "Asks the client's model (sampling) and says the answer.",
+    description: "Asks the client's model (sampling) and returns the answer.",
     inputSchema: { type: "object", properties: { text: { type: "string" } } },
     run: ({ text = "Hello" }, { request }) =>
       request("sampling/createMessage", {

@@ -1,33 +1,33 @@
-/** How a faulty server is reached. `http` is Streamable HTTP. */
+/** A transport of a faulty server. `http` is Streamable HTTP. */
 export type FaultTransport = "in-memory" | "stdio" | "http";
 
-/** What a fault can be told beside its name. */
+/** Options of a fault. */
 export interface FaultOptions {
-  /** How often it happens before it is off by itself. Default: until it is switched off. */
+  /** The number of times it happens before it switches itself off. Default: until it is switched off. */
   readonly times?: number | undefined;
   /** Only for requests of this method. Default for faults of a request: `tools/call`. */
   readonly method?: string | undefined;
   /** Only for calls of this tool. Of `schema-drift`: the tool that changes. Default: any, the first. */
   readonly tool?: string | undefined;
-  /** Of `slow`: how much later the answer comes, in milliseconds. Default 1,000. */
+  /** Of `slow`: the delay of the answer, in milliseconds. Default 1,000. */
   readonly ms?: number | undefined;
   /** Of `oversized`: the length of the text in the answer. Default 80 MiB, which is above the default limit of a connector. */
   readonly bytes?: number | undefined;
-  /** Of `deep`: how many levels. Default 100,000. */
+  /** Of `deep`: the number of levels. Default 100,000. */
   readonly depth?: number | undefined;
-  /** Of floods: how many messages a second. Default 10,000. */
+  /** Of floods: messages a second. Default 10,000. */
   readonly perSecond?: number | undefined;
   /** Of `http-error`: the status. Default 503. */
   readonly status?: number | undefined;
 }
 
 interface FaultDescription {
-  /** What the server does. */
+  /** The behaviour of the server. */
   readonly summary: string;
-  /** What one time is, where `times` counts. */
+  /** The unit of `times`. */
   readonly time: "request" | "connection" | "list" | "message" | "stream" | "handshake";
   readonly transports: readonly FaultTransport[];
-  /** The options it takes beside `times`. */
+  /** Its options beside `times`. */
   readonly options?: readonly Exclude<keyof FaultOptions, "times">[];
 }
 
@@ -36,7 +36,7 @@ const http: readonly FaultTransport[] = ["http"];
 const stdio: readonly FaultTransport[] = ["stdio"];
 const filters = ["method", "tool"] as const;
 
-/** Every fault there is: what it does, what one time of it is, and where it can happen. */
+/** Every fault: its behaviour, the unit of `times`, and its transports. */
 export const faultCatalog = {
   "die-before": {
     summary:
@@ -53,7 +53,7 @@ export const faultCatalog = {
   },
   down: {
     summary:
-      "Whoever is connected is thrown out, and nobody can connect: the port is closed, where `times` counts nothing; a child exits at its start.",
+      "All clients are disconnected, and none can connect: the port is closed, where `times` counts nothing; a child exits at its start.",
     time: "connection",
     transports: everywhere,
   },
@@ -97,7 +97,7 @@ export const faultCatalog = {
     transports: http,
   },
   "close-stream": {
-    summary: "The stream of what the server says unasked is closed politely as soon as it is open.",
+    summary: "The stream of server messages is closed politely as soon as it is open.",
     time: "stream",
     transports: http,
   },
@@ -126,7 +126,7 @@ export const faultCatalog = {
     options: filters,
   },
   "unknown-id": {
-    summary: "Before the answer comes one to a request nobody made.",
+    summary: "Before the answer comes one to a request that was never made.",
     time: "request",
     transports: everywhere,
     options: filters,
@@ -144,7 +144,7 @@ export const faultCatalog = {
     options: filters,
   },
   flood: {
-    summary: "Log messages without end, `perSecond`, to everybody who is connected.",
+    summary: "Log messages without end, `perSecond`, to all clients.",
     time: "message",
     transports: everywhere,
     options: ["perSecond"],
@@ -156,13 +156,13 @@ export const faultCatalog = {
     options: ["perSecond"],
   },
   "request-flood": {
-    summary: "Requests to the client without end, `perSecond`: `ping`, and a method nobody knows.",
+    summary: "Requests to the client without end, `perSecond`: `ping`, and an unknown method.",
     time: "message",
     transports: everywhere,
     options: ["perSecond"],
   },
   "schema-drift": {
-    summary: "A tool has another input schema while it is on. That the list changed is told at both ends.",
+    summary: "A tool has another input schema while it is on. A notification of the changed list is sent at both ends.",
     time: "list",
     transports: everywhere,
     options: ["tool"],
@@ -188,7 +188,7 @@ export const faultCatalog = {
     transports: everywhere,
   },
   "unknown-version": {
-    summary: "The handshake is answered with a protocol version nobody knows.",
+    summary: "The handshake is answered with an unknown protocol version.",
     time: "handshake",
     transports: everywhere,
   },
@@ -213,7 +213,7 @@ export const faultCatalog = {
 /** The name of a fault; each is described in `faultCatalog`. */
 export type FaultName = keyof typeof faultCatalog;
 
-/** What `faultCatalog` says of a fault, whichever it is. */
+/** The entry of a fault in `faultCatalog`. */
 export function describeFault(name: FaultName): FaultDescription {
   return faultCatalog[name];
 }

@@ -1,8 +1,8 @@
 import type { Timer } from "../../lib/clock.ts";
 import type { FaultName } from "./faults.ts";
-import type { Script } from "./script.ts";
+import type { FaultyState } from "./faulty-state.ts";
 
-/** What is sent without end, by number. */
+/** A message of a flood, by number. */
 type MessageOf = (number: number) => object;
 
 const lists = ["tools", "prompts", "resources"];
@@ -24,15 +24,15 @@ export const floods: { readonly [N in FaultName]?: MessageOf } = {
   }),
 };
 
-/** What a flood is made of. */
+/** The parts of a flood. */
 export interface FloodParts {
   readonly name: FaultName;
-  readonly script: Script;
+  readonly state: FaultyState;
   readonly message: MessageOf;
   write(message: object): void;
 }
 
-/** Messages to one client, until it is stopped or its fault is over. */
+/** Sends messages to one client, until it is stopped or its fault is off. */
 export class Flood {
   readonly #parts: FloodParts;
   #timer: Timer | undefined;
@@ -49,17 +49,17 @@ export class Flood {
   }
 
   #schedule(): void {
-    const { name, script } = this.#parts;
-    const { perSecond = defaultPerSecond } = script.faults.find(name) ?? {};
+    const { name, state } = this.#parts;
+    const { perSecond = defaultPerSecond } = state.faults.find(name) ?? {};
     const delayMs = Math.max(tickMs, 1_000 / perSecond);
-    this.#timer = script.clock.setTimer(() => this.#burst(Math.round((perSecond * delayMs) / 1_000)), delayMs);
+    this.#timer = state.clock.setTimer(() => this.#burst(Math.round((perSecond * delayMs) / 1_000)), delayMs);
   }
 
   #burst(count: number): void {
-    const { name, script, write, message } = this.#parts;
+    const { name, state, write, message } = this.#parts;
     this.#schedule();
     for (let left = count; left > 0; left--) {
-      if (script.faults.take(name) === undefined) {
+      if (state.faults.take(name) === undefined) {
         this.stop();
         return;
       }

@@ -1,36 +1,36 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { isRecord } from "../../lib/value.ts";
-import { Conversation } from "./conversation.ts";
-import type { About, Line, RequestId } from "./line.ts";
-import type { Script } from "./script.ts";
+import type { ClientChannel, JsonRpcId, RelatedRequest } from "./client-channel.ts";
+import { ClientConversation } from "./client-conversation.ts";
+import type { FaultyState } from "./faulty-state.ts";
 
-/** What a session is made of. */
+/** The parts of a session. */
 export interface HttpSessionParts {
-  readonly script: Script;
+  readonly state: FaultyState;
   readonly answers: "sse" | "json";
-  /** Ends everything, as a crash of the server. */
+  /** Ends all connections, as a crash of the server does. */
   kill(): void;
 }
 
 const eventStream = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
-/** One session of Streamable HTTP: its stream of what is said unasked, and the answers that are under way. */
+/** One session of Streamable HTTP: its stream of server messages, and its open responses. */
 export class HttpSession {
   readonly id = randomUUID();
-  readonly conversation: Conversation;
+  readonly conversation: ClientConversation;
   readonly #parts: HttpSessionParts;
-  readonly #answers = new Map<RequestId, ServerResponse>();
-  /** Where the answer is one JSON message: what it will be. */
-  readonly #bodies = new Map<RequestId, string>();
+  readonly #answers = new Map<JsonRpcId, ServerResponse>();
+  /** The answers so far, where a response is one JSON message. */
+  readonly #bodies = new Map<JsonRpcId, string>();
   #stream: ServerResponse | undefined;
 
   constructor(parts: HttpSessionParts) {
     this.#parts = parts;
-    this.conversation = new Conversation(parts.script, this.#line());
+    this.conversation = new ClientConversation(parts.state, this.#channel());
   }
 
-  /** What the server says unasked goes here from now on. */
+  /** Messages outside of responses go to this stream from now on. */
   openStream(response: ServerResponse): void {
     this.#stream?.end();
     this.#stream = response;
@@ -41,16 +41,16 @@ export class HttpSession {
     this.streamFault();
   }
 
-  /** Closes the stream where that is the fault that is on. */
+  /** Closes the stream, if the fault `close-stream` is on. */
   streamFault(): void {
-    if (this.#stream === undefined || this.#parts.script.faults.take("close-stream") === undefined) return;
+    if (this.#stream === undefined || this.#parts.state.faults.take("close-stream") === undefined) return;
     this.#stream.end();
     this.#stream = undefined;
   }
 
-  /** Takes what came in one POST; the requests among it are answered there. */
+  /** Receives the messages of one POST, and answers its requests in the response. */
   receive(messages: readonly unknown[], requests: readonly unknown[], response: ServerResponse): void {
-    const ids = requests.flatMap((request) => (isRecord(request) ? [request.id as RequestId] : []));
+    const ids = requests.flatMap((request) => (isRecord(request) ? [request.id as JsonRpcId] : []));
     for (const id of ids) this.#answers.set(id, response);
     response.on("close", () => {
       for (const id of ids) if (this.#answers.get(id) === response) this.#answers.delete(id);
@@ -72,14 +72,14 @@ export class HttpSession {
   #error([request]: readonly unknown[], response: ServerResponse): boolean {
     const { method, params } = isRecord(request) ? request : {};
     const tool = isRecord(params) ? String(params.name) : undefined;
-    const fault = this.#parts.script.faults.take("http-error", { method: String(method), tool });
+    const fault = this.#parts.state.faults.take("http-error", { method: String(method), tool });
     if (fault === undefined) return false;
     const { status = 503 } = fault;
-    response.writeHead(status).end(`The server is told to answer ${status}.`);
+    response.writeHead(status).end(`The fault http-error answers ${status}.`);
     return true;
   }
 
-  #line(): Line {
+  #channel(): ClientChannel {
     return {
       transport: "http",
       write: (text, about) => this.#write(text, about),
@@ -89,20 +89,20 @@ export class HttpSession {
     };
   }
 
-  #write(text: string, about: About | undefined): void {
+  #write(text: string, about: RelatedRequest | undefined): void {
     const { answers } = this.#parts;
     const response = about === undefined ? undefined : this.#answers.get(about.request);
-    if (response === undefined || about === undefined) this.#say(text);
+    if (response === undefined || about === undefined) this.#send(text);
     else if (answers === "sse") response.write(eventOf(text));
     else if (about.answer && !this.#bodies.has(about.request)) this.#bodies.set(about.request, text);
-    else this.#say(text);
+    else this.#send(text);
   }
 
-  #say(text: string): void {
+  #send(text: string): void {
     this.#stream?.write(eventOf(text));
   }
 
-  #done(request: RequestId): void {
+  #done(request: JsonRpcId): void {
     const response = this.#answers.get(request);
     const body = this.#bodies.get(request);
     this.#answers.delete(request);

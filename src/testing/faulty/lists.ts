@@ -1,5 +1,5 @@
-import type { FaultyTool } from "./definition.ts";
-import type { Script } from "./script.ts";
+import type { FaultyTool } from "./faulty-offer.ts";
+import type { FaultyState } from "./faulty-state.ts";
 
 /** One page of a list. */
 interface Page {
@@ -15,13 +15,13 @@ const fields: Readonly<Record<string, string>> = {
   "resources/templates/list": "resourceTemplates",
 };
 
-/** One page of what a server offers, or of what its faults make of it; undefined for a method that lists nothing. */
-export function pageOf(script: Script, method: string, cursor: unknown): Page | undefined {
+/** One page of a list, with the faults that are on; undefined for a method that lists nothing. */
+export function pageOf(state: FaultyState, method: string, cursor: unknown): Page | undefined {
   const field = fields[method];
   if (field === undefined) return undefined;
-  const { faults, pageSize } = script;
+  const { faults, pageSize } = state;
   if (faults.take("endless-pages")) return { [field]: [], nextCursor: String(Number(cursor ?? 0) + 1) };
-  const entries = entriesOf(script, field);
+  const entries = entriesOf(state, field);
   const from = Number(cursor ?? 0);
   const to = Math.min(entries.length, from + pageSize);
   const next = to < entries.length ? String(to) : undefined;
@@ -29,12 +29,12 @@ export function pageOf(script: Script, method: string, cursor: unknown): Page | 
   return { [field]: entries.slice(from, to), ...(last === undefined ? {} : { nextCursor: last }) };
 }
 
-function entriesOf(script: Script, field: string): readonly unknown[] {
-  const entries = field === "tools" ? tools(script) : others(script, field);
-  return script.faults.take("duplicate-names") === undefined ? entries : entries.flatMap((entry) => [entry, entry]);
+function entriesOf(state: FaultyState, field: string): readonly unknown[] {
+  const entries = field === "tools" ? tools(state) : others(state, field);
+  return state.faults.take("duplicate-names") === undefined ? entries : entries.flatMap((entry) => [entry, entry]);
 }
 
-function tools({ offer, faults }: Script): readonly unknown[] {
+function tools({ offer, faults }: FaultyState): readonly unknown[] {
   const drift = faults.take("schema-drift");
   const drifting = drift === undefined ? undefined : (drift.tool ?? Object.keys(offer.tools)[0]);
   const entries: unknown[] = Object.entries(offer.tools).map(([name, tool]) => entryOf(name, tool, name === drifting));
@@ -56,7 +56,7 @@ function entryOf(
   };
 }
 
-/** Tools as nobody should describe them. */
+/** Tools with invalid descriptors. */
 const oddTools: readonly unknown[] = [
   { name: "odd_type", inputSchema: { type: "nonsense" } },
   { name: "odd_pattern", inputSchema: { type: "object", properties: { a: { type: "string", pattern: "(" } } } },
@@ -68,7 +68,7 @@ const oddTools: readonly unknown[] = [
   "not even an object",
 ];
 
-function others({ offer }: Script, field: string): readonly unknown[] {
+function others({ offer }: FaultyState, field: string): readonly unknown[] {
   if (field === "prompts")
     return Object.entries(offer.prompts).map(([name, { text: _, ...rest }]) => ({ name, ...rest }));
   if (field !== "resources") return [];

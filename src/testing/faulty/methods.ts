@@ -1,8 +1,11 @@
+import { messageOf } from "../../core/error.ts";
+import { isRecord } from "../../lib/value.ts";
+import type { FaultyToolContext } from "./faulty-offer.ts";
+import type { FaultyState } from "./faulty-state.ts";
 import { pageOf } from "./lists.ts";
-import type { Script } from "./script.ts";
 
-/** What a request comes to. */
-export type Outcome =
+/** The outcome of a request. */
+export type MethodOutcome =
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string } };
 
@@ -10,13 +13,13 @@ type Params = Readonly<Record<string, unknown>>;
 
 const latestVersion = "2025-11-25";
 
-/** Answers whatever is no call. */
-export function outcomeOf(script: Script, method: string, params: Params): Outcome {
-  const page = pageOf(script, method, params.cursor);
+/** Answers every method except `tools/call`. */
+export function outcomeOf(state: FaultyState, method: string, params: Params): MethodOutcome {
+  const page = pageOf(state, method, params.cursor);
   if (page !== undefined) return { result: page };
-  if (method === "initialize") return { result: hello(script, params) };
-  if (method === "prompts/get") return rendered(script, params);
-  if (method === "resources/read") return contents(script, params);
+  if (method === "initialize") return { result: hello(state, params) };
+  if (method === "prompts/get") return rendered(state, params);
+  if (method === "resources/read") return contents(state, params);
   return emptyResults.has(method)
     ? { result: {} }
     : { error: { code: -32601, message: `Method not found: ${method}` } };
@@ -29,12 +32,12 @@ const emptyResults: ReadonlySet<string> = new Set([
   "resources/unsubscribe",
 ]);
 
-function hello({ name, capabilities, faults }: Script, { protocolVersion = latestVersion }: Params): object {
+function hello({ name, capabilities, faults }: FaultyState, { protocolVersion = latestVersion }: Params): object {
   const version = faults.take("unknown-version") === undefined ? protocolVersion : "1999-12-31";
   return { protocolVersion: version, capabilities, serverInfo: { name, version: "1.0.0" } };
 }
 
-function rendered({ offer }: Script, { name, arguments: given }: Params): Outcome {
+function rendered({ offer }: FaultyState, { name, arguments: given }: Params): MethodOutcome {
   const prompt = offer.prompts[String(name)];
   if (prompt === undefined) return { error: { code: -32602, message: `There is no prompt ${String(name)}.` } };
   const values = Object.entries(given ?? {});
@@ -42,9 +45,36 @@ function rendered({ offer }: Script, { name, arguments: given }: Params): Outcom
   return { result: { messages: [{ role: "user", content: { type: "text", text } }] } };
 }
 
-function contents({ offer }: Script, { uri }: Params): Outcome {
+function contents({ offer }: FaultyState, { uri }: Params): MethodOutcome {
   const found = offer.resources[String(uri)];
   if (found === undefined) return { error: { code: -32002, message: `There is no resource ${String(uri)}.` } };
   const { mimeType = "text/plain", text } = found;
   return { result: { contents: [{ uri, mimeType, text }] } };
+}
+
+/** Answers `tools/call`: counts the run and converts its result. It never rejects. */
+export async function runTool(
+  state: FaultyState,
+  { name, arguments: given }: Readonly<Record<string, unknown>>,
+  context: FaultyToolContext,
+): Promise<MethodOutcome> {
+  const { tools } = state.offer;
+  const tool = Object.hasOwn(tools, String(name)) ? tools[String(name)] : undefined;
+  if (tool === undefined) return { error: { code: -32602, message: `There is no tool ${String(name)}.` } };
+  const input = isRecord(given) ? given : {};
+  state.ran(input.id);
+  try {
+    return { result: resultOf(await tool.run(input, context)) };
+  } catch (error) {
+    return { result: { content: [{ type: "text", text: messageOf(error) }], isError: true } };
+  }
+}
+
+function resultOf(value: unknown): object {
+  if (isRecord(value)) {
+    if (Array.isArray(value.content)) return value;
+    return { content: [{ type: "text", text: JSON.stringify(value) }], structuredContent: value };
+  }
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return { content: [{ type: "text", text }] };
 }

@@ -1,12 +1,12 @@
-// The child process of a faulty server over stdio. What it reads it hands to the server in the parent, what the server says it writes;
-// it does itself only what a process alone can do. Started with one more argument, it is the grandchild that holds stdout and does
-// nothing. It imports nothing of the project, so that it starts fast.
+// The child process of a faulty server over stdio. It relays stdin and stdout to the server in the parent, and does itself only what takes
+// a process. With one more argument it is the grandchild that holds stdout and does nothing. It imports nothing of the project, so that it
+// starts fast.
 import { spawn } from "node:child_process";
 import { connect, type Socket } from "node:net";
 
-/** What the parent tells it to be, as a line of JSON. */
+/** Orders of the parent, as a line of JSON. */
 interface Orders {
-  /** Exit, and say this on stderr. */
+  /** Write this to stderr and exit. */
   readonly exit?: string;
   readonly freeze?: boolean;
   readonly ignoreTerm?: boolean;
@@ -23,7 +23,7 @@ let data: Socket | undefined;
 let hasGrandchild = false;
 let stderrFlood: NodeJS.Timeout | undefined;
 
-// By this socket the parent sees that the process is there. When the parent is gone, nobody else may ever end it.
+// This socket shows the parent that the process runs. Without the parent no other process would end it, so it exits with the socket.
 const control = open(idle === undefined ? "control" : "idle");
 control.on("close", () => process.exit(1));
 let rest = "";

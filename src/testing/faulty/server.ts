@@ -2,60 +2,57 @@ import type { Connector } from "../../core/connector.ts";
 import { ToolkitError } from "../../core/error.ts";
 import type { StdioTarget } from "../../core/target.ts";
 import { systemClock } from "../../lib/clock.ts";
-import type { ConnectorOptions } from "../../mcp/connect.ts";
-import type { Conversation } from "./conversation.ts";
-import type { FaultyOffer, FaultyServerOptions } from "./definition.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { ConnectorOptions } from "../../mcp/open-session.ts";
+import type { Fault, FaultEnd } from "./active-faults.ts";
+import type { ClientConversation, Endpoint } from "./client-conversation.ts";
 import { describeFault, type FaultName, type FaultOptions } from "./faults.ts";
-import { HttpEndpoint, type Listening, type ListenOptions } from "./http.ts";
-import { InMemoryEndpoint } from "./in-memory.ts";
-import { Script } from "./script.ts";
-import { StdioEndpoint } from "./stdio.ts";
-import type { Fault, Off } from "./switchboard.ts";
+import type { FaultyOffer, FaultyServerOptions } from "./faulty-offer.ts";
+import { FaultyState } from "./faulty-state.ts";
+import { HttpEndpoint, type Listening, type ListenOptions } from "./http-endpoint.ts";
+import { InMemoryEndpoint } from "./in-memory-endpoint.ts";
+import { StdioEndpoint } from "./stdio-endpoint.ts";
 
-/** An MCP server that fails as it is told to. Disposed of, everything it started is ended. */
+/** An MCP server with faults that a test switches on. Disposing of it ends everything it started. */
 export class FaultyServer implements AsyncDisposable {
-  readonly #script: Script;
+  readonly #state: FaultyState;
   readonly #endpoints = new Set<Endpoint>();
   #inMemory: InMemoryEndpoint | undefined;
   #stdio: Promise<StdioEndpoint> | undefined;
 
   /** See `faultyServer`. */
   constructor(options: FaultyServerOptions) {
-    this.#script = new Script(options, options.clock ?? systemClock);
+    this.#state = new FaultyState(options, options.clock ?? systemClock);
   }
 
-  /** Reaches it within this process. The options are those of `inMemoryConnector`. */
+  /** A connector to it within this process. The options are those of `inMemoryConnector`. */
   connector(options: ConnectorOptions = {}): Connector {
-    this.#inMemory ??= this.#add(new InMemoryEndpoint(this.#script));
+    this.#inMemory ??= this.#add(new InMemoryEndpoint(this.#state));
     return this.#inMemory.connector(options);
   }
 
   /**
-   * Makes it reachable over stdio. Each connection starts a real child process, which relays to this one: what tools remember
-   * survives the child.
+   * Serves stdio. Each connection starts a real child process, which relays to this one: the state of tools survives the child.
    *
-   * @returns what starts a child, for `addConnector`
+   * @returns a target for `addConnector`
    */
   async stdio(): Promise<StdioTarget> {
-    this.#stdio ??= StdioEndpoint.open(this.#script).then((endpoint) => this.#add(endpoint));
+    this.#stdio ??= StdioEndpoint.open(this.#state).then((endpoint) => this.#add(endpoint));
     return (await this.#stdio).target();
   }
 
-  /** Makes it reachable over Streamable HTTP, on this machine alone. It may listen several times. */
+  /** Serves Streamable HTTP, on this machine alone. It may listen on several ports. */
   async listen(options: ListenOptions = {}): Promise<Listening> {
-    return this.#add(await HttpEndpoint.open(this.#script, options));
+    return this.#add(await HttpEndpoint.open(this.#state, options));
   }
 
   /**
-   * Switches a fault on: what it does stands in `faultCatalog`. It is in force when this resolves.
+   * Switches a fault on; `faultCatalog` describes each. It is in force when this resolves.
    *
-   * @throws ToolkitError `INVALID_CONFIG` for a fault there is not, one that cannot happen on the transports there are, or an option
-   *   that is not one of it
+   * @throws ToolkitError `INVALID_CONFIG` for an unknown fault or option, or a fault that cannot happen over the transports in use
    */
   async fault(name: FaultName, options: FaultOptions = {}): Promise<Fault> {
-    const changed = (how: Off) => this.#changed(name, how);
-    const fault = this.#script.faults.add(name, options, changed);
+    const changed = (how: FaultEnd) => this.#changed(name, how);
+    const fault = this.#state.faults.add(name, options, changed);
     const { transports } = describeFault(name);
     const open = [...this.#endpoints].map(({ transport }) => transport);
     if (open.length > 0 && !open.some((transport) => transports.includes(transport))) {
@@ -67,29 +64,29 @@ export class FaultyServer implements AsyncDisposable {
     return fault;
   }
 
-  /** Switches off a fault, however often it was switched on, or all of them. */
+  /** Switches off a fault, also one that is on several times, or all faults. */
   async clear(name?: FaultName): Promise<void> {
-    await this.#script.faults.clear(name);
+    await this.#state.faults.clear(name);
   }
 
-  /** How often tools have run with this text as `id` in their input, in whatever connection. */
+  /** The number of runs with this `id` in the input of a tool, over all connections. */
   runs(id: string): number {
-    return this.#script.runs(id);
+    return this.#state.runs(id);
   }
 
-  /** Offers something else from now on, and tells all clients which lists changed. */
+  /** Changes the offered items, and notifies all clients of the changed lists. */
   change(offer: FaultyOffer): void {
-    this.#script.offer = { ...this.#script.offer, ...offer };
+    this.#state.offer = { ...this.#state.offer, ...offer };
     for (const kind of Object.keys(offer)) this.notify(`notifications/${kind}/list_changed`);
   }
 
-  /** The names of the tools and prompts and the URIs of the resources it offers, sorted: what a catalogue should have. */
+  /** The names of its tools and prompts and the URIs of its resources, sorted, to compare with a catalog. */
   get offers(): {
     readonly tools: readonly string[];
     readonly prompts: readonly string[];
     readonly resources: readonly string[];
   } {
-    const { tools, prompts, resources } = this.#script.offer;
+    const { tools, prompts, resources } = this.#state.offer;
     const names = (record: object) => Object.keys(record).sort();
     return { tools: names(tools), prompts: names(prompts), resources: names(resources) };
   }
@@ -99,7 +96,7 @@ export class FaultyServer implements AsyncDisposable {
     for (const conversation of this.#conversations()) conversation.notify(method, params);
   }
 
-  /** Tells those who subscribed to a resource that it changed, and how many that were. */
+  /** Notifies the subscribers of a resource of a change. Returns their number. */
   touch(uri: string): number {
     const subscribers = this.#conversations().filter(({ subscriptions }) => subscriptions.has(uri));
     for (const conversation of subscribers) conversation.notify("notifications/resources/updated", { uri });
@@ -107,16 +104,16 @@ export class FaultyServer implements AsyncDisposable {
   }
 
   /**
-   * Asks each client, such as `ping` or `roots/list`.
+   * Sends a request to each client, such as `ping` or `roots/list`.
    *
-   * @returns what they answered
-   * @throws Error with what the first answered instead of a result
+   * @returns their results
+   * @throws Error with the first answer that is no result
    */
   request(method: string, params?: object): Promise<readonly unknown[]> {
     return Promise.all(this.#conversations().map((conversation) => conversation.request(method, params)));
   }
 
-  /** What runs or is open, each in a few words: processes, connections, requests without an answer. */
+  /** Running processes, open connections and unanswered requests, each in a few words. */
   running(): readonly string[] {
     return [...this.#endpoints].flatMap((endpoint) => endpoint.running());
   }
@@ -132,33 +129,33 @@ export class FaultyServer implements AsyncDisposable {
     return endpoint;
   }
 
-  #conversations(): readonly Conversation[] {
+  #conversations(): readonly ClientConversation[] {
     return [...this.#endpoints].flatMap((endpoint) => [...endpoint.conversations]);
   }
 
-  async #changed(name: FaultName, how: Off | undefined): Promise<void> {
+  async #changed(name: FaultName, how: FaultEnd | undefined): Promise<void> {
     if (name === "half-open" && how === undefined) this.#freeze();
     for (const conversation of this.#conversations()) conversation.faultChanged(name);
     if (changesTools.has(name)) this.notify("notifications/tools/list_changed");
-    // What has used up its times leaves those it happened to as they are.
+    // A fault that has used up its times leaves its victims as they are.
     if (how === "used up" && name !== "down") return;
     await Promise.all([...this.#endpoints].map((endpoint) => endpoint.faultChanged(name)));
   }
 
   #freeze(): void {
-    // The newest first: over HTTP nobody may be left in an older one.
+    // The newest first: over HTTP an older conversation may have lost its client.
     for (const conversation of [...this.#conversations()].reverse()) {
-      if (!conversation.frozen && this.#script.faults.take("half-open") !== undefined) conversation.freeze();
+      if (!conversation.frozen && this.#state.faults.take("half-open") !== undefined) conversation.freeze();
     }
   }
 }
 
-/** The faults that make another list of tools. */
+/** The faults that change the list of tools. */
 const changesTools: ReadonlySet<FaultName> = new Set(["schema-drift", "odd-schema"]);
 
 /**
- * Makes an MCP server for tests of how a service stands faults: reachable in this process, as a child process and over HTTP, with
- * tools that tell how often they ran. It speaks JSON-RPC by itself, so that it can do it wrong.
+ * Makes an MCP server for fault tests of a service: in this process, as a child process and over HTTP, with tools that count their runs.
+ * It has a JSON-RPC of its own, so that it can violate the protocol.
  *
  * @example
  * ```ts

@@ -7,47 +7,48 @@ import type {
 } from "@ai-sdk/provider";
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import type { Awaitable } from "../../lib/promise.ts";
+import { isRecord, present } from "../../lib/value.ts";
 
-/** What a model was asked, as plain values that nothing changes later. */
+/** A request to a model, as a deep copy. */
 export interface ModelRequest extends Omit<LanguageModelV4CallOptions, "abortSignal"> {
-  /** Whether it was asked for a stream. */
+  /** Whether it asks for a stream. */
   readonly stream: boolean;
 }
 
-/** A text, or the pieces it is streamed in; what the pieces throw breaks the stream. */
+/** A text, or the pieces in which it is streamed; an error of the iterable breaks the stream. */
 export type ScriptedText = string | Iterable<string> | AsyncIterable<string>;
 
-/** A call a scripted model makes. */
+/** A call of a scripted model. */
 export interface ScriptedToolCall {
-  /** As the model was told it: an alias. */
+  /** The alias of the tool. */
   readonly name: string;
-  /** A JSON value; a text is taken as it is, so that it may be no JSON at all. Default `{}`. */
+  /** A JSON value; a text is sent unchanged, so it may be invalid JSON. Default `{}`. */
   readonly input?: unknown;
   /** Default: `call-1`, `call-2` and so on, through all answers of the model. */
   readonly id?: string | undefined;
   readonly providerMetadata?: SharedV4ProviderMetadata | undefined;
 }
 
-/** What a model thought. */
+/** The reasoning of a model. */
 export interface ScriptedReasoning {
   readonly text: ScriptedText;
-  /** Such as the signature that the provider wants back. */
+  /** Such as a signature that the provider wants back. */
   readonly providerMetadata?: SharedV4ProviderMetadata | undefined;
 }
 
-/** Tokens, as a scripted model counts them. */
+/** The tokens that a scripted model reports. */
 export interface ScriptedUsage {
   /** Default 10. */
   readonly inputTokens?: number | undefined;
-  /** How many of them came from a cache. Default 0. */
+  /** Input tokens from a cache. Default 0. */
   readonly cachedTokens?: number | undefined;
   /** Default 5. */
   readonly outputTokens?: number | undefined;
-  /** How many of them were thoughts. Default 0. */
+  /** Output tokens of reasoning. Default 0. */
   readonly reasoningTokens?: number | undefined;
 }
 
-/** A failure as an HTTP API would answer it. */
+/** An error response of an HTTP API. */
 export interface ScriptedFailure {
   /** The HTTP status. */
   readonly status: number;
@@ -56,15 +57,15 @@ export interface ScriptedFailure {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The unified reason, or with the raw one of a provider. */
+/** The unified reason, or both it and the raw one of a provider. */
 export type ScriptedFinish = LanguageModelV4FinishReason["unified"] | LanguageModelV4FinishReason;
 
-/** One answer of a scripted model. It says what it thinks, then its text, then its calls, then the rest. */
+/** One answer of a scripted model: reasoning, text, calls and further content, in this order. */
 export interface ScriptedStep {
   readonly reasoning?: ScriptedText | ScriptedReasoning | undefined;
   readonly text?: ScriptedText | undefined;
   readonly toolCalls?: readonly ScriptedToolCall[] | undefined;
-  /** Files, sources and whatever else a model may give. */
+  /** Files, sources and other parts. */
   readonly content?: readonly Exclude<LanguageModelV4Content, { type: "text" | "reasoning" }>[] | undefined;
   /** Default: `tool-calls` where there are such, else `stop`. */
   readonly finishReason?: ScriptedFinish | undefined;
@@ -72,23 +73,23 @@ export interface ScriptedStep {
   readonly providerMetadata?: SharedV4ProviderMetadata | undefined;
   readonly warnings?: readonly SharedV4Warning[] | undefined;
   /**
-   * What it fails with: at once, where the step says nothing else, else after that, as a part of the stream. Anything may be thrown; an
-   * object with a `status` becomes the error an HTTP provider would throw.
+   * The error of the step: thrown at once where the step has no content, else sent after it, as a part of the stream. An object with a
+   * `status` becomes the error of an HTTP provider; any other value is thrown unchanged.
    */
   readonly error?: unknown;
-  /** The stream ends without a finish, as where a connection is lost. Without a stream the finish reason is `interrupted`. */
+  /** The stream ends without a finish, as with a lost connection. Without a stream the finish reason is `interrupted`. */
   readonly isCut?: boolean | undefined;
-  /** It answers when this has resolved. */
+  /** The answer waits until this resolves. */
   readonly gate?: PromiseLike<unknown> | undefined;
 }
 
-/** An answer from what was asked. `index` counts the requests, from 0. */
+/** Answers a request. `index` counts the requests, from 0. */
 export type ScriptFunction = (request: ModelRequest, index: number) => Awaitable<ScriptedStep | string>;
 
-/** What a scripted model answers: a step for each request, in their order, or a function. A text is a step that says it. */
+/** The answers of a scripted model: a step for each request, in order, or a function. A text is a step with that text. */
 export type Script = readonly (ScriptedStep | string)[] | ScriptFunction;
 
-/** A step, checked. */
+/** @throws ToolkitError `INVALID_CONFIG` for an invalid step */
 export function readStep(given: unknown, path: string): ScriptedStep {
   if (typeof given === "string") return { text: given };
   assertOptionNames<ScriptedStep>(given, stepNames, "of a step", path);
@@ -116,3 +117,17 @@ const stepNames: OptionNames<ScriptedStep> = {
   gate: true,
 };
 const callNames: OptionNames<ScriptedToolCall> = { name: true, input: true, id: true, providerMetadata: true };
+
+/** A deep copy of the options of a request: the caller may change them later. */
+export function recordRequest(options: LanguageModelV4CallOptions, stream: boolean): ModelRequest {
+  const { abortSignal: _, ...asked } = options;
+  return { ...(copied(present(asked)) as LanguageModelV4CallOptions), stream };
+}
+
+function copied(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copied);
+  if (value instanceof Uint8Array) return Uint8Array.from(value);
+  if (value instanceof URL) return new URL(value);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copied(each)]));
+}

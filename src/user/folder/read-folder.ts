@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { Content } from "../../core/resource.ts";
-import { fileRole } from "../../prompt/file-name.ts";
-import { readFields } from "../../prompt/front-matter/fields.ts";
-import { splitFrontMatter } from "../../prompt/front-matter/split.ts";
-import { readFrontMatter } from "../../prompt/front-matter/yaml.ts";
+import { parseFrontMatter } from "../../prompt/front-matter/front-matter.ts";
+import { parsePromptFields } from "../../prompt/front-matter/prompt-fields.ts";
+import { splitFrontMatter } from "../../prompt/front-matter/split-front-matter.ts";
+import { fileRole } from "../../prompt/prompt-files.ts";
 import { contentFrom } from "../stored-resource.ts";
 import { assertPromptKey, assertStorableUri } from "../user-key.ts";
 import type { FolderFiles } from "./folder-files.ts";
@@ -91,7 +91,7 @@ async function readPromptFile(
   assertPromptKey(name);
   if (name.startsWith("_")) return { key: name, text };
   // Of its name alone: whether all of it is as it should be is seen when all texts are there.
-  return { key: readFields(readFrontMatter(splitFrontMatter(text, `${name}.md`), `${name}.md`)).name, text };
+  return { key: parsePromptFields(parseFrontMatter(splitFrontMatter(text, `${name}.md`), `${name}.md`)).name, text };
 }
 
 /** The key of a file that no index names: `_tone.md` and `tone.hbs` are the partial `_tone`. */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { anthropicProjection } from "../../../src/adapters/projection/anthropic-schema.ts";
 import { googleProjection } from "../../../src/adapters/projection/google-schema.ts";
 import { openAIProjection, openAIStrictProjection } from "../../../src/adapters/projection/openai-schema.ts";
+import { anthropicProjection } from "../../../src/adapters/projection/plain-schema.ts";
 import { compile } from "../../../src/core/schema/ajv.ts";
 import { findSchemaProblem } from "../../../src/core/schema/check.ts";
 import type { JsonSchema } from "../../../src/core/schema/types.ts";

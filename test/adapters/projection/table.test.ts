@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { anthropicProjection } from "../../../src/adapters/projection/anthropic-schema.ts";
 import { googleProjection } from "../../../src/adapters/projection/google-schema.ts";
 import { openAIProjection, openAIStrictProjection } from "../../../src/adapters/projection/openai-schema.ts";
+import { anthropicProjection } from "../../../src/adapters/projection/plain-schema.ts";
 import type { JsonSchema } from "../../../src/core/schema/types.ts";
 import { verifies } from "../../support/verifies.ts";
 import { google, openAIStrict, plain } from "./grammars.ts";
@@ -56,15 +56,15 @@ describe("strict mode of OpenAI", () => {
 
   const refused: readonly [what: string, schema: JsonSchema, pointer: string, says: string][] = [
     ["anything", member({}), "/properties/x", "takes anything"],
-    ["a map", member({ type: "object", additionalProperties: { type: "string" } }), "/properties/x", "names are free"],
+    ["a map", member({ type: "object", additionalProperties: { type: "string" } }), "/properties/x", "arbitrary names"],
     ["a tuple", member({ type: "array", prefixItems: [{ type: "string" }] }), "/properties/x", "whose places differ"],
-    ["members of any name at the top", { type: "object", additionalProperties: true }, "", "names are free"],
+    ["members of any name at the top", { type: "object", additionalProperties: true }, "", "arbitrary names"],
     ["what is required and not described", object({}, { required: ["y"] }), "", "requires y"],
     [
       "parts that contradict each other",
       member({ allOf: [{ type: "string" }, { type: "number" }] }),
       "/properties/x",
-      "as one",
+      "cannot be merged",
     ],
     ["eleven objects in each other", nested(11), "", "deeper than 10"],
     ["too many choices", member({ enum: Array.from({ length: 1_001 }, (_, at) => at) }), "", "more than 1000 choices"],
@@ -72,7 +72,7 @@ describe("strict mode of OpenAI", () => {
       "too many members",
       object(Object.fromEntries(Array.from({ length: 5_001 }, (_, at) => [`m${at}`, { type: "null" }]))),
       "",
-      "5000 members",
+      "5000 properties",
     ],
     [
       "a part that contains itself",

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import type { LanguageModelV4FilePart, LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
-import { thinkingOptions } from "../../../src/agent/model/thinking.ts";
+import { thinkingOptions } from "../../../src/agent/model/provider-quirks.ts";
 import { failure, rejection } from "../../support/failure.ts";
 import { type ModelServer, modelServer, type WireScript } from "../../support/model-server/server.ts";
 import { verifies } from "../../support/verifies.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { formatLint } from "../../../src/prompt/lint/format.ts";
-import { lintPrompts } from "../../../src/prompt/lint/lint.ts";
-import { parsePrompt } from "../../../src/prompt/parse.ts";
+import { formatLint, lintPrompts } from "../../../src/prompt/lint/lint-prompts.ts";
+import { parsePrompt } from "../../../src/prompt/parse-prompt.ts";
 import { verifies } from "../../support/verifies.ts";
 
 const word = fc.constantFrom(

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { formatLint } from "../../../src/prompt/lint/format.ts";
-import { lintPrompts } from "../../../src/prompt/lint/lint.ts";
+import { formatLint, lintPrompts } from "../../../src/prompt/lint/lint-prompts.ts";
 import { verifies } from "../../support/verifies.ts";
 import { folderWith, rejection } from "../support.ts";
 
@@ -10,7 +9,7 @@ const described = "title: A title that says it\ndescription: Says it.";
 const whole = `---\n${described}\n---\nHello.`;
 
 describe("folders and files", () => {
-  verifies("P7", "a folder: its prompts with their partials, two of one name, partials nobody uses", async () => {
+  verifies("P7", "a folder: its prompts with their partials, two of one name, unused partials", async () => {
     const input = "input: { properties: { author: { properties: { first: {} } } } }";
     const folder = await folderWith({
       "greet.md": `---\n${described}\n${input}\n---\n{{> sign author}}\n{{> loop}}`,
@@ -74,7 +73,7 @@ colour: red
     ]);
   });
 
-  verifies("P7", "a setting that stands outside settings is told where it belongs", async () => {
+  verifies("P7", "a setting that stands outside settings is reported with its place there", async () => {
     const { problems } = await lintPrompts({
       text: "---\nname: say\nmaxOutputTokens: 9\ndescription: x\ntitle: Say something\n---\nHi",
     });

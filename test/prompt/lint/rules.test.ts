@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Toolbox } from "../../../src/core/item.ts";
 import { defineTool } from "../../../src/core/tool.ts";
-import { type LintOptions, lintPrompts } from "../../../src/prompt/lint/lint.ts";
-import { type LintCode, lintRules } from "../../../src/prompt/lint/rules.ts";
+import { type LintCode, lintRules } from "../../../src/prompt/lint/lint-findings.ts";
+import { type LintOptions, lintPrompts } from "../../../src/prompt/lint/lint-prompts.ts";
 import { resource } from "../../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../../src/toolkit/toolkit.ts";
 import { verifies } from "../../support/verifies.ts";
@@ -54,7 +54,7 @@ const schemas: readonly Case[] = [
   [
     "a misspelt word, and what it hides",
     prompt("input:\n  type: object\n  propertis:\n    text: { type: strin }\n  required: [txt]", "{{text}}{{nmae}}"),
-    '6:3 error misspelt-keyword: input has "propertis", which is no word of JSON Schema.',
+    '6:3 error misspelt-keyword: input has "propertis", which is no keyword of JSON Schema.',
     "7:19 error schema: input is no JSON Schema at /properties/text/type",
     '8:14 error schema: input requires "txt"',
     '10:11 error unknown-variable: There is no "nmae" in input.',
@@ -68,14 +68,14 @@ const schemas: readonly Case[] = [
     '4:99 error schema: input requires "d"',
     '4:102 error schema: input requires "e"',
   ],
-  ["a word of nobody", input("a: { colour: red }", "{{a}}"), '4:51 warning unknown-keyword: input has "colour"'],
+  ["an unknown keyword", input("a: { colour: red }", "{{a}}"), '4:51 warning unknown-keyword: input has "colour"'],
   [
     "a default that only a validator refuses",
     input("a: { type: string, format: email, default: nobody }", "{{a}}"),
     "4:81 error schema: input has a default that its own schema refuses, at /properties/a/default",
   ],
   [
-    "a default the reader refuses is told once",
+    "a default the reader refuses is reported once",
     input("a: { type: string, default: 3 }", "{{a}}"),
     "4:66 error schema: input has a default",
   ],
@@ -225,7 +225,7 @@ describe("tools and models", () => {
     const text = prompt("tools: [forecast, builtin.now, n*, weather.storms, storms, forcast, fs.*, 'text:note']");
     expectProblems(await found(text, { toolbox: toolkit }), [
       '4:60 error unknown-tool: There is no tool "forcast".',
-      '4:69 warning no-match: Nothing fits "fs.*".',
+      '4:69 warning no-match: "fs.*" matches nothing.',
       '4:75 error unknown-tool: There is no tool "text:note": it is a resource.',
     ]);
     expect(await found(text)).toEqual([]);
@@ -241,7 +241,7 @@ describe("tools and models", () => {
     const failures = [{ namespace: "weather" }];
     const toolbox = { list: async () => ({ entries: [], failures }) } as unknown as Toolbox;
     expectProblems(await found(prompt("tools: weather.forecast"), { toolbox }), [
-      '4:8 warning unchecked-tool: Whether there is "weather.forecast" cannot be told',
+      '4:8 warning unchecked-tool: "weather.forecast" cannot be checked',
     ]);
   });
 

@@ -1,0 +1,139 @@
+import { randomUUID } from "node:crypto";
+import type {
+  JSONValue,
+  LanguageModelV4Content,
+  LanguageModelV4FinishReason,
+  LanguageModelV4Message,
+  LanguageModelV4ToolCall,
+  LanguageModelV4Usage,
+} from "@ai-sdk/provider";
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import { isRecord } from "../../lib/value.ts";
+import type { ChosenModel } from "./models.ts";
+
+/** The complete answer of a model to one question. */
+export interface Reply {
+  readonly content: readonly LanguageModelV4Content[];
+  readonly finishReason: LanguageModelV4FinishReason["unified"];
+  readonly usage: LanguageModelV4Usage;
+  /** The JSON of a structured answer, where the provider sends it apart from the text. */
+  readonly structuredText?: string | undefined;
+}
+
+/** A tool call of a model with parsed arguments. */
+export interface ModelToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+  /** The error of parsing its arguments. */
+  readonly malformed?: string | undefined;
+}
+
+type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
+
+/**
+ * The reply with a distinct id for each call: some servers send none, or one twice, and the results of calls are matched by id.
+ */
+export function withDistinctIds(reply: Reply): Reply {
+  const taken = new Set<string>();
+  const content = reply.content.map((part) => {
+    if (part.type !== "tool-call" || part.providerExecuted === true) return part;
+    const isOwn = part.toolCallId !== "" && !taken.has(part.toolCallId);
+    const toolCallId = isOwn ? part.toolCallId : `call-${randomUUID()}`;
+    taken.add(toolCallId);
+    return isOwn ? part : { ...part, toolCallId };
+  });
+  return { ...reply, content };
+}
+
+/** The text of a reply. */
+export function textIn({ content }: Reply): string {
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+/** A reply as a message of the conversation, and the calls that the run has to make: a provider has already made its own. */
+export function toMessage({ content }: Reply): {
+  readonly message: LanguageModelV4Message;
+  readonly calls: readonly ModelToolCall[];
+} {
+  const calls: ModelToolCall[] = [];
+  const parts = content.flatMap((part) => {
+    if (part.type !== "tool-call") return assistantPart(part);
+    const call = parsedCall(part);
+    if (part.providerExecuted !== true) calls.push(call);
+    return callPart(part, call);
+  });
+  return { message: { role: "assistant", content: parts }, calls };
+}
+
+function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageModelV4ToolCall): ModelToolCall {
+  if (text.trim() === "") return { id, name, input: {} };
+  try {
+    // Some models send null for a tool without parameters.
+    return { id, name, input: JSON.parse(text) ?? {} };
+  } catch (error) {
+    return { id, name, input: {}, malformed: messageOf(error) };
+  }
+}
+
+function assistantPart(part: LanguageModelV4Content): AssistantPart[] {
+  switch (part.type) {
+    case "text":
+      // Providers refuse a text that is empty.
+      return part.text === "" ? [] : [{ type: "text", text: part.text, ...optionsOf(part) }];
+    case "reasoning":
+      return [{ type: "reasoning", text: part.text, ...optionsOf(part) }];
+    case "reasoning-file":
+    case "file":
+      return [{ type: part.type, mediaType: part.mediaType, data: plainData(part.data), ...optionsOf(part) }];
+    case "custom":
+      return [{ type: "custom", kind: part.kind, ...optionsOf(part) }];
+    case "tool-result": {
+      const { toolCallId, toolName, result } = part;
+      const value = result as JSONValue;
+      return [{ type: "tool-result", toolCallId, toolName, output: { type: "json", value }, ...optionsOf(part) }];
+    }
+    default:
+      return [];
+  }
+}
+
+/** Providers accept objects alone: arguments that could not be parsed are reported in the result of the call. */
+function callPart(part: LanguageModelV4ToolCall, { input: given }: ModelToolCall): AssistantPart {
+  const { toolCallId, toolName, providerExecuted } = part;
+  const input = isRecord(given) ? given : {};
+  const executed = providerExecuted === undefined ? {} : { providerExecuted };
+  return { type: "tool-call", toolCallId, toolName, input, ...executed, ...optionsOf(part) };
+}
+
+/** Metadata that the provider wants back with the part, such as the signature of a thought. */
+function optionsOf({ providerMetadata }: Pick<LanguageModelV4Content, "providerMetadata">) {
+  return providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
+}
+
+/** In base64, so that JSON holds it. */
+function plainData<D extends { readonly type: string }>(data: D): D {
+  if (!("data" in data) || !(data.data instanceof Uint8Array)) return data;
+  return { ...data, data: Buffer.from(data.data).toString("base64") };
+}
+
+/** Limit of a quoted text, in characters. */
+const maxQuoted = 2_000;
+
+/** @throws ToolkitError `MODEL_FAILED` for a reply that ended without an answer, by its finish reason */
+export function assertAnswered(reply: Reply, { provider, modelId: model }: ChosenModel): void {
+  const why = unanswered[reply.finishReason];
+  if (why === undefined) return;
+  const text = textIn(reply).trim();
+  const quote = text === "" ? "" : ` Its text: ${JSON.stringify(text.slice(0, maxQuoted))}`;
+  throw new ToolkitError("MODEL_FAILED", `The model ${provider}/${model} gave no answer: ${why}.${quote}`, {
+    provider,
+    model,
+  });
+}
+
+const unanswered: { readonly [R in Reply["finishReason"]]?: string } = {
+  "content-filter": "its provider, or the model itself, refused (content-filter)",
+  error: "it stopped because of an error",
+  interrupted: "its answer ended in the middle",
+};

@@ -1,0 +1,67 @@
+import type { OAuthError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import { sentence } from "../rpc/rpc-error.ts";
+
+/** The authorization server cannot be asked just now. Its answer may be any. */
+export class AuthorityUnavailableError extends Error {
+  override readonly name = "AuthorityUnavailableError";
+}
+
+/** The person did not authorize, or was not asked. */
+export class PersonError extends Error {
+  override readonly name = "PersonError";
+}
+
+/** A refusal of an authorization server that is final: asked again, it would refuse again. */
+export type Rejection = "grant" | "client";
+
+const rejections: Readonly<Record<string, Rejection>> = {
+  invalid_grant: "grant",
+  invalid_client: "client",
+  unauthorized_client: "client",
+};
+const passing: ReadonlySet<string> = new Set(["server_error", "temporarily_unavailable", "too_many_requests"]);
+
+/** The final refusal in an error; undefined for any other, such as an error of the network. */
+export function rejectionOf(error: unknown): Rejection | undefined {
+  return isOAuthError(error) ? rejections[error.errorCode] : undefined;
+}
+
+/** The error of getting tokens, as a ToolkitError that says what to do. */
+export function tokenFailure(error: unknown, label: string): ToolkitError {
+  if (ToolkitError.is(error)) return error;
+  if (isPassing(error)) {
+    const message = `${label} was not asked: its authorization server gives no answer: ${sentence(messageOf(error))} What was authorized is kept.`;
+    return new ToolkitError("UNAVAILABLE", message, { namespace: label }, { cause: error });
+  }
+  if (error instanceof PersonError) {
+    const why = error.cause === undefined ? error.message : `${error.message}: ${messageOf(error.cause)}`;
+    const remedy = "A person is asked again in a minute at the earliest: open the URL that `open` is given then";
+    return unauthorized(label, `is not authorized: ${why}. ${remedy}`, error);
+  }
+  if (rejectionOf(error) === "client") {
+    const what = `is not authorized: its authorization server does not accept the client (${said(error)}). Check id and secret of the client`;
+    return unauthorized(label, what, error);
+  }
+  return unauthorized(label, `cannot be authorized: ${said(error)}`, error);
+}
+
+export function unauthorized(label: string, what: string, cause?: unknown): ToolkitError<"UNAUTHORIZED"> {
+  return new ToolkitError("UNAUTHORIZED", `${label} ${sentence(what)}`, { target: label }, { cause });
+}
+
+// An answer that breaks off is a TypeError of fetch, one that takes too long a DOMException.
+function isPassing(error: unknown): boolean {
+  if (isOAuthError(error)) return passing.has(error.errorCode) && !/^HTTP 4/.test(error.message);
+  return error instanceof AuthorityUnavailableError || error instanceof TypeError || error instanceof DOMException;
+}
+
+// The class itself would load the schemas of the SDK.
+function isOAuthError(error: unknown): error is OAuthError {
+  return error instanceof Error && typeof (error as { readonly errorCode?: unknown }).errorCode === "string";
+}
+
+function said(error: unknown): string {
+  if (!isOAuthError(error)) return messageOf(error).slice(0, 300);
+  return [error.errorCode, error.message.slice(0, 300)].filter((text) => text !== "").join(": ");
+}

@@ -1,0 +1,155 @@
+import type { Connector, ConnectorSession } from "../core/connector.ts";
+import { connectorLimitOptions, type ReadConnectorLimits, readConnectorLimits } from "../core/connector-limits.ts";
+import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
+import type { ConnectorTarget } from "../core/target.ts";
+import { defaultFetch } from "../lib/fetch/node-fetch.ts";
+import { httpConnect } from "./connect-http.ts";
+import {
+  type Attempt,
+  type ConnectorOptions,
+  connectFailure,
+  defaultConnectTimeoutMs,
+  openSession,
+  within,
+} from "./open-session.ts";
+import { noRedactor, type Redactor, redactorOf } from "./redact.ts";
+import { type CheckedHttpTarget, type CheckedStdioTarget, parseTarget } from "./target/parse-target.ts";
+import { labelOf, suggestedNameOf } from "./target/target-label.ts";
+import { canonicalUrl } from "./target/target-values.ts";
+import type { ServerFactory } from "./transport/in-memory-transport.ts";
+import { inheritedEnvironment } from "./transport/stdio/child-command.ts";
+
+/** The options of a connector for an MCP server. */
+export interface McpConnectorOptions extends ConnectorOptions {
+  /**
+   * For HTTP: sent with every request, in addition to the target's own; of the same name, these win. A function decides at each
+   * request, and gets the session of the call. A child process takes none.
+   */
+  readonly headers?: HeadersOption | undefined;
+  /** For HTTP: the way it gets its credentials, such as `oauth()` or `clientCredentials()`. A child process takes none. */
+  readonly auth?: HttpAuth | undefined;
+  /** For HTTP: the `fetch` that sends the requests, such as `globalThis.fetch`. Default: a `nodeFetch()` all connectors share. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** The values of `${VAR}` in the target. Default: `process.env`. */
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/**
+ * A connector for an MCP server: over Streamable HTTP (falling back to SSE where the server speaks only that) for a URL, over stdio
+ * with a child process for a command.
+ *
+ * Nothing is started here: `connect` does, each time anew.
+ *
+ * @throws ToolkitError `INVALID_TARGET`; an environment variable that is missing is named. `INVALID_CONFIG` for a limit that is no
+ *   whole number from 1, and for an option or a field of the target there is not
+ * @example
+ * ```ts
+ * toolkit.addConnector(mcpConnector({ command: "npx", args: ["-y", "@modelcontextprotocol/server-everything"] }));
+ * toolkit.addConnector(mcpConnector("https://example.com/mcp", { headers: { Authorization: `Bearer ${token}` } }));
+ * ```
+ */
+export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptions = {}): Connector {
+  assertOptionNames(options, mcpConnectorNames, "of an MCP connector");
+  const checked = parseTarget(target, options);
+  const label = labelOf(checked);
+  const redactor = redactorOf(checked);
+  const limits = readConnectorLimits(options);
+  const open =
+    checked.kind === "http" ? httpOpener(checked, { ...options, ...limits }, redactor) : stdioOpener(checked);
+  return {
+    label,
+    // Two children with the same command line are two servers.
+    key: checked.kind === "http" ? canonicalUrl(checked.url) : undefined,
+    suggestedName: suggestedNameOf(checked),
+    connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
+    maxConcurrentCalls: limits.maxConcurrentCalls,
+    connect: (connection) => attempt({ label, options, limits, redactor, ...connection }, open),
+  };
+}
+
+/** The options of a connector for an MCP server in this process. */
+export interface InMemoryConnectorOptions extends ConnectorOptions {
+  /** The name people see. Default: `in-memory`. */
+  readonly label?: string | undefined;
+}
+
+/**
+ * A connector for an MCP server in this process.
+ *
+ * @param create - connects a new server to the transport it is given, for each connection: one server object serves one session
+ * @example
+ * ```ts
+ * toolkit.addConnector(inMemoryConnector((transport) => createMyServer().connect(transport)));
+ * ```
+ */
+export function inMemoryConnector(create: ServerFactory, options: InMemoryConnectorOptions = {}): Connector {
+  assertOptionNames(options, inMemoryNames, "of an in-memory connector");
+  const label = options.label ?? "in-memory";
+  const limits = readConnectorLimits(options);
+  return {
+    label,
+    connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
+    maxConcurrentCalls: limits.maxConcurrentCalls,
+    connect: (connection) =>
+      attempt({ label, options, limits, redactor: noRedactor, ...connection }, async (current) => {
+        const { InMemoryTransport } = await import("./transport/in-memory-transport.ts");
+        return openSession(new InMemoryTransport(create), current);
+      }),
+  };
+}
+
+const connectorNames: OptionNames<ConnectorOptions> = {
+  ...connectorLimitOptions,
+  connectTimeoutMs: true,
+  clientInfo: true,
+  roots: true,
+  logLevel: true,
+};
+const mcpConnectorNames: OptionNames<McpConnectorOptions> = {
+  ...connectorNames,
+  headers: true,
+  auth: true,
+  fetch: true,
+  env: true,
+};
+const inMemoryNames: OptionNames<InMemoryConnectorOptions> = { ...connectorNames, label: true };
+
+/** Makes one session, within one attempt. */
+type Open = (attempt: Attempt) => Promise<ConnectorSession>;
+
+async function attempt(begun: Attempt, run: Open): Promise<ConnectorSession> {
+  return within(begun, async (current) => {
+    try {
+      return await run(current);
+    } catch (error) {
+      throw connectFailure(error, current);
+    }
+  });
+}
+
+function httpOpener(
+  target: CheckedHttpTarget,
+  options: McpConnectorOptions & ReadConnectorLimits,
+  redactor: Redactor,
+): Open {
+  const { fetch = defaultFetch, maxMessageBytes, auth } = options;
+  const label = labelOf(target);
+  const conceal = (secret: string) => redactor.conceal(secret);
+  return httpConnect(target, {
+    fetch,
+    maxMessageBytes,
+    headers: typeof options.headers === "function" ? options.headers : undefined,
+    credentials: auth?.open({ url: target.url, label, fetch, conceal }),
+  });
+}
+
+function stdioOpener({ command, args, env, cwd }: CheckedStdioTarget): Open {
+  return async (attempt) => {
+    // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
+    const { StdioTransport } = await import("./transport/stdio/stdio-transport.ts");
+    const { limits, redactor } = attempt;
+    const environment = { ...inheritedEnvironment(), ...env };
+    return openSession(new StdioTransport({ command, args, env: environment, cwd, ...limits, redactor }), attempt);
+  };
+}

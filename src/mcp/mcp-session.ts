@@ -1,0 +1,256 @@
+import { wholeContext } from "../call/call-context.ts";
+import { callStateOf } from "../call/call-port.ts";
+import type { ServerInfo } from "../core/connection.ts";
+import type { ConnectorSession } from "../core/connector.ts";
+import type { ReadConnectorLimits } from "../core/connector-limits.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { CallContext, Kind, RenderedPrompt } from "../core/item.ts";
+import type { Content, ReadOptions } from "../core/resource.ts";
+import type { Progress } from "../core/session.ts";
+import { isRecord } from "../lib/value.ts";
+import { lists } from "./descriptor.ts";
+import { readList } from "./read-list.ts";
+import type { Redactor } from "./redact.ts";
+import { failureOf } from "./request-failure.ts";
+import { type TracedRequest, traced } from "./request-span.ts";
+import { promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
+import { type Cancellation, Cancelled, type Peer, type RequestOptions } from "./rpc/peer.ts";
+import type { Transport } from "./transport/transport.ts";
+
+/** The parts of a session. */
+export interface SessionParts {
+  readonly peer: Peer;
+  readonly transport: Transport;
+  readonly server: ServerInfo;
+  readonly label: string;
+  /** Of errors and warnings of the server. */
+  readonly redactor: Redactor;
+  readonly limits: ReadConnectorLimits;
+}
+
+/** The capability of each kind. */
+const capabilityOf = {
+  tool: "tools",
+  prompt: "prompts",
+  resource: "resources",
+  template: "resources",
+} as const satisfies Record<Kind, string>;
+
+/** One connection generation to an MCP server. */
+export class McpSession implements ConnectorSession {
+  readonly server: ServerInfo;
+  readonly transport: string;
+  readonly list: ConnectorSession["list"];
+  readonly render?: NonNullable<ConnectorSession["render"]>;
+  readonly read?: NonNullable<ConnectorSession["read"]>;
+  readonly subscribe?: NonNullable<ConnectorSession["subscribe"]>;
+  readonly unsubscribe?: NonNullable<ConnectorSession["unsubscribe"]>;
+  readonly #parts: SessionParts;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: SessionParts) {
+    const { server, transport } = parts;
+    this.#parts = parts;
+    this.server = server;
+    this.transport = transport.name;
+    const { prompts, resources } = server.capabilities;
+    this.list = this.#lists();
+    if (prompts !== undefined) this.render = (name, input, context) => this.#render(name, input, context);
+    if (resources !== undefined) this.read = (uri, context) => this.#read(uri, context);
+    if (!isRecord(resources) || resources.subscribe !== true) return;
+    this.subscribe = (uri, options) => this.#follow("resources/subscribe", uri, options);
+    this.unsubscribe = (uri, options) => this.#follow("resources/unsubscribe", uri, options);
+  }
+
+  get closed(): Promise<Error | undefined> {
+    return this.#parts.peer.closed;
+  }
+
+  /** Live: over HTTP a server can lose the stream of its notifications. */
+  get announces(): ReadonlySet<Kind> {
+    const { server, transport } = this.#parts;
+    if (transport.hasNotifications === false) return new Set();
+    const announced = (Object.keys(lists) as Kind[]).filter((kind) => {
+      const capability = server.capabilities[capabilityOf[kind]];
+      return isRecord(capability) && capability.listChanged === true;
+    });
+    return new Set(announced);
+  }
+
+  get processId(): number | undefined {
+    return this.#parts.transport.processId;
+  }
+
+  get stderr(): (() => string) | undefined {
+    const { transport } = this.#parts;
+    return transport.stderr === undefined ? undefined : () => transport.stderr?.() ?? "";
+  }
+
+  get silenceMs(): number {
+    return this.#parts.transport.silenceMs;
+  }
+
+  heard(): number {
+    return this.#parts.peer.received;
+  }
+
+  async ping(options: ReadOptions): Promise<void> {
+    await this.#parts.peer.request("ping", undefined, { cancellation: cancellationOf(options) });
+  }
+
+  call(name: string, input: unknown, given: CallContext): Promise<Content> {
+    const context = wholeContext(given);
+    if (context.attachments.length > 0) return Promise.reject(attachmentsRefused(name));
+    const server = this.server.name;
+    const { redactor } = this.#parts;
+    const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
+    return this.#traced("tools/call", name, context, (meta) => {
+      const params =
+        meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
+      return this.#parts.peer.request("tools/call", params, options).then(
+        (result) =>
+          toolContent(isRecord(result) && result.isError === true ? redactor.value(result) : result, { name, server }),
+        (error) => this.#fail(error, { what: `tools/call ${name}`, repeatable: false }),
+      );
+    });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#parts.peer.close();
+    return this.#closing;
+  }
+
+  async #render(name: string, input: unknown, given: CallContext): Promise<RenderedPrompt> {
+    const context = wholeContext(given);
+    const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
+    return this.#traced("prompts/get", name, context, async (meta) => {
+      const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };
+      return renderedPrompt(await this.#request("prompts/get", params, options, { what: `prompts/get ${name}` }), name);
+    });
+  }
+
+  async #read(uri: string, given: CallContext | ReadOptions): Promise<Content> {
+    const context = wholeContext(given);
+    const call = "progress" in context ? context : undefined;
+    const onProgress = call === undefined ? undefined : reporter(call);
+    const options = { cancellation: cancellationOf(context), onProgress, context: call };
+    return this.#traced("resources/read", uri, call, async (meta) => {
+      const params = meta === undefined ? { uri } : { uri, _meta: meta };
+      const attempt = { what: `resources/read ${uri}`, uri };
+      return readContent(await this.#request("resources/read", params, options, attempt), uri);
+    });
+  }
+
+  #traced<T>(
+    method: TracedRequest["method"],
+    target: string,
+    context: CallContext | undefined,
+    send: (meta: CallContext["meta"]) => Promise<T>,
+  ): Promise<T> {
+    const trace = callStateOf(context)?.trace;
+    return trace === undefined ? send(context?.meta) : traced(trace, { ...this.#parts, method, target, context }, send);
+  }
+
+  async #follow(method: string, uri: string, options: ReadOptions): Promise<void> {
+    await this.#request(method, { uri }, { cancellation: cancellationOf(options) }, { what: `${method} ${uri}`, uri });
+  }
+
+  #lists(): ConnectorSession["list"] {
+    const { server, limits, redactor } = this.#parts;
+    const lister = (kind: Kind) => (options: ReadOptions) =>
+      readList(kind, {
+        request: (method, params) =>
+          this.#parts.peer.request(method, params, {
+            cancellation: cancellationOf(options),
+            // An entry that is too deep is left out by itself.
+            maxNestingDepth: Number.POSITIVE_INFINITY,
+          }),
+        server: server.name,
+        limits,
+        redactor,
+      }).catch((error: unknown) => this.#fail(error, { what: lists[kind].method, repeatable: true }));
+    const offered = (Object.keys(lists) as Kind[]).filter(
+      (kind) => server.capabilities[capabilityOf[kind]] !== undefined,
+    );
+    return Object.fromEntries(offered.map((kind) => [kind, lister(kind)])) as ConnectorSession["list"];
+  }
+
+  /** A request that changes nothing at the server. */
+  #request(
+    method: string,
+    params: Record<string, unknown>,
+    options: RequestOptions,
+    attempt: { readonly what: string; readonly uri?: string },
+  ): Promise<unknown> {
+    return this.#parts.peer
+      .request(method, params, options)
+      .catch((error: unknown) => this.#fail(error, { ...attempt, repeatable: true }));
+  }
+
+  #fail(
+    error: unknown,
+    attempt: { readonly what: string; readonly repeatable: boolean; readonly uri?: string },
+  ): never {
+    // An abort rejects with its own reason, whatever that is.
+    if (error instanceof Cancelled) throw error.reason;
+    const { label, redactor } = this.#parts;
+    throw failureOf(error, { ...attempt, label, redactor, server: this.server.name });
+  }
+}
+
+/** An AbortSignal as a Cancellation, for one listener, which goes with its request. */
+class SignalCancellation implements Cancellation {
+  readonly #signal: AbortSignal;
+  #onAbort: (() => void) | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  onAbort(listener: (reason: unknown) => void): void {
+    const signal = this.#signal;
+    if (signal.aborted) {
+      listener(signal.reason);
+      return;
+    }
+    this.#onAbort = () => listener(signal.reason);
+    signal.addEventListener("abort", this.#onAbort);
+  }
+
+  offAbort(): void {
+    if (this.#onAbort !== undefined) this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** The cancellation of a call, or of a reader. */
+function cancellationOf(context: ReadOptions): Cancellation | undefined {
+  // A call of ours has it without the signal, whose making costs as much as a call in memory.
+  const call = callStateOf(context);
+  if (call !== undefined) return call;
+  return context.signal === undefined ? undefined : new SignalCancellation(context.signal);
+}
+
+function reporter(context: CallContext): (progress: Progress) => void {
+  return ({ progress, total, message }) => {
+    try {
+      context.progress(progress, total, message).catch(ignore);
+    } catch {
+      // An error of a listener must not end the connection.
+    }
+  };
+}
+
+function ignore(): void {
+  // The context has reported it.
+}
+
+function attachmentsRefused(name: string): ToolkitError<"INVALID_INPUT"> {
+  const message = "attachments cannot be sent to an MCP server";
+  return new ToolkitError(
+    "INVALID_INPUT",
+    `${name} takes no attachments: ${message}. Pass their content in the input.`,
+    {
+      issues: [{ pointer: "", message }],
+    },
+  );
+}

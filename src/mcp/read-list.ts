@@ -1,0 +1,121 @@
+import type { DescriptorList, DescriptorMap } from "../core/connector.ts";
+import type { ReadConnectorLimits } from "../core/connector-limits.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { Kind } from "../core/item.ts";
+import { isNestedDeeper } from "../lib/nesting.ts";
+import { isRecord } from "../lib/value.ts";
+import { lists } from "./descriptor.ts";
+import type { Redactor } from "./redact.ts";
+import { RpcError, rpcCodes } from "./rpc/rpc-error.ts";
+
+/** The options of reading a list. */
+export interface ListOptions {
+  /** Asks for one page. */
+  readonly request: (method: string, params: Record<string, unknown> | undefined) => Promise<unknown>;
+  /** The server, for errors and warnings. */
+  readonly server: string;
+  readonly limits: Pick<ReadConnectorLimits, "maxListSize" | "maxNestingDepth">;
+  /** Redacts the quotes in warnings. */
+  readonly redactor: Redactor;
+}
+
+/** So many pages in a row may bring nothing new: with a new cursor each, a server could go on for ever. */
+const maxIdlePages = 100;
+
+/**
+ * Reads a list to its last page, at most `maxListSize` entries. An entry that cannot be read, is nested too deep, or has the name of
+ * another, is left out; its siblings stay.
+ *
+ * @throws ToolkitError `REMOTE_ERROR` where the pages go round in a circle or on without bringing anything new; whatever a request throws
+ */
+export async function readList<K extends Kind>(kind: K, options: ListOptions): Promise<DescriptorList<K>> {
+  const { method, field } = lists[kind];
+  const { request, server, limits } = options;
+  const { maxListSize } = limits;
+  const collector = new Collector(kind, options);
+  const cursors = new Set<string>();
+  let idlePages = 0;
+  for (let cursor: string | undefined; ; ) {
+    const page = await requestPage(request, method, cursor);
+    if (page === undefined)
+      return { items: [], warnings: kind === "template" ? [] : [`${server} does not know ${method}`] };
+    const entries = isRecord(page) ? page[field] : undefined;
+    if (!Array.isArray(entries)) throw badList(server, method, `without "${field}"`);
+    const known = collector.items.length;
+    for (const entry of entries) collector.add(entry);
+    idlePages = collector.items.length > known ? 0 : idlePages + 1;
+    cursor =
+      isRecord(page) && typeof page.nextCursor === "string" && page.nextCursor !== "" ? page.nextCursor : undefined;
+    if (collector.items.length > maxListSize) return truncated(collector, maxListSize);
+    if (cursor === undefined) return collector;
+    if (idlePages >= maxIdlePages)
+      throw badList(server, method, `with ${idlePages} pages in a row that bring nothing new, and names another one`);
+    if (cursors.has(cursor))
+      throw badList(server, method, "with a cursor it gave before: its pages go round in a circle");
+    cursors.add(cursor);
+  }
+}
+
+/** Undefined where the server says that it has no such method. */
+async function requestPage(
+  request: ListOptions["request"],
+  method: string,
+  cursor: string | undefined,
+): Promise<unknown> {
+  try {
+    return await request(method, cursor === undefined ? undefined : { cursor });
+  } catch (error) {
+    if (cursor === undefined && error instanceof RpcError && error.code === rpcCodes.methodNotFound) return undefined;
+    throw error;
+  }
+}
+
+class Collector<K extends Kind> implements DescriptorList<K> {
+  readonly items: DescriptorMap[K][] = [];
+  readonly warnings: string[] = [];
+  readonly #kind: K;
+  readonly #redactor: Redactor;
+  readonly #maxNestingDepth: number;
+  readonly #keys = new Set<unknown>();
+
+  constructor(kind: K, { redactor, limits }: ListOptions) {
+    this.#kind = kind;
+    this.#redactor = redactor;
+    this.#maxNestingDepth = limits.maxNestingDepth;
+  }
+
+  warn(text: string): void {
+    this.warnings.push(this.#redactor.text(text));
+  }
+
+  add(entry: unknown): void {
+    const { key, read } = lists[this.#kind];
+    const item = isRecord(entry) ? read(entry, (text) => this.warn(text)) : undefined;
+    if (item === undefined) {
+      this.warnings.push(`a ${this.#kind} without "${key}" is left out`);
+      return;
+    }
+    const id = (item as unknown as Readonly<Record<string, unknown>>)[key];
+    if (this.#keys.has(id)) {
+      this.warn(`a second ${this.#kind} with the ${key} ${String(id)} is left out`);
+      return;
+    }
+    if (isNestedDeeper(entry, this.#maxNestingDepth)) {
+      this.warn(
+        `the ${this.#kind} ${String(id)} is left out: it is nested deeper than maxNestingDepth (${this.#maxNestingDepth})`,
+      );
+      return;
+    }
+    this.#keys.add(id);
+    this.items.push(item);
+  }
+}
+
+/** The entries read of a list that is longer than it may be. */
+function truncated<K extends Kind>({ items, warnings }: DescriptorList<K>, maxSize: number): DescriptorList<K> {
+  return { items: items.slice(0, maxSize), warnings, cutAt: maxSize };
+}
+
+function badList(server: string, method: string, how: string): ToolkitError<"REMOTE_ERROR"> {
+  return new ToolkitError("REMOTE_ERROR", `${server} answered ${method} ${how}.`, { server });
+}

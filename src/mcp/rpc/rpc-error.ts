@@ -1,0 +1,59 @@
+import { ToolkitError } from "../../core/error.ts";
+import type { RpcErrorObject } from "./rpc-message.ts";
+
+/** A message that has, or would have, more bytes than it may. */
+export function messageTooLarge(max: number, actual: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  return new ToolkitError(
+    "LIMIT_EXCEEDED",
+    `A message is larger than maxMessageBytes (${max}). Raise the limit, or ask the server for less at once.`,
+    { limit: "maxMessageBytes", max, actual },
+  );
+}
+
+/** A message with more levels than it may have. */
+export function messageTooDeep(max: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  return new ToolkitError(
+    "LIMIT_EXCEEDED",
+    `A message is nested deeper than maxNestingDepth (${max}). Raise the limit, or ask the server for something flatter.`,
+    { limit: "maxNestingDepth", max },
+  );
+}
+
+/** The error codes of JSON-RPC and MCP that have a meaning here. */
+export const rpcCodes = {
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+  resourceNotFound: -32002,
+} as const;
+
+/** A peer answered a request with an error. */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(error: Partial<RpcErrorObject>) {
+    super(typeof error.message === "string" && error.message !== "" ? error.message : "no message");
+    this.code = typeof error.code === "number" ? error.code : 0;
+    this.data = error.data;
+  }
+}
+
+/** A request has no answer because the connection failed. */
+export class ConnectionLostError extends Error {
+  override readonly name = "ConnectionLostError";
+  /** False where the request surely never reached the server, so that it is safe to send it again. */
+  readonly sent: boolean;
+
+  constructor(message: string, options: { readonly sent: boolean; readonly cause?: unknown }) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.sent = options.sent;
+  }
+}
+
+/** A text that ends a sentence. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

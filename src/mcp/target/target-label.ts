@@ -1,0 +1,54 @@
+import type { CheckedTarget } from "./parse-target.ts";
+import { canonicalUrl } from "./target-values.ts";
+
+/** The label of a target, without secrets: the canonical URL, or the command without its folder and its arguments. */
+export function labelOf(target: CheckedTarget): string {
+  return target.kind === "http" ? canonicalUrl(target.url) : commandName(target.written);
+}
+
+/**
+ * The part of a command that may be shown: its file name. Arguments often hold secrets, and some commands have them, or variables, inside:
+ * then it is the first word.
+ */
+export function commandName(command: string): string {
+  // A folder may have blanks in its name; a dash behind one begins an argument.
+  const isPath = /^(?:[\\/]|[A-Za-z]:)/.test(command) && !/\s-|=/.test(command);
+  const name = isPath ? fileName(command) : command;
+  if (!/[\s=]/.test(name)) return fileName(name);
+  return fileName(/^[^\s=]*/.exec(command)?.[0] ?? "") || "command";
+}
+
+function fileName(path: string): string {
+  return path.split(/[\\/]/).findLast((segment) => segment !== "") ?? path;
+}
+
+const minTokenLength = 16;
+
+/**
+ * A namespace to use until the server has said its name: the last path segment of the URL that is neither `mcp` nor `sse`, else
+ * the host, or the command's name. What may be a secret is none.
+ */
+export function suggestedNameOf(target: CheckedTarget): string {
+  if (target.kind === "stdio") {
+    if (/[\s=]/.test(target.written)) return "server";
+    return commandName(target.written).replace(/\.(?:exe|cmd|bat|com|m?js|ts|py|sh)$/i, "") || "server";
+  }
+  const segments = target.url.pathname
+    .split("/")
+    .filter((segment) => segment !== "" && !/^(?:mcp|sse)$/i.test(segment));
+  const last = safeDecode(segments.at(-1) ?? "");
+  return last === "" || !/^[A-Za-z][A-Za-z0-9_.-]*$/.test(last) || isLikeToken(last) ? target.url.hostname : last;
+}
+
+/** Some URLs have a key as their last segment. */
+function isLikeToken(text: string): boolean {
+  return text.length >= minTokenLength && /[A-Za-z]/.test(text) && /[0-9]/.test(text);
+}
+
+function safeDecode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

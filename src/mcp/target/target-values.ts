@@ -1,0 +1,86 @@
+import { ToolkitError } from "../../core/error.ts";
+
+/** A source of variables. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const braces = /\$\{([^}]*)\}/g;
+const known = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?$/s;
+
+/**
+ * Puts environment variables in place of `${VAR}` and `${VAR:-default}`; the default is taken where the variable is missing or
+ * empty, as in a shell.
+ *
+ * @param where - the field, for the error
+ * @throws ToolkitError `INVALID_TARGET` with the name of a missing variable, or with a form that is none of these two: it would be
+ *   sent as it stands
+ */
+export function expand(text: string, env: Environment, where: string): string {
+  return text.replace(braces, (whole, inner: string) => {
+    const [, name, fallback] = known.exec(inner) ?? [];
+    if (name === undefined) throw unknownForm(whole, where);
+    const value = env[name];
+    if (value !== undefined && (value !== "" || fallback === undefined)) return value;
+    if (fallback !== undefined) return fallback;
+    throw invalidTarget(
+      `${where} needs the environment variable ${name}, which is not set. Set it, or write \${${name}:-default}.`,
+      where,
+      name,
+    );
+  });
+}
+
+function unknownForm(whole: string, where: string): Error {
+  // A default may be a secret.
+  const shown = whole.replace(/:-.*$/s, ":-…}");
+  return invalidTarget(
+    `${where} has ${shown}, which is no form of a variable: write \${NAME} or \${NAME:-default}, without blanks, and no variable in a default.`,
+    where,
+  );
+}
+
+/** An `INVALID_TARGET`. `target` must hold no secret. */
+export function invalidTarget(message: string, target: string, variable?: string): ToolkitError<"INVALID_TARGET"> {
+  return new ToolkitError("INVALID_TARGET", message, variable === undefined ? { target } : { target, variable });
+}
+
+/**
+ * The canonical form by which two URLs are compared: scheme and host in lower case, no default port, no dot segments; user info,
+ * query and fragment are left out, so it holds no secret either.
+ */
+export function canonicalUrl(url: URL): string {
+  return `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+/**
+ * Reads the URL of a server.
+ *
+ * @throws ToolkitError `INVALID_TARGET` for what is no http(s) URL with a host; its message quotes nothing that may be secret
+ */
+export function parseUrl(given: string | URL): URL {
+  const text = String(given).trim();
+  if (text === "") throw invalidTarget("The URL is empty: write one such as https://host/mcp.", "");
+  const shown = withoutSecrets(text);
+  // The parser of the platform mends `http:host` and `http:///host`: they are slips here.
+  if (/^https?:/i.test(text) && !/^https?:\/\/[^/?#]/i.test(text)) {
+    throw invalidTarget(`${shown} has no host: write a URL such as https://host/mcp.`, shown);
+  }
+  if (!URL.canParse(text)) {
+    const port = /^https?:\/\/[^/?#]*:([^/?#:\]]*)(?:[/?#]|$)/i.exec(shown);
+    const wrong = port === null ? "is no URL" : `has no valid port (${port[1]}, it must be 0 to 65535)`;
+    throw invalidTarget(`${shown} ${wrong}: write one such as https://host/mcp, or give { command, args }.`, shown);
+  }
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw invalidTarget(
+      `${shown} is no http or https URL: write one such as https://host/mcp, or give { command, args }.`,
+      shown,
+    );
+  }
+  if (url.hostname === "") throw invalidTarget(`${shown} has no host: write a URL such as https://host/mcp.`, shown);
+  return url;
+}
+
+/** The part of a text that should be a URL which may be shown: no user info, query or fragment. */
+function withoutSecrets(text: string): string {
+  return text.replace(/[?#].*$/s, "").replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?(\/*)[^/]*@/, "$1$2");
+}

@@ -1,0 +1,266 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { stat } from "node:fs/promises";
+import type { Readable, Writable } from "node:stream";
+import { ToolkitError } from "../../../core/error.ts";
+import type { Redactor } from "../../redact.ts";
+import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
+import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
+import { commandName } from "../../target/target-label.ts";
+import type { Transport, TransportEvents } from "../transport.ts";
+import { commandLine } from "./child-command.ts";
+import { answeredBy, LineReader, OutputTail } from "./child-output.ts";
+import { adopt, endGroup } from "./process-group.ts";
+
+/** The command of a child, and the limits of its output. */
+export interface StdioParameters {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+  readonly maxMessageBytes: number;
+  readonly maxStderrBytes: number;
+  readonly redactor: Redactor;
+}
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+// After the child has exited, what it wrote is read; a grandchild may keep the pipe open for ever.
+const drainMs = 100;
+const quotedLength = 200;
+// Lines that are no messages are reported at the 1st, the 100th, the 200th, ...
+const reportEvery = 100;
+
+/**
+ * A child process that speaks MCP over its stdin and stdout, one message a line. It leads a process group of its own, which ends
+ * with it.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio
+ */
+export class StdioTransport implements Transport {
+  readonly name = "stdio";
+  readonly network = { "network.transport": "pipe" };
+  // The end of a process is reported by the system. One that is silent computes.
+  readonly silenceMs = 60_000;
+  readonly #parameters: StdioParameters;
+  readonly #stderr: OutputTail;
+  readonly #lines: LineReader;
+  #child: Child | undefined;
+  #events: TransportEvents | undefined;
+  #ending: Promise<void> | undefined;
+  #oddLines = 0;
+  #firstOddLine: string | undefined;
+  #exit: string | undefined;
+  #leaving = false;
+  #draining: Promise<void> | undefined;
+
+  constructor(parameters: StdioParameters) {
+    this.#parameters = parameters;
+    const { maxMessageBytes, maxStderrBytes } = parameters;
+    this.#stderr = new OutputTail(maxStderrBytes);
+    this.#lines = new LineReader({
+      maxBytes: maxMessageBytes,
+      onLine: (line) => this.#line(line),
+      onOverlong: (line) => this.#events?.unreadable(messageTooLarge(maxMessageBytes, line.size), answeredBy(line)),
+    });
+  }
+
+  get processId(): number | undefined {
+    return this.#ending === undefined ? this.#child?.pid : undefined;
+  }
+
+  async start(events: TransportEvents, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    signal.throwIfAborted();
+    this.#events = events;
+    try {
+      const child = this.#spawn();
+      this.#child = child;
+      if (child.pid !== undefined) adopt(child.pid);
+      await spawned(child);
+      this.#listen(child);
+    } catch (error) {
+      throw await this.#spawnError((error as NodeJS.ErrnoException).code);
+    }
+  }
+
+  send(message: RpcMessage): Promise<void> | undefined {
+    const stdin = this.#child?.stdin;
+    if (this.#ending !== undefined || !stdin?.writable) {
+      throw new ConnectionLostError("the server's process is not running", { sent: false });
+    }
+    if (stdin.write(`${JSON.stringify(message)}\n`)) return undefined;
+    // One promise for all who wait, for each listener counts.
+    this.#draining ??= drained(stdin).finally(() => {
+      this.#draining = undefined;
+    });
+    return this.#draining;
+  }
+
+  stderr(): string {
+    const text = this.#parameters.redactor.text(this.#stderr.text());
+    const { cutBytes } = this.#stderr;
+    if (cutBytes === 0) return text;
+    // At a cut may be the end of a secret.
+    return `[${cutBytes} bytes before this are left out: maxStderrBytes]\n${text.slice(this.#parameters.redactor.longest)}`;
+  }
+
+  diagnosis(): string | undefined {
+    const quotes = [
+      this.#exit,
+      this.#firstOddLine === undefined
+        ? undefined
+        : `stdout began with ${JSON.stringify(this.#firstOddLine)}, which is no message`,
+      this.#stderrQuote(),
+    ].filter((text) => text !== undefined);
+    return quotes.length === 0 ? undefined : quotes.join("; ");
+  }
+
+  close(): Promise<void> {
+    return this.#end(undefined);
+  }
+
+  #spawn(): Child {
+    const { command, args, env, cwd } = this.#parameters;
+    const { platform } = process;
+    const line = commandLine(command, args, { platform, shell: process.env.comspec });
+    return spawn(line.file, line.args, {
+      cwd,
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+      shell: false,
+      windowsHide: true,
+      windowsVerbatimArguments: line.verbatim,
+      // A group of its own, so that whatever it starts can be ended with it.
+      detached: platform !== "win32",
+    });
+  }
+
+  #listen(child: Child): void {
+    child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
+    for (const stream of [child.stdin, child.stdout, child.stderr]) {
+      // A broken pipe shows by the exit that follows, or by a send that finds it closed.
+      stream.on("error", () => {});
+    }
+    child.stdin.on("close", () => this.#lost("it closed its stdin"));
+    child.stdout.on("end", () => this.#lost("it closed its stdout"));
+    child.on("error", (error) => this.#lost(error.message));
+    child.on("exit", (code, signal) => {
+      this.#exit = signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
+      this.#lost(this.#exit);
+    });
+  }
+
+  #line(line: string): void {
+    const messages = parseMessages(line);
+    if (messages !== undefined) for (const message of messages) this.#events?.message(message);
+    else if (line.trim() !== "") this.#odd(line);
+  }
+
+  #odd(line: string): void {
+    if (this.#oddLines++ % reportEvery !== 0) return;
+    const said = this.#parameters.redactor.text(line);
+    const shown = said.length > quotedLength ? `${said.slice(0, quotedLength)}…` : said;
+    this.#firstOddLine ??= shown;
+    this.#events?.warning(
+      `It wrote what is no message to stdout (${this.#oddLines} lines so far): ${JSON.stringify(shown)}`,
+    );
+  }
+
+  /** The server ended it. Output that can still be read is read first. */
+  #lost(why: string): void {
+    const child = this.#child;
+    if (this.#leaving || this.#ending !== undefined || child === undefined) return;
+    this.#leaving = true;
+    const finish = () => {
+      clearTimeout(timer);
+      const quote = this.#stderrQuote();
+      void this.#end(new Error(`the server's process ended: ${[this.#exit ?? why, quote].filter(Boolean).join("; ")}`));
+    };
+    const timer = setTimeout(finish, drainMs);
+    // Pipes and process have ended: no more output can come.
+    const check = () => {
+      if (child.stdout.readableEnded && child.stderr.readableEnded && this.#exit !== undefined) finish();
+    };
+    child.stdout.once("end", check);
+    child.stderr.once("end", check);
+    child.once("exit", check);
+    check();
+  }
+
+  #end(error: Error | undefined): Promise<void> {
+    if (this.#ending === undefined) {
+      this.#ending = this.#dispose();
+      this.#events?.closed(error);
+    }
+    return this.#ending;
+  }
+
+  async #dispose(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    child.stdin.end();
+    try {
+      await endGroup(child);
+    } finally {
+      // A grandchild may have inherited the far ends: ours must not keep this process alive.
+      for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+      child.unref();
+    }
+  }
+
+  #stderrQuote(): string | undefined {
+    const text = this.stderr().trim();
+    return text === "" ? undefined : `stderr ended with ${JSON.stringify(text.slice(-1_000))}`;
+  }
+
+  /** Node's own error carries every argument, and may quote a value of the environment: nothing of it but the code goes on. */
+  async #spawnError(code: string | undefined): Promise<Error> {
+    const { command, cwd } = this.#parameters;
+    const shown = commandName(command);
+    const details = { namespace: shown };
+    const why =
+      code === "ERR_INVALID_ARG_VALUE"
+        ? "its command, arguments, cwd or environment hold a NUL character"
+        : `spawn ${code ?? "failed"}`;
+    const cause = Object.assign(new Error(why), code === undefined ? {} : { code });
+    if (cwd !== undefined && !(await isFolder(cwd))) {
+      const message = `${shown} cannot be started: its cwd ${cwd} is no folder.`;
+      return new ToolkitError("UNAVAILABLE", message, details, { cause });
+    }
+    const hint = /\s/.test(command) ? 'It has blanks: arguments belong in "args". ' : "";
+    const message =
+      code === "ENOENT"
+        ? `The command ${shown} was not found. ${hint}A bare name is looked up in PATH, a path must lead to a file: install it, or correct "command".`
+        : `The command ${shown} cannot be started: ${why}.`;
+    return new ToolkitError("UNAVAILABLE", message, details, { cause });
+  }
+}
+
+function spawned(child: Child): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", reject);
+  });
+}
+
+function drained(stdin: Writable): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = () => {
+      stdin.off("drain", settle);
+      stdin.off("close", settle);
+      if (stdin.destroyed) reject(new ConnectionLostError("the server's process closed its stdin", { sent: true }));
+      else resolve();
+    };
+    stdin.on("drain", settle);
+    stdin.on("close", settle);
+  });
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,164 @@
+import type { Document, Node, YAMLParseError } from "yaml";
+import { messageOf } from "../../core/error.ts";
+import { loadYaml } from "../lazy-libraries.ts";
+
+/** Makes the error of a mistake at an offset of the YAML. */
+export type YamlProblem = (offset: number, what: string, hint: string, cause?: unknown) => Error;
+
+/** A parsed YAML document with the positions of its nodes. */
+export type YamlDocument = Document.Parsed;
+
+// Enough for a schema that repeats itself, and few enough that their expansion is read in milliseconds.
+const maxAliases = 30;
+
+const options = {
+  prettyErrors: false,
+  stringKeys: true,
+  // Checked here: the library compares each key with all before it.
+  uniqueKeys: false,
+  merge: true,
+  // Values that are JSON and nothing else: no dates, sets or bytes, and a custom tag is an error.
+  schema: "core",
+  resolveKnownTags: false,
+  version: "1.2",
+} as const;
+
+const hints: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: 'Put a value that contains a colon in quotes, such as `title: "Review: the rules"`.',
+  MULTILINE_IMPLICIT_KEY: "Write each field as `name: value`, with a blank after the colon.",
+  TAB_AS_INDENT: "Indent with blanks instead of tabs.",
+  BAD_INDENT: "Start what belongs to the same level in the same column, and close every bracket.",
+  BAD_SCALAR_START: "Put the value in quotes.",
+  MISSING_CHAR: "Close the quote or bracket, and write a blank after each colon.",
+  NON_STRING_KEY: "Put a value that contains braces in quotes.",
+  MULTIPLE_DOCS: "Remove the line `...`.",
+};
+const generalHint = "Write one `name: value` a line, and put a value with special characters in quotes.";
+
+/** Parses the YAML of front matter. @throws Error of `problem` */
+export function parseYamlDocument(yaml: string, problem: YamlProblem): YamlDocument {
+  let document: YamlDocument;
+  try {
+    document = loadYaml().parseDocument(yaml, options);
+  } catch (cause) {
+    throw problem(0, `The front matter cannot be read: ${messageOf(cause)}.`, "Nest its values less deeply.", cause);
+  }
+  const [error] = document.errors;
+  const duplicate = findDuplicateKey(document);
+  if (duplicate !== undefined && duplicate < (error?.pos[0] ?? Number.POSITIVE_INFINITY)) {
+    throw problem(duplicate, "The front matter is no YAML: Map keys must be unique.", "Keep one of the two.");
+  }
+  if (error !== undefined) {
+    const blank = findOddBlank(yaml, error.pos[0]);
+    if (blank !== undefined) throw problem(blank, describeBlank(yaml, blank), oddBlankHint, error);
+    const { offset, what } = describeError(error, yaml);
+    throw problem(offset, `The front matter is no YAML: ${what}.`, hints[error.code] ?? generalHint, error);
+  }
+  const [warning] = document.warnings;
+  if (warning !== undefined) {
+    const tag = yaml.slice(...warning.pos).split(/\s/, 1)[0];
+    const what =
+      warning.code === "TAG_RESOLVE_FAILED"
+        ? `The tag ${tag} is not known: front matter is plain YAML and no code runs from a prompt file.`
+        : `The front matter is no YAML: ${warning.message}.`;
+    throw problem(warning.pos[0], what, "Remove it, and put a value that starts with ! in quotes.", warning);
+  }
+  return document;
+}
+
+/** The offset of the first key that its map already has. */
+function findDuplicateKey(document: YamlDocument): number | undefined {
+  const { isScalar, visit } = loadYaml();
+  let first: number | undefined;
+  visit(document, {
+    Map(_key, { items }) {
+      const keys = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const offset = key.range?.[0] ?? 0;
+        if (keys.has(key.value) && offset < (first ?? Number.POSITIVE_INFINITY)) first = offset;
+        keys.add(key.value);
+      }
+    },
+  });
+  return first;
+}
+
+/** The message of a parse error, with those of the library replaced that speak to its own user. */
+function describeError({ code, message, pos }: YAMLParseError, yaml: string): { offset: number; what: string } {
+  if (code === "NON_STRING_KEY") return { offset: pos[0], what: "a name of a field is no text" };
+  const end = code === "MULTIPLE_DOCS" ? yaml.search(/^\.\.\./m) : -1;
+  return end === -1 ? { offset: pos[0], what: message } : { offset: end, what: "something comes after its end" };
+}
+
+/** The fields of a document. @throws Error of `problem` for values that JSON cannot hold, and for aliases that expand too far */
+export function fieldsOf(
+  document: YamlDocument,
+  yaml: string,
+  problem: YamlProblem,
+): Readonly<Record<string, unknown>> {
+  if (/[*&]|\.(?:inf|nan)/i.test(yaml) || oddBlank.test(yaml)) checkNodes(document, yaml, problem);
+  if (document.contents === null) return {};
+  if (!loadYaml().isMap(document.contents)) {
+    throw problem(document.contents.range[0], "The front matter has no fields.", generalHint);
+  }
+  try {
+    return document.toJS({ maxAliasCount: maxAliases }) as Record<string, unknown>;
+  } catch (cause) {
+    const what = `The front matter cannot be read: ${messageOf(cause).replace(/\.$/, "")}.`;
+    throw problem(0, what, "Write out what aliases (*) and merges (<<) stand for.", cause);
+  }
+}
+
+function checkNodes(document: YamlDocument, yaml: string, problem: YamlProblem): void {
+  let aliases = 0;
+  loadYaml().visit(document, {
+    // A field behind an odd blank would become an unknown field, whose name begins with the blank.
+    Pair(_key, { key }) {
+      const start = (key as Node | null)?.range?.[0] ?? 0;
+      misplacedBlank.lastIndex = start;
+      if (misplacedBlank.test(yaml)) throw problem(start, describeBlank(yaml, start), oddBlankHint);
+    },
+    Alias(_key, alias) {
+      const offset = alias.range?.[0] ?? 0;
+      const target = alias.resolve(document);
+      if (target === undefined) {
+        const hint = `Write &${alias.source} before the value it repeats.`;
+        throw problem(offset, `The alias *${alias.source} stands for nothing.`, hint);
+      }
+      const [from, , to] = target.range ?? [0, 0, 0];
+      if (from <= offset && offset < to) {
+        throw problem(offset, `The alias *${alias.source} stands inside what it repeats.`, "Write the value out.");
+      }
+      aliases += 1;
+      if (aliases > maxAliases) {
+        throw problem(offset, `The front matter has more than ${maxAliases} aliases.`, "Write the values out.");
+      }
+    },
+    Scalar(_key, scalar) {
+      if (typeof scalar.value !== "number" || Number.isFinite(scalar.value)) return;
+      const hint = "Write a finite number, or put it in quotes.";
+      throw problem(scalar.range?.[0] ?? 0, `${scalar.source} is no number JSON can hold.`, hint);
+    },
+  });
+}
+
+/** Characters that look like a blank and are none to YAML: web pages and word processors use them. */
+const oddBlank = /[\u00a0\u2000-\u200b\u202f\u205f\u3000]/;
+/** One where YAML needs a blank: before the first word of a line, and after a colon. Inside a text it does no harm. */
+const misplacedBlank = new RegExp(`(?<=^ *|:)${oddBlank.source}`, "my");
+
+const oddBlankHint = "Type it anew: it was copied from a web page or a word processor.";
+
+/** The offset of the first misplaced odd blank in the line of an offset. */
+function findOddBlank(yaml: string, offset: number): number | undefined {
+  const start = yaml.lastIndexOf("\n", offset - 1) + 1;
+  const [line = ""] = yaml.slice(start).split("\n", 1);
+  const column = line.search(new RegExp(misplacedBlank, "m"));
+  return column === -1 ? undefined : start + column;
+}
+
+function describeBlank(yaml: string, offset: number): string {
+  const code = yaml.charCodeAt(offset).toString(16).toUpperCase().padStart(4, "0");
+  return `This blank is none to YAML: it is the character U+${code}.`;
+}

@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import { ToolkitError } from "../core/error.ts";
+import type { Prompt } from "../core/item.ts";
+import { FilePrompt } from "./file-prompt.ts";
+import { parsePromptFile } from "./parse-prompt.ts";
+import type { FolderTexts } from "./prompt-files.ts";
+import { fileRole } from "./prompt-files.ts";
+import { folderPartials, Partials } from "./template/partials.ts";
+
+/** A file of the folder, and the result of parsing it. */
+interface ParsedFile {
+  readonly text: string;
+  /** The last good version. */
+  readonly prompt: Prompt | undefined;
+  /** The reason why the text cannot be parsed. */
+  readonly error: ToolkitError | undefined;
+}
+
+/** The prompts of one folder. An update parses only files that changed and files that use a changed partial. */
+export class PromptCollection {
+  readonly #folder: string;
+  readonly #texts = new Map<string, string>();
+  readonly #files = new Map<string, ParsedFile>();
+  readonly #partials: Partials;
+  /** The file that has a name, by the name: the first one keeps it. */
+  #owners: ReadonlyMap<string, string> = new Map();
+  #prompts: readonly Prompt[] = [];
+  #problems: readonly ToolkitError[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#partials = new Partials(folderPartials(folder, this.#texts));
+  }
+
+  /** The prompts, sorted by the names of their files. */
+  get prompts(): readonly Prompt[] {
+    return this.#prompts;
+  }
+
+  /** The problems, each once: a broken partial breaks many files and is one problem. */
+  get problems(): readonly ToolkitError[] {
+    return this.#problems;
+  }
+
+  /** True for the file of a prompt that cannot be parsed. */
+  isBroken(name: string): boolean {
+    return this.#files.get(name)?.error !== undefined;
+  }
+
+  /**
+   * Brings the collection up to date.
+   *
+   * @param names - all files of the folder
+   * @param read - the files that may have changed. One that cannot be read keeps its last version
+   */
+  update(names: readonly string[], { texts, errors }: FolderTexts): void {
+    const current = new Set(names);
+    for (const name of this.#texts.keys()) if (!current.has(name)) this.#texts.delete(name);
+    for (const [name, text] of texts) this.#texts.set(name, text);
+    for (const name of this.#files.keys()) if (!current.has(name)) this.#files.delete(name);
+    for (const name of [...this.#texts.keys()]) if (fileRole(name) === "prompt") this.#refresh(name);
+    this.#resolveNames(errors);
+  }
+
+  #refresh(name: string): void {
+    const text = this.#texts.get(name) ?? "";
+    const before = this.#files.get(name);
+    if (before?.text === text && before.error === undefined && this.#hasCurrentPartials(before.prompt)) return;
+    try {
+      const prompt = parsePromptFile(text, join(this.#folder, name), this.#partials);
+      this.#files.set(name, { text, prompt, error: undefined });
+    } catch (error) {
+      if (!ToolkitError.is(error)) throw error;
+      this.#files.set(name, { text, prompt: before?.prompt, error });
+    }
+  }
+
+  #hasCurrentPartials(prompt: Prompt | undefined): boolean {
+    const used = prompt === undefined ? undefined : FilePrompt.sourceOf(prompt)?.partials;
+    for (const [name, template] of used ?? []) if (!this.#partials.isCurrent(name, template)) return false;
+    return true;
+  }
+
+  /** Chooses one prompt for each name. */
+  #resolveNames(unread: ReadonlyMap<string, ToolkitError>): void {
+    const owners = new Map<string, string>();
+    for (const [name, file] of this.#owners) if (this.#files.get(file)?.prompt?.name === name) owners.set(name, file);
+    const prompts: Prompt[] = [];
+    const problems = new Map<string, ToolkitError>();
+    const report = (error: ToolkitError) => problems.set(error.message, error);
+    for (const file of [...new Set([...this.#files.keys(), ...unread.keys()])].sort()) {
+      const { prompt, error } = this.#files.get(file) ?? {};
+      const problem = unread.get(file) ?? error;
+      if (problem !== undefined) report(problem);
+      if (prompt === undefined) continue;
+      const owner = owners.get(prompt.name) ?? file;
+      owners.set(prompt.name, owner);
+      if (owner === file) prompts.push(prompt);
+      else report(this.#conflict(prompt.name, owner, file));
+    }
+    this.#owners = owners;
+    this.#prompts = prompts;
+    this.#problems = [...problems.values()];
+  }
+
+  #conflict(name: string, ownerName: string, fileName: string): ToolkitError {
+    const [owner, file] = [join(this.#folder, ownerName), join(this.#folder, fileName)];
+    const message = `${file}: The name "${name}" is that of ${owner} too. Give one of them another name.`;
+    return new ToolkitError("CONFLICT", message, { key: name, owners: [owner, file] });
+  }
+}

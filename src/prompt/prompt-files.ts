@@ -1,0 +1,176 @@
+import { isUtf8 } from "node:buffer";
+import { type Dirent, readFileSync } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { messageOf, ToolkitError } from "../core/error.ts";
+import { shown } from "../core/options.ts";
+import type { ReadOptions } from "../core/resource.ts";
+import { fileStart, promptProblem } from "./prompt-problem.ts";
+
+/** The role of a file in a prompt folder: a prompt, or nothing but a partial. The file of a prompt may be used as a partial too. */
+export type PromptFileRole = "prompt" | "partial";
+
+/** The role of a file, by its name; undefined for a file that does not count, such as a README or a backup. */
+export function fileRole(name: string): PromptFileRole | undefined {
+  if (name.startsWith(".") || name.toLowerCase() === "readme.md") return undefined;
+  if (/\.(?:md|prompt)$/i.test(name)) return name.startsWith("_") ? "partial" : "prompt";
+  return /\.hbs$/i.test(name) ? "partial" : undefined;
+}
+
+/** True for a file in the form of Google's dotprompt. */
+export function isDotprompt(file: string | undefined): boolean {
+  return file !== undefined && /\.prompt$/i.test(file);
+}
+
+/** The path of a file or folder. @throws ToolkitError `INVALID_INPUT` for what is neither a path nor a `file:` URL */
+export function pathOf(source: string | URL): string {
+  if (typeof source === "string") return source;
+  if (source?.protocol === "file:") return fileURLToPath(source);
+  const given = source?.protocol ?? shown(source);
+  const message = `Prompts are read from files, and ${given} is no file: give a path or a file: URL.`;
+  throw new ToolkitError("INVALID_INPUT", message, {
+    issues: [{ pointer: "", message: "must be a path or a file: URL" }],
+  });
+}
+
+/** The text of a file. @throws ToolkitError `NOT_FOUND`, `INVALID_PROMPT`; the reason of an aborted signal */
+export async function readText(file: string, { signal }: ReadOptions): Promise<string> {
+  let bytes: Buffer;
+  try {
+    signal?.throwIfAborted();
+    bytes = await readFile(file, { signal });
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw unreadable(file, cause);
+  }
+  return textOf(bytes, file);
+}
+
+function readTextNow(file: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(file);
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+  return textOf(bytes, file);
+}
+
+function textOf(bytes: Buffer, file: string): string {
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  throw promptProblem(file, fileStart, "The file is not text in UTF-8.", "Save it with the encoding UTF-8.");
+}
+
+function unreadable(file: string, cause: unknown): Error {
+  const { code } = cause as { code?: string };
+  if (code === "ENOENT" || code === "ENOTDIR") {
+    const message = `There is no ${JSON.stringify(file)}: check the path.`;
+    return new ToolkitError("NOT_FOUND", message, { key: file, suggestions: [] }, { cause });
+  }
+  const hint = code === "EISDIR" ? "Read a folder with readPrompts." : "Check that it may be read.";
+  return promptProblem(file, fileStart, `The file cannot be read: ${messageOf(cause)}.`, hint, cause);
+}
+
+/** The texts of some files of a folder, by their names. */
+export interface FolderTexts {
+  readonly texts: ReadonlyMap<string, string>;
+  /** The reason why a file has no text. */
+  readonly errors: ReadonlyMap<string, ToolkitError>;
+}
+
+// Enough to keep the disk busy, few enough for any limit on open files.
+const readsAtOnce = 16;
+/** Longest time a file takes on a local disk, and the delay that is tolerated beyond it in all, in milliseconds. */
+const fileMs = 0.2;
+const slackMs = 10;
+/** Longest time the event loop is kept from other work, in milliseconds. */
+const turnMs = 5;
+
+/**
+ * Reads some files of a folder. An asynchronous read takes several times as long as a synchronous one of a local disk, so files are
+ * read synchronously, in short turns, as long as the disk is fast enough; the others are read asynchronously.
+ *
+ * @throws the reason of an aborted signal
+ */
+export async function readTexts(folder: string, names: readonly string[], options: ReadOptions): Promise<FolderTexts> {
+  const texts = new Map<string, string>();
+  const errors = new Map<string, ToolkitError>();
+  const keepError = (name: string, error: unknown) => {
+    if (!ToolkitError.is(error)) throw error;
+    errors.set(name, error);
+  };
+  const done = await readInTurns();
+  const others = names.slice(done).values();
+  await Promise.all(Array.from({ length: readsAtOnce }, readOthers));
+  return { texts, errors };
+
+  /** Returns the number of files that were read. */
+  async function readInTurns(): Promise<number> {
+    let spentMs = 0;
+    let turnBegan = performance.now();
+    for (const [index, name] of names.entries()) {
+      options.signal?.throwIfAborted();
+      try {
+        texts.set(name, readTextNow(join(folder, name)));
+      } catch (error) {
+        keepError(name, error);
+      }
+      const tookMs = performance.now() - turnBegan;
+      if (spentMs + tookMs > slackMs + fileMs * index) return index + 1;
+      if (tookMs < turnMs) continue;
+      await setImmediate();
+      spentMs += tookMs;
+      turnBegan = performance.now();
+    }
+    return names.length;
+  }
+
+  async function readOthers(): Promise<void> {
+    for (const name of others) {
+      try {
+        texts.set(name, await readText(join(folder, name), options));
+      } catch (error) {
+        keepError(name, error);
+      }
+    }
+  }
+}
+
+/** The names of the prompts and partials of a folder. @throws ToolkitError as `unreadableFolder` says; the reason of an aborted signal */
+export async function listNames(folder: string, { signal }: ReadOptions): Promise<readonly string[]> {
+  signal?.throwIfAborted();
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    const wanted = entries.filter((entry) => fileRole(entry.name) !== undefined);
+    const readable = await Promise.all(wanted.map((entry) => isReadable(folder, entry)));
+    return wanted
+      .filter((_entry, index) => readable[index])
+      .map((entry) => entry.name)
+      .sort();
+  } catch (cause) {
+    throw await unreadableFolder(folder, cause);
+  }
+}
+
+/**
+ * True for a file and for a link to one. False for a pipe or a device, of which reading may never end. A link that leads nowhere or to
+ * a folder counts as readable: reading it fails with an error that says so.
+ */
+async function isReadable(folder: string, entry: Dirent): Promise<boolean> {
+  if (!entry.isSymbolicLink()) return entry.isFile();
+  const target = await stat(join(folder, entry.name)).catch(() => undefined);
+  return target === undefined || target.isFile() || target.isDirectory();
+}
+
+/** The error of a folder that cannot be read: `NOT_FOUND` where there is none, else `INVALID_PROMPT`. */
+export async function unreadableFolder(folder: string, cause: unknown): Promise<Error> {
+  if (!(await isFile(folder))) return unreadable(folder, cause);
+  return promptProblem(folder, fileStart, "This is a file and no folder.", "Read it with readPrompt.", cause);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isFile() === true;
+}

@@ -1,0 +1,174 @@
+import { messageOf } from "../core/error.ts";
+import type { Prompt } from "../core/item.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import type { ReadOptions } from "../core/resource.ts";
+import type { Source, SourceChange } from "../core/source.ts";
+import { systemClock, type Timer } from "../lib/clock.ts";
+import { type FolderState, scanFolder } from "../lib/folder-scan.ts";
+import { type FolderWatcher, watchFolder } from "../lib/folder-watcher.ts";
+import { abortable } from "../lib/promise.ts";
+import { PromptCollection } from "./prompt-collection.ts";
+import { fileRole, pathOf, readTexts, unreadableFolder } from "./prompt-files.ts";
+
+/** Options of `promptFolder`. */
+export interface PromptFolderOptions {
+  /** Follow changes of its files. Default: false, it is read once. */
+  readonly watch?: boolean | undefined;
+  /**
+   * Interval of scans in addition to the events of the file system, in milliseconds, from 100: network disks have no events, and
+   * neither have links to files in other folders. Default: 5 s.
+   */
+  readonly pollMs?: number | undefined;
+}
+
+const optionNames: OptionNames<PromptFolderOptions> = { watch: true, pollMs: true };
+const defaultPollMs = 5_000;
+const leastPollMs = 100;
+
+/**
+ * The prompts of a folder as a source, for a namespace of its own: each `*.md` and `*.prompt` except `README.md` and
+ * files whose names start with `_` (partials) or `.`. Folders inside it are not read.
+ *
+ * With `watch`, a file that is new, changed or removed takes effect within half a second, and many at once are one
+ * `promptListChanged`. A changed partial changes the prompts that use it. The folder may be created later, removed, and created again.
+ *
+ * A broken file stops no other: it keeps its last good version, is among the `failures` of `list()`, and is logged once, with line,
+ * column and what to write instead; its repair is logged too. Of two files with one name the first keeps it. A folder that cannot be
+ * read keeps the prompts that were known.
+ *
+ * @param folder - a path or a `file:` URL
+ * @throws ToolkitError `INVALID_INPUT` for another folder; `INVALID_CONFIG` for an option that is unknown or out of its range
+ *
+ * @example
+ * ```ts
+ * toolkit.addSource("prompts", promptFolder("prompts", { watch: true }));
+ * ```
+ */
+export function promptFolder(folder: string | URL, options: PromptFolderOptions = {}): Source {
+  const path = pathOf(folder);
+  assertOptionNames(options, optionNames, "of a prompt folder");
+  const { watch = false, pollMs = defaultPollMs } = options;
+  if (typeof watch !== "boolean") throw invalidOption("watch", "true or false", watch, "of a prompt folder");
+  if (typeof pollMs !== "number" || !(pollMs >= leastPollMs)) {
+    throw invalidOption("pollMs", `a number of milliseconds from ${leastPollMs}`, pollMs, "of a prompt folder");
+  }
+  const source = new PromptFolder(path, pollMs);
+  return {
+    prompt: (reading) => source.read(reading),
+    problems: () => source.problems,
+    ...(watch ? { watch: (listener) => source.watch(listener) } : {}),
+  };
+}
+
+type Listener = (change: SourceChange) => void;
+
+/** A file that has been broken for a shorter time may be half-written, in milliseconds. */
+const settleMs = 150;
+
+class PromptFolder {
+  readonly #path: string;
+  readonly #pollMs: number;
+  readonly #collection: PromptCollection;
+  readonly #versions = new Map<string, string>();
+  readonly #listeners = new Set<Listener>();
+  /** Time of the first appearance of each problem, by its message. */
+  #since = new Map<string, number>();
+  #reported: readonly Error[] = [];
+  #watcher: FolderWatcher | undefined;
+  #watchProblem: Error | undefined;
+  #settling: Timer | undefined;
+  #wasRead = false;
+  #reading: Promise<unknown> = Promise.resolve();
+
+  constructor(path: string, pollMs: number) {
+    this.#path = path;
+    this.#pollMs = pollMs;
+    this.#collection = new PromptCollection(path);
+  }
+
+  get problems(): readonly Error[] {
+    return this.#watchProblem === undefined ? this.#reported : [...this.#reported, this.#watchProblem];
+  }
+
+  /** Reads the changed files. Reads are sequential: two toolkits may share the source. */
+  read(options: ReadOptions): Promise<readonly Prompt[]> {
+    const reading = this.#reading.then(() => this.#read(options));
+    this.#reading = reading.catch(() => undefined);
+    return reading;
+  }
+
+  watch(listener: Listener): () => void {
+    // A function of its own, so that a listener that is added twice is removed once.
+    const own: Listener = (change) => listener(change);
+    this.#listeners.add(own);
+    this.#watcher ??= watchFolder(this.#path, {
+      wanted: isWanted,
+      pollMs: this.#pollMs,
+      onChange: () => this.#emitChange(),
+      onProblem: (cause) => this.#reportWatchProblem(cause),
+    });
+    return () => {
+      this.#listeners.delete(own);
+      if (this.#listeners.size > 0) return;
+      this.#watcher?.close();
+      this.#settling?.cancel();
+      this.#watcher = undefined;
+      this.#watchProblem = undefined;
+    };
+  }
+
+  async #read(options: ReadOptions): Promise<readonly Prompt[]> {
+    const state = await this.#state(options);
+    if (state.identity === undefined) throw await unreadableFolder(this.#path, state.error);
+    const names = [...state.files.keys()];
+    const changed = names.filter((name) => this.#versions.get(name) !== state.files.get(name)?.version);
+    const read = await readTexts(this.#path, changed, options);
+    this.#collection.update(names, read);
+    this.#versions.clear();
+    for (const [name, { version }] of state.files) {
+      // A broken file is read again each time: it may have been half-written.
+      if (!read.errors.has(name) && !this.#collection.isBroken(name)) this.#versions.set(name, version);
+    }
+    this.#reportProblems();
+    this.#wasRead = true;
+    return this.#collection.prompts;
+  }
+
+  async #state({ signal }: ReadOptions): Promise<FolderState> {
+    return await abortable(this.#watcher?.state() ?? scanFolder(this.#path, isWanted), signal);
+  }
+
+  /** Reports each problem when it is old enough. Until then the earlier ones stay: the new one may be of the same file. */
+  #reportProblems(): void {
+    const now = systemClock.now();
+    // Files that exist at the first read are not being written now.
+    const appeared = this.#wasRead && this.#watcher !== undefined ? now : 0;
+    const { problems } = this.#collection;
+    this.#since = new Map(problems.map(({ message }) => [message, this.#since.get(message) ?? appeared]));
+    const settled = problems.filter(({ message }) => (this.#since.get(message) ?? 0) <= now - settleMs);
+    this.#settling?.cancel();
+    if (settled.length === problems.length) {
+      this.#reported = settled;
+      return;
+    }
+    const messages = new Set(settled.map(({ message }) => message));
+    this.#reported = [...this.#reported.filter(({ message }) => !messages.has(message)), ...settled];
+    const youngest = Math.max(...this.#since.values());
+    this.#settling = systemClock.setTimer(() => this.#emitChange(), youngest + settleMs - now + 1);
+  }
+
+  #reportWatchProblem(cause: unknown): void {
+    const what = `${this.#path}: The file system reports no changes of this folder: ${messageOf(cause)}.`;
+    const remedy = `It is scanned every ${this.#pollMs / 1000} s. On Linux, raise fs.inotify.max_user_watches or max_user_instances.`;
+    this.#watchProblem = new Error(`${what} ${remedy}`, { cause });
+    this.#emitChange();
+  }
+
+  #emitChange(): void {
+    for (const listener of [...this.#listeners]) listener({ kind: "prompt" });
+  }
+}
+
+function isWanted(name: string): boolean {
+  return fileRole(name) !== undefined;
+}

@@ -1,0 +1,113 @@
+import { ToolkitError } from "../core/error.ts";
+import type { PromptMessage, RenderedPrompt } from "../core/item.ts";
+import type { Resource } from "../core/resource.ts";
+import { textContent } from "../resource/content.ts";
+import { resourceHandle } from "../resource/handle.ts";
+import { readSource } from "../resource/read.ts";
+import { fileStart, promptProblem } from "./prompt-problem.ts";
+import { type RenderedPiece, splitAtMarks } from "./template/template-helpers.ts";
+
+/** The parts of the messages of a prompt that its text does not have. */
+export interface PromptMessageOptions {
+  /** Name of the prompt, and of its texts. */
+  readonly name: string;
+  readonly file: string | undefined;
+  readonly system: string | undefined;
+  /** Added to the last message of the user. */
+  readonly attachments: readonly Resource[];
+}
+
+/**
+ * Converts a rendered text to messages: one message of the user, unless helpers of dotprompt made several. Messages of the system
+ * become the system prompt, wherever they were written.
+ *
+ * @throws ToolkitError `INVALID_INPUT` for a file that is no `data:`, `http:` or `https:` URL; `INVALID_PROMPT` for a file in the
+ *   system prompt, and for a prompt without a message of the user
+ */
+export function renderedMessages(rendered: string, options: PromptMessageOptions): RenderedPrompt {
+  const { name, system, attachments } = options;
+  const systemTexts = system === undefined ? [] : [system];
+  const [only, ...others] = splitAtMarks(rendered);
+  if (only !== undefined && "text" in only && others.length === 0) {
+    const content = [textContent(only.text.trim(), { name }), ...attachments];
+    return { ...systemOf(systemTexts), messages: [{ role: "user", content }] };
+  }
+  const turns = turnsOf([only as RenderedPiece, ...others], options);
+  for (const { role, content } of turns) if (role === "system") systemTexts.push(...(content as string[]));
+  const messages = turns.filter(({ role }) => role !== "system").map((turn) => toMessage(turn, name));
+  assertMessages(messages, options);
+  return { ...systemOf(systemTexts), messages: withAttachments(messages, attachments) };
+}
+
+/** The messages of a rendered prompt, with the attachments of the call at the end of the last message of the user. */
+export function withAttachments(
+  messages: readonly PromptMessage[],
+  attachments: readonly Resource[],
+): readonly PromptMessage[] {
+  if (attachments.length === 0) return messages;
+  const index = messages.findLastIndex(({ role }) => role === "user");
+  const last = messages[index];
+  if (last === undefined) return [...messages, { role: "user", content: attachments }];
+  return messages.with(index, { role: "user", content: [...last.content, ...attachments] });
+}
+
+function systemOf(texts: readonly string[]): Pick<RenderedPrompt, "system"> {
+  return texts.length === 0 ? {} : { system: texts.join("\n\n") };
+}
+
+/** The consecutive pieces of one role. */
+interface PromptTurn {
+  readonly role: PromptMessage["role"] | "system";
+  readonly content: (string | Resource)[];
+}
+
+function turnsOf(pieces: readonly RenderedPiece[], { name, file }: PromptMessageOptions): readonly PromptTurn[] {
+  let current: PromptTurn = { role: "user", content: [] };
+  const turns = [current];
+  for (const piece of pieces) {
+    if ("role" in piece) {
+      current = { role: toRole(piece.role), content: [] };
+      turns.push(current);
+    } else if ("text" in piece) {
+      const text = piece.text.trim();
+      if (text !== "") current.content.push(text);
+    } else if (current.role === "system") {
+      const what = "A file stands in the system prompt, which holds text only.";
+      throw promptProblem(file, fileStart, what, 'Write {{role "user"}} before {{media}}.');
+    } else current.content.push(mediaResource(piece.url, piece.mediaType, name));
+  }
+  return turns.filter(({ content }) => content.length > 0);
+}
+
+function toRole(role: string): PromptTurn["role"] {
+  return role === "system" || role === "user" ? role : "assistant";
+}
+
+function toMessage({ role, content }: PromptTurn, name: string): PromptMessage {
+  const resources = content.map((each) => (typeof each === "string" ? textContent(each, { name }) : each));
+  return { role: role === "assistant" ? role : "user", content: resources };
+}
+
+/** @throws ToolkitError `INVALID_PROMPT` for a prompt without a message of the user */
+function assertMessages(messages: readonly PromptMessage[], { file, attachments }: PromptMessageOptions): void {
+  if (messages.length > 0 || attachments.length > 0) return;
+  const what = "The prompt has a system prompt and no message of the user.";
+  throw promptProblem(file, fileStart, what, 'Write {{role "user"}}, and the task after it.');
+}
+
+/** The file of a `{{media}}`, which is read when its bytes are asked for. */
+function mediaResource(url: string, mediaType: string | undefined, name: string): Resource {
+  if (!/^(?:data:|https?:\/\/)/i.test(url) || !URL.canParse(url)) {
+    const shown = JSON.stringify(url.length > 60 ? `${url.slice(0, 60)}...` : url);
+    const message = `The prompt "${name}" shows the file ${shown}, which is no data:, http: or https: URL.`;
+    throw new ToolkitError("INVALID_INPUT", `${message} Pass such a URL, or give the file as an attachment.`, {
+      issues: [{ pointer: "", message: "must hold a data:, http: or https: URL for {{media}}" }],
+    });
+  }
+  return resourceHandle({
+    name,
+    uri: url,
+    mediaType: mediaType ?? /^data:([^;,]+)/i.exec(url)?.[1],
+    bytes: async ({ signal }) => await (await readSource(new URL(url), { signal })).bytes(),
+  });
+}

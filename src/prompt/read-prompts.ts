@@ -1,0 +1,87 @@
+import { dirname, join } from "node:path";
+import { ToolkitError } from "../core/error.ts";
+import type { Prompt } from "../core/item.ts";
+import type { ReadOptions } from "../core/resource.ts";
+import { parsePromptFile } from "./parse-prompt.ts";
+import { PromptCollection } from "./prompt-collection.ts";
+import { listNames, pathOf, readText, readTexts } from "./prompt-files.ts";
+import { folderPartials, type PartialFinder, Partials, partialFileNames } from "./template/partials.ts";
+
+/**
+ * Reads a prompt from a markdown file; its partials are read from the same folder.
+ *
+ * @param source - a path or a `file:` URL
+ * @throws ToolkitError `NOT_FOUND` for a missing file; `INVALID_PROMPT` with file, line, column and what to write instead;
+ *   `INVALID_NAME`, `RESERVED_NAME`; the reason of an aborted signal
+ */
+export async function readPrompt(source: string | URL, options: ReadOptions = {}): Promise<Prompt> {
+  const file = pathOf(source);
+  const text = await readText(file, options);
+  const folder = await collectPartials(dirname(file), text, options);
+  return parsePromptFile(text, file, new Partials(folder));
+}
+
+/**
+ * Reads every prompt of a folder, in the order of the file names: each `*.md` and `*.prompt` except `README.md` and files whose
+ * names start with `_` (partials) or `.`. Folders inside it are not read.
+ *
+ * @param folder - a path or a `file:` URL
+ * @throws ToolkitError `NOT_FOUND` for a missing folder; `INVALID_PROMPT` for a path to a file; the error of the one broken file; where several are broken,
+ *   `INVALID_PROMPT` whose message has a line for each, with an AggregateError of them all as its cause; `CONFLICT` for two prompts
+ *   of one name; the reason of an aborted signal
+ */
+export async function readPrompts(folder: string | URL, options: ReadOptions = {}): Promise<readonly Prompt[]> {
+  const path = pathOf(folder);
+  const names = await listNames(path, options);
+  const collection = new PromptCollection(path);
+  collection.update(names, await readTexts(path, names, options));
+  if (collection.problems.length > 0) throw joinErrors(collection.problems, path);
+  return collection.prompts;
+}
+
+// Also matches tags in comments: reading a file too many does no harm.
+const partialTags = /\{\{~?\s*>\s*["']?([A-Za-z0-9_][A-Za-z0-9_-]*)/g;
+
+/** Reads the partials that a text may need, directly or through other partials. */
+async function collectPartials(folder: string, text: string, options: ReadOptions): Promise<PartialFinder> {
+  const texts = new Map<string, string>();
+  const seen = new Set<string>();
+  const queue = [text];
+  for (const current of queue) {
+    for (const [, name = ""] of current.matchAll(partialTags)) {
+      if (seen.has(name)) continue;
+      seen.add(name);
+      const found = await readFirst(folder, partialFileNames(name), options);
+      if (found === undefined) continue;
+      texts.set(found.name, found.text);
+      queue.push(found.text);
+    }
+  }
+  return folderPartials(folder, texts);
+}
+
+async function readFirst(
+  folder: string,
+  names: readonly string[],
+  options: ReadOptions,
+): Promise<{ readonly name: string; readonly text: string } | undefined> {
+  for (const name of names) {
+    try {
+      return { name, text: await readText(join(folder, name), options) };
+    } catch (error) {
+      if (!ToolkitError.is(error, "NOT_FOUND")) throw error;
+    }
+  }
+  return undefined;
+}
+
+function joinErrors(errors: readonly ToolkitError[], folder: string): ToolkitError {
+  const [first] = errors;
+  if (first === undefined || errors.length === 1) return first as ToolkitError;
+  const details = ToolkitError.is(first, "INVALID_PROMPT") ? first.details : { file: folder };
+  const lines = errors.map((error) => `\n- ${error.message}`).join("");
+  const cause = new AggregateError(errors, `${errors.length} prompts cannot be read.`);
+  return new ToolkitError("INVALID_PROMPT", `${errors.length} prompts of ${folder} cannot be read:${lines}`, details, {
+    cause,
+  });
+}

@@ -1,0 +1,186 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
+import { isRecord } from "../../lib/value.ts";
+import type { ClientConversation, Endpoint } from "./client-conversation.ts";
+import type { FaultName } from "./faults.ts";
+import type { FaultyState } from "./faulty-state.ts";
+import { HttpSession } from "./http-session.ts";
+
+/** Options of listening. */
+export interface ListenOptions {
+  /** Default: a free one. */
+  readonly port?: number | undefined;
+  /** The form of responses: a stream of events, or one JSON message. Default: `sse`. */
+  readonly answers?: "sse" | "json" | undefined;
+}
+
+/** The port on which a faulty server listens. Disposing of it closes the port. */
+export interface Listening extends AsyncDisposable {
+  /** Of the MCP endpoint. */
+  readonly url: string;
+  readonly port: number;
+  /** Stops listening: connections break, sessions are forgotten, and the port is closed. */
+  stop(): Promise<void>;
+  /** Listens again, on the same port. @throws Error when the port is taken */
+  start(): Promise<void>;
+}
+
+/** Serves Streamable HTTP on a port of this machine. */
+export class HttpEndpoint implements Endpoint, Listening {
+  readonly transport = "http";
+  readonly #state: FaultyState;
+  readonly #answers: "sse" | "json";
+  readonly #sessions = new Map<string, HttpSession>();
+  /** The open responses, each in words. */
+  readonly #responses = new Map<ServerResponse, string>();
+  #server: Server | undefined;
+  #port: number;
+  #down = false;
+
+  private constructor(state: FaultyState, { port = 0, answers = "sse" }: ListenOptions) {
+    this.#state = state;
+    this.#answers = answers;
+    this.#port = port;
+  }
+
+  static async open(state: FaultyState, options: ListenOptions): Promise<HttpEndpoint> {
+    const endpoint = new HttpEndpoint(state, options);
+    await endpoint.start();
+    await endpoint.faultChanged("down");
+    return endpoint;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/mcp`;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  get conversations(): Iterable<ClientConversation> {
+    return [...this.#sessions.values()].map(({ conversation }) => conversation);
+  }
+
+  running(): readonly string[] {
+    return [...this.#responses.values()];
+  }
+
+  async start(): Promise<void> {
+    if (this.#server !== undefined) return;
+    const server = createServer((request, response) => void this.#handle(request, response));
+    this.#server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(this.#port, "127.0.0.1", resolve);
+    });
+    this.#port = (server.address() as AddressInfo).port;
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined) return;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    this.#crash(server);
+    await closed;
+  }
+
+  async faultChanged(name: FaultName): Promise<void> {
+    const on = this.#state.faults.find(name) !== undefined;
+    if (name === "down" && on !== this.#down) {
+      this.#down = on;
+      await (on ? this.stop() : this.start());
+    }
+    if (name === "close-stream" && on) for (const session of this.#sessions.values()) session.streamFault();
+  }
+
+  close(): Promise<void> {
+    this.#down = false;
+    return this.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Breaks all connections, and forgets all sessions. */
+  #crash(server: Server): void {
+    const sessions = [...this.#sessions.values()];
+    this.#sessions.clear();
+    for (const { conversation } of sessions) conversation.end();
+    server.closeAllConnections();
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#responses.set(response, `an HTTP ${request.method} that is under way`);
+    response.on("error", () => undefined);
+    response.on("close", () => this.#responses.delete(response));
+    try {
+      await this.#answer(request, response);
+    } catch {
+      // The client went away, or sent no JSON.
+      if (!response.headersSent) response.writeHead(400).end("Bad request");
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const id = request.headers["mcp-session-id"];
+    const session = typeof id === "string" ? this.#sessions.get(id) : undefined;
+    // Unread data fills the buffers in between, as with a machine that is gone.
+    if (session?.conversation.frozen) return;
+    if (id !== undefined && this.#refuse(session, response)) return;
+    if (request.method === "GET" && session !== undefined) session.openStream(response);
+    else if (request.method === "DELETE") this.#forget(session, response);
+    else if (request.method === "POST") await this.#post(session, await json(request), response);
+    else response.writeHead(405).end();
+  }
+
+  /** Answers for an unknown session, or one that a fault drops now. */
+  #refuse(session: HttpSession | undefined, response: ServerResponse): boolean {
+    const { faults } = this.#state;
+    const drop =
+      session === undefined
+        ? 404
+        : faults.take("drop-session-404") !== undefined
+          ? 404
+          : faults.take("drop-session-400") !== undefined
+            ? 400
+            : undefined;
+    if (drop === undefined) return false;
+    if (session !== undefined) this.#end(session);
+    response.writeHead(drop).end("Session not found");
+    return true;
+  }
+
+  #forget(session: HttpSession | undefined, response: ServerResponse): void {
+    if (session !== undefined) this.#end(session);
+    response.writeHead(200).end();
+  }
+
+  #end(session: HttpSession): void {
+    this.#sessions.delete(session.id);
+    session.end();
+  }
+
+  async #post(known: HttpSession | undefined, body: unknown, response: ServerResponse): Promise<void> {
+    const messages = Array.isArray(body) ? body : [body];
+    const requests = messages.filter(
+      (message) => isRecord(message) && message.id !== undefined && message.method !== undefined,
+    );
+    const [first] = requests;
+    const session = known ?? (isRecord(first) && first.method === "initialize" ? this.#open() : undefined);
+    if (session === undefined) response.writeHead(400).end("No session, and no initialize");
+    else if (!session.conversation.frozen) session.receive(messages, requests, response);
+  }
+
+  #open(): HttpSession {
+    const kill = () => {
+      if (this.#server !== undefined) this.#crash(this.#server);
+    };
+    const session = new HttpSession({ state: this.#state, answers: this.#answers, kill });
+    this.#sessions.set(session.id, session);
+    return session;
+  }
+}
