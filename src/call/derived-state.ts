@@ -38,7 +38,7 @@ export class DerivedState extends CallState {
     const { meta, attachments, onProgress, onEvent, logger, toolbox } = overrides;
     if (toolbox !== undefined && !mayUse(toolbox, from)) {
       throw denied(from.ref, "view", {
-        why: "a call that was made through a view keeps the toolbox of that: wrap what calls it instead",
+        why: "a call that was made through a view takes no other toolbox than its own context.toolbox",
       });
     }
     const session = overrides.session && from.origin.sessionFor(overrides.session);

@@ -51,11 +51,11 @@ type Way = Action | "callPrompt";
  */
 // biome-ignore format: it is a table
 const steps: { readonly [W in Way]: readonly StepName[] } = {
-  call:       ["depth", "rules", "read", "coerce", "decide", "validateInput", "approve", "use", "cache", "retry", "rateLimit"],
-  callPrompt: ["depth", "rules", "read", "coerce", "decide", "validateInput", "approve", "use"],
-  render:     ["depth", "rules", "read",           "decide", "validateInput",            "use",          "retry"],
-  read:       [         "rules",                   "decide",                             "use",          "retry"],
-  subscribe:  [         "rules",                   "decide",                                             "retry"],
+  call:       ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve", "use", "cache", "retry", "rateLimit"],
+  callPrompt: ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve", "use"],
+  render:     ["depth", "rules", "readInput",           "decide", "validateInput",            "use",          "retry"],
+  read:       [         "rules",                        "decide",                             "use",          "retry"],
+  subscribe:  [         "rules",                        "decide",                                             "retry"],
 };
 
 type StepName = keyof ReturnType<typeof stepsWith>;
@@ -67,7 +67,7 @@ function stepsWith(options: PipelineOptions) {
   return {
     depth: limitDepth(maxDepth),
     rules: applyRules(policy),
-    read: readInput,
+    readInput,
     coerce: coerceInput(onBadSchema),
     decide: askPolicy(policy),
     validateInput: validate,
@@ -127,7 +127,7 @@ export class Pipeline {
     const { inactivityMs, totalMs } = limitsOf(target, this.#options) ?? {};
     return [
       ...wayOf(target)
-        .filter((name) => name !== "read" && this.#steps[name](target, end) !== end)
+        .filter((name) => name !== "readInput" && this.#steps[name](target, end) !== end)
         .map((name) => ({ name, settings: this.#steps[name].settingsFor?.(target) ?? {} })),
       ...(inactivityMs === undefined ? [] : [{ name: "timeout", settings: { inactivityMs, totalMs } }]),
     ];

@@ -18,7 +18,7 @@ export class DeadlineScheduler implements DeadlineHost {
   #first: ScheduledDeadline | undefined;
   #size = 0;
   // The one listener of a signal stays for as long as the signal does: to add and remove it with each wait would cost more than the wait.
-  readonly #heard = new WeakSet<AbortSignal>();
+  readonly #listenedTo = new WeakSet<AbortSignal>();
   /** Set while there are waits whose limits have not begun. */
   #starter: Timer | undefined;
   #timer: Timer | undefined;
@@ -179,8 +179,8 @@ export class DeadlineScheduler implements DeadlineHost {
       this.abort(deadline, signal.reason);
       return;
     }
-    if (this.#heard.has(signal)) return;
-    this.#heard.add(signal);
+    if (this.#listenedTo.has(signal)) return;
+    this.#listenedTo.add(signal);
     // Weakly: a signal that lives as long as the process must not keep every scheduler alive that ever listened to it.
     const scheduler = new WeakRef(this);
     const onAbort = () => {

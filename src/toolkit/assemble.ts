@@ -80,7 +80,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const isLookedAt = options.tracer !== false || options.meter !== false;
   const telemetry = isLookedAt ? new Telemetry({ options, clock, gauges }) : undefined;
   const emit = (event: ToolkitEvent) => {
-    telemetry?.heard(event);
+    telemetry?.observe(event);
     events.emit(event);
   };
   const catalog = new Catalog({ strictNames, emit });

@@ -71,7 +71,7 @@ export class Telemetry {
   }
 
   /** Counts what becomes of connections. */
-  heard(event: ToolkitEvent): void {
+  observe(event: ToolkitEvent): void {
     if (event.type !== "connectorConnected") return;
     this.look();
     const { connection, namespace } = event;
