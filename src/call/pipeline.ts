@@ -140,7 +140,7 @@ export class Pipeline {
   #target(verb: Action, entry: StepCall["entry"]): Target {
     const definition = definitionOf(entry as Entry);
     // Settings are for what is called and rendered.
-    const settings = entry.kind === "resource" ? {} : this.#options.settings.of(entry.ref, definition);
+    const settings = entry.kind === "resource" ? {} : this.#options.settings.of(entry, definition);
     return { verb, entry, definition, settings, isPlain: false };
   }
 }

@@ -63,9 +63,7 @@ function planFor({ entry, definition, settings }: Target, options: RetryOptions)
   const { kind, origin, annotations } = definition;
   const isLocal = origin === "local";
   if (retry === false || retry?.attempts === 1 || (isLocal && retry === undefined)) return undefined;
-  const isNamed = options.settings
-    .rulesFor(entry.ref)
-    .some((rule) => rule.pattern === entry.ref && rule.settings.retry);
+  const isNamed = options.settings.rulesFor(entry).some((rule) => rule.pattern === entry.ref && rule.settings.retry);
   const saysSo = isLocal && (definition.options?.retry !== undefined || isNamed);
   // To read and to render changes nothing.
   const isMarked = kind !== "tool" || annotations?.readOnlyHint === true || annotations?.idempotentHint === true;

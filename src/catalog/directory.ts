@@ -26,13 +26,13 @@ export interface DirectoryHost {
 export class Directory {
   readonly #catalog: Catalog;
   readonly #host: DirectoryHost;
-  readonly #sight: Visibility | undefined;
+  readonly #visibility: Visibility | undefined;
 
-  /** @param sight - what may be seen. Default: everything */
-  constructor(catalog: Catalog, host: DirectoryHost, sight?: Visibility) {
+  /** @param visibility - decides what may be found. Default: everything */
+  constructor(catalog: Catalog, host: DirectoryHost, visibility?: Visibility) {
     this.#catalog = catalog;
     this.#host = host;
-    this.#sight = sight;
+    this.#visibility = visibility;
   }
 
   /**
@@ -50,7 +50,7 @@ export class Directory {
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
     if (signal !== undefined) throwIfAborted(signal);
-    const found = this.#catalog.resolve(key, kinds, owner, this.#sight);
+    const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
     return "unsettled" in found ? this.#findLater(key, kinds, owner, signal) : found;
   }
 
@@ -61,7 +61,7 @@ export class Directory {
     signal: AbortSignal | undefined,
   ): Promise<Entry<K>> {
     for (;;) {
-      const found = this.#catalog.resolve(key, kinds, owner, this.#sight);
+      const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
       if (!("unsettled" in found)) return found;
       await abortable(found.unsettled.settling(true) ?? Promise.resolve(), signal);
       this.#host.assertOpen();
@@ -69,7 +69,7 @@ export class Directory {
   }
 
   get isConfined(): boolean {
-    return this.#sight !== undefined;
+    return this.#visibility !== undefined;
   }
 
   current<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> | undefined {
@@ -83,7 +83,7 @@ export class Directory {
    * @throws ToolkitError `NOT_FOUND` for one that may not be seen, or is another owner's: it is not the service's own to call either
    */
   entryOf(item: Item, owner: string): Entry | undefined {
-    const entry = this.#catalog.entryOf(item, owner, this.#sight);
+    const entry = this.#catalog.entryOf(item, owner, this.#visibility);
     if (entry !== undefined || !this.#isHidden(item)) return entry;
     const { kind, name } = item;
     throw new ToolkitError(
@@ -95,11 +95,13 @@ export class Directory {
   }
 
   #isHidden(item: Item): boolean {
-    return this.#catalog.isPersonal(item) || (this.#sight !== undefined && this.#catalog.entryOf(item) !== undefined);
+    return (
+      this.#catalog.isPersonal(item) || (this.#visibility !== undefined && this.#catalog.entryOf(item) !== undefined)
+    );
   }
 
   #sees(entry: Entry): boolean {
-    return this.#sight === undefined || this.#sight.entry(entry);
+    return this.#visibility === undefined || this.#visibility.entry(entry);
   }
 
   /**
@@ -124,7 +126,9 @@ export class Directory {
       offset,
       limit,
       failures: Object.freeze(
-        this.#catalog.failures(namespaces, owner).filter(({ namespace }) => this.#sight?.namespace(namespace) ?? true),
+        this.#catalog
+          .failures(namespaces, owner)
+          .filter(({ namespace }) => this.#visibility?.namespace(namespace) ?? true),
       ),
     }) as ListPage<K>;
   }
@@ -136,7 +140,7 @@ export class Directory {
   ): Promise<void> {
     const waits: Promise<void>[] = [];
     for (const namespace of this.#catalog.namespaces(owner)) {
-      // One that is connecting is not waited for: it delays nobody, and is among the failures until it is there.
+      // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
       if (namespace.connection !== undefined && namespace.connection.state !== "idle") continue;
       if (namespaces?.has(namespace.name) === false) continue;
       const settling = namespace.settling(true);
@@ -146,7 +150,7 @@ export class Directory {
   }
 
   #matching(all: readonly Entry[], name: ListQuery["name"]): readonly Entry[] {
-    const entries = this.#sight === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
+    const entries = this.#visibility === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
     if (name === undefined) return entries;
     const names = new Set([name].flat());
     return Object.freeze(

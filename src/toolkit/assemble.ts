@@ -11,6 +11,7 @@ import { Builtins } from "../catalog/builtins.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import { Directory } from "../catalog/directory.ts";
 import type { LocalSourceHost } from "../catalog/local-source.ts";
+import { RuleCheck } from "../catalog/rule-check.ts";
 import { Connectors } from "../connection/connectors.ts";
 import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
@@ -37,6 +38,8 @@ export interface Assembly {
   readonly clock: Clock;
   readonly startTimeoutMs: number;
   readonly policy: PolicyRules;
+  readonly settings: SettingsRules;
+  readonly ruleCheck: RuleCheck;
   readonly delegates: Delegates;
   readonly events: Emitter<ToolkitEvent>;
   readonly telemetry: Telemetry | undefined;
@@ -63,13 +66,15 @@ export interface LifecycleState {
   assertOpen(): void;
 }
 
+const callableKinds = ["tool", "prompt"] as const;
+
 /** Ends what was never begun: builtins tell of their changes unasked. */
 const nothingToEnd = () => undefined;
 
 /** Makes the parts of a toolkit. @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or one there is not */
 export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: LifecycleState): Assembly {
   const read = readToolkitOptions(options);
-  const { clock, logger, startTimeoutMs, strictNames, random, policy } = read;
+  const { clock, logger, startTimeoutMs, strictNames, random } = read;
   const delegates = new Delegates(options.delegate);
   const events = new Emitter<ToolkitEvent>((error, { type }) =>
     logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
@@ -84,6 +89,10 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     events.emit(event);
   };
   const catalog = new Catalog({ strictNames, emit });
+  const policy = read.policy.within(catalog);
+  const settings = new SettingsRules(read.settings);
+  const ruleCheck = new RuleCheck(catalog, logger);
+  ruleCheck.add(...policy.lists("policy"), { at: "settings", rules: settings.names, kinds: callableKinds });
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
   const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
@@ -104,7 +113,8 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   });
   const executor: Executor = new Executor({
     ...read,
-    settings: new SettingsRules(read.settings),
+    policy,
+    settings,
     deadlines,
     approvals: approvalGate,
     telemetry,
@@ -130,8 +140,22 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     receive: executor.receive.bind(executor),
   });
   const serves = (context: CallContext) => callStateOf(context)?.host === executor;
-  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, serves });
-  const made = { logger, clock, startTimeoutMs, policy, delegates, events, telemetry, catalog, connectors, sourceHost };
+  const checkPolicy = (rules: PolicyRules, at: string) => ruleCheck.add(...rules.lists(at));
+  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves });
+  const made = {
+    logger,
+    clock,
+    startTimeoutMs,
+    policy,
+    settings,
+    ruleCheck,
+    delegates,
+    events,
+    telemetry,
+    catalog,
+    connectors,
+    sourceHost,
+  };
   const builtins = new Builtins(catalog, emit);
   return { ...made, builtins, store, spaces, user, ledger, executor, toolbox, approvals, writing };
 }

@@ -39,7 +39,7 @@ export class Lifecycle {
   /** Resolves when each connector and source has succeeded or failed once, or after `startTimeoutMs`. */
   async start(): Promise<void> {
     this.assertOpen();
-    const { telemetry, spaces, connectors } = this.#parts();
+    const { telemetry, spaces, connectors, ruleCheck } = this.#parts();
     telemetry?.look();
     spaces?.watch();
     await Promise.all([
@@ -47,6 +47,7 @@ export class Lifecycle {
       connectors.start(),
       ...[...this.sources].map((source) => source.settled()),
     ]);
+    ruleCheck.start();
   }
 
   /** Starts, waits until the signal aborts or `close` is called, and closes. */
@@ -73,8 +74,9 @@ export class Lifecycle {
   }
 
   async #close(): Promise<void> {
-    const { executor, ledger, telemetry, spaces, connectors, clock, events, logger } = this.#parts();
+    const { executor, ledger, telemetry, spaces, connectors, ruleCheck, clock, events, logger } = this.#parts();
     executor.close();
+    ruleCheck.stop();
     ledger.close();
     telemetry?.close();
     spaces?.close();
