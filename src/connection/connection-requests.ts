@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { CallState } from "../call/call-state.ts";
+import { type CallPort, callStateOf } from "../call/call-port.ts";
 import type { ConnectorSession } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ReadOptions } from "../core/resource.ts";
@@ -37,7 +37,7 @@ export interface RequestsOptions {
 
 interface InFlightRequest {
   /** The call it is made for. */
-  readonly call: CallState | undefined;
+  readonly call: CallPort | undefined;
   readonly session: ConnectorSession;
   readonly lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN";
   reject(error: unknown): void;
@@ -70,7 +70,7 @@ export class ConnectionRequests {
   }
 
   /** The calls in flight, the oldest first. A server does not always say to which of them its own requests and log messages belong. */
-  get calls(): readonly CallState[] {
+  get calls(): readonly CallPort[] {
     return [...this.#inFlight].map(({ call }) => call).filter((call) => call !== undefined);
   }
 
@@ -134,7 +134,7 @@ export class ConnectionRequests {
     return new Promise<T>((resolve, reject) => {
       const { clock, maxConcurrentCalls } = this.#options;
       if (this.#inFlight.size >= maxConcurrentCalls) return reject(this.#full(maxConcurrentCalls));
-      const request: InFlightRequest = { call: callOf(options), session, lost, reject };
+      const request: InFlightRequest = { call: callStateOf(options), session, lost, reject };
       const sentAt = clock.now();
       const failed = (error: unknown) => {
         this.#inFlight.delete(request);
@@ -160,7 +160,7 @@ export class ConnectionRequests {
     const patience = new AbortController();
     const timer = clock.setTimer(() => patience.abort(unavailable()), waitMs);
     timer.keepAlive(true);
-    const call = callOf(options);
+    const call = callStateOf(options);
     if (call !== undefined) call.waitingFor = unavailable;
     try {
       connection.start();
@@ -179,8 +179,4 @@ export class ConnectionRequests {
     const message = `${this.#connection.namespace} has ${max} calls in flight, as many as maxConcurrentCalls allows: nothing was sent. Raise the limit, or call less at once.`;
     return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxConcurrentCalls", max });
   }
-}
-
-function callOf(options: ReadOptions): CallState | undefined {
-  return options instanceof CallState ? options : undefined;
 }

@@ -1,4 +1,4 @@
-import { CallState } from "../call/call-state.ts";
+import { type CallPort, callStateOf } from "../call/call-port.ts";
 import type { InteractionRouter } from "../call/interaction-router.ts";
 import type { InteractionOptions } from "../core/connector.ts";
 import type { InteractionContext } from "../core/delegate.ts";
@@ -51,7 +51,8 @@ export class ServerRequests {
     ask: (context: InteractionContext) => Promise<T>,
   ): Promise<T> {
     const { requests, connection } = this.#host;
-    const calls = context instanceof CallState ? [context] : requests.calls;
+    const call = callStateOf(context);
+    const calls = call === undefined ? requests.calls : [call];
     const requester = connection.namespace;
     if (calls.length === 0) return ask({ signal, requester });
     // A person takes longer to answer than a server may be silent.
@@ -68,7 +69,7 @@ export class ServerRequests {
 
 /** A signal that aborts when none of the calls that may wait for an answer is left. `end` removes its listeners. */
 function whenAbandoned(
-  calls: readonly CallState[],
+  calls: readonly CallPort[],
   requests: ConnectionRequests,
 ): { readonly signal: AbortSignal; readonly end: () => void } {
   const abandoned = new AbortController();
@@ -91,7 +92,7 @@ function whenAbandoned(
 }
 
 /** The session of all the calls, if it is one; or that of the last, where none was given to any. */
-function sessionOf(calls: readonly CallState[]): Session | undefined {
+function sessionOf(calls: readonly CallPort[]): Session | undefined {
   const given = new Set(calls.map(({ givenSession }) => givenSession));
   return given.size === 1 ? calls.at(-1)?.session : undefined;
 }

@@ -13,6 +13,8 @@ const closeMs = 5_000;
 export class Lifecycle {
   /** The local sources that are mounted. */
   readonly sources = new Set<LocalSource>();
+  /** A plain member: each lookup looks at it. */
+  isClosing = false;
   readonly #parts: () => Assembly;
   readonly #ended = Promise.withResolvers<void>();
   readonly #begunToClose = new AbortController();
@@ -35,13 +37,9 @@ export class Lifecycle {
     return this.#closed.signal;
   }
 
-  get isClosing(): boolean {
-    return this.#closing !== undefined;
-  }
-
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void {
-    if (this.#closing !== undefined) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
+    if (this.isClosing) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
   }
 
   /** Resolves when each connector and source has succeeded or failed once, or after `startTimeoutMs`. */
@@ -76,6 +74,7 @@ export class Lifecycle {
 
   /** Ends everything. Closing again gives the same promise. @throws ToolkitError `TIMEOUT` naming what did not end */
   close(): Promise<void> {
+    this.isClosing = true;
     this.#closing ??= this.#close();
     return this.#closing;
   }

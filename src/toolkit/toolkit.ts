@@ -230,9 +230,9 @@ export class Toolkit implements Host, AsyncDisposable {
   view(selection: ViewSelection): Host {
     const filter = new ViewFilter(selection, this.#parts.catalog);
     this.#parts.ruleCheck.add(...filter.lists());
-    const directory = new Directory(this.#parts.catalog, () => this.#lifecycle.assertOpen(), filter);
-    const tenant = filter.principal === undefined ? undefined : new PrincipalScope(filter.principal);
-    return new View(new CallRouter(directory, this.#parts.executor, { tenant }), this.on.bind(this), filter);
+    const directory = new Directory(this.#parts.catalog, this.#lifecycle, filter);
+    const scope = filter.principal === undefined ? undefined : new PrincipalScope(filter.principal);
+    return new View(new CallRouter(directory, this.#parts.executor, { scope }), this.on.bind(this), filter);
   }
 
   /**
