@@ -1,4 +1,4 @@
-// A service whose agent pays bills, once somebody has approved that. It begins a run, or goes on with those that were left behind.
+// A service whose agent pays bills once a person has approved that. It begins a run, or resumes those that another process left.
 import { defineTool, parsePrompt, Toolkit, ToolkitError } from "toolweave";
 import { agent } from "toolweave/agent";
 import { sqliteStore } from "toolweave/stores/sqlite";

@@ -68,7 +68,7 @@ deepStrictEqual(
 // #region run
 const run = toolset.begin({ session: { id: "s1", principal: "ada" } });
 const answers = await run.execute([
-  { id: "1", name: "forecast", input: { city: "Bern", days: "2" } }, // mended: "2" is 2
+  { id: "1", name: "forecast", input: { city: "Bern", days: "2" } }, // repaired: "2" is 2
   { id: "2", name: "forcast", input: {} },
 ]);
 const outcome = answers.map(({ id, status, error }) => [id, status, error?.code]);
