@@ -150,7 +150,7 @@ export class ToolkitApprovals implements Approvals {
     const claim = await this.#jobs.claim(stored, { decision, status: "running" });
     if (claim === undefined) return false;
     const running = this.#run(claim, entry, call).catch((error) => {
-      const message = `What became of the approved call of ${stored.tool} was not kept: ${messageOf(error)}`;
+      const message = `The outcome of the approved call of ${stored.tool} was not stored: ${messageOf(error)}`;
       this.#host.logger.error(message, { error });
     });
     this.#host.hold(running);

@@ -108,7 +108,7 @@ export class RuleCheck {
       this.#catalog.meaning(text) === "undecided" &&
       new RefusingRules([text]).unused(entries).length === 0
     )
-      return `and it is not decided which item that is: it chooses none. Write a ref.${missing}`;
+      return `and it is not known yet which item that is: it chooses none. Write a ref.${missing}`;
     this.#hints += 1;
     const refs = this.#hints > maxHints ? [] : entries.map(({ ref }) => ref);
     const suggestions = nearest(text, refs, 3).map((ref) => `\`${ref}\``);

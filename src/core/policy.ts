@@ -12,7 +12,7 @@ export interface PolicyRequest {
   /** To subscribe to a resource is to read it. */
   readonly action: "call" | "render" | "read";
   readonly entry: Entry<"tool" | "prompt" | "resource">;
-  /** As it was given: not validated yet. Undefined for a read. */
+  /** As it was given, or repaired where coercion is on; not validated yet. Undefined for a read. */
   readonly input: unknown;
   readonly session: Session;
   /** The number of calls this one is inside of. */

@@ -282,7 +282,7 @@ describe("a call that needs approval", () => {
     failing.fail();
     done.resolve();
     await settle();
-    expect(bench.errors().join()).toContain("What became of the approved call of builtin.pay was not kept");
+    expect(bench.errors().join()).toContain("The outcome of the approved call of builtin.pay was not stored");
     await clock.advance(15_000);
     failing.recoverSilently();
     await clock.advance(1_000);

@@ -294,7 +294,7 @@ describe("names in rules that nothing has", () => {
     const lists = { tool: tools("same") };
     await bench.start({ one: new FakeConnector({ lists }), two: new FakeConnector({ lists }) });
     expect(bench.warnings()).toEqual([
-      'policy.allow names "same", and it is not decided which item that is: it chooses none. Write a ref.',
+      'policy.allow names "same", and it is not known yet which item that is: it chooses none. Write a ref.',
     ]);
   });
 });
