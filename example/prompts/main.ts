@@ -44,7 +44,9 @@ async function changed(): Promise<string> {
     const { value } = await events.next();
     if (value?.type !== "promptListChanged") continue;
     const lists = { added: value.added, changed: value.changed, removed: value.removed };
-    const lines = Object.entries(lists).flatMap(([what, refs]) => (refs.length > 0 ? `${what} ${refs.join(", ")}` : []));
+    const lines = Object.entries(lists).flatMap(([what, refs]) =>
+      refs.length > 0 ? `${what} ${refs.join(", ")}` : [],
+    );
     console.log(`event  ${lines.join("; ")}`);
     return lines.join("; ");
   }

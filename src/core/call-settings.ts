@@ -3,7 +3,7 @@ import { ToolkitError } from "./error.ts";
 import { assertOptionNames, invalidOption, type OptionNames, shown } from "./options.ts";
 import type { Session } from "./session.ts";
 
-/** Settings of calls: of the tool itself, of its connector, and, with the last word, of the toolkit by names, refs and globs. */
+/** Settings of calls: of the tool, of its connector, and of the toolkit by names, refs and globs, which take precedence. */
 export interface CallSettings {
   /**
    * The inactivity limit of one attempt in milliseconds: it starts again whenever the tool reports progress.
@@ -33,7 +33,7 @@ export interface CallSettings {
   readonly needsApproval?: boolean | ApprovalTest | undefined;
 }
 
-/** Whether a call needs approval, by its input and whose it is. */
+/** Decides whether a call needs approval, from its input and session. */
 export type ApprovalTest = {
   // As a method, so that a function of a narrower input fits.
   test(input: unknown, context: { readonly session: Session }): boolean | Promise<boolean>;
@@ -57,7 +57,7 @@ export interface RetrySetting {
   readonly maxMs?: number | undefined;
 }
 
-/** A number of attempts in a time. */
+/** A number of attempts in a period. */
 export interface RateLimitSetting {
   /** So many attempts, from 1. */
   readonly calls: number;

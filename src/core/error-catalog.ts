@@ -1,14 +1,14 @@
-/** Where in the way of a call it failed. */
+/** The stage at which a call failed. */
 export type Phase = "resolve" | "policy" | "validate" | "connect" | "execute" | "result";
 
-/** One thing that is wrong with a value. */
+/** A problem of a value. */
 export interface Issue {
   /** Where: a JSON pointer (RFC 6901), empty for the whole value. */
   readonly pointer: string;
   readonly message: string;
 }
 
-/** One thing to change in a prompt file that was written for something else. */
+/** A change to a prompt file that was written for another template language. */
 export interface PromptChange {
   /** From 1. */
   readonly line: number;
@@ -128,7 +128,7 @@ export interface ErrorDetails {
 /** The machine-readable code of an error. */
 export type ErrorCode = keyof ErrorDetails;
 
-/** Each code in a sentence, and what to do about it. The reference in the documentation is held against this table. */
+/** The meaning of each code, and what to do about it. The reference in the documentation is held against this table. */
 export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: string; readonly remedy: string } } = {
   NOT_FOUND: {
     summary: "Nothing was found under this name, URI or path.",
@@ -187,7 +187,10 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
     summary: "The connector is not connected.",
     remedy: "See the connection for the last error and the next attempt.",
   },
-  UNAUTHORIZED: { summary: "The server requires credentials, or refused them.", remedy: "Give the headers or the auth it names." },
+  UNAUTHORIZED: {
+    summary: "The server requires credentials, or refused them.",
+    remedy: "Give the headers or the auth it names.",
+  },
   OUTCOME_UNKNOWN: {
     summary: "The call was sent and its answer was lost; it may have run.",
     remedy: "Check whether it ran before you call again.",
@@ -218,7 +221,8 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
     remedy: "Look for the recursion in the chain it names, or raise maxDepth.",
   },
   NO_DELEGATE: {
-    summary: "A prompt was called and no delegate executes prompts, or a sampling was requested and no delegate answers it.",
+    summary:
+      "A prompt was called and no delegate executes prompts, or a sampling was requested and no delegate answers it.",
     remedy: "Give the toolkit a delegate with runPrompt or sample; render() needs none.",
   },
   NO_STORE: { summary: "The toolkit has no store for the user namespace.", remedy: "Give the toolkit a store." },

@@ -26,7 +26,7 @@ export interface PolicyRequest {
 export type Verdict = boolean | { readonly deny: string } | { readonly approve: string };
 
 /**
- * The rules of what may be called, rendered and read. What is refused is `DENIED`, naming the rule, before anything is said of its schema.
+ * The rules for calls, renders and reads. What is refused is `DENIED`, naming the rule, before anything is said of its schema.
  * The lists are read once.
  */
 export interface Policy {

@@ -12,7 +12,7 @@ import type { Delegates } from "./delegates.ts";
 
 const actions: ReadonlySet<unknown> = new Set(["accept", "decline", "cancel"]);
 
-/** Hands what is asked to whoever can answer: the session of the call, else the delegates in order. Else it is declined. */
+/** Passes a request on to the session of the call, else to the delegates in order. If none answers it is declined. */
 export class DelegatedInteractions implements InteractionRouter {
   readonly #delegates: Delegates;
 
@@ -77,5 +77,7 @@ function defaultsOf({ properties }: JsonSchema): Readonly<Record<string, unknown
 }
 
 function unfit(what: string, issues: readonly Issue[]): ToolkitError<"INVALID_OUTPUT"> {
-  return new ToolkitError("INVALID_OUTPUT", `The answer to ${what} does not fit: ${describeIssues(issues)}.`, { issues });
+  return new ToolkitError("INVALID_OUTPUT", `The answer to ${what} does not fit: ${describeIssues(issues)}.`, {
+    issues,
+  });
 }
