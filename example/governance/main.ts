@@ -56,9 +56,9 @@ const toolkit = new Toolkit({
   items: [transfer, rates, sms, wipe, handOver, ship],
   policy: {
     block: ["*.wipe_*"],
-    // Asked for whatever the lists let through; `true`, `false`, `{ deny: why }` or `{ approve: why }`.
+    // Asked about calls that the lists allow; `true`, `false`, `{ deny: why }` or `{ approve: why }`.
     decide: ({ entry, session }) =>
-      entry.name !== "sms" || session.principal !== undefined || { deny: "only who is known may send messages" },
+      entry.name !== "sms" || session.principal !== undefined || { deny: "only known principals may send messages" },
   },
 });
 // #endregion
@@ -127,7 +127,7 @@ await toolkit.close();
 
 // #region delegate
 const delegate: Delegate = {
-  // Decides at once; what it leaves undefined waits in toolkit.approvals.
+  // Decides at once; a call for which it returns undefined waits in toolkit.approvals.
   approve: async ({ tool, arguments: input, session: caller }) => {
     const isFamily = caller.principal === "ada" && tool === "builtin.transfer";
     return isFamily ? { approved: true, by: "the house", reason: JSON.stringify(input) } : undefined;

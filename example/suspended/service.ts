@@ -12,7 +12,7 @@ const pay = defineTool({
   run: () => `paid by process ${process.pid}`,
 });
 const clerk = parsePrompt("---\nname: clerk\ntools: [pay]\n---\nPay the bill.");
-// In place of a provider: it wants to pay, and then says what came of it.
+// In place of a provider: it requests a payment, and then reports the outcome.
 const model = scriptedModel(({ prompt }) =>
   prompt.at(-1)?.role === "tool" ? "The bill is paid." : { toolCalls: [{ name: "pay" }] },
 );

@@ -44,7 +44,7 @@ const toolset = await toolkit.toolset({
   policy: { maxToolCallsPerTurn: 8, maxTotalToolCalls: 30 },
 });
 const names = toolset.definitions().map(({ name }) => name);
-const system = toolset.guidance(); // what the tools say of their use
+const system = toolset.guidance(); // the instructions of the tools for their use
 // #endregion
 deepStrictEqual(names, ["draft", "forecast", "look_up"]); // `answer` is exclusive
 ok(system.includes("Say where"));

@@ -113,7 +113,7 @@ export class RuleCheck {
     const refs = this.#hints > maxHints ? [] : entries.map(({ ref }) => ref);
     const suggestions = nearest(text, refs, 3).map((ref) => `\`${ref}\``);
     const hint = suggestions.length === 0 ? "" : ` Did you mean ${suggestions.join(", ")}?`;
-    return `and ${isChoosing ? "that finds nothing" : "nothing has that name"} now: it does nothing.${hint}${missing}`;
+    return `and ${isChoosing ? "that finds nothing" : "no item has that name"} now: it does nothing.${hint}${missing}`;
   }
 
   /** The namespaces that could have had a name, if they were connected. */
