@@ -75,6 +75,7 @@ export class ConcurrencyQueue {
   /** Gives the places back, to the entry that is next. */
   give(): void {
     for (const limit of this.limits) limit.taken -= 1;
+    if (this.limits.every(({ queues }) => queues.size === 0)) return;
     // Each queue has one turn before any has another.
     let served = true;
     while (served) {

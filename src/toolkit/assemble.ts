@@ -97,7 +97,8 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   ruleCheck.add(...policy.lists("policy"), { at: "settings", rules: settings.names, kinds: callableKinds });
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
-  const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
+  const { timeoutMs, maxQueuedCalls } = read;
+  const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs, maxQueuedCalls });
   const assertOpen = () => lifecycle.assertOpen();
   const isClosing = () => lifecycle.isClosing;
   const directory = new Directory(catalog, lifecycle);
