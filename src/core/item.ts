@@ -113,6 +113,10 @@ export type Entry<K extends Kind = Kind> = {
     readonly ref: string;
     /** The namespace was not connected when the entry was made: the item may have changed since. */
     readonly stale: boolean;
+    /**
+     * The item itself. Its `run`, called directly, is outside of the steps of a call: no policy, validation, approval, limit or trace holds
+     * there. Pass the entry to `call`, `read` or `render` instead.
+     */
     readonly item: ItemMap[P];
   };
 }[K];
