@@ -394,6 +394,10 @@ export const requirements: readonly Requirement[] = [
     text: "Work on anything that comes from a stranger is bounded where it is parsed, in steps, bytes and depth: foreign schemas, prompts, patterns, messages, and what a server asks of a person or a model (by call, and by the minute outside of calls). Each bound is LIMIT_EXCEEDED or INVALID_* and names itself. No principal takes the share of another: of rate limits, of places in queues, of approvals.",
   },
   {
+    id: "H5",
+    text: "One guard decides on every outgoing request that a stranger can steer: the address is checked on the connected IP, at each redirect; private, link-local and loopback ones are refused but for the operator's own origins. Secrets stay out of labels, errors, events and logs; files that hold them are their owner's alone.",
+  },
+  {
     id: "H7",
     text: "What runs is the very copy of the input that was approved, whatever the caller, a delegate, a reader of the error or of the approval, or an earlier attempt does to the objects it was given: in memory, after a restart, and where a delegate decides at once.",
   },

@@ -106,6 +106,7 @@ export interface PutOptions extends DeleteOptions {
  * - `gap`: something may have been missed: list again
  * - `failed`: changes of other processes are not seen any more, or the store does not answer at all
  * - `recovered`: it can again. Where something may have been missed, a `gap` follows
+ * - `warning`: something an operator should know and that fails nothing, such as a file that others may read
  */
 export type StoreEvent =
   | (RecordKey & {
@@ -117,7 +118,8 @@ export type StoreEvent =
     })
   | { readonly type: "gap" }
   | { readonly type: "failed"; readonly error: ToolkitError<"STORE_FAILED"> }
-  | { readonly type: "recovered" };
+  | { readonly type: "recovered" }
+  | { readonly type: "warning"; readonly message: string };
 
 /**
  * Keeps state that outlives a process, and that several processes may share. Each operation opens the store where that has not been done.

@@ -109,6 +109,10 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const writing = new PendingWork();
   const hold = writing.add.bind(writing);
   const { closing } = lifecycle;
+  const unwatch = store.watch((event) => {
+    if (event.type === "warning") logger.warn(event.message);
+  });
+  closing.addEventListener("abort", unwatch, { once: true });
   const pending = approvalJobs({
     ...read.approvals,
     store,
