@@ -60,23 +60,23 @@ const steps: { readonly [W in Way]: readonly StepName[] } = {
 
 type StepName = keyof ReturnType<typeof stepsWith>;
 
-/** Every step by its name. */
+/** Every step by its name; undefined where no call of the toolkit needs it. */
 function stepsWith(options: PipelineOptions) {
-  const { maxDepth, policy, approvals, onBadSchema } = options;
+  const { maxDepth, policy, approvals, onBadSchema, use } = options;
   const validate = validateInput(onBadSchema);
   return {
     depth: limitDepth(maxDepth),
-    rules: applyRules(policy),
+    rules: policy.hasLists ? applyRules(policy) : undefined,
     readInput,
     coerce: coerceInput(onBadSchema),
-    decide: askPolicy(policy),
+    decide: policy.decides ? askPolicy(policy) : undefined,
     validateInput: validate,
     approve: requireApproval({ approvals, decides: policy.decides, revalidate: validate }),
-    use: useMiddleware(options.use, validate),
+    use: use.length > 0 ? useMiddleware(use, validate) : undefined,
     cache: cacheResult(options),
     retry: retryAttempt(options),
     rateLimit: limitRate(options),
-  } satisfies Readonly<Record<string, Step>>;
+  } satisfies Readonly<Record<string, Step | undefined>>;
 }
 
 /** The chains of one verb for one entry. */
@@ -89,7 +89,7 @@ export interface CompiledSteps {
 /** Composes the steps of each entry and verb. */
 export class Pipeline {
   readonly #options: PipelineOptions;
-  readonly #steps: Readonly<Record<StepName, Step>>;
+  readonly #steps: Readonly<Record<StepName, Step | undefined>>;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -106,7 +106,7 @@ export class Pipeline {
     const way = wayOf(target);
     const middle = way.findIndex((name) => name === "use" || name === "retry");
     const around = (inner: Next, names: readonly StepName[], of: Target) =>
-      names.reduceRight((next, name) => this.#steps[name](of, next), inner);
+      names.reduceRight((next, name) => this.#steps[name]?.(of, next) ?? next, inner);
     // A step may keep something for a target, such as the places of a limit: from here on both have the same steps.
     const inner = around(innermost, way.slice(middle), target);
     const outer = way.slice(0, middle);
@@ -127,8 +127,8 @@ export class Pipeline {
     const { inactivityMs, totalMs } = limitsOf(target, this.#options) ?? {};
     return [
       ...wayOf(target)
-        .filter((name) => name !== "readInput" && this.#steps[name](target, end) !== end)
-        .map((name) => ({ name, settings: this.#steps[name].settingsFor?.(target) ?? {} })),
+        .filter((name) => name !== "readInput" && (this.#steps[name]?.(target, end) ?? end) !== end)
+        .map((name) => ({ name, settings: this.#steps[name]?.settingsFor?.(target) ?? {} })),
       ...(inactivityMs === undefined ? [] : [{ name: "timeout", settings: { inactivityMs, totalMs } }]),
     ];
   }

@@ -95,13 +95,19 @@ export function aliasesOf<E extends Entry>(
   entries: readonly E[],
   reserved: ReadonlySet<string> = new Set(),
 ): ReadonlyMap<string, E> {
-  const wanted = entries.map((entry) => [entry, plainAlias(entry)] as const);
+  const wanted: (readonly [E, string])[] = [];
   const seen = new Set<string>();
-  const clashing = new Set(wanted.map(([, alias]) => alias).filter((alias) => seen.size === seen.add(alias).size));
+  const clashing = new Set<string>();
+  for (const entry of entries) {
+    const alias = plainAlias(entry);
+    if (seen.has(alias)) clashing.add(alias);
+    seen.add(alias);
+    wanted.push([entry, alias]);
+  }
   const aliases = new Map<string, E>();
   const hashed: E[] = [];
   for (const [entry, alias] of wanted) {
-    if (isShort(alias) && !reserved.has(alias) && (!clashing.has(alias) || keepsName(entry, alias)))
+    if (alias.length <= maxAlias && !reserved.has(alias) && (!clashing.has(alias) || keepsName(entry, alias)))
       aliases.set(alias, entry);
     else hashed.push(entry);
   }
@@ -115,10 +121,6 @@ function plainAlias({ namespace, name }: Entry): string {
   const text = isBare ? name : `${namespace}__${name}`;
   const safe = text.replaceAll(/[^A-Za-z0-9_-]/g, "_");
   return /^[A-Za-z_]/.test(safe) ? safe : `_${safe}`;
-}
-
-function isShort(alias: string): boolean {
-  return alias.length <= maxAlias;
 }
 
 /** A namespace may have a tool and a prompt of one name: of the builtins the tool keeps it. */
