@@ -24,6 +24,8 @@ export interface CatalogOptions {
   /** Refuse an unscoped name that several namespaces have. */
   readonly strictNames: boolean;
   emit(event: ToolkitEvent): void;
+  /** True where a type of event has a listener: without one, the event is not made. */
+  hears(type: ListEventType): boolean;
 }
 
 /** Gives the namespace that belongs to one owner; the empty text is no owner. */
@@ -275,6 +277,7 @@ export class Catalog implements NameScope {
 
   #announce(namespace: Namespace, differences: readonly Difference[]): void {
     for (const [type, kinds] of announcements) {
+      if (!this.#options.hears(type)) continue;
       const lists = differences.flatMap((difference) => kinds.flatMap((kind) => difference[kind] ?? []));
       if (lists.length === 0) continue;
       const entries = {
