@@ -65,14 +65,20 @@ function bare(schema: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** The guidance of tools as sections of a system prompt: on their use (`guidance`), or on reading their results (`formatGuidance`). */
+/**
+ * The guidance of tools as sections of a system prompt: on their use (`guidance`), or on reading their results (`formatGuidance`).
+ *
+ * @param wanted - aliases. Default: all
+ */
 export function guidanceOf(
   entries: Iterable<readonly [alias: string, entry: ToolEntry]>,
   option: "guidance" | "formatGuidance",
+  wanted?: readonly string[],
 ): string {
   // Tools with the same text, as those of a pack have, share a section.
   const byText = new Map<string, string[]>();
   for (const [alias, entry] of entries) {
+    if (wanted?.includes(alias) === false) continue;
     const text = definitionOf(entry).options?.[option]?.trim();
     if (text === undefined || text === "") continue;
     byText.set(text, [...(byText.get(text) ?? []), alias]);

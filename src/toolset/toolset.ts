@@ -73,7 +73,7 @@ export class Toolset implements OfferedTools {
   private constructor(parts: ToolsetParts) {
     const { entries, options, scope, selection } = parts;
     const { policy = {}, maxTokens } = options;
-    assertBudget(maxTokens);
+    if (maxTokens !== undefined) assertBudget(maxTokens);
     this.#parts = parts;
     this.#selection = selection && new SelectionRules(selection, scope);
     const { offered, forced } = this.#selection?.select(entries) ?? {
@@ -160,9 +160,7 @@ export class Toolset implements OfferedTools {
    */
   guidance({ used }: { readonly used?: readonly string[] | undefined } = {}): string {
     if (used === undefined) return guidanceOf(this.#byAlias, "guidance");
-    const wanted = new Set(used);
-    const entries = [...this.#byAlias].filter(([alias]) => wanted.has(alias));
-    return guidanceOf(entries, "formatGuidance");
+    return guidanceOf(this.#byAlias, "formatGuidance", used);
   }
 
   /** The entry of an alias. */
@@ -241,7 +239,10 @@ export class Toolset implements OfferedTools {
     if (this.#cachedPlan === undefined) {
       const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
       const { maxTokens } = this.#parts.options;
-      this.#cachedPlan = planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
+      this.#cachedPlan =
+        maxTokens === undefined
+          ? { disclosure: "full", all: full, first: full, maxTokens: Number.POSITIVE_INFINITY }
+          : planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
     }
     return this.#cachedPlan;
   }

@@ -67,9 +67,9 @@ export class Results {
     return alias === this.#toolName;
   }
 
-  /** True for texts within the limit. */
-  fits(...texts: readonly string[]): boolean {
-    return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) <= this.#maxBytes;
+  /** True for a text within the limit. */
+  fits(text: string): boolean {
+    return Buffer.byteLength(text) <= this.#maxBytes;
   }
 
   /**
@@ -145,7 +145,7 @@ export interface ResultOptions {
 export async function resultPart(answer: ToolAnswer, options: ResultOptions): Promise<LanguageModelV4ToolResultPart> {
   const whole = await toAiSdkOutput(answer);
   const shown = options.results.isReading(answer.name) ? whole : await cut(whole, answer, options);
-  const output = guided(shown, options.guidance);
+  const output = options.guidance === "" ? shown : guided(shown, options.guidance);
   return { type: "tool-result", toolCallId: answer.id, toolName: answer.name, output };
 }
 
@@ -168,7 +168,7 @@ async function cut(
       return { type: "text", value: results.shown(await textOfContent(content), uri) };
     default: {
       const texts = output.value.flatMap((part) => (part.type === "text" ? [part.text] : []));
-      if (content === undefined || results.fits(...texts)) return output;
+      if (content === undefined || results.fits(texts.join(""))) return output;
       const text = results.shown(await textOfContent(content), uri);
       const others = output.value.filter(({ type }) => type !== "text");
       return { type: "content", value: [{ type: "text", text }, ...others] };
@@ -178,7 +178,6 @@ async function cut(
 
 /** Guidance goes into the result: some providers refuse a message between results and answer. */
 function guided(output: AiSdkOutput, guidance: string): AiSdkOutput {
-  if (guidance === "") return output;
   const note: AiSdkContentPart = { type: "text", text: `[How to read this result]\n${guidance}` };
   if (output.type === "content") return { type: "content", value: [...output.value, note] };
   if (output.type === "text") return { type: "text", value: `${output.value}\n\n${note.text}` };
