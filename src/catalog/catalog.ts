@@ -133,7 +133,7 @@ export class Catalog implements NameScope {
 
   /** The entry that an owner has of a registered item, by identity. */
   entryOf(item: Item, owner = "", visibility: Visibility = everything): Entry | undefined {
-    const last = this.#byItem.get(item);
+    const last = this.lastEntryOf(item);
     if (last === undefined) return undefined;
     const { key } = definitionOf(last);
     const scope = this.#scope(owner);
@@ -145,10 +145,9 @@ export class Catalog implements NameScope {
     return undefined;
   }
 
-  /** True for an item that is, or was, in the namespace of an owner. */
-  isPersonal(item: Item): boolean {
-    const last = this.#byItem.get(item);
-    return last !== undefined && last.namespace === userNamespace;
+  /** The last entry of an item, which may be gone; undefined for one that was never registered. */
+  lastEntryOf(item: Item): Entry | undefined {
+    return this.#byItem.get(item);
   }
 
   /** The entry that has the kind and ref of an earlier one now. */

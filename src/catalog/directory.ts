@@ -1,5 +1,6 @@
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
+import { userNamespace } from "../core/identifier.ts";
 import {
   kinds as allKinds,
   defaultKinds,
@@ -83,20 +84,18 @@ export class Directory {
    * @throws ToolkitError `NOT_FOUND` for one that may not be seen, or is another owner's: it is not the service's own to call either
    */
   entryOf(item: Item, owner: string): Entry | undefined {
+    const last = this.#catalog.lastEntryOf(item);
+    if (last === undefined) return undefined;
     const entry = this.#catalog.entryOf(item, owner, this.#visibility);
-    if (entry !== undefined || !this.#isHidden(item)) return entry;
+    if (entry !== undefined) return entry;
+    const isOutside = this.#visibility !== undefined && this.#catalog.entryOf(item) !== undefined;
+    if (!(last.namespace === userNamespace || isOutside)) return undefined;
     const { kind, name } = item;
     throw new ToolkitError(
       "NOT_FOUND",
       `There is no ${kind} "${name}".`,
       { key: name, suggestions: [] },
       { phase: "resolve" },
-    );
-  }
-
-  #isHidden(item: Item): boolean {
-    return (
-      this.#catalog.isPersonal(item) || (this.#visibility !== undefined && this.#catalog.entryOf(item) !== undefined)
     );
   }
 
