@@ -152,16 +152,17 @@ export function readLimits(limits: RunLimits, others: KnownLimits = limitDefault
 }
 
 function readNumbers<T extends object>(others: T, given: { readonly [K in keyof T]?: number | undefined }): T {
-  const numbers = Object.entries(others).map(([name, other]) => {
+  const numbers: Record<string, unknown> = {};
+  for (const [name, other] of Object.entries(others)) {
     const value: unknown = (given as Readonly<Record<string, unknown>>)[name] ?? other;
     const least = name === "maxRepairs" || name === "maxToolCalls" ? 0 : 1;
     const isWhole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
     const fits = fractions.has(name) ? typeof value === "number" && value > 0 : isWhole && Number(value) >= least;
     const wanted = fractions.has(name) ? "a number above 0" : `a whole number from ${least}`;
     if (!fits) throw invalidOption(name, wanted, value, "of an agent");
-    return [name, value] as const;
-  });
-  return Object.fromEntries(numbers) as T;
+    numbers[name] = value;
+  }
+  return numbers as T;
 }
 
 function readSuspended(given: SuspendedOptions = {}): KeptRuns {

@@ -75,7 +75,8 @@ export class Directory {
 
   current<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> | undefined {
     const current = this.#catalog.current(entry, owner);
-    return current === undefined || this.#sees(current as Entry) ? current : undefined;
+    if (current === undefined || this.#visibility === undefined) return current;
+    return this.#visibility.entry(current as Entry) ? current : undefined;
   }
 
   /**
@@ -97,10 +98,6 @@ export class Directory {
       { key: name, suggestions: [] },
       { phase: "resolve" },
     );
-  }
-
-  #sees(entry: Entry): boolean {
-    return this.#visibility === undefined || this.#visibility.entry(entry);
   }
 
   /**
@@ -149,7 +146,8 @@ export class Directory {
   }
 
   #matching(all: readonly Entry[], name: ListQuery["name"]): readonly Entry[] {
-    const entries = this.#visibility === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
+    const visibility = this.#visibility;
+    const entries = visibility === undefined ? all : Object.freeze(all.filter((entry) => visibility.entry(entry)));
     if (name === undefined) return entries;
     const names = new Set([name].flat());
     return Object.freeze(

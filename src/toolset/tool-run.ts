@@ -139,21 +139,17 @@ export class ToolRun {
       const callee = this.#calleeOf(call.name);
       if (callee !== undefined) known.push({ call, callee });
     }
-    const answered = await this.#answer(known);
+    const { calls: ruled, counted } = await rulingsOn(known, this.#toolCalls, this.#check);
+    this.#toolCalls += counted;
+    const answered = new Map<ToolCall, ToolAnswer>();
+    await Promise.all(ruled.map(async (each) => answered.set(each.call, await this.#run(each))));
     const answers = calls.map((call, at) => {
       const first = firsts[at] ?? call;
-      return shared(answered.get(first) ?? notFound(first, this.#aliases), call, first.id);
+      const answer = answered.get(first) ?? notFound(first, this.#aliases);
+      return first === call ? answer : shared(answer, call, first.id);
     });
     this.#history.push(Object.freeze({ calls: Object.freeze([...calls]), answers: Object.freeze(answers) }));
     return answers;
-  }
-
-  async #answer(known: readonly KnownCall[]): Promise<ReadonlyMap<ToolCall, ToolAnswer>> {
-    const { calls, counted } = await rulingsOn(known, this.#toolCalls, this.#check);
-    this.#toolCalls += counted;
-    const answered = new Map<ToolCall, ToolAnswer>();
-    await Promise.all(calls.map(async (ruled) => answered.set(ruled.call, await this.#run(ruled))));
-    return answered;
   }
 
   async #run({ ruling, ...known }: RuledCall): Promise<ToolAnswer> {

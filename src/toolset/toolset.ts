@@ -85,7 +85,9 @@ export class Toolset implements OfferedTools {
     this.#byAlias = aliasesOf(offered, maxTokens === undefined ? undefined : reservedAliases);
     const aliasOf = new Map<ToolEntry, string>();
     for (const [alias, entry] of this.#byAlias) aliasOf.set(entry, alias);
-    this.tools = Object.freeze(offered.map((entry) => Object.freeze({ alias: aliasOf.get(entry) ?? "", entry })));
+    const tools: { readonly alias: string; readonly entry: ToolEntry }[] = [];
+    for (const entry of offered) tools.push(Object.freeze({ alias: aliasOf.get(entry) ?? "", entry }));
+    this.tools = Object.freeze(tools);
     const forcedAliases = new Set<string>();
     for (const entry of forced) forcedAliases.add(aliasOf.get(entry) ?? "");
     this.#forced = forcedAliases;

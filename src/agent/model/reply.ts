@@ -52,7 +52,9 @@ export function withDistinctIds(reply: Reply): Reply {
 
 /** The text of a reply. */
 export function textIn({ content }: Reply): string {
-  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  let text = "";
+  for (const part of content) if (part.type === "text") text += part.text;
+  return text;
 }
 
 /** A reply as a message of the conversation, and the calls that the run has to make: a provider has already made its own. */

@@ -1,6 +1,7 @@
 import type { CallContext } from "../../core/item.ts";
 import { present } from "../../lib/value.ts";
 import type { Toolset } from "../../toolset/toolset.ts";
+import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import { type ChosenModel, modelRefOf } from "../model/models.ts";
@@ -31,6 +32,8 @@ export interface Preparation {
 
 /** The part of a preparation that does not depend on the call. */
 export interface Assignment extends Pick<Preparation, "task" | "state" | "results" | "limits" | "suspend"> {
+  /** The turn that it goes on after, and the answers to the calls that waited, where it is resumed. */
+  readonly resumed?: { readonly turn: WaitingTurn; readonly outcomes: readonly ToolAnswer[] } | undefined;
   /** Aborts once another process may have resumed it. */
   readonly lost?: AbortSignal | undefined;
 }
@@ -76,6 +79,5 @@ export async function prepareRun(preparation: Preparation): Promise<AgentRun> {
 }
 
 function systemOf({ system }: Task, set: Toolset | undefined, form: StructuredForm | undefined): string {
-  const parts = [system?.trim(), set?.guidance(), form?.instruction];
-  return parts.filter((part) => part !== undefined && part !== "").join("\n\n");
+  return [system?.trim(), set?.guidance(), form?.instruction].filter(Boolean).join("\n\n");
 }

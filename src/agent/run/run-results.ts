@@ -38,7 +38,8 @@ export interface ResultsOptions {
 export class Results {
   readonly #run: string;
   readonly #maxBytes: number;
-  readonly #toolName: string;
+  /** The alias of the reading tool. Its results are within the limit, and are not kept again. */
+  readonly toolName: string;
   readonly #contents = new Map<number, Content>();
   #count = 0;
   #bytes = 0;
@@ -46,7 +47,7 @@ export class Results {
   constructor({ run, maxBytes, toolName }: ResultsOptions) {
     this.#run = run;
     this.#maxBytes = maxBytes;
-    this.#toolName = toolName;
+    this.toolName = toolName;
   }
 
   /** Keeps a result, and gives its URI. */
@@ -60,11 +61,6 @@ export class Results {
       this.#bytes -= oldest.size;
     }
     return this.#uri(this.#count);
-  }
-
-  /** True for the alias of the reading tool, whose results are within the limit and not kept again. */
-  isReading(alias: string): boolean {
-    return alias === this.#toolName;
   }
 
   /** True for a text within the limit. */
@@ -81,7 +77,7 @@ export class Results {
     if (this.fits(text)) return text;
     const kept = beginningOf(text, this.#maxBytes);
     const rest = JSON.stringify({ uri: uri ?? this.add(textContent(text, { name: "text" })), offset: kept.length });
-    return `${kept}\n\n[Cut: this is the beginning of ${text.length} characters. ${this.#toolName}(${rest}) gives what follows.]`;
+    return `${kept}\n\n[Cut: this is the beginning of ${text.length} characters. ${this.toolName}(${rest}) gives what follows.]`;
   }
 
   /** For the record of a suspended run. */
@@ -101,7 +97,7 @@ export class Results {
 
   /** The tool by which a model reads the rest of a result. */
   get tool(): RunTool {
-    return runTool(readingDefinition(this.#toolName), (input: ReadInput) => this.#read(input));
+    return runTool(readingDefinition(this.toolName), (input: ReadInput) => this.#read(input));
   }
 
   async #read({ uri, offset = 0, length = pageLength }: ReadInput): Promise<string> {
@@ -144,7 +140,7 @@ export interface ResultOptions {
 /** The answer to a call for the model that made it, cut where it is too long. */
 export async function resultPart(answer: ToolAnswer, options: ResultOptions): Promise<LanguageModelV4ToolResultPart> {
   const whole = await toAiSdkOutput(answer);
-  const shown = options.results.isReading(answer.name) ? whole : await cut(whole, answer, options);
+  const shown = answer.name === options.results.toolName ? whole : await cut(whole, answer, options);
   const output = options.guidance === "" ? shown : guided(shown, options.guidance);
   return { type: "tool-result", toolCallId: answer.id, toolName: answer.name, output };
 }

@@ -1,3 +1,4 @@
+import { ToolWriter } from "../../adapters/tool-writer.ts";
 import type { CallContext } from "../../core/item.ts";
 import { ChoosingRules, emptyScope } from "../../core/name-rules.ts";
 import { isGlob } from "../../lib/glob.ts";
@@ -6,7 +7,7 @@ import { LookedUpNames, type NameLookup, namedTool } from "../../toolset/selecti
 import { inlineEntries, Toolset } from "../../toolset/toolset.ts";
 import type { ToolEntry } from "../../toolset/toolset-types.ts";
 import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
-import { portTools } from "./model-request.ts";
+import { writePortTool } from "./model-request.ts";
 import type { Task } from "./task.ts";
 import type { RunTools } from "./tool-turn.ts";
 
@@ -84,5 +85,5 @@ export function beginTools(
   const { session, meta, depth } = context;
   const listener = context.hasListener ? { onEvent: context.emit.bind(context) } : {};
   const run = Toolset.beginWith(set, { session, meta, signal, toolCalls, depth: depth + 1, ...listener }, own);
-  return { run, port: portTools(run), set };
+  return { run, port: new ToolWriter(run, writePortTool), set };
 }

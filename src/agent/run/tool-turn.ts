@@ -130,7 +130,7 @@ function unmadeAnswer(call: ModelToolCall): ToolAnswer {
 /** The result of a call for the model; it is kept and recorded. */
 async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<LanguageModelV4ToolResultPart> {
   const { results, state, tools } = parts;
-  const isKept = answer.content !== undefined && !results.isReading(answer.name);
+  const isKept = answer.content !== undefined && answer.name !== results.toolName;
   const uri = isKept ? results.add(answer.content) : undefined;
   const isNew = answer.status === "ok" && !state.guided.includes(answer.name);
   if (isNew) state.guided.push(answer.name);
