@@ -55,7 +55,7 @@ export interface BatchRuling {
 /** A policy, and the run that it is asked for. */
 export interface PolicyCheck {
   readonly policy: RunPolicy;
-  readonly rules: PolicyRules;
+  readonly rules: PolicyRules | undefined;
   readonly session: Session;
   /** Calls around those of the run. */
   readonly depth: number;
@@ -100,13 +100,13 @@ async function rulingOn(
     const why = `at most ${maxToolCallsPerTurn} calls may be made in one turn; make it in the next one`;
     return denied(ref, "maxToolCallsPerTurn", { why });
   }
-  const listed = entry === undefined ? undefined : rules.refusal(entry);
+  const listed = entry && rules?.refusal(entry);
   if (listed !== undefined) return denied(ref, ruleName(listed));
   if (maxTotalToolCalls !== undefined && inAll >= maxTotalToolCalls) {
     const why = `all ${maxTotalToolCalls} calls of this conversation were made; answer with what you have`;
     return denied(ref, "maxTotalToolCalls", { why });
   }
-  if (entry === undefined) return undefined;
+  if (entry === undefined || rules === undefined) return undefined;
   return rules.decide({ action: "call", entry, input, session, depth });
 }
 

@@ -39,7 +39,8 @@ export interface Turn {
 /** The parts of a run. */
 export interface ToolRunParts {
   readonly offered: OfferedTools;
-  readonly rules: PolicyRules;
+  /** Undefined for a policy without rules. */
+  readonly rules: PolicyRules | undefined;
   readonly caller: ToolCaller;
   /** Of a toolset that does not fit its budget. */
   readonly disclosure: Disclosure | undefined;

@@ -52,9 +52,12 @@ interface ToolsetParts {
   readonly entries: readonly ToolEntry[];
   /** Undefined where the entries are chosen already. */
   readonly selection: Selection | undefined;
-  readonly options: Pick<ToolsetOptions, "policy" | "maxTokens">;
-  /** Finds what names in rules mean. */
+  /** Finds what names in the selection mean. */
   readonly scope: NameScope;
+  readonly policy: RunPolicy;
+  /** The rules of the policy; undefined where it has none. */
+  readonly rules: PolicyRules | undefined;
+  readonly maxTokens: number | undefined;
 }
 
 /** The tools that one model run may use: a frozen view, with aliases and definitions that stay the same from turn to turn. */
@@ -67,12 +70,10 @@ export class Toolset implements OfferedTools {
   readonly #selection: SelectionRules | undefined;
   readonly #byAlias: ReadonlyMap<string, ToolEntry>;
   readonly #forced: ReadonlySet<string>;
-  readonly #rules: PolicyRules;
   #cachedPlan: DisclosurePlan | undefined;
 
   private constructor(parts: ToolsetParts) {
-    const { entries, options, scope, selection } = parts;
-    const { policy = {}, maxTokens } = options;
+    const { entries, scope, selection, policy, maxTokens } = parts;
     if (maxTokens !== undefined) assertBudget(maxTokens);
     this.#parts = parts;
     this.#selection = selection && new SelectionRules(selection, scope);
@@ -81,7 +82,6 @@ export class Toolset implements OfferedTools {
       forced: [],
     };
     this.policy = policy;
-    this.#rules = runRules(policy, scope);
     this.#byAlias = aliasesOf(offered, maxTokens === undefined ? undefined : reservedAliases);
     const aliasOf = new Map<ToolEntry, string>();
     for (const [alias, entry] of this.#byAlias) aliasOf.set(entry, alias);
@@ -104,20 +104,20 @@ export class Toolset implements OfferedTools {
     for (const name of ["include", "exclude", "forced"] as const) assertRules(options[name], name, "of a toolset");
     const { signal, session, include, exclude = [], forced, policy = {}, maxTokens } = options;
     // Before anything is looked up: a policy that is none is refused at once.
-    const { allow } = runRules(policy, emptyScope);
+    const rules = runRules(policy, emptyScope);
     const lookup = { toolbox, signal, session };
     const names = new LookedUpNames();
     await Promise.all([names.require("include", include, lookup), names.require("forced", forced, lookup)]);
-    await names.allow(allow?.texts, lookup);
+    await names.allow(rules.allow?.texts, lookup);
     const { entries } = await toolbox.list({ kind: ["tool", "prompt"], signal, session });
     for (const name of new RefusingRules(exclude).unused(entries)) await namedTool("exclude", name, lookup);
     const selection = { include, exclude, forced };
-    return new Toolset({ toolbox, entries, selection, options: { policy, maxTokens }, scope: names });
+    return new Toolset({ toolbox, entries, selection, scope: names, policy, rules: rules.within(names), maxTokens });
   }
 
   /** As `of`, of entries that are chosen already. @internal */
-  static ofEntries(parts: Omit<ToolsetParts, "selection">): Toolset {
-    return new Toolset({ ...parts, selection: undefined });
+  static ofEntries(parts: Omit<ToolsetParts, "selection" | "scope">): Toolset {
+    return new Toolset({ ...parts, selection: undefined, scope: emptyScope });
   }
 
   /** The definitions for the first turn, within the budget. The same objects at each call. */
@@ -180,7 +180,7 @@ export class Toolset implements OfferedTools {
     );
     const alias = this.tools.find((each) => each.entry === entry)?.alias;
     const none: StandingRule = { at: "policy.toolChoice", rule: "none", verdict: "refuses" };
-    const ofPolicy = this.policy.toolChoice === "none" ? [none] : this.#rules.standingRules(entry);
+    const ofPolicy = this.policy.toolChoice === "none" ? [none] : (this.#parts.rules?.standingRules(entry) ?? []);
     return { alias, rules: [this.#selection?.ruleFor(entry, forced) ?? [], ofPolicy].flat() };
   }
 
@@ -203,10 +203,8 @@ export class Toolset implements OfferedTools {
   static beginWith(toolset: Toolset, options: BeginOptions, own: readonly RunTool[]): ToolRun {
     const plan = toolset.#plan();
     const disclosure = plan.disclosure === "search" ? new Disclosure(toolset, plan) : undefined;
-    return new ToolRun(
-      { offered: toolset, rules: toolset.#rules, caller: toolset.#parts.toolbox, disclosure, own },
-      options,
-    );
+    const { rules, toolbox: caller } = toolset.#parts;
+    return new ToolRun({ offered: toolset, rules, caller, disclosure, own }, options);
   }
 
   /**
@@ -240,7 +238,7 @@ export class Toolset implements OfferedTools {
   #plan(): DisclosurePlan {
     if (this.#cachedPlan === undefined) {
       const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
-      const { maxTokens } = this.#parts.options;
+      const { maxTokens } = this.#parts;
       this.#cachedPlan =
         maxTokens === undefined
           ? { disclosure: "full", all: full, first: full, maxTokens: Number.POSITIVE_INFINITY }

@@ -31,13 +31,13 @@ export async function offeredTools(
 ): Promise<Toolset | undefined> {
   if (tools.length === 0 && ownTools.length === 0) return undefined;
   const lookup = { toolbox, signal, session };
-  const { maxDefinitionTokens: maxTokens } = options;
-  const maxTotalToolCalls = Math.min(options.policy.maxTotalToolCalls ?? limits.maxToolCalls, limits.maxToolCalls);
-  const policy = { ...options.policy, maxTotalToolCalls };
+  const { policy, maxDefinitionTokens: maxTokens } = options;
+  const maxTotalToolCalls = Math.min(policy.maxTotalToolCalls ?? limits.maxToolCalls, limits.maxToolCalls);
   const named = tools.length === 0 ? [] : await namedEntries(ref, tools, lookup);
   const entries = ownTools.length === 0 ? named : [...named, ...inlineEntries(ownTools)];
-  const scope = policy.allow === undefined ? emptyScope : await LookedUpNames.of(policy.allow, lookup);
-  return Toolset.ofEntries({ toolbox, entries, options: { policy, maxTokens }, scope });
+  const scope = policy.allow && (await LookedUpNames.of(policy.allow, lookup));
+  const rules = scope === undefined ? options.rules : options.rules?.within(scope);
+  return Toolset.ofEntries({ toolbox, entries, policy: { ...policy, maxTotalToolCalls }, rules, maxTokens });
 }
 
 async function namedEntries(ref: string, tools: readonly string[], lookup: NameLookup): Promise<readonly ToolEntry[]> {
