@@ -27,7 +27,7 @@ export interface WatchdogOptions {
 export class Watchdog {
   readonly #controller = new AbortController();
   /** Aborts the request. */
-  readonly signal = this.#controller.signal;
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #options: WatchdogOptions;
   readonly #onAbort: () => void;
   /** One timer for all waits: a stream has thousands. */
