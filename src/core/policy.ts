@@ -12,7 +12,7 @@ export interface PolicyRequest {
   /** To subscribe to a resource is to read it. */
   readonly action: "call" | "render" | "read";
   readonly entry: Entry<"tool" | "prompt" | "resource">;
-  /** As it was given: not validated yet. Undefined for a read. */
+  /** As it was given, or repaired where coercion is on; not validated yet. Undefined for a read. */
   readonly input: unknown;
   readonly session: Session;
   /** The number of calls this one is inside of. */
@@ -26,7 +26,7 @@ export interface PolicyRequest {
 export type Verdict = boolean | { readonly deny: string } | { readonly approve: string };
 
 /**
- * The rules of what may be called, rendered and read. What is refused is `DENIED`, naming the rule, before anything is said of its schema.
+ * The rules for calls, renders and reads. What is refused is `DENIED`, naming the rule, before anything is said of its schema.
  * The lists are read once.
  */
 export interface Policy {

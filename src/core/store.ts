@@ -80,7 +80,7 @@ export interface ListRecordsOptions extends StoreOptions {
   readonly bytes?: boolean | undefined;
 }
 
-/** Which records are listed. */
+/** The filters of a list of records. */
 export interface RecordQuery {
   readonly collection: Collection;
   /** Default: every owner. */
@@ -120,7 +120,7 @@ export type StoreEvent =
   | { readonly type: "recovered" };
 
 /**
- * A memory that outlives a process, and that several may share. Each operation opens the store where that has not been done.
+ * Keeps state that outlives a process, and that several processes may share. Each operation opens the store where that has not been done.
  *
  * Every operation fails with `STORE_FAILED`, naming the operation, where the storage itself does; with `CLOSED` after `close`; and with
  * `INVALID_INPUT` for a key, owner or value that cannot be stored. No error holds a secret such as a password of a database.

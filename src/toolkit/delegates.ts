@@ -16,12 +16,12 @@ export class Delegates {
     this.#delegates = delegates === undefined ? [] : [delegates].flat();
   }
 
-  /** Tells each which toolkit it serves. */
+  /** Passes the toolkit to each. */
   attach(toolkit: ServedToolkit): void {
     for (const delegate of this.#delegates) delegate.attach?.(toolkit);
   }
 
-  /** Those that hear events. */
+  /** The delegates that receive events. */
   get listeners(): readonly Delegate[] {
     return this.#delegates.filter((delegate) => delegate.onEvent !== undefined);
   }

@@ -9,7 +9,7 @@ import { isGlob } from "../lib/glob.ts";
 import { nearest } from "../lib/similar.ts";
 import type { ToolEntry } from "./toolset-types.ts";
 
-/** The tools one model run may use. A name that nothing has is `NOT_FOUND`; a glob may fit nothing. */
+/** The tools that one model run may use. A name that nothing has is `NOT_FOUND`; a glob may fit nothing. */
 export interface Selection {
   /**
    * Refs, globs on refs, such as `weather.*`, or bare names, each of which means what `lookup` finds. Default: every tool. Prompts are taken

@@ -22,7 +22,7 @@ import type {
   ToolDefinitionForModel,
 } from "./toolset-types.ts";
 
-/** Options of a run, with which its calls are made. */
+/** Options of a run, for all of its calls. */
 export interface BeginOptions extends CallOptions {
   /** Calls that the conversation has made before this run. Default 0. */
   readonly toolCalls?: number | undefined;

@@ -43,7 +43,8 @@ export const anthropicProjection = remembered((schema) => plainProjection(schema
 export function plainProjection(schema: JsonSchema, allowed: RegExp): Projection {
   if (isAcceptedRoot(schema, allowed)) {
     // A copy: what is sent is the provider's own.
-    return Object.freeze({ schema: Object.freeze(structuredClone(schema)), lost: nothing, restore: asGiven });
+    const copy = JSON.parse(JSON.stringify(schema)) as JsonSchema;
+    return Object.freeze({ schema: Object.freeze(copy), lost: nothing, restore: asGiven });
   }
   const losses = new Losses();
   const document = objectRoot(schema, losses);

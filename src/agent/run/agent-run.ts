@@ -119,7 +119,7 @@ export class AgentRun {
     const answer = await form.parse(reply.structuredText ?? textIn(reply));
     if (answer.issues === undefined) return { content: jsonContent(answer.value, { name }), finishReason };
     if (finishReason === "length")
-      throw invalidAnswer([{ pointer: "", message: "was cut at the limit of tokens for an answer" }], 0);
+      throw invalidAnswer([{ pointer: "", message: "was truncated at the token limit of an answer" }], 0);
     const how =
       tools === undefined
         ? "Answer again, with nothing but JSON that fits the schema."

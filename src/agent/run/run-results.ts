@@ -77,7 +77,7 @@ export class Results {
     if (this.fits(text)) return text;
     const kept = beginningOf(text, this.#maxBytes);
     const rest = JSON.stringify({ uri: uri ?? this.add(textContent(text, { name: "text" })), offset: kept.length });
-    return `${kept}\n\n[Cut: this is the beginning of ${text.length} characters. ${this.toolName}(${rest}) gives what follows.]`;
+    return `${kept}\n\n[Truncated: these are the first of ${text.length} characters. ${this.toolName}(${rest}) returns the rest.]`;
   }
 
   /** For the record of a suspended run. */
@@ -191,11 +191,11 @@ function readingDefinition(name: string): ToolDefinitionForModel {
 }
 
 const readingTool: Omit<ToolDefinitionForModel, "name"> = {
-  description: "Reads more of a tool result that was cut: a part of its text, from an offset.",
+  description: "Reads more of a tool result that was truncated: a part of its text, from an offset.",
   inputSchema: {
     type: "object",
     properties: {
-      uri: { type: "string", description: "The URI in the notice of the cut: result:..." },
+      uri: { type: "string", description: "The URI in the notice of the truncation: result:..." },
       offset: { type: "integer", minimum: 0, description: "Where to begin, in characters. Default 0." },
       length: { type: "integer", minimum: 1, description: `How many characters. Default ${pageLength}.` },
     },

@@ -116,7 +116,7 @@ async function noted({ run, toolkit }: FoundRun, write: () => Promise<unknown>):
   try {
     await write();
   } catch (error) {
-    const message = `What became of the run "${run.id}" of ${run.task.ref} was not kept: ${messageOf(error)}`;
+    const message = `The outcome of the run "${run.id}" of ${run.task.ref} was not stored: ${messageOf(error)}`;
     toolkit.logger.error(message, { error });
   }
 }
