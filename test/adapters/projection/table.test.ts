@@ -277,6 +277,11 @@ describe("any schema", () => {
     }
   });
 
+  verifies("T6", "is passed on as JSON writes it, whatever it holds", () => {
+    const schema = object({ a: { type: "string", default: () => "now", examples: [{ toJSON: () => "x" }] } });
+    expect(anthropicProjection(schema).schema).toEqual(object({ a: { type: "string", examples: ["x"] } }));
+  });
+
   const changed: readonly [what: string, schema: JsonSchema, expected: object][] = [
     ["an array without items", object({ a: { type: "array" } }), { properties: { a: { type: "array", items: {} } } }],
     ["a name in required", object({}, { required: ["a b"] }), { required: [expect.stringMatching(/^a_b_/)] }],
