@@ -20,6 +20,8 @@ export interface RateLimitOptions {
  */
 export function limitRate({ limits, deadlines }: RateLimitOptions): Step {
   const step: Step = (target, next) => {
+    const { rateLimit, maxConcurrent } = target.settings;
+    if (rateLimit === undefined && maxConcurrent === undefined) return next;
     const { windows, concurrency } = limits.of(target);
     const start = windows.length === 0 ? next : (call: StepCall) => next(spent(call, windows, deadlines));
     const queue = limits.queue(concurrency);

@@ -4,7 +4,6 @@ import type { Delegate, InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Entry } from "../core/item.ts";
-import { runnerOf } from "../core/prompt-runner.ts";
 import type { Resource } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import type { ConnectorTarget } from "../core/target.ts";
@@ -29,8 +28,6 @@ export class Delegates {
 
   /** @throws ToolkitError `NO_DELEGATE`, or whatever the delegate throws */
   async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Resource> {
-    const own = runnerOf(entry.item);
-    if (own !== undefined) return own(input, context);
     const result = await this.#first((delegate) => delegate.runPrompt?.(entry, input, context));
     if (result !== undefined) return result;
     const able = this.#delegates.some((delegate) => delegate.runPrompt !== undefined);

@@ -37,6 +37,13 @@ export class LookedUpNames implements NameScope {
     return this.#meanings.get(name);
   }
 
+  /** The names in a list that may mean nothing, looked up. */
+  static async of(texts: readonly string[], lookup: NameLookup): Promise<LookedUpNames> {
+    const names = new LookedUpNames();
+    await names.allow(texts, lookup);
+    return names;
+  }
+
   /** Looks up the names in a list. @throws as `namedTool` */
   async require(list: string, texts: readonly string[] = [], lookup: NameLookup): Promise<void> {
     const found = namesIn(texts).map(async (name) => [name, await namedTool(list, name, lookup)] as const);
@@ -167,7 +174,8 @@ function isMeant(meant: Entry | "undecided" | undefined, { kind, ref }: ToolEntr
   return typeof meant === "object" && meant.kind === kind && meant.ref === ref;
 }
 
-function isExclusive(entry: ToolEntry): boolean {
+/** True for a tool that is offered only where it is forced. */
+export function isExclusive(entry: ToolEntry): boolean {
   return definitionOf(entry).options?.exclusive === true;
 }
 

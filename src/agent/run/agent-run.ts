@@ -112,7 +112,7 @@ export class AgentRun {
     const { form, name, tools } = this.#parts;
     const { finishReason } = reply;
     if (form === undefined) {
-      const content = await textAnswer(reply, name);
+      const content = textAnswer(reply, name);
       if (content !== undefined) return { content, finishReason };
       return this.#repair([{ pointer: "", message: "is empty" }], "Your answer was empty. Answer now.");
     }
