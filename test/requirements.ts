@@ -394,6 +394,10 @@ export const requirements: readonly Requirement[] = [
     text: "Work on anything that comes from a stranger is bounded where it is parsed, in steps, bytes and depth: foreign schemas, prompts, patterns, messages, and what a server asks of a person or a model (by call, and by the minute outside of calls). Each bound is LIMIT_EXCEEDED or INVALID_* and names itself. No principal takes the share of another: of rate limits, of places in queues, of approvals.",
   },
   {
+    id: "H6",
+    text: "Text that does not show (controls, sequences for terminals, bidi controls, zero-width characters, tags) is stripped from descriptors before models read them and escaped in logs, errors, explain and snapshots; no text of a stranger forges a line there. Results relay it unless the connector is untrusted. Of an untrusted connector only what it allows may be used, it gets no sampling and no form for secrets, its results are marked for the model, and its limits are tighter.",
+  },
+  {
     id: "H5",
     text: "One guard decides on every outgoing request that a stranger can steer: the address is checked on the connected IP, at each redirect; private, link-local and loopback ones are refused but for the operator's own origins. Secrets stay out of labels, errors, events and logs; files that hold them are their owner's alone.",
   },

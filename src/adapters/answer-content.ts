@@ -1,5 +1,7 @@
-import type { Content } from "../core/resource.ts";
+import { ToolkitError } from "../core/error.ts";
+import { type Content, isContent } from "../core/resource.ts";
 import { isRecord } from "../lib/value.ts";
+import { visible } from "../lib/visible-text.ts";
 import { isEmptyContent, textOf } from "../resource/content.ts";
 import { essenceOf, isJsonType, isTextType } from "../resource/media-type.ts";
 import type { ToolAnswer } from "../toolset/toolset-types.ts";
@@ -44,10 +46,17 @@ export async function answerParts(answer: ToolAnswer): Promise<readonly AnswerPa
 
 /** The reason why there is no result, and its consequence for the model. */
 function reasonOf({ status, error, name }: ToolAnswer): string {
-  const message = error?.message ?? `${name} gave no result.`;
+  const message = saidBy(error) ?? error?.message ?? `${name} gave no result.`;
   if (status === "denied") return `Not done, because it is not allowed: ${message}`;
   if (status !== "pending") return `Failed (${error?.code ?? "unknown"}): ${message}`;
   return `Not done yet: ${message} It goes on elsewhere. Do not call it again for now; say that it is waiting.`;
+}
+
+/** The text with which a remote tool failed, in its own lines: those of the message are escaped. */
+function saidBy(error: ToolAnswer["error"]): string | undefined {
+  const content = ToolkitError.is(error, "TOOL_FAILED") ? error.details.content : undefined;
+  const text = isContent(content) ? textOf(content)?.trim() : undefined;
+  return text !== undefined && visible(text) === error?.message ? text : undefined;
 }
 
 /** The parts as one text; media are named. */

@@ -1,4 +1,5 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
+import { visible } from "../lib/visible-text.ts";
 
 /** A connection that cannot be used now. */
 export interface Unavailable {
@@ -17,7 +18,7 @@ export function unavailable({ namespace, label, cause, retryInMs }: Unavailable)
       ? `\`${namespace}\` is still connecting to ${label}`
       : `\`${namespace}\` is not connected: ${messageOf(cause)}`;
   const when = retryInMs === undefined ? "" : `, next attempt in ${Math.ceil(retryInMs / 1000)} s`;
-  const message = `${what.replace(/\.$/, "")}${when}.`;
+  const message = visible(`${what.replace(/\.$/, "")}${when}.`);
   return new ToolkitError("UNAVAILABLE", message, { namespace, retryInMs }, { cause, phase: "connect" });
 }
 
@@ -30,7 +31,7 @@ export function stopped(
   if (cause === undefined) {
     return new ToolkitError("CLOSED", `${namespace} is closed: it was removed.`, { what: namespace });
   }
-  const message = `${namespace} was given up after ${attempts} attempts: ${messageOf(cause)}`;
+  const message = visible(`${namespace} was given up after ${attempts} attempts: ${messageOf(cause)}`);
   return new ToolkitError("UNAVAILABLE", message, { namespace }, { cause, phase: "connect" });
 }
 
@@ -41,12 +42,22 @@ export function unanswered(
   cause: Error | undefined,
 ): ToolkitError<"UNAVAILABLE" | "OUTCOME_UNKNOWN"> {
   const why = cause === undefined ? "" : `: ${cause.message}`;
-  const message = `${namespace}: the connection ended, and the request was not answered${why}.`;
+  const message = visible(`${namespace}: the connection ended, and the request was not answered${why}.`);
   return new ToolkitError(code, message, { namespace, connectionLost: true }, { cause });
 }
 
+/** The error with its message on one line: it may quote the server. */
+export function onOneLine(error: ToolkitError): ToolkitError {
+  const message = visible(error.message);
+  if (message === error.message) return error;
+  const { code, details, cause, ref, phase } = error;
+  return new ToolkitError(code, message, details, { cause, ref, phase });
+}
+
 /** The error of a session, which knows no namespace, with that of its connection in the details and before the message. */
-export function inNamespace(error: unknown, namespace: string, prefix = `${namespace}: `): unknown {
+export function inNamespace(thrown: unknown, namespace: string, prefix = `${namespace}: `): unknown {
+  if (!ToolkitError.is(thrown)) return thrown;
+  const error = onOneLine(thrown);
   if (!ToolkitError.is(error, "UNAVAILABLE") && !ToolkitError.is(error, "OUTCOME_UNKNOWN")) return error;
   const { code, details, ref, phase } = error;
   if (details.namespace === namespace) return error;

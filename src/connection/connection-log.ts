@@ -1,6 +1,7 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { logToSession } from "../core/logger.ts";
 import type { LogEntry, Logger, LogLevel, Session } from "../core/session.ts";
+import { mapTexts, visible } from "../lib/visible-text.ts";
 
 /** The most warnings that are kept; the oldest go first. */
 const maxWarnings = 100;
@@ -38,7 +39,8 @@ export class ConnectionLog {
   }
 
   /** Logs and keeps a warning, unless it is kept already. */
-  warn(message: string): void {
+  warn(text: string): void {
+    const message = visible(text);
     if (this.#warnings.has(message)) return;
     const [oldest] = this.#warnings;
     if (this.#warnings.size >= maxWarnings && oldest !== undefined) this.#warnings.delete(oldest);
@@ -74,9 +76,10 @@ export class ConnectionLog {
   }
 
   /** Passes a log message of the server on to the operator's logger, and to the sessions that are calling. */
-  server({ level, data, logger: name }: LogEntry, sessions: Iterable<Session>): void {
+  server({ level, data: said, logger: name }: LogEntry, sessions: Iterable<Session>): void {
     const { namespace } = this.#connection;
-    const logger = name === undefined ? namespace : `${namespace}/${name}`;
+    const logger = name === undefined ? namespace : `${namespace}/${visible(name)}`;
+    const data = mapTexts(said, visible);
     const message = typeof data === "string" ? data : messageOf(data);
     this.#logger[methods[level] ?? "info"](`${logger}: ${message}`, typeof data === "string" ? undefined : data);
     for (const session of sessions) logToSession(session, { level, logger, data }, this.#logger);

@@ -2,6 +2,7 @@ import type { Namespace } from "../catalog/namespace.ts";
 import type { ConnectionState, ServerInfo } from "../core/connection.ts";
 import type { Connector, ConnectorSession, ServerProcess } from "../core/connector.ts";
 import type { Entry, Kind } from "../core/item.ts";
+import { visible, visibleLines } from "../lib/visible-text.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
 import type { RemoteGeneration } from "./generation.ts";
@@ -22,6 +23,8 @@ export abstract class ConnectionView {
   readonly connector: Connector;
   /** The latest session, also when it has ended. */
   protected latestSession: ConnectorSession | undefined;
+  /** Description of the latest server. */
+  protected latestServer: ServerInfo | undefined;
   /** The latest child process, where the connector reports it before the handshake. */
   protected latestProcess: ServerProcess | undefined;
 
@@ -36,7 +39,7 @@ export abstract class ConnectionView {
   }
 
   get label(): string {
-    return this.connector.label;
+    return visible(this.connector.label);
   }
 
   get transport(): string | undefined {
@@ -52,7 +55,7 @@ export abstract class ConnectionView {
   }
 
   get server(): ServerInfo | undefined {
-    return this.latestSession?.server;
+    return this.latestServer;
   }
 
   get protocolVersion(): string | undefined {
@@ -89,7 +92,8 @@ export abstract class ConnectionView {
   }
 
   get stderr(): string | undefined {
-    return (this.latestProcess ?? this.latestSession)?.stderr?.();
+    const text = (this.latestProcess ?? this.latestSession)?.stderr?.();
+    return text === undefined ? undefined : visibleLines(text);
   }
 
   get warnings(): readonly string[] {
@@ -118,7 +122,7 @@ export abstract class ConnectionView {
       server: server === undefined ? undefined : [server.name, server.version].filter(Boolean).join(" "),
       protocolVersion,
       counts,
-      lastError: lastError?.message,
+      lastError: lastError === undefined ? undefined : visible(lastError.message),
       attempts,
       nextAttemptAt: nextAttemptAt === undefined ? undefined : new Date(nextAttemptAt).toISOString(),
       latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 100) / 100,

@@ -7,6 +7,8 @@ import { isMcpName } from "../core/identifier.ts";
 import { type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { Clock } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
+import { visible, withoutInvisible } from "../lib/visible-text.ts";
+import { onOneLine } from "./connection-error.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import { type RemoteLink, remoteItem } from "./remote-items.ts";
 
@@ -109,15 +111,16 @@ export class RemoteCatalog {
         odd.push(`A ${kind} that cannot be read is left out: ${messageOf(error)}`);
       }
     }
-    this.#warnings.set(kind, odd);
-    for (const each of odd) this.#host.log.warnOnce(each);
+    const warned = odd.map(visible);
+    this.#warnings.set(kind, warned);
+    for (const each of warned) this.#host.log.warnOnce(each);
     return [...registrations.values()];
   }
 
   #registration(kind: Kind, descriptor: DescriptorMap[Kind]): Registration {
-    const item = remoteItem(kind, descriptor, this.#host.link);
+    const item = remoteItem(kind, shownDescriptor(kind, descriptor), this.#host.link);
     const definition = readDefinition(item, "remote");
-    if (typeof definition.key !== "string") throw new TypeError(`its key is ${typeof definition.key}, and no text`);
+    assertKey(definition.key);
     // Made now: what JSON cannot hold throws here, where it harms this item only.
     void definition.fingerprint;
     return { definition, item };
@@ -130,9 +133,9 @@ export class RemoteCatalog {
   }
 
   #unread(kind: Kind, error: unknown): ToolkitError {
-    if (ToolkitError.is(error)) return error;
+    if (ToolkitError.is(error)) return onOneLine(error);
     const { label } = this.#host.link;
-    const message = `${label} did not list its ${kind}s: ${messageOf(error)}`;
+    const message = visible(`${label} did not list its ${kind}s: ${messageOf(error)}`);
     return new ToolkitError("REMOTE_ERROR", message, { server: label }, { cause: error });
   }
 
@@ -140,6 +143,20 @@ export class RemoteCatalog {
     const message = `${this.#host.link.label} lists more than ${max} ${kind}s, or its pages have no end; what came first is kept.`;
     return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxListSize", max });
   }
+}
+
+/** The descriptor without text that does not show, which models would read all the same. Its key stays, and its `meta` is for programs. */
+function shownDescriptor<K extends Kind>(kind: K, descriptor: DescriptorMap[K]): DescriptorMap[K] {
+  const kept = ["meta", kind === "resource" ? "uri" : kind === "template" ? "uriTemplate" : "name"];
+  const texts = Object.entries(descriptor).filter(([name]) => !kept.includes(name));
+  return { ...descriptor, ...(withoutInvisible(Object.fromEntries(texts)) as Partial<DescriptorMap[K]>) };
+}
+
+/** @throws TypeError for a key that is no text, or looks like another one */
+function assertKey(key: unknown): void {
+  if (typeof key !== "string") throw new TypeError(`its key is ${typeof key}, and no text`);
+  if (visible(key) === key) return;
+  throw new TypeError(`there are characters that do not show in its key "${shown(visible(key))}"`);
 }
 
 /** A name as far as it is worth reading. */

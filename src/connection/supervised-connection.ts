@@ -10,6 +10,7 @@ import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
 import { type Clock, keepProcessAlive } from "../lib/clock.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
+import { withoutInvisible } from "../lib/visible-text.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
 import { inNamespace, stopped, unavailable } from "./connection-error.ts";
 import { ConnectionLog } from "./connection-log.ts";
@@ -205,10 +206,12 @@ export class SupervisedConnection extends ConnectionView implements Connection {
 
   #connected(generation: RemoteGeneration): void {
     const { session, lists } = generation;
-    const { server } = session;
+    const { capabilities, ...described } = session.server;
+    const server = { ...(withoutInvisible(described) as typeof described), capabilities };
     const { namespace, log, catalog, requests, subscriptions } = this.parts;
     requests.resume(session);
     this.latestSession = session;
+    this.latestServer = server;
     if (!this.#hasFinalName) {
       this.#hasFinalName = true;
       this.#host.catalog.rename(namespace, this.#owner.nameFor(this, server));

@@ -1,3 +1,4 @@
+import { visibleLines } from "../lib/visible-text.ts";
 import { type ErrorCode, type ErrorDetails, errorCatalog, type Phase } from "./error-catalog.ts";
 
 const brand: unique symbol = Symbol.for("toolweave.error") as never;
@@ -31,7 +32,11 @@ export class ToolkitError<C extends ErrorCode = ErrorCode> extends Error {
   readonly phase: Phase | undefined;
 
   constructor(code: C, message: string, details: ErrorDetails[C], options: ToolkitErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    // Any message may quote a stranger. It reaches terminals and logs.
+    super(
+      typeof message === "string" ? visibleLines(message) : message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.code = code;
     this.details = details;
     this.ref = options.ref;

@@ -1,4 +1,5 @@
 import { runDetached } from "../lib/promise.ts";
+import { visible } from "../lib/visible-text.ts";
 import { messageOf } from "./error.ts";
 import type { LogEntry, Logger, LogLevel, Session } from "./session.ts";
 
@@ -7,7 +8,10 @@ const nothing = () => undefined;
 /** The logger of a toolkit that was given none: the library never writes to the console by itself. */
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
-/** The user's logger, with its own errors swallowed: there is no one left to report them to, and a call must not fail for them. */
+/**
+ * The user's logger, with its own errors swallowed: there is no one left to report them to, and a call must not fail for them. It gets each
+ * message on one line, so that no text of a stranger forges another.
+ */
 export function steadyLogger(logger: Logger): Logger {
   const detailsFirst = isPino(logger);
   const tell = (method: keyof Logger, message: string, details: unknown): unknown => {
@@ -15,7 +19,7 @@ export function steadyLogger(logger: Logger): Logger {
     return detailsFirst ? logger[method](details as string, message) : logger[method](message, details);
   };
   const steady = (method: keyof Logger) => (message: string, details?: unknown) => {
-    runDetached(() => tell(method, message, details), nothing);
+    runDetached(() => tell(method, visible(String(message)), details), nothing);
   };
   return { debug: steady("debug"), info: steady("info"), warn: steady("warn"), error: steady("error") };
 }

@@ -6,6 +6,7 @@ import type { DefaultKind, Entry } from "../core/item.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Session } from "../core/session.ts";
 import { present } from "../lib/value.ts";
+import { visible } from "../lib/visible-text.ts";
 import { aliasesOf, definitionFor } from "../toolset/model-definition.ts";
 import { estimateTokens } from "../toolset/tokens.ts";
 import type { Toolset } from "../toolset/toolset.ts";
@@ -72,7 +73,12 @@ function connectionOf({ namespace }: Entry, catalog: Catalog): Explanation["conn
   const connection = catalog.namespace(namespace)?.connection;
   if (connection === undefined) return undefined;
   const { state, attempts, lastError, nextAttemptAt } = connection;
-  return { namespace, state, attempts, ...present({ lastError: lastError?.message, nextAttemptAt }) };
+  return {
+    namespace,
+    state,
+    attempts,
+    ...present({ lastError: lastError && visible(lastError.message), nextAttemptAt }),
+  };
 }
 
 /** The alias in a toolset of every tool, and of this prompt where it is one. */

@@ -1,5 +1,6 @@
 import type { StepSettings } from "../call/step.ts";
 import { messageOf } from "../core/error.ts";
+import { visible } from "../lib/visible-text.ts";
 import type { ExplainedItem, ExplainedRule, Explanation } from "./explanation.ts";
 
 /** An explanation for people, a fact a line. */
@@ -25,7 +26,7 @@ export function textOf(explanation: Explanation): string {
     ),
   ];
   const shown = lines.filter(([, text]) => text !== undefined);
-  return [key, ...shown.map(([what, text]) => `  ${what.padEnd(13)}${text}`)].join("\n");
+  return [key, ...shown.map(([what, text]) => `  ${what.padEnd(13)}${text}`)].map(visible).join("\n");
 }
 
 function itemText({ kind, ref, stale }: ExplainedItem): string {

@@ -1,4 +1,5 @@
 import { ToolkitError } from "../../core/error.ts";
+import { visible } from "../../lib/visible-text.ts";
 import type { RpcErrorObject } from "./rpc-message.ts";
 
 /** A message that has, or would have, more bytes than it may. */
@@ -35,7 +36,7 @@ export class RpcError extends Error {
   readonly data: unknown;
 
   constructor(error: Partial<RpcErrorObject>) {
-    super(typeof error.message === "string" && error.message !== "" ? error.message : "no message");
+    super(typeof error.message === "string" && error.message !== "" ? visible(error.message) : "no message");
     this.code = typeof error.code === "number" ? error.code : 0;
     this.data = error.data;
   }
@@ -48,7 +49,7 @@ export class ConnectionLostError extends Error {
   readonly sent: boolean;
 
   constructor(message: string, options: { readonly sent: boolean; readonly cause?: unknown }) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(visible(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.sent = options.sent;
   }
 }

@@ -1,4 +1,5 @@
 import { messageOf, ToolkitError } from "../../../core/error.ts";
+import { visible } from "../../../lib/visible-text.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError } from "../../rpc/rpc-error.ts";
 
@@ -18,7 +19,7 @@ export class HttpStatusError extends Error {
       readonly challenge?: string | undefined;
     },
   ) {
-    super(message);
+    super(visible(message));
     this.status = options.status;
     this.retryAfterMs = options.retryAfterMs;
     this.challenge = options.challenge;
@@ -33,7 +34,7 @@ export class NotMcpError extends Error {
 /** An answer of a media type that MCP does not have; empty for none. */
 export function notMcp(type: string, redactor: Redactor): NotMcpError {
   const shown = type === "" ? "without a content type" : redactor.text(type);
-  return new NotMcpError(`answered ${shown}: this is no MCP endpoint`);
+  return new NotMcpError(`answered ${visible(shown)}: this is no MCP endpoint`);
 }
 
 /** The error of an exchange as one of ours; `what` broke, where it is none. */
