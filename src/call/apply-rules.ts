@@ -1,9 +1,10 @@
+import { refusedByConnector } from "../core/entry.ts";
 import type { Entry } from "../core/item.ts";
 import { denied, type PolicyRules, ruleName } from "../core/policy.ts";
 import { present } from "../lib/value.ts";
 import { described, type Step } from "./step.ts";
 
-/** Refuses calls that the lists of the toolkit's policy do not let through, before anything is said of the schema. */
+/** Refuses calls that the list of their connector, or the lists of the toolkit's policy, do not let through, before anything is said of the schema. */
 export function applyRules(rules: PolicyRules): Step {
   return described(
     ({ entry }) => present({ rule: refusalOf(entry, rules) }),
@@ -22,6 +23,8 @@ export function applyRules(rules: PolicyRules): Step {
 }
 
 function refusalOf(entry: Entry<"tool" | "prompt" | "resource">, rules: PolicyRules): string | undefined {
+  const refusedBy = refusedByConnector(entry);
+  if (refusedBy !== undefined) return refusedBy;
   const rule = rules.refusal(entry);
   return rule && ruleName(rule);
 }

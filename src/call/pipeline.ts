@@ -73,7 +73,7 @@ function stepsWith(options: PipelineOptions) {
   const validate = validateInput(onBadSchema);
   return {
     depth: limitDepth(maxDepth),
-    rules: policy.hasLists ? applyRules(policy) : undefined,
+    rules: applyRules(policy),
     readInput,
     coerce: coerceInput(onBadSchema),
     decide: policy.decides ? askPolicy(policy) : undefined,

@@ -10,6 +10,7 @@ import {
   readInteractionLimits,
   type SamplingLimits,
 } from "./interaction-limits.ts";
+import { type ItemRefusal, readAllow } from "./untrusted.ts";
 
 /** Options of `addConnector`. With a `Connector` object, the only limit to give here is `maxConcurrentCalls`: it has the others itself. */
 export interface AddConnectorOptions extends ConnectorLimits {
@@ -22,6 +23,17 @@ export interface AddConnectorOptions extends ConnectorLimits {
   readonly headers?: HeadersOption | undefined;
   /** For an HTTP target of the MCP connector: its source of credentials, such as `oauth()`. A child process takes none (`INVALID_TARGET`). */
   readonly auth?: HttpAuth | undefined;
+  /**
+   * With `untrusted`, everything of the server is refused but what `allow` names; it gets no sampling, no form that asks for secrets and no
+   * page to send a person to; its results are without text that does not show, and are marked for models; its limits are tighter; its child
+   * process inherits `PATH` alone. Default `standard`.
+   */
+  readonly trust?: "standard" | "untrusted" | undefined;
+  /**
+   * The tools and prompts that may be used, by the names that the server gives them, and resources by URI, or globs on these; a glob with a
+   * colon means URIs. Everything else is refused, and is in no toolset. Default: everything, of an untrusted server nothing.
+   */
+  readonly allow?: readonly string[] | undefined;
   /** Connect at the first list, lookup or call that needs it. Default false. */
   readonly lazy?: boolean | undefined;
   /** Inactivity limit of its tools, in milliseconds. Default: the toolkit's `timeoutMs`. */
@@ -57,11 +69,13 @@ const making = {
   headers: true,
   auth: true,
   connectTimeoutMs: true,
+  trust: true,
   ...connectorLimitOptions,
 } as const satisfies Partial<OptionNames<AddConnectorOptions>>;
 
 const optionNames: OptionNames<AddConnectorOptions> = {
   namespace: true,
+  allow: true,
   lazy: true,
   timeoutMs: true,
   pollMs: true,
@@ -92,7 +106,7 @@ export function connectorOf(
 ): Connector {
   assertOptionNames(options, optionNames, "of a connector");
   if (isConnector(target)) {
-    const own = makingNames.filter((name) => name !== "connectTimeoutMs" && name !== "maxConcurrentCalls");
+    const own = makingNames.filter((name) => !["connectTimeoutMs", "maxConcurrentCalls", "trust"].includes(name));
     const given = own.find((name) => options[name] !== undefined);
     if (given === undefined) return target;
     throw invalidTarget(`Give a Connector its ${given} where it is made: here it is for a target.`, target.label);
@@ -127,6 +141,9 @@ export interface ConnectDefaults {
 
 /** Options of the supervision of one connection, with every default in place. */
 export interface SupervisionOptions {
+  readonly trust: "standard" | "untrusted";
+  /** Gives the rule that refuses an item. */
+  readonly refusal: ItemRefusal;
   /** Inactivity limit of its tools, in milliseconds; undefined where it is the toolkit's. */
   readonly timeoutMs: number | undefined;
   readonly pollMs: number;
@@ -172,7 +189,12 @@ export function readSupervision(
   for (const name of numbers) assertPositive(name, options[name]);
   const { pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const { timeoutMs, healthCheckMs, maxAttempts } = options;
-  const { maxConcurrentCalls } = readConnectorLimits({ maxConcurrentCalls: own.maxConcurrentCalls, ...options });
+  const refusal = readAllow(options);
+  const { trust = "standard" } = options;
+  const { maxConcurrentCalls } = readConnectorLimits(
+    { ...options, maxConcurrentCalls: options.maxConcurrentCalls ?? own.maxConcurrentCalls },
+    trust,
+  );
   const { connectTimeoutMs: ownTimeoutMs } = own;
   const given = options.connectTimeoutMs ?? ownTimeoutMs ?? 30_000;
   const connectTimeoutMs = ownTimeoutMs !== undefined && given >= ownTimeoutMs ? ownTimeoutMs + graceMs : given;
@@ -181,7 +203,7 @@ export function readSupervision(
   const waitMs = timeoutMs ?? defaults.timeoutMs;
   const reconnecting = { connectTimeoutMs, retryMs, maxRetryMs, maxAttempts };
   const limits = { timeoutMs, maxConcurrentCalls, maxQueuedCalls, startTimeoutMs, waitMs };
-  return { pollMs, healthCheckMs, interaction, ...reconnecting, ...limits };
+  return { trust, refusal, pollMs, healthCheckMs, interaction, ...reconnecting, ...limits };
 }
 
 function assertPositive(name: string, value: unknown): void {

@@ -32,6 +32,7 @@ export abstract class ConnectionView {
     this.connector = connector;
   }
 
+  abstract readonly trust: "standard" | "untrusted";
   protected abstract get parts(): ConnectionParts;
 
   get namespace(): string {
@@ -111,11 +112,12 @@ export abstract class ConnectionView {
 
   /** The fields as plain data, for logs and the console; times as ISO 8601. */
   toJSON(): Readonly<Record<string, unknown>> {
-    const { namespace, label, transport, state, server, protocolVersion, counts, lastError, attempts } = this;
+    const { namespace, label, trust, transport, state, server, protocolVersion, counts, lastError, attempts } = this;
     const { nextAttemptAt, latencyMs, callsInFlight, processId, warnings } = this;
     return {
       namespace,
       label,
+      trust,
       transport,
       state,
       since: new Date(this.since).toISOString(),

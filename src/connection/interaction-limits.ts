@@ -8,7 +8,7 @@ import { isRecord } from "../lib/value.ts";
 
 /** Limits of the requests of a server to a person. */
 export interface ElicitationLimits {
-  /** The most during one call, from 1; and in a minute, outside of calls. Default 10. */
+  /** The most during one call, from 1; and in a minute, outside of calls. Default 10, of an untrusted server 3. */
   readonly maxPerCall?: number | undefined;
 }
 
@@ -28,20 +28,27 @@ export interface InteractionLimits {
 }
 
 const defaultPerCall = 10;
+const untrustedPerCall = 3;
 const defaultTokens = 4_096;
 const idleWindowMs = 60_000;
 
 /** @throws ToolkitError `INVALID_CONFIG` */
 export function readInteractionLimits({
+  trust = "standard",
   elicitation = true,
-  sampling = true,
+  sampling = trust === "standard",
 }: {
+  readonly trust?: "standard" | "untrusted" | undefined;
   readonly elicitation?: boolean | ElicitationLimits | undefined;
   readonly sampling?: boolean | SamplingLimits | undefined;
 }): InteractionLimits {
+  if (trust === "untrusted" && sampling !== false) {
+    throw invalidOption("sampling", "false, since the server is untrusted", sampling, "of a connector");
+  }
+  const most = trust === "untrusted" ? untrustedPerCall : defaultPerCall;
   return {
-    maxElicitations: perCall("elicitation", elicitation, { maxPerCall: true }),
-    maxSamplings: perCall("sampling", sampling, { maxPerCall: true, maxTokens: true }),
+    maxElicitations: perCall("elicitation", elicitation, { maxPerCall: true }, most),
+    maxSamplings: perCall("sampling", sampling, { maxPerCall: true, maxTokens: true }, most),
     maxSampleTokens: isRecord(sampling)
       ? count("sampling.maxTokens", sampling.maxTokens, defaultTokens)
       : defaultTokens,
@@ -52,12 +59,13 @@ function perCall(
   name: string,
   given: boolean | ElicitationLimits | SamplingLimits,
   known: Readonly<Record<string, true>>,
+  most: number,
 ): number {
-  if (given === true) return defaultPerCall;
+  if (given === true) return most;
   if (given === false) return 0;
   if (!isRecord(given)) throw invalidOption(name, "true, false or its limits", given, "of a connector");
   assertOptionNames(given, known, `in ${name} of a connector`, name);
-  return count(`${name}.maxPerCall`, given.maxPerCall, defaultPerCall);
+  return count(`${name}.maxPerCall`, given.maxPerCall, most);
 }
 
 function count(name: string, value: unknown, fallback: number): number {

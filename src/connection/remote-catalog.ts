@@ -11,6 +11,7 @@ import { visible, withoutInvisible } from "../lib/visible-text.ts";
 import { onOneLine } from "./connection-error.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import { type RemoteLink, remoteItem } from "./remote-items.ts";
+import type { ItemRefusal } from "./untrusted.ts";
 
 /** The lists of a server by kind: each the list, or why it could not be read. */
 export type RemoteLists = ReadonlyMap<Kind, DescriptorList<Kind> | ToolkitError>;
@@ -22,6 +23,8 @@ export interface RemoteCatalogHost {
   readonly link: RemoteLink;
   readonly clock: Clock;
   readonly log: ConnectionLog;
+  /** Gives the rule of the connector that refuses an item. */
+  readonly refusal: ItemRefusal;
 }
 
 interface Problem {
@@ -119,8 +122,9 @@ export class RemoteCatalog {
 
   #registration(kind: Kind, descriptor: DescriptorMap[Kind]): Registration {
     const item = remoteItem(kind, shownDescriptor(kind, descriptor), this.#host.link);
-    const definition = readDefinition(item, "remote");
-    assertKey(definition.key);
+    const key = keyOf(descriptor);
+    assertKey(key);
+    const definition = readDefinition(item, "remote", this.#host.refusal(kind, key, descriptor.name));
     // Made now: what JSON cannot hold throws here, where it harms this item only.
     void definition.fingerprint;
     return { definition, item };
@@ -152,8 +156,12 @@ function shownDescriptor<K extends Kind>(kind: K, descriptor: DescriptorMap[K]):
   return { ...descriptor, ...(withoutInvisible(Object.fromEntries(texts)) as Partial<DescriptorMap[K]>) };
 }
 
+function keyOf(descriptor: DescriptorMap[Kind]): unknown {
+  return "uri" in descriptor ? descriptor.uri : "uriTemplate" in descriptor ? descriptor.uriTemplate : descriptor.name;
+}
+
 /** @throws TypeError for a key that is no text, or looks like another one */
-function assertKey(key: unknown): void {
+function assertKey(key: unknown): asserts key is string {
   if (typeof key !== "string") throw new TypeError(`its key is ${typeof key}, and no text`);
   if (visible(key) === key) return;
   throw new TypeError(`there are characters that do not show in its key "${shown(visible(key))}"`);

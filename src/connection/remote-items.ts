@@ -25,6 +25,7 @@ import { present } from "../lib/value.ts";
 import { withAttachments } from "../prompt/prompt-messages.ts";
 import { wholeHandle } from "../resource/handle.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
+import { untrustedContent, untrustedError, untrustedPrompt } from "./untrusted.ts";
 
 /** The connection of a remote item. The item is bound to no session: each use takes the current one. */
 export interface RemoteLink {
@@ -32,6 +33,23 @@ export interface RemoteLink {
   /** Inactivity limit of its tools, in milliseconds. */
   readonly timeoutMs: number | undefined;
   readonly requests: ConnectionRequests;
+  /** Its namespace where its server is not trusted: results are marked with it. */
+  readonly untrusted: string | undefined;
+}
+
+/** What a server sent, as its trust has it: of a standard one as it came. */
+function received<T>(
+  { untrusted }: RemoteLink,
+  sent: Promise<T>,
+  mark: (received: T, namespace: string) => Promise<T>,
+): Promise<T> {
+  if (untrusted === undefined) return sent;
+  return sent.then(
+    (value) => mark(value, untrusted),
+    async (error) => {
+      throw await untrustedError(error, untrusted);
+    },
+  );
 }
 
 abstract class RemoteItem {
@@ -73,7 +91,11 @@ class RemoteTool extends RemoteItem implements Tool {
       throw new ToolkitError("TOOL_FAILED", message, {});
     }
     const send = (session: ConnectorSession) => session.call(this.name, input, context);
-    return this.link.requests.send({ options: context, send, lost: "OUTCOME_UNKNOWN" });
+    return received(
+      this.link,
+      this.link.requests.send({ options: context, send, lost: "OUTCOME_UNKNOWN" }),
+      untrustedContent,
+    );
   }
 }
 
@@ -95,7 +117,8 @@ class RemotePrompt extends RemoteItem implements Prompt {
       if (session.render === undefined) throw unsupported(this.link, "prompts");
       return session.render(this.name, input, context);
     };
-    const rendered = await this.link.requests.send({ options: context, send, lost: "UNAVAILABLE" });
+    const rendering = this.link.requests.send({ options: context, send, lost: "UNAVAILABLE" });
+    const rendered = await received(this.link, rendering, untrustedPrompt);
     return { ...rendered, messages: withAttachments(rendered.messages, context.attachments) };
   }
 }
@@ -121,7 +144,7 @@ function remoteResource(descriptor: ResourceDescriptor, link: RemoteLink): Resou
       if (session.read === undefined) throw unsupported(link, "resources");
       return session.read(uri, options);
     };
-    return link.requests.send({ options, send, lost: "UNAVAILABLE" });
+    return received(link, link.requests.send({ options, send, lost: "UNAVAILABLE" }), untrustedContent);
   };
   return wholeHandle({ uri, name, title, description, meta, mediaType, size, read });
 }

@@ -6,6 +6,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { Session } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
+import { withoutInvisible } from "../lib/visible-text.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
 import { clampedSample, InteractionBudget, type InteractionLimits, withSecrets } from "./interaction-limits.ts";
@@ -18,6 +19,7 @@ export interface ServerRequestsHost {
   readonly log: ConnectionLog;
   readonly limits: InteractionLimits;
   readonly clock: Clock;
+  readonly trust: "standard" | "untrusted";
 }
 
 /**
@@ -35,9 +37,17 @@ export class ServerRequests {
   }
 
   elicit(request: ElicitRequest, options: InteractionOptions): Promise<ElicitResult> {
-    return this.#answer("elicitation", options, (context) =>
-      this.#host.interactions.elicit(withSecrets(request), context, { trusted: false }),
-    );
+    return this.#answer("elicitation", options, async (context) => {
+      const { interactions, trust, log } = this.#host;
+      const asked = withSecrets(request);
+      if (trust === "standard") return interactions.elicit(asked, context, { trusted: false });
+      // A page is out of sight: it may ask for anything.
+      if (asked.secrets !== undefined || asked.url !== undefined) {
+        log.warn("A request of its server to a person was declined: it asks for a secret or for a visit to a page.");
+        return { action: "decline" };
+      }
+      return interactions.elicit(withoutInvisible(asked) as ElicitRequest, context, { trusted: false });
+    });
   }
 
   sample(request: SampleRequest, options: InteractionOptions): Promise<SampleResult> {

@@ -18,6 +18,7 @@ import { ConnectionRequests } from "./connection-requests.ts";
 import { type ConnectionParts, ConnectionView } from "./connection-view.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
 import { RemoteCatalog } from "./remote-catalog.ts";
+import type { RemoteLink } from "./remote-items.ts";
 import { ServerRequests } from "./server-requests.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { Supervisor, type SupervisorChange } from "./supervisor.ts";
@@ -49,6 +50,7 @@ export interface ConnectionName {
 /** A connector under supervision: its namespace holds the items of the server, which work in whichever session is the current one. */
 export class SupervisedConnection extends ConnectionView implements Connection {
   readonly hasGivenName: boolean;
+  readonly trust: "standard" | "untrusted";
   protected readonly parts: ConnectionParts & GenerationHost;
   readonly #host: ConnectionHost;
   readonly #owner: ConnectionOwner;
@@ -67,6 +69,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.#host = host;
     this.#owner = owner;
     this.hasGivenName = name.isGiven;
+    this.trust = options.trust;
     this.#hasFinalName = name.isGiven;
     this.#downSince = host.clock.now();
     this.parts = this.#makeParts(this.#mount(name.namespace), options);
@@ -136,19 +139,28 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const { catalog, clock, logger, interactions, random } = this.#host;
     const log = new ConnectionLog(logger, this);
     const requests = new ConnectionRequests(this, { ...options, clock });
-    const link = { label: connector.label, timeoutMs: options.timeoutMs, requests };
+    const connection = this;
+    const link: RemoteLink = {
+      label: connector.label,
+      timeoutMs: options.timeoutMs,
+      requests,
+      get untrusted() {
+        return options.trust === "untrusted" ? connection.namespace : undefined;
+      },
+    };
     const host: GenerationHost = {
       clock,
       options,
       log,
       requests,
-      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log }),
+      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, refusal: options.refusal }),
       serverRequests: new ServerRequests({
         interactions,
         connection: this,
         requests,
         log,
         limits: options.interaction,
+        trust: options.trust,
         clock,
       }),
       subscriptions: new Subscriptions({ link, log, updated: (uri) => this.#updated(uri) }),

@@ -23,6 +23,8 @@ export interface Connection {
   readonly namespace: string;
   /** Its target, without secrets: a URL, a command line or the connector's label. */
   readonly label: string;
+  /** As it was added: of an untrusted server only what its `allow` names may be used. */
+  readonly trust: "standard" | "untrusted";
   /** Transport of the last connection, such as `stdio` or `streamable-http`; undefined before the first. */
   readonly transport: string | undefined;
   readonly state: ConnectionState;

@@ -26,6 +26,15 @@ const defaults: ReadConnectorLimits = {
   maxStderrBytes: 64 * 1024,
 };
 
+/** Those of a server that is not trusted. */
+const untrustedDefaults: ReadConnectorLimits = {
+  ...defaults,
+  maxMessageBytes: 4 * 1024 * 1024,
+  maxListSize: 1_000,
+  maxNestingDepth: 64,
+  maxConcurrentCalls: 100,
+};
+
 /** The names of the limits, as options. */
 export const connectorLimitOptions: OptionNames<ConnectorLimits> = {
   maxMessageBytes: true,
@@ -45,8 +54,13 @@ const deepest = 1_000;
  *
  * @throws ToolkitError `INVALID_CONFIG` for one that is no whole number from 1
  */
-export function readConnectorLimits(options: ConnectorLimits): ReadConnectorLimits {
-  const limits: { -readonly [K in keyof ReadConnectorLimits]: number } = { ...defaults };
+export function readConnectorLimits(
+  options: ConnectorLimits,
+  trust: "standard" | "untrusted" = "standard",
+): ReadConnectorLimits {
+  const limits: { -readonly [K in keyof ReadConnectorLimits]: number } = {
+    ...(trust === "untrusted" ? untrustedDefaults : defaults),
+  };
   for (const name of names) {
     const value = options[name];
     if (value === undefined) continue;

@@ -34,6 +34,8 @@ export interface Definition {
   readonly version: string | undefined;
   readonly mediaType: string | undefined;
   readonly size: number | undefined;
+  /** The rule of its connector that refuses it; undefined where none does. */
+  readonly refusedBy: string | undefined;
   /** Two items with the same fingerprint are the same: a hash of kind, name, description, schemas and version. */
   readonly fingerprint: string;
 }
@@ -70,13 +72,14 @@ class ItemDefinition {
 /**
  * Reads what an item says of itself.
  *
+ * @param refusedBy - the rule of its connector that refuses it, if one does
  * @throws ToolkitError `INVALID_NAME`, `RESERVED_NAME`, `INVALID_SCHEMA`, or `INVALID_INPUT` for what is no item
  */
-export function readDefinition(item: Item, origin: Origin): Definition {
+export function readDefinition(item: Item, origin: Origin, refusedBy?: string): Definition {
   assertItem(item);
   const { name, title, description, meta } = item;
   if (origin === "local") assertName(item);
-  const common = { origin, name, key: name, title, description, meta };
+  const common = { origin, name, key: name, title, description, meta, refusedBy };
   const fields = { ...none, ...common, ...readers[item.kind](item as never, origin) };
   return new ItemDefinition(fields) as unknown as Definition;
 }

@@ -51,3 +51,8 @@ export function definitionOf(entry: Entry): Definition {
   if (definition === undefined) throw new TypeError("Not an entry of a toolkit.");
   return definition;
 }
+
+/** The rule of its connector that refuses an item, or the template that made it; undefined where none does. */
+export function refusedByConnector(entry: Entry): string | undefined {
+  return definitionOf(templateOf(entry) ?? entry).refusedBy;
+}

@@ -123,11 +123,6 @@ export class PolicyRules {
     return [...block, ...allow];
   }
 
-  /** True where a list says something. */
-  get hasLists(): boolean {
-    return this.block !== undefined || this.allow !== undefined;
-  }
-
   /** True where the lists do not say all. */
   get decides(): boolean {
     return this.#policy.decide !== undefined;

@@ -1,6 +1,7 @@
 import type { Executor } from "../call/executor.ts";
 import type { SettingsRules } from "../call/settings-rules.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { refusedByConnector } from "../core/entry.ts";
 import { messageOf } from "../core/error.ts";
 import type { DefaultKind, Entry } from "../core/item.ts";
 import type { PolicyRules } from "../core/policy.ts";
@@ -56,6 +57,8 @@ export function explain(given: string, explainer: Explainer, options: ExplainOpt
 function aboutEntry(entry: Entry<DefaultKind>, explainer: Explainer, toolset: Toolset | undefined) {
   const { catalog, executor, policy, settings } = explainer;
   const rules: ExplainedRule[] = policy.standingRules(entry).map((rule) => ({ of: "toolkit", ...rule }));
+  const refusedBy = refusedByConnector(entry);
+  if (refusedBy !== undefined) rules.unshift({ of: "connector", at: "allow", rule: refusedBy, verdict: "refuses" });
   const connection = connectionOf(entry, catalog);
   if (entry.kind === "resource") return { rules, steps: [], ...present({ connection }) };
   const callable = entry as ToolEntry;
@@ -72,9 +75,10 @@ function aboutEntry(entry: Entry<DefaultKind>, explainer: Explainer, toolset: To
 function connectionOf({ namespace }: Entry, catalog: Catalog): Explanation["connection"] {
   const connection = catalog.namespace(namespace)?.connection;
   if (connection === undefined) return undefined;
-  const { state, attempts, lastError, nextAttemptAt } = connection;
+  const { trust, state, attempts, lastError, nextAttemptAt } = connection;
   return {
     namespace,
+    trust,
     state,
     attempts,
     ...present({ lastError: lastError && visible(lastError.message), nextAttemptAt }),

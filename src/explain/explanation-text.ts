@@ -40,6 +40,7 @@ function ruleText({ of, at, rule, sets = [] }: ExplainedRule): string {
 
 function connectionText({
   namespace,
+  trust,
   state,
   attempts,
   lastError,
@@ -48,7 +49,9 @@ function connectionText({
   const next = nextAttemptAt === undefined ? undefined : `next attempt ${new Date(nextAttemptAt).toISOString()}`;
   const tried =
     attempts > 0 && state !== "connected" ? `${attempts} ${attempts === 1 ? "attempt" : "attempts"}` : undefined;
-  return [`${namespace} is ${state}`, tried, lastError, next].filter((part) => part !== undefined).join(", ");
+  return [`${namespace} is ${state}`, trust === "untrusted" ? trust : undefined, tried, lastError, next]
+    .filter((part) => part !== undefined)
+    .join(", ");
 }
 
 function stepText(name: string, settings: StepSettings): string {

@@ -15,7 +15,7 @@ export interface ExplainedItem {
 /** A rule that applies to an item, as it is written, with the option that contains it. */
 export interface ExplainedRule extends StandingRule {
   /** The owner of the rule. */
-  readonly of: "toolkit" | "toolset";
+  readonly of: "toolkit" | "toolset" | "connector";
   /** The names of the settings that it sets. */
   readonly sets?: readonly string[] | undefined;
 }
@@ -40,6 +40,7 @@ export interface Explanation {
   readonly connection?:
     | {
         readonly namespace: string;
+        readonly trust: "standard" | "untrusted";
         readonly state: ConnectionState;
         readonly attempts: number;
         readonly lastError?: string | undefined;

@@ -25,7 +25,7 @@ const hiddenOrLine = new RegExp(`\\n|${hidden}`, "gu");
 const strippedPattern = new RegExp(`${ansi}|${hidden}`, "gu");
 
 /** The text without what does not show, sequences for terminals included. Newlines and tabs stay. */
-function stripInvisible(text: string): string {
+export function stripInvisible(text: string): string {
   return text.replace(strippedPattern, (found) => (found === "\u2028" || found === "\u2029" ? "\n" : ""));
 }
 

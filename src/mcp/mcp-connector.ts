@@ -18,7 +18,7 @@ import { type CheckedHttpTarget, type CheckedStdioTarget, parseTarget } from "./
 import { labelOf, suggestedNameOf } from "./target/target-label.ts";
 import { canonicalUrl } from "./target/target-values.ts";
 import type { ServerFactory } from "./transport/in-memory-transport.ts";
-import { inheritedEnvironment } from "./transport/stdio/child-command.ts";
+import { inheritedEnvironment, leastEnvironment } from "./transport/stdio/child-command.ts";
 
 /** The options of a connector for an MCP server. */
 export interface McpConnectorOptions extends ConnectorOptions {
@@ -33,6 +33,8 @@ export interface McpConnectorOptions extends ConnectorOptions {
   readonly fetch?: typeof globalThis.fetch | undefined;
   /** The values of `${VAR}` in the target. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** With `untrusted`, its default limits are tighter, and a child process inherits `PATH` alone. Default `standard`. */
+  readonly trust?: "standard" | "untrusted" | undefined;
 }
 
 /**
@@ -54,9 +56,11 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
   const checked = parseTarget(target, options);
   const label = labelOf(checked);
   const redactor = redactorOf(checked);
-  const limits = readConnectorLimits(options);
+  const limits = readConnectorLimits(options, options.trust);
   const open =
-    checked.kind === "http" ? httpOpener(checked, { ...options, ...limits }, redactor) : stdioOpener(checked);
+    checked.kind === "http"
+      ? httpOpener(checked, { ...options, ...limits }, redactor)
+      : stdioOpener(checked, options.trust);
   return {
     label,
     // Two children with the same command line are two servers.
@@ -112,6 +116,7 @@ const mcpConnectorNames: OptionNames<McpConnectorOptions> = {
   auth: true,
   fetch: true,
   env: true,
+  trust: true,
 };
 const inMemoryNames: OptionNames<InMemoryConnectorOptions> = { ...connectorNames, label: true };
 
@@ -144,12 +149,12 @@ function httpOpener(
   });
 }
 
-function stdioOpener({ command, args, env, cwd }: CheckedStdioTarget): Open {
+function stdioOpener({ command, args, env, cwd }: CheckedStdioTarget, trust: McpConnectorOptions["trust"]): Open {
   return async (attempt) => {
     // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
     const { StdioTransport } = await import("./transport/stdio/stdio-transport.ts");
     const { limits, redactor } = attempt;
-    const environment = { ...inheritedEnvironment(), ...env };
+    const environment = { ...(trust === "untrusted" ? leastEnvironment() : inheritedEnvironment()), ...env };
     return openSession(new StdioTransport({ command, args, env: environment, cwd, ...limits, redactor }), attempt);
   };
 }

@@ -1,10 +1,10 @@
 import { readDefinition } from "../core/definition.ts";
-import { definitionOf, makeEntry } from "../core/entry.ts";
+import { definitionOf, makeEntry, refusedByConnector } from "../core/entry.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Tool, Toolbox } from "../core/item.ts";
 import { assertRules, emptyScope, type NameScope, RefusingRules } from "../core/name-rules.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
-import type { PolicyRules, StandingRule } from "../core/policy.ts";
+import { denied, type PolicyRules, type StandingRule } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
 import { Disclosure } from "./disclosure.ts";
 import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } from "./disclosure-plan.ts";
@@ -77,10 +77,14 @@ export class Toolset implements OfferedTools {
     if (maxTokens !== undefined) assertBudget(maxTokens);
     this.#parts = parts;
     this.#selection = selection && new SelectionRules(selection, scope);
-    const { offered, forced } = this.#selection?.select(entries) ?? {
+    const selected = this.#selection?.select(entries) ?? {
       offered: entries.filter((entry) => !isExclusive(entry)),
       forced: [],
     };
+    const { forced } = selected;
+    assertUsable(forced);
+    // A model is not shown the words of a server that is refused.
+    const offered = selected.offered.filter((entry) => refusedByConnector(entry) === undefined);
     this.policy = policy;
     this.#byAlias = aliasesOf(offered, maxTokens === undefined ? undefined : reservedAliases);
     const aliasOf = new Map<ToolEntry, string>();
@@ -261,4 +265,12 @@ export class Toolset implements OfferedTools {
 /** Tools that are called under the namespace `inline`. @throws ToolkitError as `toolkit.add` does */
 export function inlineEntries(tools: readonly Tool[]): readonly ToolEntry[] {
   return tools.map((tool) => makeEntry<"tool">(readDefinition(tool, "local"), tool, inlineNamespace, false));
+}
+
+/** @throws ToolkitError `DENIED` for one that its connector refuses */
+function assertUsable(forced: Iterable<ToolEntry>): void {
+  for (const entry of forced) {
+    const refusedBy = refusedByConnector(entry);
+    if (refusedBy !== undefined) throw denied(entry.ref, refusedBy);
+  }
 }

@@ -53,8 +53,17 @@ const posixNames = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
  * takes it from sudo).
  */
 export function inheritedEnvironment(): Record<string, string> {
+  return environmentOf(process.platform === "win32" ? windowsNames : posixNames);
+}
+
+/** The environment that a child of an untrusted server inherits: as much as a program needs to be found and to start. */
+export function leastEnvironment(): Record<string, string> {
+  return environmentOf(process.platform === "win32" ? ["PATH", "SYSTEMDRIVE", "SYSTEMROOT"] : ["PATH"]);
+}
+
+function environmentOf(names: readonly string[]): Record<string, string> {
   const inherited: Record<string, string> = {};
-  for (const name of process.platform === "win32" ? windowsNames : posixNames) {
+  for (const name of names) {
     const value = process.env[name];
     // A shell function is code.
     if (value !== undefined && !value.startsWith("()")) inherited[name] = value;
