@@ -41,7 +41,7 @@ export type AiSdkContentPart =
 /** The parts of an answer, at least one: where there is no result, words that a model can use. */
 export async function answerParts(answer: ToolAnswer): Promise<readonly AnswerPart[]> {
   if (answer.content === undefined) return [{ kind: "text", text: reasonOf(answer) }];
-  const parts = [...(await contentParts(answer.content)), ...mediaBeside(answer.content)];
+  const parts = marked(answer.content, [...(await plainParts(answer.content)), ...mediaBeside(answer.content)]);
   return parts.length === 0 ? [{ kind: "text", text: "Done. It has no result." }] : parts;
 }
 
@@ -106,9 +106,12 @@ function mediaBeside({ meta, parts }: Content): readonly MediaPart[] {
   });
 }
 
-/** The parts of a content. Those of an untrusted server are between two marks that it cannot know, and all text is text. */
 async function contentParts(content: Content): Promise<readonly AnswerPart[]> {
-  const parts = await plainParts(content);
+  return marked(content, await plainParts(content));
+}
+
+/** The parts of a content. Those of an untrusted server are between two marks that it cannot know, and all text is text. */
+function marked(content: Content, parts: readonly AnswerPart[]): readonly AnswerPart[] {
   const server = content.meta?.untrusted;
   if (typeof server !== "string" || parts.length === 0) return parts;
   const texts = parts.map((part): AnswerPart => (part.kind === "media" ? part : { kind: "text", text: part.text }));

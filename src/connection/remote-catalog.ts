@@ -122,7 +122,7 @@ export class RemoteCatalog {
 
   #registration(kind: Kind, descriptor: DescriptorMap[Kind]): Registration {
     const item = remoteItem(kind, shownDescriptor(kind, descriptor), this.#host.link);
-    const key = keyOf(descriptor);
+    const key: unknown = (descriptor as unknown as Readonly<Record<string, unknown>>)[keyNames[kind]];
     assertKey(key);
     const definition = readDefinition(item, "remote", this.#host.refusal(kind, key, descriptor.name));
     // Made now: what JSON cannot hold throws here, where it harms this item only.
@@ -149,15 +149,12 @@ export class RemoteCatalog {
   }
 }
 
+const keyNames = { tool: "name", prompt: "name", resource: "uri", template: "uriTemplate" } as const;
+
 /** The descriptor without text that does not show, which models would read all the same. Its key stays, and its `meta` is for programs. */
 function shownDescriptor<K extends Kind>(kind: K, descriptor: DescriptorMap[K]): DescriptorMap[K] {
-  const kept = ["meta", kind === "resource" ? "uri" : kind === "template" ? "uriTemplate" : "name"];
-  const texts = Object.entries(descriptor).filter(([name]) => !kept.includes(name));
+  const texts = Object.entries(descriptor).filter(([name]) => name !== "meta" && name !== keyNames[kind]);
   return { ...descriptor, ...(withoutInvisible(Object.fromEntries(texts)) as Partial<DescriptorMap[K]>) };
-}
-
-function keyOf(descriptor: DescriptorMap[Kind]): unknown {
-  return "uri" in descriptor ? descriptor.uri : "uriTemplate" in descriptor ? descriptor.uriTemplate : descriptor.name;
 }
 
 /** @throws TypeError for a key that is no text, or looks like another one */

@@ -4,6 +4,7 @@ import type { Kind, RenderedPrompt } from "../core/item.ts";
 import { assertRules, ChoosingRules, emptyScope } from "../core/name-rules.ts";
 import { invalidOption } from "../core/options.ts";
 import { type Content, isContent } from "../core/resource.ts";
+import { isGlob } from "../lib/glob.ts";
 import { mapTexts, stripInvisible } from "../lib/visible-text.ts";
 import {
   type ContentFields,
@@ -50,7 +51,9 @@ export function readAllow({
 /** The refs that an entry of the list means: of tools and prompts by name, or of resources by URI. */
 function ownRefs(text: string): readonly string[] {
   if (/^\*+$/.test(text)) return [text === "*" ? "***" : text];
-  return text.includes(":") ? [`${own}.${text}`, `${text}#${own}`] : [`${own}.${text}`];
+  if (!text.includes(":")) return [`${own}.${text}`];
+  // The server chooses the names of its tools too: none is to be taken for a URI.
+  return isGlob(text) ? [`${text}#${own}`] : [`${own}.${text}`, `${text}#${own}`];
 }
 
 /** The result with no text that does not show, and with the mark by which models learn that it is not to be trusted. */
@@ -72,7 +75,7 @@ export async function untrustedPrompt(rendered: RenderedPrompt, namespace: strin
 
 /** The error with a message that says whose words it has, and with its content as {@link untrustedContent} gives it. */
 export async function untrustedError(error: unknown, namespace: string): Promise<unknown> {
-  if (!ToolkitError.is(error, "TOOL_FAILED") && !ToolkitError.is(error, "REMOTE_ERROR")) return error;
+  if (!ToolkitError.is(error) || !["TOOL_FAILED", "REMOTE_ERROR", "NOT_FOUND"].includes(error.code)) return error;
   const { code, cause, ref, phase } = error;
   const message = `The untrusted server of ${namespace} reports: ${JSON.stringify(stripInvisible(error.message))}`;
   const details = { ...error.details };

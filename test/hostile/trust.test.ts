@@ -51,7 +51,7 @@ describe.each(["in-memory", "stdio", "http"] as const)("an untrusted server over
 
   verifies("H6", "may be used for nothing, or for what is allowed by name, and models see no more of it", async () => {
     const offer: FaultyServerOptions = {
-      tools: { search: { run }, read_a: { run }, pay: { run }, "memo:pay": { run } },
+      tools: { search: { run }, read_a: { run }, pay: { run }, "memo:pay": { run }, "memo://a/pay": { run } },
       prompts: { greet: { text: "hi" }, other: { text: "ho" } },
       resources: { "memo://a/1": { text: "1" }, "memo://b/1": { text: "2" } },
     };
@@ -76,6 +76,7 @@ describe.each(["in-memory", "stdio", "http"] as const)("an untrusted server over
     for (const use of [
       toolkit.call("far.pay"),
       toolkit.call("far.memo:pay"),
+      toolkit.call("far.memo://a/pay"),
       toolkit.render("far.other"),
       toolkit.read("memo://b/1"),
       toolkit.read("memo://a/../b/1"),
