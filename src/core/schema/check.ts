@@ -86,6 +86,12 @@ export const schemaKeywords: readonly string[] = [...Object.keys(forms), ...othe
 export const isKeyword = (key: string): boolean =>
   Object.hasOwn(forms, key) || otherKeywords.has(key) || key.startsWith("x-");
 
+/** The form that the value of a keyword should have, in a sentence; undefined where it has it, or any will do. */
+export function formProblem(keyword: string, value: unknown): string | undefined {
+  const form = value !== undefined && Object.hasOwn(forms, keyword) ? forms[keyword] : undefined;
+  return form === undefined || form[0](value) ? undefined : `${keyword} must be ${form[1]}`;
+}
+
 const maxDepth = 100;
 
 /**
@@ -117,11 +123,8 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
   function keywords(schema: Readonly<Record<string, unknown>>): SchemaProblem | undefined {
     for (const keyword in schema) {
       const value = schema[keyword];
-      if (value === undefined) continue;
-      const form = Object.hasOwn(forms, keyword) ? forms[keyword] : undefined;
-      if (form !== undefined && !form[0](value)) {
-        return { pointer: pointerTo("", keyword), message: `${keyword} must be ${form[1]}` };
-      }
+      const message = formProblem(keyword, value);
+      if (message !== undefined) return { pointer: pointerTo("", keyword), message };
       if (keyword === "pattern" && (typeof value !== "string" || toPattern(value) === undefined)) {
         return { pointer: pointerTo("", keyword), message: "pattern must be a regular expression (ECMA-262)" };
       }

@@ -55,7 +55,7 @@ const forget = new FinalizationRegistry<string>((key) => {
 
 /** Whether matching the texts of a schema may take long; a mere property of that name is taken for a pattern. */
 function mayBeSlow(schema: JsonSchema): boolean {
-  return /"pattern|"url"/.test(JSON.stringify(schema));
+  return JSON.stringify(schema).includes('"pattern');
 }
 
 function sharedValidator(schema: JsonSchema, native: boolean): Validator {
@@ -90,8 +90,16 @@ interface Compiler {
   readonly import: () => Promise<Compile>;
 }
 
-const usual: Compiler = { import: async () => (await import("./ajv.ts")).compile };
-const linear: Compiler = { import: async () => (await import("./linear.ts")).compileLinear };
+const usual: Compiler = { import: async () => (await import("./json-validator.ts")).compile };
+const linear: Compiler = {
+  async import() {
+    const [{ compile }, { toLinearPattern }] = await Promise.all([
+      import("./json-validator.ts"),
+      import("./linear-pattern.ts"),
+    ]);
+    return (schema) => compile(schema, toLinearPattern);
+  },
+};
 
 /** Once: to ask for a module that is there costs a third of a compilation. */
 async function load(compiler: Compiler): Promise<Compile> {

@@ -1,0 +1,305 @@
+import { isRecord } from "../../../lib/value.ts";
+import type { JsonSchema } from "../types.ts";
+import { hasMember, requireBeside } from "./assertions.ts";
+import type { Matcher, SchemaDocument } from "./schema-document.ts";
+import type { Check, Place, Run, SchemaNode } from "./schema-node.ts";
+import type { Seen } from "./seen.ts";
+
+/** A schema and the document it stands in, for its keywords. */
+export interface Within {
+  readonly schema: JsonSchema;
+  readonly document: SchemaDocument;
+  /** The schema of a value inside a keyword. */
+  node(schema: unknown): SchemaNode;
+}
+
+/** Makes the check of a keyword that applies schemas; undefined where nothing is to be checked. */
+export type Applicator = (value: unknown, within: Within) => Check | undefined;
+
+const isFalse = (schema: unknown) => schema === false;
+
+const allOf: Applicator = (list, { node }) => {
+  const parts = (list as unknown[]).map(node);
+  return (value, run, at, seen) => {
+    let fits = true;
+    for (const part of parts) {
+      if (part.apply(value, run, at, seen)) continue;
+      fits = false;
+      if (at === undefined) break;
+    }
+    return fits;
+  };
+};
+
+const anyOf: Applicator = (list, { node }) => {
+  const branches = (list as unknown[]).map(node);
+  return (value, run, at, seen) => {
+    let fits = false;
+    for (const branch of branches) {
+      if (!branch.apply(value, run, undefined, seen)) continue;
+      fits = true;
+      if (seen === undefined) break;
+    }
+    if (fits || at === undefined) return fits;
+    for (const branch of branches) branch.apply(value, run, at, undefined);
+    return run.fail(at, "must match a schema in anyOf");
+  };
+};
+
+const oneOf: Applicator = (list, { node }) => {
+  const branches = (list as unknown[]).map(node);
+  return (value, run, at, seen) => {
+    let fitting = 0;
+    for (const branch of branches) {
+      if (branch.apply(value, run, undefined, seen)) fitting += 1;
+      if (fitting > 1) break;
+    }
+    if (fitting === 1) return true;
+    if (fitting === 0 && at !== undefined) for (const branch of branches) branch.apply(value, run, at, undefined);
+    return run.fail(at, "must match exactly one schema in oneOf");
+  };
+};
+
+const not: Applicator = (schema, { node }) => {
+  const refused = node(schema);
+  return (value, run, at) => !refused.apply(value, run, undefined, undefined) || run.fail(at, "must NOT be valid");
+};
+
+const conditional: Applicator = (condition, { schema, node }) => {
+  const test = node(condition);
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  const branches = { then: schema.then, else: schema.else };
+  const [yes, no] = [branches.then, branches.else].map((branch) => (branch === undefined ? undefined : node(branch)));
+  return (value, run, at, seen) => {
+    const holds = test.apply(value, run, undefined, seen);
+    const branch = holds ? yes : no;
+    if (branch === undefined || branch.apply(value, run, at, seen)) return true;
+    return run.fail(at, `must match "${holds ? "then" : "else"}" schema`);
+  };
+};
+
+/** Applies a schema to a member or entry. */
+function applyInside(
+  node: SchemaNode,
+  [value, key]: readonly [unknown, string | number],
+  run: Run,
+  at?: Place,
+): boolean {
+  return node.apply(value, run, at === undefined ? undefined : { parent: at, key }, undefined);
+}
+
+const properties: Applicator = (map, { node }) => {
+  const schemas = map as JsonSchema;
+  const names = Object.keys(schemas);
+  return (value, run, at, seen) => {
+    if (!isRecord(value)) return true;
+    const keys = Object.keys(value);
+    run.work.take(Math.min(keys.length, names.length));
+    let fits = true;
+    for (const name of keys.length < names.length ? keys : names) {
+      if (!Object.hasOwn(schemas, name) || !hasMember(value, name)) continue;
+      seen?.names.add(name);
+      if (applyInside(node(schemas[name]), [value[name], name], run, at)) continue;
+      fits = false;
+      if (at === undefined) break;
+    }
+    return fits;
+  };
+};
+
+/** Patterns with their schemas. */
+function matchersOf(map: unknown, document: SchemaDocument): readonly (readonly [Matcher, unknown])[] {
+  return Object.entries((map ?? {}) as JsonSchema).map(([source, schema]) => [document.pattern(source), schema]);
+}
+
+const patternProperties: Applicator = (map, { document, node }) => {
+  const patterns = matchersOf(map, document);
+  return (value, run, at, seen) => {
+    if (!isRecord(value)) return true;
+    let fits = true;
+    for (const key of Object.keys(value)) {
+      run.work.take(1 + patterns.length);
+      for (const [pattern, schema] of patterns) {
+        if (!pattern(key, run.work)) continue;
+        seen?.names.add(key);
+        if (applyInside(node(schema), [value[key], key], run, at)) continue;
+        fits = false;
+        if (at === undefined) return false;
+      }
+    }
+    return fits;
+  };
+};
+
+/** Applies a schema to all members that a test leaves over. */
+function otherMembers(
+  schema: unknown,
+  { node }: Within,
+  isCovered: (key: string, run: Run, seen: Seen | undefined) => boolean,
+): Check {
+  const other = node(schema);
+  return (value, run, at, seen) => {
+    if (!isRecord(value)) return true;
+    let fits = true;
+    for (const key of Object.keys(value)) {
+      run.work.take(1);
+      if (isCovered(key, run, seen)) continue;
+      if (isFalse(schema) && at !== undefined) fits = run.fail({ parent: at, key }, "is not known here");
+      else if (!applyInside(other, [value[key], key], run, at)) fits = false;
+      if (!fits && at === undefined) return false;
+    }
+    if (seen !== undefined) seen.allNames = true;
+    return fits;
+  };
+}
+
+const additionalProperties: Applicator = (schema, within) => {
+  const declared = within.schema.properties ?? {};
+  const patterns = matchersOf(within.schema.patternProperties, within.document);
+  return otherMembers(schema, within, (key, run) => {
+    if (Object.hasOwn(declared as object, key)) return true;
+    run.work.take(patterns.length);
+    return patterns.some(([pattern]) => pattern(key, run.work));
+  });
+};
+
+const unevaluatedProperties: Applicator = (schema, within) =>
+  otherMembers(schema, within, (key, _run, seen) => seen?.allNames === true || seen?.names.has(key) === true);
+
+const propertyNames: Applicator = (schema, { node }) => {
+  const names = node(schema);
+  return (value, run, at) => {
+    if (!isRecord(value)) return true;
+    let fits = true;
+    for (const key of Object.keys(value)) {
+      if (names.apply(key, run, at, undefined)) continue;
+      fits = run.fail(at, "property name must be valid");
+      if (at === undefined) break;
+    }
+    return fits;
+  };
+};
+
+const prefixItems: Applicator = (list, { node }) => {
+  const prefix = (list as unknown[]).map(node);
+  return (value, run, at, seen) => {
+    if (!Array.isArray(value)) return true;
+    let fits = true;
+    const end = Math.min(prefix.length, value.length);
+    for (const [index, schema] of prefix.slice(0, end).entries()) {
+      if (applyInside(schema, [value[index], index], run, at)) continue;
+      fits = false;
+      if (at === undefined) break;
+    }
+    if (seen !== undefined) seen.before = Math.max(seen.before, end);
+    return fits;
+  };
+};
+
+/** Applies a schema to all entries that a test leaves over. */
+function otherItems(
+  schema: unknown,
+  { node }: Within,
+  isCovered: (index: number, seen: Seen | undefined) => boolean,
+): Check {
+  const other = node(schema);
+  return (value, run, at, seen) => {
+    if (!Array.isArray(value)) return true;
+    let fits = true;
+    for (let index = 0; index < value.length; index += 1) {
+      if (isCovered(index, seen)) continue;
+      if (isFalse(schema)) return run.fail(at, `must NOT have more than ${index} items`);
+      if (applyInside(other, [value[index], index], run, at)) continue;
+      fits = false;
+      if (at === undefined) break;
+    }
+    if (seen !== undefined) seen.before = value.length;
+    return fits;
+  };
+}
+
+/** A list of items is that of draft-07. */
+const items: Applicator = (schema, within) => {
+  if (Array.isArray(schema)) return prefixItems(schema, within);
+  const { prefixItems: prefix } = within.schema;
+  const first = within.document.isDraft07 || !Array.isArray(prefix) ? 0 : prefix.length;
+  return otherItems(schema, within, (index) => index < first);
+};
+
+const additionalItems: Applicator = (schema, within) => {
+  const { items: prefix } = within.schema;
+  return Array.isArray(prefix) ? otherItems(schema, within, (index) => index < prefix.length) : undefined;
+};
+
+const unevaluatedItems: Applicator = (schema, within) =>
+  otherItems(schema, within, (index, seen) => seen !== undefined && (index < seen.before || seen.indices.has(index)));
+
+const contains: Applicator = (schema, { schema: { minContains, maxContains }, document, node }) => {
+  const wanted = node(schema);
+  const least = document.isDraft07 || typeof minContains !== "number" ? 1 : minContains;
+  const most = document.isDraft07 || typeof maxContains !== "number" ? Number.POSITIVE_INFINITY : maxContains;
+  const message = `must contain at least ${least}${most === Number.POSITIVE_INFINITY ? "" : ` and no more than ${most}`} valid item(s)`;
+  return (value, run, at, seen) => {
+    if (!Array.isArray(value)) return true;
+    let found = 0;
+    for (const [index, entry] of value.entries()) {
+      if (wanted.apply(entry, run, undefined, undefined)) {
+        found += 1;
+        seen?.indices.add(index);
+      }
+      if (found > most || (found >= least && most === Number.POSITIVE_INFINITY && seen === undefined)) break;
+    }
+    return (found >= least && found <= most) || run.fail(at, message);
+  };
+};
+
+const dependentSchemas: Applicator = (map, { node }) => {
+  const schemas = Object.entries(map as JsonSchema).map(([key, schema]) => [key, node(schema)] as const);
+  return (value, run, at, seen) => {
+    if (!isRecord(value)) return true;
+    run.work.take(schemas.length);
+    let fits = true;
+    for (const [key, schema] of schemas) {
+      if (!hasMember(value, key) || schema.apply(value, run, at, seen)) continue;
+      fits = false;
+      if (at === undefined) break;
+    }
+    return fits;
+  };
+};
+
+const dependencies: Applicator = (map, within) => {
+  const all = Object.entries(isRecord(map) ? map : {});
+  const schemas = all.filter(([, needed]) => !Array.isArray(needed));
+  const bySchema = dependentSchemas(Object.fromEntries(schemas), within);
+  const byName = all.flatMap(([key, needed]) =>
+    Array.isArray(needed) ? [requireBeside(key, needed.map(String))] : [],
+  );
+  return (value, run, at, seen) => {
+    run.work.take(byName.length);
+    const missing = byName.filter((check) => !check(value, run, at, undefined));
+    return bySchema?.(value, run, at, seen) !== false && missing.length === 0;
+  };
+};
+
+/** The keywords that apply schemas, in the order in which they are checked. */
+export const applicators: Readonly<Record<string, Applicator>> = {
+  allOf,
+  anyOf,
+  oneOf,
+  not,
+  if: conditional,
+  properties,
+  patternProperties,
+  additionalProperties,
+  propertyNames,
+  prefixItems,
+  items,
+  additionalItems,
+  contains,
+  dependentSchemas,
+  dependencies,
+};
+
+/** The keywords that apply to what the others did not evaluate. */
+export const unevaluated: Readonly<Record<string, Applicator>> = { unevaluatedProperties, unevaluatedItems };
