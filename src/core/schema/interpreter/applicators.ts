@@ -1,24 +1,12 @@
 import { isRecord } from "../../../lib/value.ts";
 import type { JsonSchema } from "../types.ts";
 import { hasMember, requireBeside } from "./assertions.ts";
-import type { Matcher, SchemaDocument } from "./schema-document.ts";
-import type { Check, Place, Run, SchemaNode } from "./schema-node.ts";
+import type { Check, Keyword, Matcher, Place, Run, SchemaNode, Within } from "./schema-node.ts";
 import type { Seen } from "./seen.ts";
-
-/** A schema and the document it stands in, for its keywords. */
-export interface Within {
-  readonly schema: JsonSchema;
-  readonly document: SchemaDocument;
-  /** The schema of a value inside a keyword. */
-  node(schema: unknown): SchemaNode;
-}
-
-/** Makes the check of a keyword that applies schemas; undefined where nothing is to be checked. */
-export type Applicator = (value: unknown, within: Within) => Check | undefined;
 
 const isFalse = (schema: unknown) => schema === false;
 
-const allOf: Applicator = (list, { node }) => {
+const allOf: Keyword = (list, { node }) => {
   const parts = (list as unknown[]).map(node);
   return (value, run, at, seen) => {
     let fits = true;
@@ -31,7 +19,7 @@ const allOf: Applicator = (list, { node }) => {
   };
 };
 
-const anyOf: Applicator = (list, { node }) => {
+const anyOf: Keyword = (list, { node }) => {
   const branches = (list as unknown[]).map(node);
   return (value, run, at, seen) => {
     let fits = false;
@@ -46,7 +34,7 @@ const anyOf: Applicator = (list, { node }) => {
   };
 };
 
-const oneOf: Applicator = (list, { node }) => {
+const oneOf: Keyword = (list, { node }) => {
   const branches = (list as unknown[]).map(node);
   return (value, run, at, seen) => {
     let fitting = 0;
@@ -60,12 +48,12 @@ const oneOf: Applicator = (list, { node }) => {
   };
 };
 
-const not: Applicator = (schema, { node }) => {
+const not: Keyword = (schema, { node }) => {
   const refused = node(schema);
   return (value, run, at) => !refused.apply(value, run, undefined, undefined) || run.fail(at, "must NOT be valid");
 };
 
-const conditional: Applicator = (condition, { schema, node }) => {
+const conditional: Keyword = (condition, { schema, node }) => {
   const test = node(condition);
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   const branches = { then: schema.then, else: schema.else };
@@ -88,7 +76,7 @@ function applyInside(
   return node.apply(value, run, at === undefined ? undefined : { parent: at, key }, undefined);
 }
 
-const properties: Applicator = (map, { node }) => {
+const properties: Keyword = (map, { node }) => {
   const schemas = map as JsonSchema;
   const names = Object.keys(schemas);
   return (value, run, at, seen) => {
@@ -108,12 +96,12 @@ const properties: Applicator = (map, { node }) => {
 };
 
 /** Patterns with their schemas. */
-function matchersOf(map: unknown, document: SchemaDocument): readonly (readonly [Matcher, unknown])[] {
-  return Object.entries((map ?? {}) as JsonSchema).map(([source, schema]) => [document.pattern(source), schema]);
+function matchersOf(map: unknown, within: Within): readonly (readonly [Matcher, unknown])[] {
+  return Object.entries((map ?? {}) as JsonSchema).map(([source, schema]) => [within.pattern(source), schema]);
 }
 
-const patternProperties: Applicator = (map, { document, node }) => {
-  const patterns = matchersOf(map, document);
+const patternProperties: Keyword = (map, within) => {
+  const patterns = matchersOf(map, within);
   return (value, run, at, seen) => {
     if (!isRecord(value)) return true;
     let fits = true;
@@ -122,7 +110,7 @@ const patternProperties: Applicator = (map, { document, node }) => {
       for (const [pattern, schema] of patterns) {
         if (!pattern(key, run.work)) continue;
         seen?.names.add(key);
-        if (applyInside(node(schema), [value[key], key], run, at)) continue;
+        if (applyInside(within.node(schema), [value[key], key], run, at)) continue;
         fits = false;
         if (at === undefined) return false;
       }
@@ -153,9 +141,9 @@ function otherMembers(
   };
 }
 
-const additionalProperties: Applicator = (schema, within) => {
+const additionalProperties: Keyword = (schema, within) => {
   const declared = within.schema.properties ?? {};
-  const patterns = matchersOf(within.schema.patternProperties, within.document);
+  const patterns = matchersOf(within.schema.patternProperties, within);
   return otherMembers(schema, within, (key, run) => {
     if (Object.hasOwn(declared as object, key)) return true;
     run.work.take(patterns.length);
@@ -163,10 +151,10 @@ const additionalProperties: Applicator = (schema, within) => {
   });
 };
 
-const unevaluatedProperties: Applicator = (schema, within) =>
+const unevaluatedProperties: Keyword = (schema, within) =>
   otherMembers(schema, within, (key, _run, seen) => seen?.allNames === true || seen?.names.has(key) === true);
 
-const propertyNames: Applicator = (schema, { node }) => {
+const propertyNames: Keyword = (schema, { node }) => {
   const names = node(schema);
   return (value, run, at) => {
     if (!isRecord(value)) return true;
@@ -180,7 +168,7 @@ const propertyNames: Applicator = (schema, { node }) => {
   };
 };
 
-const prefixItems: Applicator = (list, { node }) => {
+const prefixItems: Keyword = (list, { node }) => {
   const prefix = (list as unknown[]).map(node);
   return (value, run, at, seen) => {
     if (!Array.isArray(value)) return true;
@@ -219,25 +207,25 @@ function otherItems(
 }
 
 /** A list of items is that of draft-07. */
-const items: Applicator = (schema, within) => {
+const items: Keyword = (schema, within) => {
   if (Array.isArray(schema)) return prefixItems(schema, within);
   const { prefixItems: prefix } = within.schema;
-  const first = within.document.isDraft07 || !Array.isArray(prefix) ? 0 : prefix.length;
+  const first = within.isDraft07 || !Array.isArray(prefix) ? 0 : prefix.length;
   return otherItems(schema, within, (index) => index < first);
 };
 
-const additionalItems: Applicator = (schema, within) => {
+const additionalItems: Keyword = (schema, within) => {
   const { items: prefix } = within.schema;
   return Array.isArray(prefix) ? otherItems(schema, within, (index) => index < prefix.length) : undefined;
 };
 
-const unevaluatedItems: Applicator = (schema, within) =>
+const unevaluatedItems: Keyword = (schema, within) =>
   otherItems(schema, within, (index, seen) => seen !== undefined && (index < seen.before || seen.indices.has(index)));
 
-const contains: Applicator = (schema, { schema: { minContains, maxContains }, document, node }) => {
+const contains: Keyword = (schema, { schema: { minContains, maxContains }, isDraft07, node }) => {
   const wanted = node(schema);
-  const least = document.isDraft07 || typeof minContains !== "number" ? 1 : minContains;
-  const most = document.isDraft07 || typeof maxContains !== "number" ? Number.POSITIVE_INFINITY : maxContains;
+  const least = isDraft07 || typeof minContains !== "number" ? 1 : minContains;
+  const most = isDraft07 || typeof maxContains !== "number" ? Number.POSITIVE_INFINITY : maxContains;
   const message = `must contain at least ${least}${most === Number.POSITIVE_INFINITY ? "" : ` and no more than ${most}`} valid item(s)`;
   return (value, run, at, seen) => {
     if (!Array.isArray(value)) return true;
@@ -253,7 +241,7 @@ const contains: Applicator = (schema, { schema: { minContains, maxContains }, do
   };
 };
 
-const dependentSchemas: Applicator = (map, { node }) => {
+const dependentSchemas: Keyword = (map, { node }) => {
   const schemas = Object.entries(map as JsonSchema).map(([key, schema]) => [key, node(schema)] as const);
   return (value, run, at, seen) => {
     if (!isRecord(value)) return true;
@@ -268,7 +256,7 @@ const dependentSchemas: Applicator = (map, { node }) => {
   };
 };
 
-const dependencies: Applicator = (map, within) => {
+const dependencies: Keyword = (map, within) => {
   const all = Object.entries(isRecord(map) ? map : {});
   const schemas = all.filter(([, needed]) => !Array.isArray(needed));
   const bySchema = dependentSchemas(Object.fromEntries(schemas), within);
@@ -283,7 +271,7 @@ const dependencies: Applicator = (map, within) => {
 };
 
 /** The keywords that apply schemas, in the order in which they are checked. */
-export const applicators: Readonly<Record<string, Applicator>> = {
+export const applicators: Readonly<Record<string, Keyword>> = {
   allOf,
   anyOf,
   oneOf,
@@ -302,4 +290,4 @@ export const applicators: Readonly<Record<string, Applicator>> = {
 };
 
 /** The keywords that apply to what the others did not evaluate. */
-export const unevaluated: Readonly<Record<string, Applicator>> = { unevaluatedProperties, unevaluatedItems };
+export const unevaluated: Readonly<Record<string, Keyword>> = { unevaluatedProperties, unevaluatedItems };

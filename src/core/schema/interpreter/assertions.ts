@@ -1,11 +1,9 @@
 import { isRecord } from "../../../lib/value.ts";
 import { isOfType } from "../type.ts";
-import type { JsonSchema } from "../types.ts";
-import { type Check, maxMessage, type Place, type Run } from "./schema-node.ts";
+import { formatCheck } from "./formats.ts";
+import { type Check, type Keyword, maxMessage, type Place, type Run } from "./schema-node.ts";
 import { charactersPerStep } from "./validation-work.ts";
-
-/** Makes the check of a keyword; undefined where nothing is to be checked. */
-export type Keyword = (value: unknown, schema: JsonSchema) => Check | undefined;
+import { duplicates } from "./value-identity.ts";
 
 /** Whether a member is there: one that is undefined is none. */
 export function hasMember(value: Readonly<Record<string, unknown>>, name: string): boolean {
@@ -26,8 +24,8 @@ const number =
 /** In draft-04 `exclusiveMinimum: true` goes with `minimum`; many servers still write that. */
 const bound =
   (exclusive: string, orEqual: Keyword, strictly: Keyword): Keyword =>
-  (limit, schema) =>
-    (schema[exclusive] === true ? strictly : orEqual)(limit, schema);
+  (limit, within) =>
+    (within.schema[exclusive] === true ? strictly : orEqual)(limit, within);
 
 const atLeast = number((value, limit) => value >= limit, "must be >=");
 const atMost = number((value, limit) => value <= limit, "must be <=");
@@ -111,7 +109,7 @@ export function requireBeside(key: string, names: readonly string[]): Check {
 
 /** The keywords that look at a value and no further, in the order in which they are checked. */
 export const assertions: Readonly<Record<string, Keyword>> = {
-  type(given, { nullable }) {
+  type(given, { schema: { nullable } }) {
     const types = [given].flat().map(String);
     if (nullable === true && !types.includes("null")) types.push("null");
     const message = `must be ${types.join(",")}`;
@@ -134,7 +132,7 @@ export const assertions: Readonly<Record<string, Keyword>> = {
           if (!Array.isArray(value) || value.length < 2) return true;
           const [first, second] = run.identity.firstDuplicate(value) ?? [];
           if (first === undefined) return true;
-          return run.fail(at, `must NOT have duplicate items (items ## ${first} and ${second} are identical)`);
+          return run.fail(at, duplicates(first, second));
         }
       : undefined,
   minProperties: size(members, 1, "properties"),
@@ -146,5 +144,16 @@ export const assertions: Readonly<Record<string, Keyword>> = {
       run.work.take(checks.length);
       return checks.filter((check) => !check(value, run, at, undefined)).length === 0;
     };
+  },
+  pattern(source, within) {
+    if (typeof source !== "string") throw new Error("pattern must be a regular expression (ECMA-262)");
+    const matches = within.pattern(source);
+    return (value, run, at) =>
+      typeof value !== "string" || matches(value, run.work) || run.fail(at, `must match pattern "${source}"`);
+  },
+  format(name) {
+    const isOfFormat = formatCheck(String(name));
+    if (isOfFormat === undefined) return undefined;
+    return (value, run, at) => isOfFormat(value, run.work) || run.fail(at, `must match format "${name}"`);
   },
 };

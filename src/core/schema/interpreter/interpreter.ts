@@ -1,39 +1,45 @@
 import { ToolkitError } from "../../error.ts";
 import type { JsonSchema } from "../types.ts";
 import { Violation } from "../violation.ts";
-import { type Matchers, SchemaDocument } from "./schema-document.ts";
-import { EnoughIssues, Run } from "./schema-node.ts";
-import { workFor } from "./validation-work.ts";
+import { SchemaDocument } from "./schema-document.ts";
+import { EnoughIssues, Run, type SchemaNode } from "./schema-node.ts";
+import { assertDepth, sizeOf, ValidationWork } from "./validation-work.ts";
+
+/** A larger schema is not used: to walk through it takes too long. In values, see `sizeOf`. */
+export const maxSchemaSize = 50_000;
 
 /**
- * Validates values by a JSON Schema (2020-12, draft-07) without compiling it, in a number of steps that is bounded whatever the schema and
- * the value: a schema that is referred to many times is applied to a value once.
+ * A validator by a JSON Schema (2020-12, draft-07) of a stranger: nothing is compiled, and the number of steps is bounded whatever the
+ * schema and the value. A schema that is referred to many times is applied to a value once. It gives the value, or a Violation with the
+ * first issues.
+ *
+ * @returns a validator that throws ToolkitError `LIMIT_EXCEEDED` for a value that takes too long, and Error for a schema that cannot be
+ *   used, such as for a reference that leads nowhere
+ * @throws Error for a schema that is too large or nested too deep, or names itself by what is no URI
  */
-export class Interpreter {
-  readonly #document: SchemaDocument;
-
-  /** @throws Error for a schema that is nested too deep, or names itself by what is no URI */
-  constructor(schema: JsonSchema, matchers: Matchers) {
-    this.#document = new SchemaDocument(schema, matchers);
-  }
-
-  /**
-   * The value, or a Violation with the first issues.
-   *
-   * @throws ToolkitError `LIMIT_EXCEEDED`; Error for a schema that cannot be used, such as for a reference that leads nowhere
-   */
-  validate(value: unknown): unknown {
-    const run = new Run(workFor(value));
-    return this.#document.root.applyOnce(value, run, undefined, undefined) ? value : this.#violation(value, run);
-  }
-
-  #violation(value: unknown, run: Run): Violation {
+export function interpret(schema: JsonSchema): (value: unknown) => unknown {
+  if (sizeOf(schema, maxSchemaSize + 1) > maxSchemaSize)
+    throw new Error(`The schema has more than ${maxSchemaSize} values: make it smaller`);
+  const { root } = new SchemaDocument(schema);
+  return (value) => {
+    const run = new Run(new ValidationWork(value));
     try {
-      this.#document.root.apply(value, run, { key: "" }, undefined);
+      return root.applyOnce(value, run, undefined, undefined) ? value : violation(root, value, run);
     } catch (error) {
-      const isEnough = error instanceof EnoughIssues || ToolkitError.is(error, "LIMIT_EXCEEDED");
-      if (!isEnough) throw error;
+      // The stack may be nearly full already where the validation begins.
+      if (error instanceof RangeError) assertDepth(Number.POSITIVE_INFINITY);
+      throw error;
     }
-    return new Violation(run.issues.length > 0 ? run.issues : [{ pointer: "", message: "does not fit the schema" }]);
+  };
+}
+
+function violation(root: SchemaNode, value: unknown, run: Run): Violation {
+  run.work.restart();
+  try {
+    root.apply(value, run, { key: "" }, undefined);
+  } catch (error) {
+    const isEnough = error instanceof EnoughIssues || ToolkitError.is(error, "LIMIT_EXCEEDED");
+    if (!isEnough) throw error;
   }
+  return new Violation(run.issues.length > 0 ? run.issues : [{ pointer: "", message: "does not fit the schema" }]);
 }

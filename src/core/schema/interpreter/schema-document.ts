@@ -1,28 +1,38 @@
-import { decoded, resolveReference } from "../../../lib/pointer.ts";
+import { decoded, pointerTo, resolveReference } from "../../../lib/pointer.ts";
 import { isRecord } from "../../../lib/value.ts";
+import { messageOf } from "../../error.ts";
 import { formProblem } from "../check.ts";
 import { childrenOf } from "../children.ts";
+import { toLinearPattern } from "../linear-pattern.ts";
 import { isDraft07, type JsonSchema } from "../types.ts";
-import { type Applicator, applicators, unevaluated } from "./applicators.ts";
+import { applicators, unevaluated } from "./applicators.ts";
 import { assertions } from "./assertions.ts";
-import { type Check, type Checks, SchemaNode, type SchemaResource } from "./schema-node.ts";
-import { maxDepth, type ValidationWork } from "./validation-work.ts";
+import {
+  type Check,
+  type Checks,
+  type Keyword,
+  type Matcher,
+  SchemaNode,
+  type SchemaResource,
+  type Within,
+} from "./schema-node.ts";
+import { maxDepth } from "./validation-work.ts";
 
-/** Whether a text matches a pattern. */
-export type Matcher = (text: string, work: ValidationWork) => boolean;
-
-/** The engine for patterns and formats. */
-export interface Matchers {
-  /** @throws Error for what is no pattern */
-  pattern(source: string): Matcher;
-  /** Undefined for a format that is not known. */
-  format(name: string): ((value: unknown, work: ValidationWork) => boolean) | undefined;
-}
+/**
+ * The patterns of one document may cost no more than this together, see `patternCost`: more would be compiled for longer than a quarter of
+ * a second.
+ */
+const maxPatternCost = 100_000;
 
 /** A base for references of a document that does not name itself. */
 const unnamed = "schema:///";
 const draft2020 = new Set(
   "prefixItems dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems".split(" "),
+);
+
+/** The order in which keywords are checked. */
+const ranks = new Map(
+  Object.keys({ ...assertions, ...applicators, ...unevaluated }).map((keyword, rank) => [keyword, rank]),
 );
 
 interface Target {
@@ -34,7 +44,6 @@ interface Target {
 export class SchemaDocument {
   readonly isDraft07: boolean;
   readonly root: SchemaNode;
-  readonly #matchers: Matchers;
   readonly #resource: SchemaResource;
   readonly #nodes = new Map<unknown, SchemaNode>();
   readonly #patterns = new Map<string, Matcher>();
@@ -43,9 +52,9 @@ export class SchemaDocument {
   /** The resources of schemas that are not of the first one. */
   readonly #resources = new Map<object, SchemaResource>();
   #isDynamic = false;
+  #patternCost = 0;
 
-  constructor(schema: JsonSchema, matchers: Matchers) {
-    this.#matchers = matchers;
+  constructor(schema: JsonSchema) {
     this.isDraft07 = isDraft07(schema);
     this.#resource = { uri: resolved(schema.$id, unnamed), schema, dynamicAnchors: new Map() };
     this.#name(this.#resource.uri, { schema, resource: this.#resource });
@@ -55,7 +64,15 @@ export class SchemaDocument {
 
   /** The matcher of a pattern, made once. */
   pattern(source: string): Matcher {
-    const matcher = this.#patterns.get(source) ?? this.#matchers.pattern(source);
+    const known = this.#patterns.get(source);
+    if (known !== undefined) return known;
+    const { size, test } = toLinearPattern(source);
+    this.#patternCost += patternCost(source, size);
+    if (this.#patternCost > maxPatternCost) throw new Error("its patterns are too many, or repeat too much");
+    const matcher: Matcher = (text, work) => {
+      work.take(10 + ((size + 10) * text.length) / 16);
+      return test(text);
+    };
     this.#patterns.set(source, matcher);
     return matcher;
   }
@@ -89,7 +106,13 @@ export class SchemaDocument {
   #node(schema: unknown, resource: SchemaResource): SchemaNode {
     let node = this.#nodes.get(schema);
     if (node === undefined) {
-      const prepare = () => (isRecord(schema) ? this.#checks(schema, resource) : booleanChecks(schema));
+      const prepare = () => {
+        try {
+          return isRecord(schema) ? this.#checks(schema, resource) : booleanChecks(schema);
+        } catch (cause) {
+          throw new Error(`${messageOf(cause)}${placeOf(schema, this.#resource.schema)}`, { cause });
+        }
+      };
       node = new SchemaNode(prepare, this.#isDynamic ? resource : undefined);
       this.#nodes.set(schema, node);
     }
@@ -97,42 +120,32 @@ export class SchemaDocument {
   }
 
   #checks(schema: JsonSchema, resource: SchemaResource): Checks {
-    for (const [keyword, value] of Object.entries(schema)) {
-      // A limit of draft-04.
-      const problem =
-        keyword.startsWith("exclusive") && typeof value === "boolean" ? undefined : formProblem(keyword, value);
-      if (problem !== undefined) throw new Error(problem);
-    }
-    const node = (inner: unknown) => this.#node(inner, (isRecord(inner) && this.#resources.get(inner)) || resource);
-    const within = { schema, document: this, node };
-    const isMeant = (keyword: string) =>
-      Object.hasOwn(schema, keyword) && schema[keyword] !== undefined && !(this.isDraft07 && draft2020.has(keyword));
-    const applied = (table: Readonly<Record<string, Applicator>>) =>
-      Object.entries(table).flatMap(([keyword, make]) =>
-        isMeant(keyword) ? (make(schema[keyword], within) ?? []) : [],
-      );
-    const asserted = Object.entries(assertions).flatMap(([keyword, make]) =>
-      isMeant(keyword) ? (make(schema[keyword], schema) ?? []) : [],
-    );
+    const within: Within = {
+      schema,
+      isDraft07: this.isDraft07,
+      pattern: (source) => this.pattern(source),
+      node: (inner) => this.#node(inner, (isRecord(inner) && this.#resources.get(inner)) || resource),
+    };
+    const applied = (list: readonly string[], table: Readonly<Record<string, Keyword>>) =>
+      list.flatMap((keyword) => table[keyword]?.(schema[keyword], within) ?? []);
+    const meant = Object.keys(schema).filter((keyword) => this.#isMeant(keyword, schema[keyword]));
+    const known = meant
+      .filter((keyword) => ranks.has(keyword))
+      .sort((a, b) => (ranks.get(a) ?? 0) - (ranks.get(b) ?? 0));
     return {
-      checks: [...asserted, ...this.#texts(schema), ...this.#references(schema, resource), ...applied(applicators)],
-      unevaluated: applied(unevaluated),
+      checks: [...applied(known, assertions), ...this.#references(schema, resource), ...applied(known, applicators)],
+      unevaluated: applied(known, unevaluated),
     };
   }
 
-  #texts({ pattern, format }: JsonSchema): readonly Check[] {
-    const checks: Check[] = [];
-    if (typeof pattern === "string") {
-      const matches = this.pattern(pattern);
-      checks.push(
-        (value, run, at) =>
-          typeof value !== "string" || matches(value, run.work) || run.fail(at, `must match pattern "${pattern}"`),
-      );
-    }
-    const isOfFormat = typeof format === "string" ? this.#matchers.format(format) : undefined;
-    if (isOfFormat !== undefined)
-      checks.push((value, run, at) => isOfFormat(value, run.work) || run.fail(at, `must match format "${format}"`));
-    return checks;
+  /** @throws Error for a keyword that has not its form */
+  #isMeant(keyword: string, value: unknown): boolean {
+    if (value === undefined) return false;
+    // A limit of draft-04.
+    const isFlag = keyword.startsWith("exclusive") && typeof value === "boolean";
+    const problem = isFlag ? undefined : formProblem(keyword, value);
+    if (problem !== undefined) throw new Error(problem);
+    return !(this.isDraft07 && draft2020.has(keyword));
   }
 
   #references({ $ref, $dynamicRef, $recursiveRef }: JsonSchema, resource: SchemaResource): readonly Check[] {
@@ -171,6 +184,26 @@ export class SchemaDocument {
       throw new Error(`${reference} leads nowhere`);
     return { schema, resource: (isRecord(schema) && this.#resources.get(schema)) || within.resource };
   }
+}
+
+/** A measure of the time it takes to compile a pattern, found by measuring: long programs, long sources and classes of Unicode. */
+function patternCost(source: string, size: number): number {
+  return 4 * size + 10 * source.length + 100 * (source.split(/\\p/i).length - 1);
+}
+
+/** The place of a schema in its document, in words. Searched for where it is at fault: that is seldom. */
+function placeOf(schema: unknown, root: unknown): string {
+  const found = (within: unknown): string | undefined => {
+    if (within === schema) return "";
+    if (typeof within !== "object" || within === null) return undefined;
+    for (const [key, value] of Object.entries(within)) {
+      const inner = found(value);
+      if (inner !== undefined) return pointerTo("", key) + inner;
+    }
+    return undefined;
+  };
+  const pointer = found(root) ?? "";
+  return pointer === "" ? "" : ` (at ${pointer})`;
 }
 
 function booleanChecks(schema: unknown): Checks {

@@ -1,5 +1,7 @@
 import { pointerTo } from "../../../lib/pointer.ts";
 import type { Issue } from "../../error-catalog.ts";
+import type { JsonSchema } from "../types.ts";
+import { maxIssues } from "../violation.ts";
 import { Seen } from "./seen.ts";
 import { assertDepth, type ValidationWork } from "./validation-work.ts";
 import { ValueIdentity } from "./value-identity.ts";
@@ -17,6 +19,22 @@ export interface Place {
  * @param seen - receives what is evaluated; undefined where no `unevaluated...` keyword asks for it
  */
 export type Check = (value: unknown, run: Run, at: Place | undefined, seen: Seen | undefined) => boolean;
+
+/** Whether a text matches a pattern. */
+export type Matcher = (text: string, work: ValidationWork) => boolean;
+
+/** A schema and the document it stands in, for its keywords. */
+export interface Within {
+  readonly schema: JsonSchema;
+  readonly isDraft07: boolean;
+  /** @throws Error for a pattern that cannot be matched in linear time */
+  pattern(source: string): Matcher;
+  /** The schema of a value inside a keyword. */
+  node(schema: unknown): SchemaNode;
+}
+
+/** Makes the check of a keyword; undefined where nothing is to be checked. */
+export type Keyword = (value: unknown, within: Within) => Check | undefined;
 
 /** A schema with an `$id`, or the whole document. */
 export interface SchemaResource {
@@ -57,8 +75,6 @@ class Scope {
   }
 }
 
-/** More issues help nobody. */
-const maxIssues = 100;
 /** Longer messages are cut, in characters. */
 export const maxMessage = 500;
 /** An issue further inside is reported at the last value whose pointer is no longer, in characters. */

@@ -1,13 +1,15 @@
 import { ToolkitError } from "../../error.ts";
 
-/** The steps of the largest validation of a small value. */
-export const minSteps = 1_000_000;
-/** The steps allowed for each value inside a large one. */
+/** The steps that any validation may take. */
+export const minSteps = 2_000_000;
+/** The steps that a large value may take, for each value inside it. */
 export const stepsPerValue = 10;
-/** The steps of any validation. */
-export const maxSteps = 20_000_000;
 /** The schemas that may be applied inside each other: references and values that are nested count. */
-export const maxDepth = 2_000;
+export const maxDepth = 1_000;
+/** Characters that count as one value. */
+export const charactersPerStep = 32;
+/** Where counting the values in a value ends: one that contains itself has no end. */
+const maxSize = 5_000_000;
 
 /**
  * Counts the steps of one validation: a schema applied to a value, a name looked up, a value compared. It ends before it takes long,
@@ -17,9 +19,13 @@ export class ValidationWork {
   readonly #max: number;
   #left: number;
 
-  /** @param size - of the value, see `sizeOf` */
-  constructor(size: number) {
-    this.#max = Math.min(maxSteps, Math.max(minSteps, stepsPerValue * size));
+  constructor(value: unknown) {
+    this.#max = Math.max(minSteps, stepsPerValue * sizeOf(value, maxSize));
+    this.#left = this.#max;
+  }
+
+  /** Allows the same number of steps once more: to search for what is wrong with a value. */
+  restart(): void {
     this.#left = this.#max;
   }
 
@@ -32,11 +38,6 @@ export class ValidationWork {
   }
 }
 
-/** The work that validating a value may take. */
-export function workFor(value: unknown): ValidationWork {
-  return new ValidationWork(sizeOf(value, maxSteps / stepsPerValue));
-}
-
 /** @throws ToolkitError `LIMIT_EXCEEDED` with the limit `validationDepth` */
 export function assertDepth(depth: number): void {
   if (depth <= maxDepth) return;
@@ -44,37 +45,23 @@ export function assertDepth(depth: number): void {
   throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "validationDepth", max: maxDepth });
 }
 
-/** Characters that count as one value. */
-export const charactersPerStep = 32;
-
-/** The number of values in a value, itself included; long texts count as several. Counting ends at a maximum. */
+/** The number of values in a value, itself included; long texts and names count as several. Counting ends at a maximum. */
 export function sizeOf(value: unknown, max: number): number {
-  return new Counter(max).count(value, 0);
-}
-
-class Counter {
-  readonly #max: number;
-  #count = 0;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  count(value: unknown, depth: number): number {
-    this.#count += 1;
-    if (typeof value === "string") this.#count += Math.floor(value.length / charactersPerStep);
-    if (typeof value !== "object" || value === null || this.#count >= this.#max) return this.#count;
-    // A value that contains itself has no end.
-    if (depth > maxDepth) this.#count = this.#max;
-    if (Array.isArray(value)) {
-      for (let at = 0; at < value.length && this.#count < this.#max; at += 1) this.count(value[at], depth + 1);
-      return this.#count;
+  let count = 0;
+  const add = (each: unknown, depth: number): void => {
+    count += 1;
+    if (typeof each === "string") count += Math.floor(each.length / charactersPerStep);
+    if (typeof each !== "object" || each === null || depth > maxDepth) return;
+    if (Array.isArray(each)) {
+      for (let at = 0; at < each.length && count < max; at += 1) add(each[at], depth + 1);
+      return;
     }
-    for (const key in value) {
-      this.#count += Math.floor(key.length / charactersPerStep);
-      this.count((value as Readonly<Record<string, unknown>>)[key], depth + 1);
-      if (this.#count >= this.#max) break;
+    for (const key in each) {
+      if (count >= max) return;
+      count += Math.floor(key.length / charactersPerStep);
+      add((each as Readonly<Record<string, unknown>>)[key], depth + 1);
     }
-    return this.#count;
-  }
+  };
+  add(value, 0);
+  return Math.min(count, max);
 }

@@ -58,3 +58,8 @@ export class ValueIdentity {
     return `{${keys.map((key) => `${this.of(key)}:${this.of(fields[key], depth)}`).join()}`;
   }
 }
+
+/** The message for two entries of a list that are equal. */
+export function duplicates(first: number, second: number | undefined): string {
+  return `must NOT have duplicate items (items ## ${first} and ${second} are identical)`;
+}
