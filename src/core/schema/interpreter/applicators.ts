@@ -38,12 +38,14 @@ const oneOf: Keyword = (list, { node }) => {
   const branches = (list as unknown[]).map(node);
   return (value, run, at, seen) => {
     let fitting = 0;
+    let tried = 0;
     for (const branch of branches) {
+      tried += 1;
       if (branch.apply(value, run, undefined, seen)) fitting += 1;
       if (fitting > 1) break;
     }
     if (fitting === 1) return true;
-    if (fitting === 0 && at !== undefined) for (const branch of branches) branch.apply(value, run, at, undefined);
+    if (at !== undefined) for (const branch of branches.slice(0, tried)) branch.apply(value, run, at, undefined);
     return run.fail(at, "must match exactly one schema in oneOf");
   };
 };
@@ -189,6 +191,7 @@ function otherItems(
   schema: unknown,
   { node }: Within,
   isCovered: (index: number, seen: Seen | undefined) => boolean,
+  isEnd = isFalse(schema),
 ): Check {
   const other = node(schema);
   return (value, run, at, seen) => {
@@ -196,7 +199,7 @@ function otherItems(
     let fits = true;
     for (let index = 0; index < value.length; index += 1) {
       if (isCovered(index, seen)) continue;
-      if (isFalse(schema)) return run.fail(at, `must NOT have more than ${index} items`);
+      if (isEnd) return run.fail(at, `must NOT have more than ${index} items`);
       if (applyInside(other, [value[index], index], run, at)) continue;
       fits = false;
       if (at === undefined) break;
@@ -211,7 +214,7 @@ const items: Keyword = (schema, within) => {
   if (Array.isArray(schema)) return prefixItems(schema, within);
   const { prefixItems: prefix } = within.schema;
   const first = within.isDraft07 || !Array.isArray(prefix) ? 0 : prefix.length;
-  return otherItems(schema, within, (index) => index < first);
+  return otherItems(schema, within, (index) => index < first, isFalse(schema) && !within.isDraft07 && Array.isArray(prefix));
 };
 
 const additionalItems: Keyword = (schema, within) => {
@@ -230,14 +233,19 @@ const contains: Keyword = (schema, { schema: { minContains, maxContains }, isDra
   return (value, run, at, seen) => {
     if (!Array.isArray(value)) return true;
     let found = 0;
+    let tried = 0;
     for (const [index, entry] of value.entries()) {
+      tried += 1;
       if (wanted.apply(entry, run, undefined, undefined)) {
         found += 1;
         seen?.indices.add(index);
       }
       if (found > most || (found >= least && most === Number.POSITIVE_INFINITY && seen === undefined)) break;
     }
-    return (found >= least && found <= most) || run.fail(at, message);
+    if (found >= least && found <= most) return true;
+    if (at !== undefined)
+      for (const [index, entry] of value.slice(0, tried).entries()) applyInside(wanted, [entry, index], run, at);
+    return run.fail(at, message);
   };
 };
 
