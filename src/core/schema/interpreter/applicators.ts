@@ -214,7 +214,12 @@ const items: Keyword = (schema, within) => {
   if (Array.isArray(schema)) return prefixItems(schema, within);
   const { prefixItems: prefix } = within.schema;
   const first = within.isDraft07 || !Array.isArray(prefix) ? 0 : prefix.length;
-  return otherItems(schema, within, (index) => index < first, isFalse(schema) && !within.isDraft07 && Array.isArray(prefix));
+  return otherItems(
+    schema,
+    within,
+    (index) => index < first,
+    isFalse(schema) && !within.isDraft07 && Array.isArray(prefix),
+  );
 };
 
 const additionalItems: Keyword = (schema, within) => {

@@ -1,8 +1,8 @@
 import { isRecord } from "../../../lib/value.ts";
+import { charactersPerStep } from "../size.ts";
 import { isOfType } from "../type.ts";
 import { formatCheck } from "./formats.ts";
 import { type Check, type Keyword, maxMessage, type Place, type Run } from "./schema-node.ts";
-import { charactersPerStep } from "./validation-work.ts";
 import { duplicates } from "./value-identity.ts";
 
 /** Whether a member is there: one that is undefined is none. */

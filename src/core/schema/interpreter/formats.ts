@@ -1,7 +1,8 @@
 import type { Format } from "ajv";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { toPattern } from "../check.ts";
-import { charactersPerStep, type ValidationWork } from "./validation-work.ts";
+import { charactersPerStep } from "../size.ts";
+import type { ValidationWork } from "./validation-work.ts";
 
 /** A longer text is checked by the platform alone: the usual pattern looks at each part of a text again for each other part. */
 const maxUsualUrl = 2_000;

@@ -1,12 +1,10 @@
 import { ToolkitError } from "../../error.ts";
+import { maxSchemaSize, sizeOf } from "../size.ts";
 import type { JsonSchema } from "../types.ts";
 import { Violation } from "../violation.ts";
 import { SchemaDocument } from "./schema-document.ts";
 import { EnoughIssues, Run, type SchemaNode } from "./schema-node.ts";
-import { assertDepth, sizeOf, ValidationWork } from "./validation-work.ts";
-
-/** A larger schema is not used: to walk through it takes too long. In values, see `sizeOf`. */
-export const maxSchemaSize = 50_000;
+import { assertDepth, ValidationWork } from "./validation-work.ts";
 
 /**
  * A validator by a JSON Schema (2020-12, draft-07) of a stranger: nothing is compiled, and the number of steps is bounded whatever the

@@ -214,5 +214,7 @@ function booleanChecks(schema: unknown): Checks {
 /** A URI without an empty fragment. */
 function resolved(reference: unknown, base: string): string {
   if (typeof reference !== "string") return base;
-  return new URL(reference, base).href.replace(/#$/, "");
+  const url = URL.parse(reference, base);
+  if (url === null) throw new Error(`${reference.slice(0, 100)} is no URI`);
+  return url.href.replace(/#$/, "");
 }

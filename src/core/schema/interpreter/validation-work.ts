@@ -1,4 +1,5 @@
 import { ToolkitError } from "../../error.ts";
+import { sizeOf } from "../size.ts";
 
 /** The steps that any validation may take. */
 export const minSteps = 2_000_000;
@@ -6,8 +7,6 @@ export const minSteps = 2_000_000;
 export const stepsPerValue = 10;
 /** The schemas that may be applied inside each other: references and values that are nested count. */
 export const maxDepth = 1_000;
-/** Characters that count as one value. */
-export const charactersPerStep = 32;
 /** Where counting the values in a value ends: one that contains itself has no end. */
 const maxSize = 5_000_000;
 
@@ -43,25 +42,4 @@ export function assertDepth(depth: number): void {
   if (depth <= maxDepth) return;
   const message = `More than ${maxDepth} schemas apply inside each other. Nest the value less deep, or the schema.`;
   throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "validationDepth", max: maxDepth });
-}
-
-/** The number of values in a value, itself included; long texts and names count as several. Counting ends at a maximum. */
-export function sizeOf(value: unknown, max: number): number {
-  let count = 0;
-  const add = (each: unknown, depth: number): void => {
-    count += 1;
-    if (typeof each === "string") count += Math.floor(each.length / charactersPerStep);
-    if (typeof each !== "object" || each === null || depth > maxDepth) return;
-    if (Array.isArray(each)) {
-      for (let at = 0; at < each.length && count < max; at += 1) add(each[at], depth + 1);
-      return;
-    }
-    for (const key in each) {
-      if (count >= max) return;
-      count += Math.floor(key.length / charactersPerStep);
-      add((each as Readonly<Record<string, unknown>>)[key], depth + 1);
-    }
-  };
-  add(value, 0);
-  return Math.min(count, max);
 }
