@@ -31,6 +31,8 @@ const maxRounds = 8;
 const maxWraps = 4;
 /** The steps of the search for what is meant: a schema looked at for a value, a value copied. A longer search is given up. */
 const maxSteps = 500_000;
+/** What it costs to validate the value after each round, for each value inside it. */
+const stepsToValidate = 5;
 
 /**
  * Repairs the common mistakes of models in a value that does not fit: nothing where it fits, or cannot be made to, or where more than one
@@ -80,7 +82,9 @@ class Mender {
 
   /** Repairs some places, each before the values inside it: those are for the next round. */
   round({ value, repairs }: Coerced, pointers: readonly string[]): Coerced {
+    this.#budget.take(stepsToValidate * sizeOf(value, maxSteps));
     const done: Repair[] = [];
+    const rewriting = new Rewriting(this.#budget);
     for (const pointer of pointers) {
       this.#budget.take(1 + done.length / 16);
       if (done.some((other) => pointer === other.pointer || pointer.startsWith(`${other.pointer}/`))) continue;
@@ -89,7 +93,7 @@ class Mender {
       const to = this.#meant(value, stepsOf(pointer));
       if (to === undefined) continue;
       done.push({ pointer, from, to: to === dropped ? undefined : to });
-      value = replaced(value, stepsOf(pointer), to, this.#budget);
+      value = rewriting.replaced(value, stepsOf(pointer), to);
     }
     return { value, repairs: [...repairs, ...done] };
   }
@@ -178,18 +182,31 @@ function isWrapped(candidate: unknown, value: unknown): boolean {
   return Array.isArray(candidate) && candidate.length === 1 && candidate[0] === value;
 }
 
-/** A copy with something else at a place, or without it. What is not on the way there is shared. */
-function replaced(value: unknown, [key, ...rest]: readonly string[], to: unknown, budget: StepBudget): unknown {
-  if (key === undefined) return to;
-  const inner = (each: unknown) => replaced(each, rest, to, budget);
-  if (Array.isArray(value)) budget.take(value.length / 32);
-  if (Array.isArray(value)) return value.map((each, index) => (String(index) === key ? inner(each) : each));
-  const fields = Object.entries(value as object);
-  budget.take(fields.length / 8);
-  const entries = fields.flatMap(([name, each]) => {
-    if (name !== key) return [[name, each]];
-    const changed = inner(each);
-    return changed === dropped ? [] : [[name, changed]];
-  });
-  return Object.fromEntries(entries);
+/** A value in which some places are replaced: what is on the way to them is copied once, and the rest is shared. */
+class Rewriting {
+  readonly #budget: StepBudget;
+  readonly #copies = new Set<unknown>();
+
+  constructor(budget: StepBudget) {
+    this.#budget = budget;
+  }
+
+  /** The value with something else at a place, or without it. */
+  replaced(value: unknown, [key, ...rest]: readonly string[], to: unknown): unknown {
+    if (key === undefined) return to;
+    const copy = this.#copyOf(value as object);
+    const changed = this.replaced(Reflect.get(copy, key), rest, to);
+    if (changed === dropped) Reflect.deleteProperty(copy, key);
+    // Defined and not assigned: a member may be called `__proto__`.
+    else Object.defineProperty(copy, key, { value: changed, writable: true, enumerable: true, configurable: true });
+    return copy;
+  }
+
+  #copyOf(value: object): object {
+    if (this.#copies.has(value)) return value;
+    const copy = Array.isArray(value) ? [...value] : { ...value };
+    this.#budget.take(Object.keys(copy).length / 8);
+    this.#copies.add(copy);
+    return copy;
+  }
 }

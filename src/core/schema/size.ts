@@ -1,5 +1,5 @@
 /** A larger schema of a stranger is not used: to walk through it takes too long. In values, see `sizeOf`. */
-export const maxSchemaSize = 50_000;
+export const maxSchemaSize = 25_000;
 
 /** Characters that count as one value. */
 export const charactersPerStep = 32;

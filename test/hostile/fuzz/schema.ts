@@ -1,6 +1,7 @@
-import { anthropicProjection } from "../../../src/adapters/projection/plain-schema.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { googleProjection } from "../../../src/adapters/projection/google-schema.ts";
 import { openAIStrictProjection } from "../../../src/adapters/projection/openai-schema.ts";
+import { anthropicProjection } from "../../../src/adapters/projection/plain-schema.ts";
 import { ToolkitError } from "../../../src/core/error.ts";
 import { coerceValue } from "../../../src/core/schema/coerce-value.ts";
 import type { JsonSchema } from "../../../src/core/schema/types.ts";
@@ -48,11 +49,18 @@ export const schemaFuzz = {
         return { describe: `depth ${depth}`, schema: nested(depth, schemas), value: { deep: deepList(depth) } };
       },
       () => {
-        const pattern = list(1 + below(30), () => ["(a+)+", "(a|a)*", "\\p{L}{9}", "[^b]*", "(?=a)", "\\1", "(", "a{99}"][below(8)]).join("");
+        const pattern = list(
+          1 + below(30),
+          () => ["(a+)+", "(a|a)*", "\\p{L}{9}", "[^b]*", "(?=a)", "\\1", "(", "a{99}"][below(8)],
+        ).join("");
         const text = "a".repeat(below(1_000_000));
         const patterns = Object.fromEntries(list(below(200), (at) => [`${pattern}${at}`, true]));
         const schema = { pattern, patternProperties: patterns, properties: { text: { pattern } } };
-        return { describe: `pattern ${pattern}`, schema, value: random() < 0.5 ? text : { text, [text.slice(0, 99)]: 1 } };
+        return {
+          describe: `pattern ${pattern}`,
+          schema,
+          value: random() < 0.5 ? text : { text, [text.slice(0, 99)]: 1 },
+        };
       },
     ];
     for (;;) {
@@ -62,7 +70,10 @@ export const schemaFuzz = {
   },
 };
 
-function chainLink(at: number, { count, join, schemas }: { count: number; join: string; schemas: RandomSchemas }): unknown {
+function chainLink(
+  at: number,
+  { count, join, schemas }: { count: number; join: string; schemas: RandomSchemas },
+): unknown {
   if (at === count - 1) return schemas.schema(1);
   const next = { $ref: `#/$defs/name${at + 1}` };
   return { [join]: [next, next, schemas.schema(0)], properties: { a: next, b: { ...next, title: "b" } }, items: next };
@@ -70,8 +81,12 @@ function chainLink(at: number, { count, join, schemas }: { count: number; join: 
 
 function nested(depth: number, schemas: RandomSchemas): JsonSchema {
   let schema: JsonSchema = schemas.schema(1);
-  for (let at = 0; at < Math.min(depth, 250); at += 1) schema = at % 2 === 0 ? { items: schema } : { anyOf: [{ items: schema }] };
-  return { properties: { deep: { $ref: "#/$defs/list" } }, $defs: { list: { items: { $ref: "#/$defs/list" } }, schema } };
+  for (let at = 0; at < Math.min(depth, 250); at += 1)
+    schema = at % 2 === 0 ? { items: schema } : { anyOf: [{ items: schema }] };
+  return {
+    properties: { deep: { $ref: "#/$defs/list" } },
+    $defs: { list: { items: { $ref: "#/$defs/list" } }, schema },
+  };
 }
 
 function deepList(depth: number): unknown {
@@ -80,12 +95,16 @@ function deepList(depth: number): unknown {
   return value;
 }
 
-/** Whatever a service does with a remote tool's schema. */
+/** Whatever a service does with a remote tool's schema, each in a turn of the event loop of its own. */
 async function attack(schema: JsonSchema, value: unknown): Promise<void> {
   await usable(() => validatorOf(schema, { trusted: false })(value));
+  await nextTurn();
   await usable(() => coerceValue(schema, value, { trusted: false }));
   const root = { type: "object", ...schema };
-  for (const project of [anthropicProjection, googleProjection, openAIStrictProjection]) project(root).restore(value);
+  for (const project of [anthropicProjection, googleProjection, openAIStrictProjection]) {
+    await nextTurn();
+    project(root).restore(value);
+  }
 }
 
 /** A schema that cannot be used is an Error that says why, and leaves its tool without validation. */
@@ -94,6 +113,7 @@ async function usable(run: () => unknown): Promise<void> {
     await run();
   } catch (error) {
     if (ToolkitError.is(error, "LIMIT_EXCEEDED")) return;
-    if (!(error instanceof Error) || /^(?:RangeError|TypeError|ReferenceError|SyntaxError)$/.test(error.name)) throw error;
+    if (!(error instanceof Error) || /^(?:RangeError|TypeError|ReferenceError|SyntaxError)$/.test(error.name))
+      throw error;
   }
 }
