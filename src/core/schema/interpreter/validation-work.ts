@@ -2,9 +2,9 @@ import { ToolkitError } from "../../error.ts";
 import { sizeOf } from "../size.ts";
 
 /** The steps that any validation may take. */
-export const minSteps = 2_000_000;
+const minSteps = 2_000_000;
 /** The steps that a large value may take, for each value inside it. */
-export const stepsPerValue = 10;
+const stepsPerValue = 10;
 /** The schemas that may be applied inside each other: references and values that are nested count. */
 export const maxDepth = 1_000;
 /** Where counting the values in a value ends: one that contains itself has no end. */
