@@ -56,7 +56,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "I2",
-    text: "A Standard Schema validates by its own validate, defaults, transforms and promises included; JSON Schema (2020-12, draft-07, formats) by ajv, compiled at first use and once per schema content.",
+    text: "A Standard Schema validates by its own validate, defaults, transforms and promises included; JSON Schema (2020-12, draft-07, formats) by ajv, compiled at first use and once per schema content; that of a stranger by an interpreter to the same effect.",
   },
   {
     id: "I3",
@@ -268,7 +268,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "M12",
-    text: "A connector has limits: maxMessageBytes, maxListSize, maxNestingDepth, maxConcurrentCalls and maxStderrBytes. Beyond one, LIMIT_EXCEEDED names it and fails what it hit alone; calls beyond maxConcurrentCalls wait for a fair turn within their own time first. A server that talks without end buries nothing: lists are read at growing gaps, logs counted, updates joined.",
+    text: "A connector has limits: maxMessageBytes, maxListSize, maxNestingDepth, maxConcurrentCalls and maxStderrBytes. Beyond one, LIMIT_EXCEEDED names it and fails what it hit alone; calls beyond maxConcurrentCalls wait for a fair turn within their own time first. Validating, repairing and projecting by the schemas of a server is bounded in steps, whatever the schema and the value. A server that talks without end buries nothing: lists are read at growing gaps, logs counted, updates joined.",
   },
   {
     id: "M13",
