@@ -1,9 +1,11 @@
 import type { Prompt } from "../core/item.ts";
+import { type PromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import { FilePrompt } from "./file-prompt.ts";
 import { parseFrontMatter } from "./front-matter/front-matter.ts";
 import { parsePromptFields } from "./front-matter/prompt-fields.ts";
 import { assertBody, splitFrontMatter } from "./front-matter/split-front-matter.ts";
 import { isDotprompt } from "./prompt-files.ts";
+import { assertPromptSize } from "./prompt-size.ts";
 import { givenPartials, Partials } from "./template/partials.ts";
 import { Template } from "./template/prompt-template.ts";
 import { markedRegions, type RegionMarks, templateFromLine } from "./template/template-source.ts";
@@ -14,13 +16,16 @@ export interface ParsePromptOptions {
   readonly filename?: string | undefined;
   /** The text of each partial by name: `{{> tone}}` is `partials.tone`. */
   readonly partials?: Readonly<Record<string, string>> | undefined;
+  /** The size of the text and its partials, and the work of a rendering. */
+  readonly limits?: PromptLimits | undefined;
 }
 
 /**
  * Parses the text of a prompt file: YAML front matter between two lines `---`, then a Handlebars template. The template is checked
  * now and compiled when it is first rendered.
  *
- * @throws ToolkitError `INVALID_PROMPT` with line, column and what to write instead; `INVALID_NAME` or `RESERVED_NAME` for its name
+ * @throws ToolkitError `INVALID_PROMPT` with line, column and what to write instead; `LIMIT_EXCEEDED` for a text that is too
+ *   large; `INVALID_NAME` or `RESERVED_NAME` for its name; `INVALID_CONFIG` for limits that are none
  *
  * @example
  * ```ts
@@ -29,11 +34,14 @@ export interface ParsePromptOptions {
  */
 export function parsePrompt(text: string, options: ParsePromptOptions = {}): Prompt {
   const { filename, partials } = options;
-  return parsePromptFile(text, filename, new Partials(givenPartials(partials, isDotprompt(filename))));
+  const limits = readPromptLimits(options.limits, "limits");
+  return parsePromptFile(text, filename, new Partials(givenPartials(partials, isDotprompt(filename)), limits));
 }
 
-/** As `parsePrompt`, with the partials of a folder. */
+/** As `parsePrompt`, with the partials of a folder and their limits. */
 export function parsePromptFile(text: string, file: string | undefined, folder: Partials): Prompt {
+  const { limits } = folder;
+  assertPromptSize(text, file, limits);
   const split = splitFrontMatter(text, file);
   const frontMatter = parseFrontMatter(split, file);
   const fields = parsePromptFields(frontMatter);
@@ -52,6 +60,7 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
     body,
     system,
     partials,
+    limits,
     placeOf: frontMatter.placeOf,
   });
 }

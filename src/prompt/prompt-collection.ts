@@ -1,3 +1,4 @@
+import { defaultPromptLimits } from "../core/prompt-limits.ts";
 import { join } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
@@ -29,7 +30,7 @@ export class PromptCollection {
 
   constructor(folder: string) {
     this.#folder = folder;
-    this.#partials = new Partials(folderPartials(folder, this.#texts));
+    this.#partials = new Partials(folderPartials(folder, this.#texts), defaultPromptLimits);
   }
 
   /** The prompts, sorted by the names of their files. */

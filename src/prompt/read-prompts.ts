@@ -1,3 +1,4 @@
+import { defaultPromptLimits } from "../core/prompt-limits.ts";
 import { dirname, join } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
@@ -18,7 +19,7 @@ export async function readPrompt(source: string | URL, options: ReadOptions = {}
   const file = pathOf(source);
   const text = await readText(file, options);
   const folder = await collectPartials(dirname(file), text, options);
-  return parsePromptFile(text, file, new Partials(folder));
+  return parsePromptFile(text, file, new Partials(folder, defaultPromptLimits));
 }
 
 /**

@@ -1,3 +1,4 @@
+import { defaultPromptLimits } from "../core/prompt-limits.ts";
 import { setImmediate } from "node:timers/promises";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
@@ -155,6 +156,6 @@ export class PromptCache {
         return undefined;
       },
       describe: (name: string) => `the partial _${name} and the prompt ${name} of the namespace user`,
-    });
+    }, defaultPromptLimits);
   }
 }

@@ -1,8 +1,8 @@
 import { ToolkitError } from "../../core/error.ts";
 import { lineStarts, type Place, promptProblem, type ReportProblem, throwProblem } from "../prompt-problem.ts";
-import { isBlock, isMustache, isPath } from "./handlebars-engine.ts";
+import { isBlock, isMustache, isPath } from "./handlebars-parser.ts";
 import { parseTemplate } from "./parse-template.ts";
-import { dotpromptHelperForms, type HelperForm, helperForms } from "./template-helpers.ts";
+import { dotpromptHelperForms, type HelperForm, helperForms } from "./helper-forms.ts";
 import type { TemplateSource } from "./template-source.ts";
 import { eachEntry, extendPath, type PartialUse, Scopes, type TemplateUses, type ValueUse } from "./template-uses.ts";
 

@@ -1,6 +1,6 @@
 import { findOtherTemplate, otherTemplateProblem } from "../migrate/migration.ts";
 import { placeFinder, placeOf, promptProblem } from "../prompt-problem.ts";
-import { type ParseFailure, parseHandlebars, toParseFailure } from "./handlebars-engine.ts";
+import { type ParseFailure, parseHandlebars, toParseFailure } from "./handlebars-parser.ts";
 import { placeInFile, type TemplateSource } from "./template-source.ts";
 
 /** Parses a template. @throws ToolkitError `INVALID_PROMPT` with the place in the file */
