@@ -28,6 +28,7 @@ export type {
 } from "./core/interaction.ts";
 export type {
   CallContext,
+  ContextOverrides,
   DefaultKind,
   Entry,
   Item,
@@ -45,7 +46,7 @@ export type {
   Tool,
   Toolbox,
 } from "./core/item.ts";
-export type { Call, Handler, Middleware } from "./core/middleware.ts";
+export type { Call, CallAnswer, Handler, Middleware } from "./core/middleware.ts";
 export type { PendingRequest } from "./core/pending.ts";
 export type { Policy, PolicyRequest, Verdict } from "./core/policy.ts";
 export {
@@ -105,7 +106,7 @@ export type { ReadSource, ReadSourceOptions } from "./resource/read.ts";
 export { type Bytes, type ResourceOptions, resource } from "./resource/resource-factory.ts";
 export { type MemoryStoreOptions, memoryStore } from "./store/memory-store.ts";
 export { Toolkit } from "./toolkit/toolkit.ts";
-export type { ViewSelection } from "./toolkit/view.ts";
+export type { ViewSelection } from "./toolkit/view-filter.ts";
 export type { Selection } from "./toolset/selection.ts";
 export type { TokenReport } from "./toolset/tokens.ts";
 export type { BeginOptions, ToolRun, Turn } from "./toolset/tool-run.ts";

@@ -44,6 +44,10 @@ export const requirements: readonly Requirement[] = [
     id: "N9",
     text: "remove() takes the builtin tool of that key, else the prompt, else the resource or template by URI, else throws NOT_FOUND, and emits the change. removeConnector() is NOT_FOUND for a target it does not know and CONFLICT for a URL two connectors share.",
   },
+  {
+    id: "N10",
+    text: "Rules read names by one resolver. Those that refuse (block, exclude, settings) match a ref or a name in every namespace, names with dots too, and globs on these; those that choose (allow, include, forced, tools, views) take a ref, a glob on refs, or a bare name, which means what lookup finds (a bare glob: builtins). A name that nothing has is NOT_FOUND in a toolset and elsewhere a warning with near matches after start(), once; globs may be empty; an empty text is INVALID_CONFIG. URIs are compared in normal form (RFC 3986, 6.2.2; dot segments, repeated slashes), in rules and in reads, and what a lenient server may take for a refused one is refused. explain names the rule that decides and where it stands.",
+  },
 
   // I: items and schemas
   {
@@ -102,7 +106,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "C2",
-    text: "The steps of a call run in the order the design draws, each compiled once per entry; an idle step is not in the chain. `use` puts the user's own steps behind validation and before the run.",
+    text: "The steps of a call run in the order the design draws: depth, rules, coerce, decide, validate, approve, use, cache, retry, rate limit, timeout; each is compiled once per entry, and an idle step is not in the chain. A render and a read go through those that make sense for them. `use` puts the user's own steps around calls, reads and renders, behind validation and before the run.",
   },
   {
     id: "C3",
@@ -151,6 +155,14 @@ export const requirements: readonly Requirement[] = [
   {
     id: "C14",
     text: "Attachments reach run unchanged and in order, and are attached to a prompt's message. A connector's tool that is given any is INVALID_INPUT.",
+  },
+  {
+    id: "C15",
+    text: "A context may be decorated: a Proxy of it and an object that inherits from it are as good as the context, and a spread keeps cancellation, deadline, trace and view. Middleware may pass on another context of the same call, and of no other.",
+  },
+  {
+    id: "C16",
+    text: "context.derive gives the same call with some parts replaced, which its toolbox, questions, events and pending calls follow; nesting, deadline, view and accounting stay the call's, and it never sees or lasts more than that.",
   },
 
   // E: events
@@ -358,7 +370,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "T5",
-    text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists of globs on refs, maxTotalToolCalls over the conversation, a function. DENIED names the rule. That of the toolkit goes by its lists and its function for every call, render and read, before anything is said of a schema; what cannot decide refuses. explain(key) says how a key parses, every candidate in order, the winner and what it shadows, the rules that refuse or hide it, its connector, alias, steps and cost; of what means nothing it says why.",
+    text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists, maxTotalToolCalls over the conversation, a function. DENIED names the rule. That of the toolkit goes by its lists and its function for every call, render and read, before anything is said of a schema; what cannot decide refuses. explain(key) says how a key parses, every candidate in order, the winner and what it shadows, the rules that refuse or hide it, its connector, alias, steps and cost; of what means nothing it says why.",
   },
 
   // A: how prompts are executed
@@ -375,6 +387,17 @@ export const requirements: readonly Requirement[] = [
   {
     id: "H3",
     text: "context.pending ends a call PENDING for work elsewhere. approvals.complete validates the result and delivers it, or an error, once; a result that does not fit is waited for still.",
+  },
+
+  {
+    id: "H7",
+    text: "What runs is the very copy of the input that was approved, whatever the caller, a delegate, a reader of the error or of the approval, or an earlier attempt does to the objects it was given: in memory, after a restart, and where a delegate decides at once.",
+  },
+
+  // J: durable work
+  {
+    id: "J1",
+    text: "Durable work has one port over a Store: create, claim, extend, complete, fail, cancel, list, expire. A claim is a lease; the version of the record is its fencing token, and a holder that has lost it is aborted and writes nothing more. Whoever dies in whatever phase, and whatever the clocks of processes say, a job has one holder at a time, is done again only where that is safe, and comes to an end: completed, failed, expired, or lost as its type says. An end that the store could not take is written when it can. One contract and one crash suite hold on every store.",
   },
 
   // S: stores

@@ -15,20 +15,24 @@ import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Visibility } from "./visibility.ts";
 
+/** The toolkit of a directory, as far as it may be closed. */
+export interface DirectoryHost {
+  readonly isClosing: boolean;
+  /** @throws ToolkitError `CLOSED` */
+  assertOpen(): void;
+}
+
 /** Answers lookups and lists from the catalogue, and waits where a namespace is only just coming. */
 export class Directory {
   readonly #catalog: Catalog;
-  readonly #assertOpen: () => void;
-  readonly #sight: Visibility | undefined;
+  readonly #host: DirectoryHost;
+  readonly #visibility: Visibility | undefined;
 
-  /**
-   * @param assertOpen - throws when nothing may be asked any more
-   * @param sight - what may be seen. Default: everything
-   */
-  constructor(catalog: Catalog, assertOpen: () => void, sight?: Visibility) {
+  /** @param visibility - decides what may be found. Default: everything */
+  constructor(catalog: Catalog, host: DirectoryHost, visibility?: Visibility) {
     this.#catalog = catalog;
-    this.#assertOpen = assertOpen;
-    this.#sight = sight;
+    this.#host = host;
+    this.#visibility = visibility;
   }
 
   /**
@@ -42,11 +46,11 @@ export class Directory {
     owner: string,
     signal: AbortSignal | undefined,
   ): MaybePromise<Entry<K>> {
-    this.#assertOpen();
+    if (this.#host.isClosing) this.#host.assertOpen();
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
-    throwIfAborted(signal);
-    const found = this.#catalog.resolve(key, kinds, owner, this.#sight);
+    if (signal !== undefined) throwIfAborted(signal);
+    const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
     return "unsettled" in found ? this.#findLater(key, kinds, owner, signal) : found;
   }
 
@@ -57,15 +61,15 @@ export class Directory {
     signal: AbortSignal | undefined,
   ): Promise<Entry<K>> {
     for (;;) {
-      const found = this.#catalog.resolve(key, kinds, owner, this.#sight);
+      const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
       if (!("unsettled" in found)) return found;
       await abortable(found.unsettled.settling(true) ?? Promise.resolve(), signal);
-      this.#assertOpen();
+      this.#host.assertOpen();
     }
   }
 
   get isConfined(): boolean {
-    return this.#sight !== undefined;
+    return this.#visibility !== undefined;
   }
 
   current<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> | undefined {
@@ -79,7 +83,7 @@ export class Directory {
    * @throws ToolkitError `NOT_FOUND` for one that may not be seen, or is another owner's: it is not the service's own to call either
    */
   entryOf(item: Item, owner: string): Entry | undefined {
-    const entry = this.#catalog.entryOf(item, owner, this.#sight);
+    const entry = this.#catalog.entryOf(item, owner, this.#visibility);
     if (entry !== undefined || !this.#isHidden(item)) return entry;
     const { kind, name } = item;
     throw new ToolkitError(
@@ -91,11 +95,13 @@ export class Directory {
   }
 
   #isHidden(item: Item): boolean {
-    return this.#catalog.isPersonal(item) || (this.#sight !== undefined && this.#catalog.entryOf(item) !== undefined);
+    return (
+      this.#catalog.isPersonal(item) || (this.#visibility !== undefined && this.#catalog.entryOf(item) !== undefined)
+    );
   }
 
   #sees(entry: Entry): boolean {
-    return this.#sight === undefined || this.#sight.entry(entry);
+    return this.#visibility === undefined || this.#visibility.entry(entry);
   }
 
   /**
@@ -104,7 +110,7 @@ export class Directory {
    * @throws ToolkitError `INVALID_INPUT` for a bad limit or offset, `CLOSED`
    */
   async list<K extends Kind>(query: ListQuery<K>, owner: string): Promise<ListPage<K>> {
-    this.#assertOpen();
+    this.#host.assertOpen();
     const { limit, offset = 0, signal } = query;
     throwIfAborted(signal);
     assertCount("limit", limit);
@@ -120,7 +126,9 @@ export class Directory {
       offset,
       limit,
       failures: Object.freeze(
-        this.#catalog.failures(namespaces, owner).filter(({ namespace }) => this.#sight?.namespace(namespace) ?? true),
+        this.#catalog
+          .failures(namespaces, owner)
+          .filter(({ namespace }) => this.#visibility?.namespace(namespace) ?? true),
       ),
     }) as ListPage<K>;
   }
@@ -132,7 +140,7 @@ export class Directory {
   ): Promise<void> {
     const waits: Promise<void>[] = [];
     for (const namespace of this.#catalog.namespaces(owner)) {
-      // One that is connecting is not waited for: it delays nobody, and is among the failures until it is there.
+      // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
       if (namespace.connection !== undefined && namespace.connection.state !== "idle") continue;
       if (namespaces?.has(namespace.name) === false) continue;
       const settling = namespace.settling(true);
@@ -142,7 +150,7 @@ export class Directory {
   }
 
   #matching(all: readonly Entry[], name: ListQuery["name"]): readonly Entry[] {
-    const entries = this.#sight === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
+    const entries = this.#visibility === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
     if (name === undefined) return entries;
     const names = new Set([name].flat());
     return Object.freeze(

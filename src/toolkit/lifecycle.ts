@@ -13,8 +13,11 @@ const closeMs = 5_000;
 export class Lifecycle {
   /** The local sources that are mounted. */
   readonly sources = new Set<LocalSource>();
+  /** A plain member: each lookup looks at it. */
+  isClosing = false;
   readonly #parts: () => Assembly;
   readonly #ended = Promise.withResolvers<void>();
+  readonly #begunToClose = new AbortController();
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
   #storeIsOpen = true;
@@ -24,31 +27,33 @@ export class Lifecycle {
     this.#parts = parts;
   }
 
+  /** Aborts when it begins to close. */
+  get closing(): AbortSignal {
+    return this.#begunToClose.signal;
+  }
+
   /** Aborts when everything has ended. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
 
-  get isClosing(): boolean {
-    return this.#closing !== undefined;
-  }
-
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void {
-    if (this.#closing !== undefined) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
+    if (this.isClosing) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
   }
 
   /** Resolves when each connector and source has succeeded or failed once, or after `startTimeoutMs`. */
   async start(): Promise<void> {
     this.assertOpen();
-    const { telemetry, spaces, connectors } = this.#parts();
+    const { telemetry, userStores, connectors, ruleCheck } = this.#parts();
     telemetry?.look();
-    spaces?.watch();
+    userStores?.watch();
     await Promise.all([
       this.#readApprovals(),
       connectors.start(),
       ...[...this.sources].map((source) => source.settled()),
     ]);
+    ruleCheck.start();
   }
 
   /** Starts, waits until the signal aborts or `close` is called, and closes. */
@@ -69,16 +74,18 @@ export class Lifecycle {
 
   /** Ends everything. Closing again gives the same promise. @throws ToolkitError `TIMEOUT` naming what did not end */
   close(): Promise<void> {
+    this.isClosing = true;
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    const { executor, ledger, telemetry, spaces, connectors, clock, events, logger } = this.#parts();
+    const { executor, telemetry, userStores, connectors, ruleCheck, clock, events, logger } = this.#parts();
     executor.close();
-    ledger.close();
+    ruleCheck.stop();
+    this.#begunToClose.abort();
     telemetry?.close();
-    spaces?.close();
+    userStores?.close();
     for (const source of this.sources) source.close();
     this.sources.clear();
     const all = Promise.all([connectors.close(), this.#closeStore()]);
@@ -100,10 +107,10 @@ export class Lifecycle {
 
   /** Other processes may have left approvals in the store that are due. A store that hangs delays the start no longer than a server may. */
   async #readApprovals(): Promise<void> {
-    const { clock, startTimeoutMs, ledger } = this.#parts();
+    const { clock, startTimeoutMs, pending } = this.#parts();
     const attempt = new FirstAttempt();
     attempt.limit(clock, startTimeoutMs);
-    void ledger.look().then(() => attempt.settle());
+    void pending.expire().then(() => attempt.settle());
     await attempt.pending;
   }
 

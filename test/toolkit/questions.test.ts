@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import type { Connector } from "../../src/core/connector.ts";
 import type { Delegate, InteractionContext } from "../../src/core/delegate.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../../src/core/interaction.ts";
@@ -7,6 +8,7 @@ import type { ConnectorTarget } from "../../src/core/target.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { type FaultyServer, faultyServer } from "../../src/testing/faulty/server.ts";
 import { testContext } from "../../src/testing/test-context.ts";
+import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
@@ -63,8 +65,11 @@ describe.each(ways)("what a server asks over %s", (way) => {
     if (way === "stdio") return server.stdio();
     return (await server.listen({ answers: way === "http" ? "sse" : "json" })).url;
   };
-  const start = async (delegate?: Delegate | Delegate[], options: object = {}): Promise<Toolkit> => {
-    toolkit = new Toolkit({ delegate });
+  const start = async (
+    delegate?: Delegate | Delegate[],
+    { clock, ...options }: AddConnectorOptions & { readonly clock?: VirtualClock } = {},
+  ): Promise<Toolkit> => {
+    toolkit = new Toolkit({ delegate, ...(clock === undefined ? {} : { clock }) });
     toolkit.addConnector(await target(), { namespace: "far", ...options });
     await toolkit.start();
     return toolkit;
@@ -98,7 +103,7 @@ describe.each(ways)("what a server asks over %s", (way) => {
     });
   });
 
-  verifies("M10", "is declined where nobody answers", async () => {
+  verifies("M10", "is declined where there is none to answer", async () => {
     const kit = await start();
     expect(JSON.parse(await (await kit.call("far.ask")).text())).toEqual({ action: "decline" });
     expect((await failure(kit.call("far.sample"))).message).toMatch(/declined/i);
@@ -122,14 +127,14 @@ describe.each(ways)("what a server asks over %s", (way) => {
     "why an answer failed is for the operator, and for no other caller nor the server",
     async () => {
       const kit = await start();
-      const heard: unknown[] = [];
-      const log = (entry: unknown) => void heard.push(entry);
+      const logged: unknown[] = [];
+      const log = (entry: unknown) => void logged.push(entry);
       const elicit = async () => Promise.reject(new Error("the vault said hunter2"));
       const error = await failure(kit.call("far.ask", {}, { session: { id: "one", elicit, log } }));
-      // What was said before it has been heard when this is answered.
+      // Messages sent before it have arrived when this is answered.
       await kit.call("far.echo", { message: "later" });
       expect(kit.connections[0]?.warnings).toEqual([expect.stringContaining("hunter2")]);
-      expect(`${error.message} ${JSON.stringify(heard)}`).not.toContain("hunter2");
+      expect(`${error.message} ${JSON.stringify(logged)}`).not.toContain("hunter2");
     },
   );
 
@@ -152,11 +157,12 @@ describe.each(ways)("what a server asks over %s", (way) => {
   });
 
   verifies(["M10", "C7"], "a person may take longer than a tool may be silent", async () => {
-    const kit = await start(undefined, { timeoutMs: 300 });
+    const clock = virtualClock();
+    const kit = await start(undefined, { timeoutMs: 300, clock });
     const session: Session = {
       id: "slow",
       elicit: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 700));
+        await clock.advance(700);
         return { action: "cancel" };
       },
     };
@@ -182,11 +188,12 @@ describe.each(ways)("what a server asks over %s", (way) => {
         },
       },
     });
-    const kit = await start(undefined, { timeoutMs: 1_000 });
+    const clock = virtualClock();
+    const kit = await start(undefined, { timeoutMs: 1_000, clock });
     const session: Session = {
       id: "slow",
       elicit: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        await clock.advance(1_500);
         return { action: "cancel" };
       },
     };
@@ -212,7 +219,7 @@ describe.each(ways)("what a server asks over %s", (way) => {
       expect(sessions.map(({ asked }) => asked.length)).toEqual([1, 1]);
       return;
     }
-    // Over one pipe nothing says which of the two it belongs to: whoever is asked, it is nobody who did not call alone.
+    // Over one pipe nothing says which of the two it belongs to: no session is asked that did not call alone.
     const toDelegate = person.asked.filter(({ context }) => context?.session === undefined).length;
     expect(toDelegate + sessions.flatMap(({ asked }) => asked).length).toBe(2);
     expect(toDelegate).toBeGreaterThan(0);
@@ -256,7 +263,7 @@ describe("what a tool asks", () => {
     expect(await (await toolkit.call("outer", {}, { session })).text()).toBe("cancel");
   });
 
-  verifies("M10", "is declined where nobody answers; a model that is missing is named", async () => {
+  verifies("M10", "is declined where there is none to answer; a missing model is named", async () => {
     await using toolkit = new Toolkit({ items: [greet] });
     expect(await (await toolkit.call("greet")).text()).toBe("decline");
     const elicit = async () => ({ action: "accept", content: { name: "Ada" } }) as const;
