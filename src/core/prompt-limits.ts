@@ -5,6 +5,8 @@ import { assertOptionNames, invalidOption, type OptionNames } from "./options.ts
 export interface PromptLimits {
   /** The largest file or stored text of a prompt or a partial, in bytes. Default: 256 KiB. */
   readonly maxBytes?: number | undefined;
+  /** The largest front matter, in bytes. YAML takes more time than the text of a prompt does. Default: 64 KiB. */
+  readonly maxFrontMatterBytes?: number | undefined;
   /** The largest text that one rendering writes, in bytes. Default: 1 MiB. */
   readonly maxOutputBytes?: number | undefined;
   /**
@@ -20,11 +22,17 @@ export type ReadPromptLimits = { readonly [K in keyof PromptLimits]-?: number };
 /** The limits where none are given. */
 export const defaultPromptLimits: ReadPromptLimits = Object.freeze({
   maxBytes: 256 * 1024,
+  maxFrontMatterBytes: 64 * 1024,
   maxOutputBytes: 1024 * 1024,
   maxRenderSteps: 1_000_000,
 });
 
-const names: OptionNames<PromptLimits> = { maxBytes: true, maxOutputBytes: true, maxRenderSteps: true };
+const names: OptionNames<PromptLimits> = {
+  maxBytes: true,
+  maxFrontMatterBytes: true,
+  maxOutputBytes: true,
+  maxRenderSteps: true,
+};
 
 /**
  * Reads the limits of prompts and puts the defaults in.
@@ -39,7 +47,8 @@ export function readPromptLimits(given: PromptLimits | undefined, path: string):
   for (const name of Object.keys(names) as readonly (keyof PromptLimits)[]) {
     const value = given[name];
     if (value === undefined) continue;
-    if (!(Number.isInteger(value) && value >= 1)) throw invalidOption(`${path}.${name}`, "a whole number from 1", value);
+    if (!(Number.isInteger(value) && value >= 1))
+      throw invalidOption(`${path}.${name}`, "a whole number from 1", value);
     limits[name] = value;
   }
   return limits;

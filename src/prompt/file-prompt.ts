@@ -2,6 +2,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import type { CallContext, Prompt, RenderedPrompt } from "../core/item.ts";
 import type { ModelSettings } from "../core/model-settings.ts";
 import type { ReadPromptLimits } from "../core/prompt-limits.ts";
+import { markForeign } from "../core/schema/foreign-schema.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import { type Validator, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
@@ -67,6 +68,7 @@ export class FilePrompt implements Prompt {
     this.settings = fields.settings;
     const partials = [...source.partials].flatMap(([name, partial]) => [name, partial.source.text]);
     this.version = digestTexts(source.text, ...partials);
+    for (const schema of [fields.input, fields.output]) markForeign(schema);
     this.#source = source;
     this.#partial = (name) => source.partials.get(name)?.compiled() ?? (() => "");
     this.#defaults = topLevelDefaults(fields.input);

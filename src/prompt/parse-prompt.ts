@@ -5,7 +5,7 @@ import { parseFrontMatter } from "./front-matter/front-matter.ts";
 import { parsePromptFields } from "./front-matter/prompt-fields.ts";
 import { assertBody, splitFrontMatter } from "./front-matter/split-front-matter.ts";
 import { isDotprompt } from "./prompt-files.ts";
-import { assertPromptSize } from "./prompt-size.ts";
+import { assertFrontMatterSize, assertPromptSize } from "./prompt-size.ts";
 import { givenPartials, Partials } from "./template/partials.ts";
 import { Template } from "./template/prompt-template.ts";
 import { markedRegions, type RegionMarks, templateFromLine } from "./template/template-source.ts";
@@ -43,6 +43,7 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
   const { limits } = folder;
   assertPromptSize(text, file, limits);
   const split = splitFrontMatter(text, file);
+  assertFrontMatterSize(split, file, limits);
   const frontMatter = parseFrontMatter(split, file);
   const fields = parsePromptFields(frontMatter);
   assertBody(split, file);
@@ -66,7 +67,6 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
 }
 
 const fence = /^ {0,3}(`{3,}|~{3,})/;
-const heading = /^# +(.+?)(?: +#+)? *$/;
 
 /** The first `# heading` of a markdown text outside code and comments, except one with a `{{tag}}`, whose text is known only when rendered. */
 export function firstHeading(markdown: string): string | undefined {
@@ -79,10 +79,20 @@ export function firstHeading(markdown: string): string | undefined {
       else if (mark.startsWith(open)) open = undefined;
     }
     if (open !== undefined) continue;
-    const title = heading.exec(line)?.[1];
-    if (title !== undefined && !title.includes("{{")) return title.trim();
+    const title = headingOf(line);
+    if (title !== undefined && !title.includes("{{")) return title;
   }
   return undefined;
+}
+
+/** The text of a `# heading`, without the marks that close it. No pattern: one that tries each blank as its end takes the cube of them. */
+function headingOf(line: string): string | undefined {
+  if (!line.startsWith("# ") || /[\u2028\u2029]/.test(line)) return undefined;
+  const text = line.slice(2).trim();
+  let end = text.length;
+  while (text[end - 1] === "#") end -= 1;
+  const title = end > 0 && text[end - 1] === " " ? text.slice(0, end).trim() : text;
+  return title === "" ? undefined : title;
 }
 
 const commentMarks: readonly RegionMarks<"comment">[] = [

@@ -3,6 +3,7 @@ import { resolvePointer, stepsOf } from "../../lib/pointer.ts";
 import { andThen, type MaybePromise } from "../../lib/promise.ts";
 import { isRecord } from "../../lib/value.ts";
 import { accepts, repairsOf } from "./common-mistakes.ts";
+import { isForeign } from "./foreign-schema.ts";
 import type { JsonSchema } from "./types.ts";
 import { declares, listOf, requires, type UnionBranch, UnionBranches } from "./union-branches.ts";
 import { type Trust, validatorOf } from "./validator.ts";
@@ -43,7 +44,7 @@ export function coerceValue(
   { trusted = true }: Trust = {},
 ): MaybePromise<Coerced | undefined> {
   const validate = validatorOf(schema, { trusted });
-  const mender = new Mender(schema, trusted);
+  const mender = new Mender(schema, trusted && !isForeign(schema));
   const from = (given: Coerced, rounds: number): MaybePromise<Coerced | undefined> =>
     andThen(validate(given.value), (result) => {
       if (!(result instanceof Violation)) return given.repairs.length === 0 ? undefined : given;

@@ -143,7 +143,5 @@ function indented(text: string, indent: string, run: Rendering, at: TagPlace): s
   run.work(text.length, at);
   const lines = text.split("\n");
   const last = lines.length - 1;
-  return lines
-    .map((line, index) => (line === "" && index === last ? line : run.write(indent, at) + line))
-    .join("\n");
+  return lines.map((line, index) => (line === "" && index === last ? line : run.write(indent, at) + line)).join("\n");
 }

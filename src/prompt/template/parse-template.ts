@@ -6,6 +6,7 @@ import { placeInFile, type TemplateSource } from "./template-source.ts";
 /** Parses a template. @throws ToolkitError `INVALID_PROMPT` with the place in the file */
 export function parseTemplate(source: TemplateSource): hbs.AST.Program {
   assertDepth(source);
+  assertComments(source);
   assertHandlebars(source, false);
   try {
     return parseHandlebars(source.text);
@@ -53,6 +54,21 @@ function assertDepth(source: TemplateSource): void {
     const what = `The template is nested deeper than ${maxDepth} levels here.`;
     const hint = "Close blocks and parentheses, or write partials.";
     throw promptProblem(source.file, placeInFile(source, index), what, hint);
+  }
+}
+
+/** Characters that Handlebars may copy for the comments of a template: for each `{{!--` it copies all that follows. */
+const maxCopied = 200_000_000;
+
+/** @throws ToolkitError `INVALID_PROMPT` for a long template with so many comments that parsing it takes too long */
+function assertComments(source: TemplateSource): void {
+  const { text } = source;
+  let copied = 0;
+  for (let at = text.indexOf("!--"); at !== -1; at = text.indexOf("!--", at + 3)) {
+    copied += text.length - at;
+    if (copied <= maxCopied) continue;
+    const what = "The template has too many comments {{!-- --}} for its length.";
+    throw promptProblem(source.file, placeInFile(source, at), what, "Write some as {{! }}, or remove them.");
   }
 }
 

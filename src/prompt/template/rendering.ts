@@ -12,9 +12,7 @@ export interface TagPlace extends Place {
 export type RenderedPiece = { readonly text: string } | PromptMark;
 
 /** A thing that a helper adds to a text besides text. */
-export type PromptMark =
-  | { readonly role: string }
-  | { readonly url: string; readonly mediaType?: string | undefined };
+export type PromptMark = { readonly role: string } | { readonly url: string; readonly mediaType?: string | undefined };
 
 // Encloses the number of a mark in the text. No value can forge it: it is another one in each process.
 const fence = `\u0000${randomUUID()}\u0000`;
@@ -47,7 +45,8 @@ export class Rendering {
     this.#steps += count;
     const { maxRenderSteps } = this.#limits;
     if (this.#steps <= maxRenderSteps) return;
-    const what = "Rendering takes too many steps here: pass shorter lists, or let fewer tags and partials stand in loops.";
+    const what =
+      "Rendering takes too many steps here: pass shorter lists, or let fewer tags and partials stand in loops.";
     throw promptLimitExceeded("maxRenderSteps", maxRenderSteps, `${describe(at)}: ${what}`);
   }
 
@@ -128,13 +127,27 @@ export class Scope {
   readonly data: LoopData;
   /** The values of the names behind `as`. */
   readonly params: readonly unknown[];
-  /** The scope around, which `../` leads to. */
+  /** The scope around. */
+  readonly around: Scope | undefined;
+  /** The scope that `../` leads to. As in Handlebars, a block does not enter a value that equals the one around it. */
   readonly outer: Scope | undefined;
 
-  constructor(value: unknown, data: LoopData, params: readonly unknown[], outer: Scope | undefined) {
+  constructor(value: unknown, data: LoopData, params: readonly unknown[], around: Scope | undefined) {
     this.value = value;
     this.data = data;
     this.params = params;
-    this.outer = outer;
+    this.around = around;
+    this.outer = around !== undefined && isSame(value, around.value) ? around.outer : around;
   }
+}
+
+/** As Handlebars compares values, which is by ==, except that no object is written as text: a list of one entry equals that entry. */
+function isSame(value: unknown, around: unknown): boolean {
+  if (value === around) return true;
+  if (typeof value === "object" && value !== null && typeof around === "object" && around !== null) return false;
+  if (Array.isArray(around)) return around.length === 1 && isSame(value, around[0]);
+  if (Array.isArray(value)) return value.length === 1 && isSame(value[0], around);
+  if (typeof value === "object" || typeof around === "object") return (value ?? around) === undefined;
+  // biome-ignore lint/suspicious/noDoubleEquals: Handlebars compares them so
+  return value == around;
 }

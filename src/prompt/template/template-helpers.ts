@@ -60,8 +60,7 @@ function keyOf(name: unknown, run: Rendering, at: TagPlace): string {
 
 /** True for equal values. The texts are counted: two long ones that are equal are compared to their ends. */
 export function isEqual(left: unknown, right: unknown, run: Rendering, at: TagPlace): boolean {
-  if (typeof left === "string" && typeof right === "string" && left.length === right.length)
-    run.work(left.length, at);
+  if (typeof left === "string" && typeof right === "string" && left.length === right.length) run.work(left.length, at);
   return left === right;
 }
 

@@ -27,11 +27,17 @@ export function compilePath(path: hbs.AST.PathExpression, params: ParamNames): V
   const level = isScoped ? -1 : params.findIndex((names) => names.includes(head));
   if (level !== -1) {
     const position = params[level]?.indexOf(head) ?? 0;
-    return (scope) => follow(outerScope(scope, level)?.params[position], rest);
+    return (scope) => follow(scopeAround(scope, level)?.params[position], rest);
   }
   if (depth > 0) return (scope) => follow(outerScope(scope, depth)?.value, parts);
   if (parts.length === 0) return (scope) => scope.value;
   return rest.length === 0 ? (scope) => propertyOf(scope.value, head) : (scope) => follow(scope.value, parts);
+}
+
+function scopeAround(scope: Scope, levels: number): Scope | undefined {
+  let current: Scope | undefined = scope;
+  for (let level = 0; level < levels; level += 1) current = current?.around;
+  return current;
 }
 
 function outerScope(scope: Scope, levels: number): Scope | undefined {
