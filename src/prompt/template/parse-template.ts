@@ -6,7 +6,7 @@ import { placeInFile, type TemplateSource } from "./template-source.ts";
 /** Parses a template. @throws ToolkitError `INVALID_PROMPT` with the place in the file */
 export function parseTemplate(source: TemplateSource): hbs.AST.Program {
   assertDepth(source);
-  assertComments(source);
+  assertTags(source);
   assertHandlebars(source, false);
   try {
     return parseHandlebars(source.text);
@@ -57,18 +57,30 @@ function assertDepth(source: TemplateSource): void {
   }
 }
 
-/** Characters that Handlebars may copy for the comments of a template: for each `{{!--` it copies all that follows. */
+/** The most characters in the tags of a template, comments excepted: Handlebars takes some microseconds for each name. */
+const maxTagLength = 128 * 1024;
+/** The most characters that Handlebars may copy for the comments of a template: for each `{{!--` it copies all that follow. */
 const maxCopied = 200_000_000;
 
-/** @throws ToolkitError `INVALID_PROMPT` for a long template with so many comments that parsing it takes too long */
-function assertComments(source: TemplateSource): void {
+/** @throws ToolkitError `INVALID_PROMPT` for a template with more tags than can be parsed in time */
+function assertTags(source: TemplateSource): void {
   const { text } = source;
+  let inTags = 0;
   let copied = 0;
-  for (let at = text.indexOf("!--"); at !== -1; at = text.indexOf("!--", at + 3)) {
-    copied += text.length - at;
-    if (copied <= maxCopied) continue;
-    const what = "The template has too many comments {{!-- --}} for its length.";
-    throw promptProblem(source.file, placeInFile(source, at), what, "Write some as {{! }}, or remove them.");
+  for (let at = text.indexOf("{{"); at !== -1; ) {
+    const end = text.indexOf("}}", at + 2);
+    const after = end === -1 ? text.length : end + 2;
+    const isComment = text.startsWith("!", at + 2) || text.startsWith("~!", at + 2);
+    if (!isComment) inTags += after - at;
+    else if (text.startsWith("--", text.indexOf("!", at) + 1)) copied += text.length - at;
+    if (inTags > maxTagLength || copied > maxCopied) {
+      const what = isComment
+        ? "The template has too many comments {{!-- --}} for its length."
+        : `The tags of the template have more than ${maxTagLength.toLocaleString("en")} characters.`;
+      const hint = isComment ? "Write some as {{! }}, or remove them." : "Write fewer or shorter tags, or partials.";
+      throw promptProblem(source.file, placeInFile(source, at), what, hint);
+    }
+    at = text.indexOf("{{", after);
   }
 }
 

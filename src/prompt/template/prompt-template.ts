@@ -95,6 +95,8 @@ const reserved = new RegExp(
 );
 
 const maxDepth = 30;
+/** Templates with more tags are checked in full. */
+const maxPlainTags = 1_000;
 
 /**
  * The partials of a template that is certainly correct: its tags are `{{name}}`, `{{upper name}}`, `{{> name}}`, and `{{#if name}}` and
@@ -106,8 +108,10 @@ export function plainPartials(text: string): readonly PlainPartial[] | undefined
   if ((text.includes("{%") || text.includes("{#")) && /(?<!\{)\{[%#]/.test(text)) return undefined;
   const partials: PlainPartial[] = [];
   const open: { readonly name: string; hasElse: boolean }[] = [];
+  let tags = 0;
   for (let at = text.indexOf("{{"); at !== -1; at = text.indexOf("{{", tag.lastIndex)) {
     tag.lastIndex = at;
+    tags += 1;
     const match = text[at - 1] === "\\" ? null : tag.exec(text);
     if (match === null) return undefined;
     const [, opened, condition, closed, otherwise, partial, value, spaced] = match;
@@ -116,7 +120,7 @@ export function plainPartials(text: string): readonly PlainPartial[] | undefined
     if (opened !== undefined) open.push({ name: opened, hasElse: false });
     else if (closed !== undefined && open.pop()?.name !== closed) return undefined;
     else if (partial !== undefined) partials.push({ name: partial, offset: at });
-    if (open.length > maxDepth || (otherwise !== undefined && !takesElse(open.at(-1)))) return undefined;
+    if (open.length > maxDepth || tags > maxPlainTags || (otherwise !== undefined && !takesElse(open.at(-1)))) return undefined;
   }
   return open.length === 0 ? partials : undefined;
 }
