@@ -1,5 +1,4 @@
 import { promptLimitExceeded, type ReadPromptLimits } from "../core/prompt-limits.ts";
-import type { SplitFile } from "./front-matter/split-front-matter.ts";
 import { describePlace, fileStart, placeOf } from "./prompt-problem.ts";
 
 /** Refuses the text of a prompt or a partial that is too large. @throws ToolkitError `LIMIT_EXCEEDED` */
@@ -17,7 +16,7 @@ export function tooLarge(file: string | undefined, maxBytes: number, bytes: numb
 
 /** Refuses front matter that is too large. @throws ToolkitError `LIMIT_EXCEEDED` */
 export function assertFrontMatterSize(
-  { text, yaml, yamlStart }: SplitFile,
+  { text, yaml, yamlStart }: { readonly text: string; readonly yaml: string; readonly yamlStart: number },
   file: string | undefined,
   { maxFrontMatterBytes }: ReadPromptLimits,
 ): void {

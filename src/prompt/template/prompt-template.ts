@@ -120,7 +120,8 @@ export function plainPartials(text: string): readonly PlainPartial[] | undefined
     if (opened !== undefined) open.push({ name: opened, hasElse: false });
     else if (closed !== undefined && open.pop()?.name !== closed) return undefined;
     else if (partial !== undefined) partials.push({ name: partial, offset: at });
-    if (open.length > maxDepth || tags > maxPlainTags || (otherwise !== undefined && !takesElse(open.at(-1)))) return undefined;
+    if (open.length > maxDepth || tags > maxPlainTags || (otherwise !== undefined && !takesElse(open.at(-1))))
+      return undefined;
   }
   return open.length === 0 ? partials : undefined;
 }
