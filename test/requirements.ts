@@ -138,7 +138,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "C10",
-    text: "rateLimit allows so many attempts in any such time, of a tool or of all whose refs fit a glob; beyond it RATE_LIMITED names the wait. maxConcurrent bounds attempts at once likewise: who comes then waits in a queue that is bounded, fair between callers, first come first served within, and left on abort, deadline and close. Kept answers spend nothing, a retry does, a backoff holds no place, and a call inside another never waits for the place it is in.",
+    text: "rateLimit allows each principal so many attempts in any such time, or all together where it says so, of a tool or of all whose refs fit a glob; beyond it RATE_LIMITED names the wait. maxConcurrent bounds attempts at once likewise: who comes then waits in a queue that is bounded, fair between callers, first come first served within, and left on abort, deadline and close. Kept answers spend nothing, a retry does, a backoff holds no place, and a call inside another never waits for the place it is in.",
   },
   {
     id: "C11",
@@ -268,7 +268,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "M12",
-    text: "A connector has limits: maxMessageBytes, maxListSize, maxNestingDepth, maxConcurrentCalls and maxStderrBytes. Beyond one, LIMIT_EXCEEDED names it and fails what it hit alone. A server that talks without end buries nothing: lists are read at growing gaps, logs counted, updates joined.",
+    text: "A connector has limits: maxMessageBytes, maxListSize, maxNestingDepth, maxConcurrentCalls and maxStderrBytes. Beyond one, LIMIT_EXCEEDED names it and fails what it hit alone; calls beyond maxConcurrentCalls wait for a fair turn within their own time first. A server that talks without end buries nothing: lists are read at growing gaps, logs counted, updates joined.",
   },
   {
     id: "M13",
@@ -389,6 +389,14 @@ export const requirements: readonly Requirement[] = [
     text: "context.pending ends a call PENDING for work elsewhere. approvals.complete validates the result and delivers it, or an error, once; a result that does not fit is waited for still.",
   },
 
+  {
+    id: "H4",
+    text: "Work on anything that comes from a stranger is bounded where it is parsed, in steps, bytes and depth: foreign schemas, prompts, patterns, messages, and what a server asks of a person or a model (by call, and by the minute outside of calls). Each bound is LIMIT_EXCEEDED or INVALID_* and names itself. No principal takes the share of another: of rate limits, of places in queues, of approvals.",
+  },
+  {
+    id: "H5",
+    text: "One guard decides on every outgoing request that a stranger can steer: the address is checked on the connected IP, at each redirect; private, link-local and loopback ones are refused but for the operator's own origins. Secrets stay out of labels, errors, events and logs; files that hold them are their owner's alone.",
+  },
   {
     id: "H7",
     text: "What runs is the very copy of the input that was approved, whatever the caller, a delegate, a reader of the error or of the approval, or an earlier attempt does to the objects it was given: in memory, after a restart, and where a delegate decides at once.",

@@ -17,7 +17,7 @@ const store = fileTokenStore(join(folder, "tokens.json"));
 const tokens: Readonly<Record<string, string>> = { anna: "token-of-anna", bert: "token-of-bert" };
 const serviceToken = "token-of-the-service";
 const vault = { tokenFor: async (principal: string) => tokens[principal] ?? "none" };
-const tellPerson = (page: URL) => void browse(page);
+const showPage = (page: URL) => void browse(page);
 
 {
   const toolkit = new Toolkit();
@@ -45,7 +45,7 @@ const tellPerson = (page: URL) => void browse(page);
     namespace: "files",
     auth: oauth({
       clientName: "My service",
-      open: (page) => tellPerson(page), // open a browser, or print the URL
+      open: (page) => showPage(page), // open a browser, or print the URL
       store,
     }),
   });
@@ -63,7 +63,7 @@ const tellPerson = (page: URL) => void browse(page);
 }
 
 {
-  // After a restart nobody is asked.
+  // After a restart no person is asked.
   const toolkit = new Toolkit();
   // #region restart
   toolkit.addConnector(url, { namespace: "files", auth: oauth({ store }) });

@@ -31,7 +31,7 @@ export function rejectionOf(error: unknown): Rejection | undefined {
 export function tokenFailure(error: unknown, label: string): ToolkitError {
   if (ToolkitError.is(error)) return error;
   if (isPassing(error)) {
-    const message = `${label} was not asked: its authorization server gives no answer: ${sentence(messageOf(error))} What was authorized is kept.`;
+    const message = `${label} was not asked: its authorization server gives no answer: ${sentence(messageOf(error))} The tokens are kept.`;
     return new ToolkitError("UNAVAILABLE", message, { namespace: label }, { cause: error });
   }
   if (error instanceof PersonError) {
