@@ -1,5 +1,5 @@
 import { isBlock, isCall, isContent, isMustache, isPartial, isPath, parseForRendering } from "./handlebars-parser.ts";
-import { type Rendering, Scope, type TagPlace, type TextOf } from "./rendering.ts";
+import { type Rendering, RenderScope, type TagPlace, type TextOf } from "./rendering.ts";
 import { blocks } from "./template-blocks.ts";
 import { helperFunctions, toText } from "./template-helpers.ts";
 import type { TemplateSource } from "./template-source.ts";
@@ -110,7 +110,7 @@ class TemplateCompiler {
       run.step(1, at);
       const given = value(scope, run);
       const inside = named.length === 0 ? given : withNamed(given, valuesOf(named, scope, run), run, at);
-      const text = run.partial(name)(new Scope(inside, scope.data, [], undefined), run);
+      const text = run.partial(name)(new RenderScope(inside, scope.data, [], undefined), run);
       return indent === "" ? text : indented(text, indent, run, at);
     };
   }
@@ -127,7 +127,7 @@ function nameOf(node: hbs.AST.Node): string {
 
 const none: Readonly<Record<string, unknown>> = Object.freeze({});
 
-function valuesOf(named: NamedValues, scope: Scope, run: Rendering): Readonly<Record<string, unknown>> {
+function valuesOf(named: NamedValues, scope: RenderScope, run: Rendering): Readonly<Record<string, unknown>> {
   return named.length === 0 ? none : Object.fromEntries(named.map(([name, value]) => [name, value(scope, run)]));
 }
 

@@ -2,7 +2,7 @@ import { messageOf, ToolkitError } from "../../core/error.ts";
 import { promptProblem } from "../prompt-problem.ts";
 import { checkTemplate, type TemplateRole } from "./check-template.ts";
 import { compileTemplate } from "./compile-template.ts";
-import { LoopData, type Rendering, Scope, type TextOf } from "./rendering.ts";
+import { LoopData, type Rendering, RenderScope, type TextOf } from "./rendering.ts";
 import { placeInFile, type TemplateSource } from "./template-source.ts";
 import type { PartialUse, TemplateUses } from "./template-uses.ts";
 
@@ -49,7 +49,7 @@ export class Template {
   render(input: unknown, run: Rendering): string {
     const { source } = this;
     try {
-      const text = this.compiled()(new Scope(input, new LoopData(input, undefined), [], undefined), run);
+      const text = this.compiled()(new RenderScope(input, new LoopData(input, undefined), [], undefined), run);
       run.assertBytes(text, { source, ...start });
       return text;
     } catch (error) {

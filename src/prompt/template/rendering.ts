@@ -21,7 +21,7 @@ const fence = `\u0000${randomUUID()}\u0000`;
 const charactersPerStep = 64;
 
 /** Gives the text of a template, or of a part of one, in a scope. */
-export type TextOf = (scope: Scope, run: Rendering) => string;
+export type TextOf = (scope: RenderScope, run: Rendering) => string;
 
 /**
  * One rendering of a prompt, and what is left of its limits: each tag counts what it does before it does it, so that a rendering that
@@ -121,18 +121,18 @@ export class LoopData {
 }
 
 /** The values that names mean inside a block. */
-export class Scope {
+export class RenderScope {
   /** `this`. */
   readonly value: unknown;
   readonly data: LoopData;
   /** The values of the names behind `as`. */
   readonly params: readonly unknown[];
   /** The scope around. */
-  readonly around: Scope | undefined;
+  readonly around: RenderScope | undefined;
   /** The scope that `../` leads to. As in Handlebars, a block does not enter a value that equals the one around it. */
-  readonly outer: Scope | undefined;
+  readonly outer: RenderScope | undefined;
 
-  constructor(value: unknown, data: LoopData, params: readonly unknown[], around: Scope | undefined) {
+  constructor(value: unknown, data: LoopData, params: readonly unknown[], around: RenderScope | undefined) {
     this.value = value;
     this.data = data;
     this.params = params;

@@ -1,4 +1,4 @@
-import { LoopData, type Rendering, Scope, type TagPlace, type TextOf } from "./rendering.ts";
+import { LoopData, type Rendering, RenderScope, type TagPlace, type TextOf } from "./rendering.ts";
 import { isEqual } from "./template-helpers.ts";
 import { isEmpty, type ValueOf } from "./template-values.ts";
 
@@ -26,7 +26,7 @@ export const blocks: Readonly<Record<string, (parts: BlockParts) => TextOf>> = {
     return (scope, run) => {
       run.step(1, at);
       const shown = value(scope, run);
-      return isEmpty(shown) ? otherwise(scope, run) : body(new Scope(shown, scope.data, [shown], scope), run);
+      return isEmpty(shown) ? otherwise(scope, run) : body(new RenderScope(shown, scope.data, [shown], scope), run);
     };
   },
   each: ({ values: [value = missing], body, otherwise, at }) => {
@@ -65,13 +65,13 @@ function comparison({ values: [left = missing, right = missing], at }: Test, yes
 
 /** One execution of `{{#each}}`. Each entry is a step, so that a long list ends early. */
 class Loop {
-  readonly #scope: Scope;
+  readonly #scope: RenderScope;
   readonly #run: Rendering;
   readonly #body: TextOf;
   readonly #at: TagPlace;
   readonly #data: LoopData;
 
-  constructor(scope: Scope, run: Rendering, body: TextOf, at: TagPlace) {
+  constructor(scope: RenderScope, run: Rendering, body: TextOf, at: TagPlace) {
     this.#scope = scope;
     this.#run = run;
     this.#body = body;
@@ -115,6 +115,6 @@ class Loop {
     data.index = index;
     data.first = index === 0;
     data.last = isLast;
-    return this.#body(new Scope(entry, data, [entry, key], this.#scope), this.#run);
+    return this.#body(new RenderScope(entry, data, [entry, key], this.#scope), this.#run);
   }
 }

@@ -1,7 +1,7 @@
-import type { LoopData, Rendering, Scope } from "./rendering.ts";
+import type { LoopData, Rendering, RenderScope } from "./rendering.ts";
 
 /** Computes the value of an expression. */
-export type ValueOf = (scope: Scope, run: Rendering) => unknown;
+export type ValueOf = (scope: RenderScope, run: Rendering) => unknown;
 
 /** The names behind `as` of each block around an expression that changes `this`, innermost first. */
 export type ParamNames = readonly (readonly string[])[];
@@ -34,14 +34,14 @@ export function compilePath(path: hbs.AST.PathExpression, params: ParamNames): V
   return rest.length === 0 ? (scope) => propertyOf(scope.value, head) : (scope) => follow(scope.value, parts);
 }
 
-function scopeAround(scope: Scope, levels: number): Scope | undefined {
-  let current: Scope | undefined = scope;
+function scopeAround(scope: RenderScope, levels: number): RenderScope | undefined {
+  let current: RenderScope | undefined = scope;
   for (let level = 0; level < levels; level += 1) current = current?.around;
   return current;
 }
 
-function outerScope(scope: Scope, levels: number): Scope | undefined {
-  let current: Scope | undefined = scope;
+function outerScope(scope: RenderScope, levels: number): RenderScope | undefined {
+  let current: RenderScope | undefined = scope;
   for (let level = 0; level < levels; level += 1) current = current?.outer;
   return current;
 }
