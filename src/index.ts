@@ -50,6 +50,7 @@ export type {
 export type { Call, CallAnswer, Handler, Middleware } from "./core/middleware.ts";
 export type { PendingRequest } from "./core/pending.ts";
 export type { Policy, PolicyRequest, Verdict } from "./core/policy.ts";
+export type { PromptLimits } from "./core/prompt-limits.ts";
 export {
   type Content,
   type ContentJson,
@@ -99,7 +100,7 @@ export type { ExplainedItem, ExplainedRule, Explanation } from "./explain/explan
 export type { EventStreamOptions } from "./lib/event-stream.ts";
 export { type ParsePromptOptions, parsePrompt } from "./prompt/parse-prompt.ts";
 export { type PromptFolderOptions, promptFolder } from "./prompt/prompt-folder.ts";
-export { readPrompt, readPrompts } from "./prompt/read-prompts.ts";
+export { type ReadPromptOptions, readPrompt, readPrompts } from "./prompt/read-prompts.ts";
 export type { ByteStream } from "./resource/collect-bytes.ts";
 export { defineResource, defineTemplate, type ResourceDefinition, type TemplateDefinition } from "./resource/define.ts";
 export type { ReadResult } from "./resource/handle.ts";

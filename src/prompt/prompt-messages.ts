@@ -5,7 +5,7 @@ import { textContent } from "../resource/content.ts";
 import { resourceHandle } from "../resource/handle.ts";
 import { readSource } from "../resource/read.ts";
 import { fileStart, promptProblem } from "./prompt-problem.ts";
-import { type RenderedPiece, splitAtMarks } from "./template/template-helpers.ts";
+import type { RenderedPiece } from "./template/rendering.ts";
 
 /** The parts of the messages of a prompt that its text does not have. */
 export interface PromptMessageOptions {
@@ -24,15 +24,15 @@ export interface PromptMessageOptions {
  * @throws ToolkitError `INVALID_INPUT` for a file that is no `data:`, `http:` or `https:` URL; `INVALID_PROMPT` for a file in the
  *   system prompt, and for a prompt without a message of the user
  */
-export function renderedMessages(rendered: string, options: PromptMessageOptions): RenderedPrompt {
+export function renderedMessages(pieces: readonly RenderedPiece[], options: PromptMessageOptions): RenderedPrompt {
   const { name, system, attachments } = options;
   const systemTexts = system === undefined ? [] : [system];
-  const [only, ...others] = splitAtMarks(rendered);
-  if (only !== undefined && "text" in only && others.length === 0) {
+  const [only] = pieces;
+  if (only !== undefined && "text" in only && pieces.length === 1) {
     const content = [textContent(only.text.trim(), { name }), ...attachments];
     return { ...systemOf(systemTexts), messages: [{ role: "user", content }] };
   }
-  const turns = turnsOf([only as RenderedPiece, ...others], options);
+  const turns = turnsOf(pieces, options);
   for (const { role, content } of turns) if (role === "system") systemTexts.push(...(content as string[]));
   const messages = turns.filter(({ role }) => role !== "system").map((turn) => toMessage(turn, name));
   assertMessages(messages, options);

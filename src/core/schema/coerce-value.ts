@@ -4,6 +4,7 @@ import { andThen, type MaybePromise } from "../../lib/promise.ts";
 import { StepBudget, StepsSpent } from "../../lib/step-budget.ts";
 import { isRecord } from "../../lib/value.ts";
 import { accepts, repairsOf } from "./common-mistakes.ts";
+import { isForeign } from "./foreign-schema.ts";
 import { sizeOf } from "./size.ts";
 import type { JsonSchema } from "./types.ts";
 import { declares, listOf, requires, type UnionBranch, UnionBranches } from "./union-branches.ts";
@@ -49,7 +50,7 @@ export function coerceValue(
   { trusted = true }: Trust = {},
 ): MaybePromise<Coerced | undefined> {
   const validate = validatorOf(schema, { trusted });
-  const mender = new Mender(schema, trusted);
+  const mender = new Mender(schema, trusted && !isForeign(schema));
   const from = (given: Coerced, rounds: number): MaybePromise<Coerced | undefined> =>
     andThen(validate(given.value), (result) => {
       if (!(result instanceof Violation)) return given.repairs.length === 0 ? undefined : given;

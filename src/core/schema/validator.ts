@@ -2,6 +2,7 @@ import { digest } from "../../lib/canonical.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { isPromiseLike } from "../../lib/promise.ts";
 import type { Issue } from "../error-catalog.ts";
+import { isForeign } from "./foreign-schema.ts";
 import { isTypedSchema, type JsonSchema, type SchemaLike, type StandardIssue, type StandardResult } from "./types.ts";
 import { Violation } from "./violation.ts";
 
@@ -23,7 +24,7 @@ export interface Trust {
 export function validatorOf(schema: SchemaLike, { trusted = true }: Trust = {}): Validator {
   return isTypedSchema(schema)
     ? standardValidator(schema["~standard"].validate)
-    : sharedValidator(schema as JsonSchema, trusted);
+    : sharedValidator(schema as JsonSchema, trusted && !isForeign(schema));
 }
 
 function standardValidator(

@@ -38,10 +38,15 @@ const generalHint = "Write one `name: value` a line, and put a value with specia
 /** Parses the YAML of front matter. @throws Error of `problem` */
 export function parseYamlDocument(yaml: string, problem: YamlProblem): YamlDocument {
   let document: YamlDocument;
+  // The library makes an Error of each mistake, of which there may be one in each character; most of their time goes into the stack.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   try {
     document = loadYaml().parseDocument(yaml, options);
   } catch (cause) {
     throw problem(0, `The front matter cannot be read: ${messageOf(cause)}.`, "Nest its values less deeply.", cause);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
   const [error] = document.errors;
   const duplicate = findDuplicateKey(document);

@@ -16,9 +16,7 @@ import { assertDepth, ValidationWork } from "./validation-work.ts";
  * @throws Error for a schema that is too large or nested too deep, or names itself by what is no URI
  */
 export function interpret(schema: JsonSchema): (value: unknown) => unknown {
-  if (sizeOf(schema, maxSchemaSize + 1) > maxSchemaSize)
-    throw new Error(`The schema has more than ${maxSchemaSize} values: make it smaller`);
-  const { root } = new SchemaDocument(schema);
+  const { root } = documentOf(schema);
   return (value) => {
     const run = new Run(new ValidationWork(value));
     try {
@@ -29,6 +27,17 @@ export function interpret(schema: JsonSchema): (value: unknown) => unknown {
       throw error;
     }
   };
+}
+
+/** Checks every part of a schema, also those that few values come to. @throws Error for the first that cannot be used */
+export function assertUsable(schema: JsonSchema): void {
+  documentOf(schema).prepareAll();
+}
+
+function documentOf(schema: JsonSchema): SchemaDocument {
+  if (sizeOf(schema, maxSchemaSize + 1) > maxSchemaSize)
+    throw new Error(`The schema has more than ${maxSchemaSize} values: make it smaller`);
+  return new SchemaDocument(schema);
 }
 
 function violation(root: SchemaNode, value: unknown, run: Run): Violation {

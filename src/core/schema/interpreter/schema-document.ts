@@ -62,6 +62,12 @@ export class SchemaDocument {
     this.root = this.#node(schema, this.#resource);
   }
 
+  /** Makes every schema ready that can be applied. @throws Error for the first that cannot be used */
+  prepareAll(): void {
+    // Those that one refers to are added while it is made ready.
+    for (const node of this.#nodes.values()) node.prepare();
+  }
+
   /** The matcher of a pattern, made once. */
   pattern(source: string): Matcher {
     const known = this.#patterns.get(source);

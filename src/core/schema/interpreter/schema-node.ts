@@ -137,6 +137,11 @@ export class SchemaNode {
     this.#resource = resource;
   }
 
+  /** Makes it ready now. @throws Error for what cannot be used */
+  prepare(): void {
+    this.#prepared ??= this.#prepare();
+  }
+
   /** Whether a value fits. */
   apply(value: unknown, run: Run, at: ValuePlace | undefined, seen: Seen | undefined): boolean {
     this.#prepared ??= this.#prepare();
