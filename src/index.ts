@@ -105,7 +105,7 @@ export type { ReadSource, ReadSourceOptions } from "./resource/read.ts";
 export { type Bytes, type ResourceOptions, resource } from "./resource/resource-factory.ts";
 export { type MemoryStoreOptions, memoryStore } from "./store/memory-store.ts";
 export { Toolkit } from "./toolkit/toolkit.ts";
-export type { ViewSelection } from "./toolkit/view.ts";
+export type { ViewSelection } from "./toolkit/view-filter.ts";
 export type { Selection } from "./toolset/selection.ts";
 export type { TokenReport } from "./toolset/tokens.ts";
 export type { BeginOptions, ToolRun, Turn } from "./toolset/tool-run.ts";

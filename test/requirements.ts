@@ -44,6 +44,10 @@ export const requirements: readonly Requirement[] = [
     id: "N9",
     text: "remove() takes the builtin tool of that key, else the prompt, else the resource or template by URI, else throws NOT_FOUND, and emits the change. removeConnector() is NOT_FOUND for a target it does not know and CONFLICT for a URL two connectors share.",
   },
+  {
+    id: "N10",
+    text: "Rules read names by one resolver. Those that refuse (block, exclude, settings) match a ref or a name in every namespace, names with dots too, and globs on these; those that choose (allow, include, forced, tools, views) take a ref, a glob on refs, or a bare name, which means what lookup finds (a bare glob: builtins). A name that nothing has is NOT_FOUND in a toolset and elsewhere a warning with near matches after start(), once; globs may be empty; an empty text is INVALID_CONFIG. URIs are compared in normal form (RFC 3986, 6.2.2; dot segments, repeated slashes), in rules and in reads, and what a lenient server may take for a refused one is refused. explain names the rule that decides and where it stands.",
+  },
 
   // I: items and schemas
   {
@@ -358,7 +362,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "T5",
-    text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists of globs on refs, maxTotalToolCalls over the conversation, a function. DENIED names the rule. That of the toolkit goes by its lists and its function for every call, render and read, before anything is said of a schema; what cannot decide refuses. explain(key) says how a key parses, every candidate in order, the winner and what it shadows, the rules that refuse or hide it, its connector, alias, steps and cost; of what means nothing it says why.",
+    text: "The policy of a run is checked in order: toolChoice, maxToolCallsPerTurn, block and allow lists, maxTotalToolCalls over the conversation, a function. DENIED names the rule. That of the toolkit goes by its lists and its function for every call, render and read, before anything is said of a schema; what cannot decide refuses. explain(key) says how a key parses, every candidate in order, the winner and what it shadows, the rules that refuse or hide it, its connector, alias, steps and cost; of what means nothing it says why.",
   },
 
   // A: how prompts are executed
@@ -375,6 +379,17 @@ export const requirements: readonly Requirement[] = [
   {
     id: "H3",
     text: "context.pending ends a call PENDING for work elsewhere. approvals.complete validates the result and delivers it, or an error, once; a result that does not fit is waited for still.",
+  },
+
+  {
+    id: "H7",
+    text: "What runs is the very copy of the input that was approved, whatever the caller, a delegate, a reader of the error or of the approval, or an earlier attempt does to the objects it was given: in memory, after a restart, and where a delegate decides at once.",
+  },
+
+  // J: durable work
+  {
+    id: "J1",
+    text: "Durable work has one port over a Store: create, claim, extend, complete, fail, cancel, list, expire. A claim is a lease; the version of the record is its fencing token, and a holder that has lost it is aborted and writes nothing more. Whoever dies in whatever phase, and whatever the clocks of processes say, a job has one holder at a time, is done again only where that is safe, and comes to an end: completed, failed, expired, or lost as its type says. An end that the store could not take is written when it can. One contract and one crash suite hold on every store.",
   },
 
   // S: stores

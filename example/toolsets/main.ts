@@ -39,7 +39,7 @@ await toolkit.start();
 
 // #region select
 const toolset = await toolkit.toolset({
-  include: ["builtin.*"], // globs on refs; default: every tool
+  include: ["builtin.*"], // default: every tool
   exclude: ["publish"],
   policy: { maxToolCallsPerTurn: 8, maxTotalToolCalls: 30 },
 });

@@ -3,12 +3,14 @@ import type { InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Entry, Toolbox } from "../core/item.ts";
+import { emptyScope } from "../core/name-rules.ts";
 import { assertOptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
+import { runRules } from "../toolset/run-policy.ts";
 import {
   type Agent,
   type ForgetOptions,
@@ -77,6 +79,7 @@ class PromptAgent implements Agent {
 
   attach(toolkit: ServedToolkit): void {
     this.#suspensions.attach(toolkit);
+    toolkit.checkPolicy(runRules(this.#options.policy, emptyScope), "policy of an agent");
   }
 
   async sample(request: SampleRequest, { signal }: InteractionContext): Promise<SampleResult | undefined> {

@@ -4,7 +4,7 @@ import { ToolkitError, type ToolkitErrorOptions } from "../core/error.ts";
 import { denied } from "../core/policy.ts";
 import { present } from "../lib/value.ts";
 
-/** What the caller is told of a call that waits. */
+/** The error of a call that waits. */
 export function pendingError(approval: Approval): ToolkitError<"PENDING"> {
   const { id, kind, reason, message, tool, expiresAt, callbackUrl, metadata } = approval;
   const how = kind === "approval" ? "resolve" : "complete";
@@ -18,32 +18,33 @@ export function pendingError(approval: Approval): ToolkitError<"PENDING"> {
   );
 }
 
-/** What those who wait are told of a call somebody decided against. */
+/** The error of a call that was denied. */
 export function deniedBy(ref: string, { by, reason }: Decision): ToolkitError<"DENIED"> {
-  const why = [`${by ?? "whoever was asked"} decided against it`, reason].filter((text) => text !== undefined);
+  const why = [`${by ?? "the one who was asked"} decided against it`, reason].filter((text) => text !== undefined);
   return denied(ref, approvalRule, { why: why.join(": "), by, reason });
 }
 
-/** What those who wait are told of a call whose process is gone: it may have run. */
+/** The error of an approved call whose process is gone: it may have run. */
 export function outcomeUnknown({ id, tool }: Approval, cause?: unknown): ToolkitError<"OUTCOME_UNKNOWN"> {
   const message = `Whether ${tool} ran is not known: the process that ran it as the approval ${id} is gone. Find out before you call it again.`;
   const namespace = tool.slice(0, Math.max(0, tool.indexOf(".")));
   return new ToolkitError("OUTCOME_UNKNOWN", message, { namespace }, { ref: tool, phase: "execute", cause });
 }
 
-/** The error for what comes too late, or against what was decided. */
+/** The error for a decision or completion that comes too late, or against an earlier one. */
 export function tooLate({ id, tool, status }: Approval, what: string): ToolkitError<"CONFLICT"> {
   const message = `The approval ${id} of ${tool} cannot be ${what}: it is ${status}.`;
   return new ToolkitError("CONFLICT", message, { key: id, owners: [] }, { ref: tool });
 }
 
-/** The error for an id nothing has. */
-export function noApproval(id: string): ToolkitError<"NOT_FOUND"> {
+/** The approval, where there is one. @throws ToolkitError `NOT_FOUND` */
+export function foundApproval<T>(id: string, approval: T | undefined): T {
+  if (approval !== undefined) return approval;
   const message = `There is no approval "${id}". It may have been settled a while ago: approvals.list() gives those that are known.`;
-  return new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
+  throw new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
 }
 
-/** The error for what is asked of an approval the wrong way. */
+/** The error for a wrong use of an approval. */
 export function misused(
   pointer: string,
   message: string,

@@ -1,6 +1,5 @@
 import { ApprovalGrant, callDigest } from "../call/approval-grant.ts";
 import { undecided } from "../call/approval-port.ts";
-import { toCallError } from "../call/call-error.ts";
 import type { CallOrigin } from "../call/call-state.ts";
 import type { Approval, ApprovalQuery, Approvals, Completion, Decision } from "../core/approval.ts";
 import { definitionOf } from "../core/entry.ts";
@@ -9,17 +8,16 @@ import { inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Kind } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
+import type { Claim } from "../jobs/claim.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import { isRecord, present } from "../lib/value.ts";
-import { deniedBy, misused, outcomeUnknown, tooLate } from "./approval-errors.ts";
+import { deniedBy, foundApproval, misused, outcomeUnknown, tooLate } from "./approval-errors.ts";
 import { isDecision } from "./approval-gate.ts";
-import type { ApprovalLedger, WaitingCall } from "./approval-ledger.ts";
-import { ApprovedRun, type Outcome } from "./approved-run.ts";
-import { type StoredApproval, toApproval } from "./stored-approval.ts";
+import { type ApprovalJobs, type LocalCall, type StoredApproval, toApproval } from "./stored-approval.ts";
 
 type Callable = Entry<"tool" | "prompt">;
 
-/** What runs and completes calls. */
+/** The parts of a toolkit by which calls are run and completed. */
 export interface ApprovalsHost {
   readonly logger: Logger;
   /** Where a call was made whose own toolbox is not known any more. */
@@ -33,142 +31,150 @@ export interface ApprovalsHost {
   receive(entry: Callable, value: unknown, options: CallOptions, origin: CallOrigin): MaybePromise<Content>;
 }
 
+type WaitOptions = { readonly signal?: AbortSignal | undefined };
+
 /** Settles the calls that wait. */
 export class ToolkitApprovals implements Approvals {
-  readonly #ledger: ApprovalLedger;
+  readonly #jobs: ApprovalJobs;
   readonly #host: ApprovalsHost;
+  /** The decision on each that is being made. */
+  readonly #deciding = new Map<string, Promise<void>>();
 
-  constructor(ledger: ApprovalLedger, host: ApprovalsHost) {
-    this.#ledger = ledger;
+  constructor(jobs: ApprovalJobs, host: ApprovalsHost) {
+    this.#jobs = jobs;
     this.#host = host;
-    ledger.repeatWith((stored) => this.#repeat(stored));
   }
 
   async list({ status, tool, principal }: ApprovalQuery = {}): Promise<readonly Approval[]> {
     this.#host.assertOpen();
     const statuses = status === undefined ? undefined : [status].flat();
-    const all = await this.#ledger.list();
-    const fitting = all.filter(
+    const fitting = (await this.#jobs.list()).filter(
       (each) =>
         (statuses?.includes(each.status) ?? true) &&
         (tool === undefined || each.tool === tool) &&
         (principal === undefined || each.session.principal === principal),
     );
+    fitting.sort((one, other) => one.requestedAt - other.requestedAt || one.sequence - other.sequence);
     return Object.freeze(fitting.map(toApproval));
   }
 
   async get(id: string): Promise<Approval> {
     this.#host.assertOpen();
-    return toApproval(await this.#ledger.read(id));
+    return toApproval(await this.#read(id));
   }
 
-  async resolve(
-    id: string,
-    decision: Decision,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<Approval> {
+  async resolve(id: string, decision: Decision, { signal }: WaitOptions = {}): Promise<Approval> {
     this.#host.assertOpen();
     if (!isDecision(decision))
       throw misused("", `${messageOf(decision)} is no decision: it needs approved, true or false`);
     const { approved, by, reason } = decision;
-    const decided = Object.freeze({ approved, ...present({ by, reason }) });
-    while (!(await this.#decide(id, decided)));
-    return toApproval(await this.#ledger.until(id, ({ status }) => status !== "running", signal));
+    await this.#decide(id, Object.freeze({ approved, ...present({ by, reason }) }));
+    return toApproval(await this.#until(id, ({ status }) => status !== "running", signal));
   }
 
   async complete(id: string, completion: Completion): Promise<Approval> {
     this.#host.assertOpen();
     if (!isRecord(completion) || "result" in completion === "error" in completion)
       throw misused("", "a completion is either { result } or { error }");
-    const stored = await this.#ledger.read(id);
+    const stored = await this.#read(id);
     if (stored.kind !== "completion") throw misused("", `${id} waits for approval: resolve it instead`);
     if (stored.status !== "pending") throw tooLate(stored, "completed");
-    const outcome =
+    const settled =
       "error" in completion
-        ? failed(stored, completion.error)
-        : succeeded(await this.#received(stored, completion.result));
-    const settled = await this.#ledger.settle(stored, outcome);
-    if (settled === undefined) throw tooLate(await this.#ledger.read(id), "completed");
+        ? await this.#jobs.fail(stored, completion.error)
+        : await this.#jobs.complete(stored, await this.#received(stored, completion.result));
+    if (settled === undefined) throw tooLate(await this.#read(id), "completed");
     return toApproval(settled);
   }
 
-  async wait(id: string, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Content> {
+  async wait(id: string, { signal }: WaitOptions = {}): Promise<Content> {
     this.#host.assertOpen();
-    const { content, error } = await this.#ledger.until(id, ({ settledAt }) => settledAt !== undefined, signal);
+    const { content, error } = await this.#until(id, ({ settledAt }) => settledAt !== undefined, signal);
     if (content === undefined) throw error;
     return content;
   }
 
-  /** True once it is decided so; false where somebody was faster. */
-  async #decide(id: string, decision: Decision): Promise<boolean> {
+  /** Runs one that may run twice again, after its holder is gone. Resolves to whether that can be done here. */
+  async repeat(stored: StoredApproval): Promise<boolean> {
+    const call = this.#jobs.localOf(stored.id);
+    const entry = await this.#entry(stored, call);
+    if (entry === undefined) return false;
+    await this.#begin(stored, stored.decision, entry, call);
+    return true;
+  }
+
+  async #read(id: string): Promise<StoredApproval> {
+    return foundApproval(id, await this.#jobs.get(id));
+  }
+
+  async #until(id: string, isSo: (stored: StoredApproval) => boolean, signal: AbortSignal | undefined) {
+    return foundApproval(id, await this.#jobs.until(id, isSo, signal));
+  }
+
+  /** Of those who decide at the same time the first wins. */
+  async #decide(id: string, decision: Decision): Promise<void> {
+    const decide = async () => {
+      while (!(await this.#isDecided(id, decision)));
+    };
+    const deciding = Promise.resolve(this.#deciding.get(id)).then(decide, decide);
+    this.#deciding.set(id, deciding);
+    await deciding.finally(() => {
+      if (this.#deciding.get(id) === deciding) this.#deciding.delete(id);
+    });
+  }
+
+  /** True once it is decided so; false where another process changed it meanwhile. */
+  async #isDecided(id: string, decision: Decision): Promise<boolean> {
     const { approved } = decision;
-    const stored = await this.#ledger.read(id);
+    const stored = await this.#read(id);
     if (stored.decision?.approved === approved) return true;
     if (stored.status !== "pending") throw tooLate(stored, approved ? "approved" : "denied");
     if (!approved) {
-      const error = deniedBy(stored.tool, decision);
-      return (await this.#ledger.settle(stored, { decision, status: "denied", error })) !== undefined;
+      const denied = { decision, status: "denied", error: deniedBy(stored.tool, decision) } as const;
+      return (await this.#jobs.cancel(stored, denied)) !== undefined;
     }
-    if (stored.kind === "approval") return this.#approve(stored, decision);
-    throw misused("/approved", `${id} waits for work elsewhere: complete it, or deny it to give it up`);
-  }
-
-  /** Takes the one leave to run it, and begins; false where somebody was faster. */
-  async #approve(stored: StoredApproval, decision: Decision): Promise<boolean> {
-    const call = this.#ledger.callOf(stored.id);
+    if (stored.kind === "completion")
+      throw misused("/approved", `${id} waits for work elsewhere: complete it, or deny it to give it up`);
+    const call = this.#jobs.localOf(id);
     const entry = await this.#entry(stored, call);
-    if (entry === undefined || !isBound(stored, entry, call)) return this.#void(stored, "approved");
-    return this.#take(stored, decision, entry, call);
+    return entry === undefined ? this.#void(stored, "approved") : this.#begin(stored, decision, entry, call);
   }
 
-  /** Takes over one that may run twice, after whoever ran it is gone. False where it cannot be run here. */
-  async #repeat(stored: StoredApproval): Promise<boolean> {
-    const call = this.#ledger.callOf(stored.id);
-    const entry = await this.#entry(stored, call);
-    if (entry === undefined || !isBound(stored, entry, call)) return false;
-    await this.#take(stored, stored.decision, entry, call);
-    return true;
-  }
-
-  async #take(
+  /** Claims it and begins to run it; false where another process was faster. */
+  async #begin(
     stored: StoredApproval,
     decision: Decision | undefined,
     entry: Callable,
-    call: WaitingCall | undefined,
+    call: LocalCall | undefined,
   ): Promise<boolean> {
-    const lease = this.#ledger.newLease();
-    const running = await this.#ledger.change(stored, { decision, status: "running", lease });
-    if (running === undefined) return false;
-    const run = new ApprovedRun(running, lease, this.#ledger);
-    const ending = run
-      .end((signal) => this.#call(running, entry, call, signal))
-      .catch((error) => {
-        const message = `What became of the approved call of ${stored.tool} was not kept: ${messageOf(error)}`;
-        this.#host.logger.error(message, { error });
-      });
-    this.#host.hold(ending);
+    const claim = await this.#jobs.claim(stored, { decision, status: "running" });
+    if (claim === undefined) return false;
+    const running = this.#run(claim, entry, call).catch((error) => {
+      const message = `What became of the approved call of ${stored.tool} was not kept: ${messageOf(error)}`;
+      this.#host.logger.error(message, { error });
+    });
+    this.#host.hold(running);
     return true;
   }
 
-  async #call(
-    stored: StoredApproval,
-    entry: Callable,
-    call: WaitingCall | undefined,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  async #run(claim: Claim<StoredApproval, Content>, entry: Callable, call: LocalCall | undefined): Promise<unknown> {
+    const { job, lost: signal } = claim;
     const { origin } = call ?? this.#host;
-    const toolbox = origin.granted(new ApprovalGrant(stored.id, stored.digest));
-    const input = call === undefined ? stored.arguments : call.input;
+    const toolbox = origin.granted(new ApprovalGrant(job.id, job.digest));
+    const input = call === undefined ? job.arguments : call.input;
+    let content: Content;
     try {
-      return succeeded(await toolbox.call(entry, input, { ...optionsOf(stored, call), signal }));
+      content = await toolbox.call(entry, input, { ...optionsOf(job, call), signal });
     } catch (error) {
-      return this.#host.isClosing() ? interrupted(stored, error) : failed(stored, error);
+      if (!this.#host.isClosing()) return claim.fail(error);
+      return job.isRepeatable ? claim.release() : claim.fail(outcomeUnknown(job, error));
     }
+    return claim.complete(content);
   }
 
   async #received(stored: StoredApproval, result: unknown): Promise<Content> {
-    const call = this.#ledger.callOf(stored.id);
-    const entry = call?.entry ?? (await this.#entry(stored, call));
+    const call = this.#jobs.localOf(stored.id);
+    const entry = call?.entry ?? (await this.#registered(stored, call));
     if (entry === undefined) return this.#void(stored, "completed");
     const { origin } = call ?? this.#host;
     return this.#host.receive(entry, result, optionsOf(stored, call), origin);
@@ -177,13 +183,23 @@ export class ToolkitApprovals implements Approvals {
   /** It is not what it was any more. */
   async #void(stored: StoredApproval, what: string): Promise<never> {
     const error = undecided(stored.tool, "it is not what it was when it was called; call it again");
-    throw tooLate((await this.#ledger.settle(stored, { status: "void", error })) ?? stored, what);
+    throw tooLate((await this.#jobs.cancel(stored, { status: "void", error })) ?? stored, what);
   }
 
-  /** What is called now by the name it was called by then; undefined where nothing is. */
-  async #entry(
+  /** The entry that is to be run; undefined where that is not the one that was asked about. */
+  async #entry(stored: StoredApproval, call: LocalCall | undefined): Promise<Callable | undefined> {
+    const entry = await this.#registered(stored, call);
+    if (entry?.ref !== stored.tool) return undefined;
+    const { session = stored.session } = optionsOf(stored, call);
+    const definition = definitionOf(entry as Entry);
+    const digest = callDigest({ ref: entry.ref, definition, session, input: stored.arguments });
+    return digest === stored.digest ? entry : undefined;
+  }
+
+  /** The entry that has the name now; undefined where none has. */
+  async #registered(
     { tool, itemKind, isLocal, session }: StoredApproval,
-    call: WaitingCall | undefined,
+    call: LocalCall | undefined,
   ): Promise<Callable | undefined> {
     if (call === undefined && isLocal) return undefined;
     if (call?.entry.namespace === inlineNamespace) return call.entry;
@@ -196,30 +212,7 @@ export class ToolkitApprovals implements Approvals {
   }
 }
 
-function succeeded(content: Content) {
-  return { status: "succeeded", content } as const;
-}
-
-function failed({ tool }: StoredApproval, thrown: unknown) {
-  return { status: "failed", error: toCallError(tool, "execute")(thrown) } as const;
-}
-
-/** What became of one whose process ended it midway: one that may run twice is let go of, so that another runs it. */
-function interrupted(stored: StoredApproval, error: unknown): Outcome {
-  if (stored.isRepeatable && stored.lease !== undefined)
-    return { status: "running", lease: { ...stored.lease, until: 0 } };
-  return { status: "failed", error: outcomeUnknown(stored, error) };
-}
-
-/** What a call is made with that was made before. */
-function optionsOf({ session, meta }: StoredApproval, call: WaitingCall | undefined): CallOptions {
+/** The options of a call that was made before. */
+function optionsOf({ session, meta }: StoredApproval, call: LocalCall | undefined): CallOptions {
   return call?.options ?? { session, meta };
-}
-
-/** True where the call is that which was asked about. */
-function isBound(stored: StoredApproval, entry: Callable, call: WaitingCall | undefined): boolean {
-  const { ref } = entry;
-  const { session = stored.session } = optionsOf(stored, call);
-  const definition = definitionOf(entry as Entry);
-  return ref === stored.tool && callDigest({ ref, definition, session, input: stored.arguments }) === stored.digest;
 }

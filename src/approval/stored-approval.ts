@@ -1,136 +1,137 @@
-import type { Approval, ApprovalStatus } from "../core/approval.ts";
+import { undecided } from "../call/approval-port.ts";
+import { toCallError } from "../call/call-error.ts";
+import type { CallOrigin } from "../call/call-state.ts";
+import type { Approval } from "../core/approval.ts";
 import type { ToolkitError } from "../core/error.ts";
 import { errorFromJson, errorToJson } from "../core/error-json.ts";
+import type { EventMap, ToolkitEvent } from "../core/event.ts";
+import type { Entry } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
-import type { Lease } from "../jobs/lease.ts";
+import type { CallOptions } from "../core/session.ts";
+import type { Job, JobType } from "../jobs/job.ts";
+import { Jobs, type JobsOptions } from "../jobs/jobs.ts";
+import { all, having, isBoolean, isNumber, isText, isTrue, oneOf, optional } from "../lib/field-checks.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { contentFromJson } from "../resource/from-json.ts";
+import { outcomeUnknown } from "./approval-errors.ts";
 
 /** An approval as it is kept. Everything in it is JSON, or has a form in JSON. */
-export interface StoredApproval extends Approval {
-  /** From 1, one more with each change. */
-  readonly version: number;
-  /** Which of those of its process it is: tells apart what came in one millisecond. */
+export interface StoredApproval extends Approval, Job {
+  readonly session: Approval["session"];
+  /** Its number among those of its process: it tells apart what came in one millisecond. */
   readonly sequence: number;
   readonly itemKind: "tool" | "prompt";
-  /** A digest of whose call it is, of what, as it was then, with which arguments: what a grant is bound to. */
+  /** A digest of the caller, of what is called as it was then, and of the arguments: a grant is for these. */
   readonly digest: string;
-  /** Only where it was made can it be run: it has attachments, or is confined to a view. Elsewhere it is void. */
+  /** It can be run only where it was made: it has attachments, or is confined to a view. Elsewhere it is void. */
   readonly isLocal?: true | undefined;
-  /** What is called says of itself that it may run twice. */
+  /** The tool says of itself that it may run twice. */
   readonly isRepeatable?: true | undefined;
   /** Sent along as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
-  /** Who runs it, while somebody does. */
-  readonly lease?: Lease | undefined;
-  /** When nothing more can become of it, in milliseconds since the epoch. */
-  readonly settledAt?: number | undefined;
 }
 
-/** True where nobody decided in time, or whoever runs it is gone. */
-export function isDue({ status, expiresAt, lease }: StoredApproval, now: number): boolean {
-  if (status === "pending") return expiresAt <= now;
-  return status === "running" && (lease?.until ?? 0) <= now;
+/** The part of a waiting call that only the process knows in which it was made. */
+export interface LocalCall {
+  readonly entry: Entry<"tool" | "prompt">;
+  readonly origin: CallOrigin;
+  readonly options: CallOptions;
+  /** A copy of its input as it was asked about: JSON may not hold all of it. */
+  readonly input: unknown;
 }
 
-/** What of a stored one is for its reader. */
-export function toApproval({
-  version: _version,
-  sequence: _sequence,
-  itemKind: _itemKind,
-  digest: _digest,
-  meta: _meta,
-  isLocal: _isLocal,
-  isRepeatable: _isRepeatable,
-  lease: _lease,
-  settledAt: _settledAt,
-  ...approval
-}: StoredApproval): Approval {
+/** The calls that wait for approval, or for work elsewhere. */
+export type ApprovalJobs = Jobs<StoredApproval, Content, LocalCall>;
+
+/** The options of approvals, beside those of all jobs. */
+interface ApprovalJobsOptions extends Omit<JobsOptions<StoredApproval>, "changed"> {
+  /** The time for which one is kept after its end, in milliseconds. */
+  readonly keepMs: number;
+  emit(event: ToolkitEvent): void;
+}
+
+export function approvalJobs({ keepMs, emit, ...options }: ApprovalJobsOptions): ApprovalJobs {
+  return new Jobs(approvalType(keepMs), {
+    ...options,
+    changed(approval, before) {
+      if (approval.status === "pending") emit(requestedEvent(approval));
+      else if (before?.status === "pending") emit(resolvedEvent({ ...approval, status: approval.status }));
+    },
+  });
+}
+
+type Named = Pick<Approval, "id" | "tool" | "session">;
+
+export function requestedEvent(approval: Named & Pick<Approval, "kind" | "reason">): ToolkitEvent {
+  const { id, tool: ref, kind, reason, session } = approval;
+  return { type: "approvalRequested", id, ref, kind, reason, ...present({ principal: session.principal }) };
+}
+
+export function resolvedEvent(
+  approval: Named & Pick<EventMap["approvalResolved"], "status"> & Pick<Approval, "decision">,
+) {
+  const { id, tool: ref, status, decision, session } = approval;
+  const by = present({ by: decision?.by, reason: decision?.reason, principal: session.principal });
+  return { type: "approvalResolved", id, ref, status, ...by } as const;
+}
+
+function approvalType(keepMs: number): JobType<StoredApproval, Content> {
+  return {
+    collection: "approval",
+    one: "an approval",
+    many: "approvals",
+    full: (limit) =>
+      `${limit} calls wait for approval or completion, and no more are kept. Resolve some, or wait until they expire.`,
+    remedy: () => "Delete it.",
+    fields,
+    toJson: ({ content, error }) => ({ content: content?.toJSON(), error: error && errorToJson(error) }),
+    fromJson: ({ content, error, ...stored }) => ({
+      ...stored,
+      ...present({ content: content && contentFromJson(content), error: error && revivedError(error) }),
+    }),
+    expiresAt: ({ expiresAt }) => expiresAt,
+    keptUntil: ({ settledAt = 0 }) => settledAt + keepMs,
+    isSpare: () => true,
+    isRepeatable: ({ isRepeatable }) => isRepeatable === true,
+    completed: (_approval, content) => ({ status: "succeeded", content }),
+    failed: ({ tool }, error) => ({ status: "failed", error: toCallError(tool, "execute")(error) }),
+    lost: (approval) => ({ status: "failed", error: outcomeUnknown(approval) }),
+    expired: ({ tool, kind, expiresAt }) => {
+      const what = kind === "approval" ? "decided" : "completed";
+      const error = undecided(tool, `it was not ${what} until ${new Date(expiresAt).toISOString()}`);
+      return { status: "expired", error };
+    },
+  };
+}
+
+/** The approval for its reader. */
+export function toApproval(stored: StoredApproval): Approval {
+  const { version, sequence, itemKind, digest, meta, isLocal, isRepeatable, lease, settledAt, ...approval } = stored;
   return Object.freeze(approval);
 }
 
-/** What of it JSON holds. Id and version are those of its record. */
-export function toJson({ id: _id, version: _version, content, error, ...rest }: StoredApproval): unknown {
-  const outcome = { content: content?.toJSON(), error: error === undefined ? undefined : errorToJson(error) };
-  return present({ ...rest, ...outcome });
-}
-
-/**
- * The approval of what JSON held.
- *
- * @throws Error saying what is wrong with it
- */
-export function fromJson(id: string, version: number, json: unknown): StoredApproval {
-  if (!isRecord(json)) throw new TypeError("it is no object");
-  for (const [field, is] of Object.entries(fields)) {
-    if (!is(json[field])) throw new TypeError(`its ${field} is not what it should be`);
-  }
-  const { content, error, ...rest } = json as unknown as Omit<StoredApproval, "id" | "version">;
-  const outcome = {
-    content: content === undefined ? undefined : contentFromJson(content),
-    error: error === undefined ? undefined : revived(error),
-  };
-  return Object.freeze({ ...rest, ...present(outcome), id, version });
-}
-
-/** An error with the content a server sent along made a Content again. */
-function revived(json: unknown): ToolkitError {
+/** The error, in which the content that a server sent along is a Content again. */
+function revivedError(json: unknown): ToolkitError {
   const error = errorFromJson(json);
   const { content } = error.details as { readonly content?: unknown };
   if (content === undefined) return error;
-  return errorFromJson({ ...error.toJSON(), details: { ...error.details, content: contentOf(content) } });
-}
-
-function contentOf(json: unknown): Content | unknown {
   try {
-    return contentFromJson(json);
+    const details = { ...error.details, content: contentFromJson(content) };
+    return errorFromJson({ ...error.toJSON(), details });
   } catch {
-    return json;
+    return error;
   }
 }
 
-const statuses: { readonly [S in ApprovalStatus]: true } = {
-  pending: true,
-  running: true,
-  succeeded: true,
-  failed: true,
-  denied: true,
-  expired: true,
-  void: true,
-};
-
-const isText = (value: unknown) => typeof value === "string";
-const isNumber = (value: unknown) => typeof value === "number";
-const either =
-  (...is: readonly ((value: unknown) => boolean)[]) =>
-  (value: unknown) =>
-    is.some((each) => each(value));
-const isAbsent = (value: unknown) => value === undefined;
-const isTrue = (value: unknown) => value === true;
-
-type Fields = { readonly [F in keyof Omit<StoredApproval, "id" | "version">]-?: (value: unknown) => boolean };
-
-const fields: Fields = {
-  kind: (value) => value === "approval" || value === "completion",
-  status: (value) => isText(value) && Object.hasOwn(statuses, value as string),
-  tool: isText,
+const fields: JobType<StoredApproval, Content>["fields"] = {
+  ...all(isText, "tool", "reason", "message", "digest"),
+  ...all(isNumber, "requestedAt", "expiresAt", "sequence"),
+  ...all(optional(isTrue), "isLocal", "isRepeatable"),
+  ...all(optional(isRecord), "metadata", "meta", "content", "error"),
+  kind: oneOf("approval", "completion"),
+  status: oneOf("pending", "running", "succeeded", "failed", "denied", "expired", "void"),
+  itemKind: oneOf("tool", "prompt"),
   arguments: () => true,
-  reason: isText,
-  message: isText,
-  requestedAt: isNumber,
-  expiresAt: isNumber,
-  callbackUrl: either(isAbsent, isText),
-  metadata: either(isAbsent, isRecord),
-  session: (value) => isRecord(value) && isText(value.id) && either(isAbsent, isText)(value.principal),
-  decision: either(isAbsent, (value) => isRecord(value) && typeof value.approved === "boolean"),
-  content: either(isAbsent, isRecord),
-  error: either(isAbsent, isRecord),
-  sequence: isNumber,
-  itemKind: (value) => value === "tool" || value === "prompt",
-  digest: isText,
-  isLocal: either(isAbsent, isTrue),
-  isRepeatable: either(isAbsent, isTrue),
-  meta: either(isAbsent, isRecord),
-  lease: either(isAbsent, (value) => isRecord(value) && isText(value.holder) && isNumber(value.until)),
-  settledAt: either(isAbsent, isNumber),
+  callbackUrl: optional(isText),
+  decision: optional(having({ approved: isBoolean })),
 };

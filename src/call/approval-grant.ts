@@ -2,7 +2,7 @@ import type { Definition } from "../core/definition.ts";
 import type { Session } from "../core/session.ts";
 import { digest } from "../lib/canonical.ts";
 
-/** What a grant is for. */
+/** The call that a grant is for. */
 export interface DigestedCall {
   readonly ref: string;
   readonly definition: Definition;
@@ -10,7 +10,7 @@ export interface DigestedCall {
   readonly input: unknown;
 }
 
-/** A digest of whose call it is, of what, as it is now, and with which arguments. Who has no name is told by the session. */
+/** A digest of the caller, of the tool or prompt as it is now, and of the arguments. A caller without a principal is known by the session. */
 export function callDigest({ ref, definition, session, input }: DigestedCall): string {
   const caller = session.principal === undefined ? { session: session.id } : { principal: session.principal };
   return digest([caller, definition.kind, ref, definition.fingerprint, input]);

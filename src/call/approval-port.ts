@@ -5,7 +5,7 @@ import type { CallState } from "./call-state.ts";
 import type { PendingCall } from "./pending-call.ts";
 
 /** A call that needs a decision, or whose work completes elsewhere. */
-export interface RequestedCall {
+export interface CallForApproval {
   readonly entry: Entry<"tool" | "prompt">;
   readonly state: CallState;
   readonly input: unknown;
@@ -16,15 +16,16 @@ export interface ApprovalPort {
   /**
    * Lets a call through that has a grant, or that is approved at once.
    *
+   * @returns the input that was approved: a copy, which nothing can have changed meanwhile, and which is to be run
    * @throws ToolkitError `PENDING` where nothing decides at once; `DENIED`
    */
-  pass(call: RequestedCall, reason: string): Promise<void>;
+  pass(call: CallForApproval, reason: string): Promise<unknown>;
   /**
    * Keeps a call whose work completes elsewhere. One that was approved before goes on waiting under the same id.
    *
    * @throws ToolkitError `PENDING`, when it is kept
    */
-  defer(call: RequestedCall, pending: PendingCall): Promise<never>;
+  defer(call: CallForApproval, pending: PendingCall): Promise<never>;
 }
 
 /** The rule in a `DENIED` error of a call that needed approval. */

@@ -4,11 +4,16 @@ import type { ApprovalPort } from "./approval-port.ts";
 import { undecided } from "./approval-port.ts";
 import { described, type Step, type StepCall, type Target } from "./step.ts";
 
-/** Has somebody approve a call that needs it: as the policy, the tool, or whoever calls says. */
-export function approve(approvals: ApprovalPort): Step {
+/**
+ * Has somebody approve a call that needs it: as the policy, the tool, or whoever calls says. What goes on is the copy of the input that was
+ * approved, validated anew: nobody else can have changed it.
+ */
+export function approve(approvals: ApprovalPort, revalidate: Step): Step {
   const step: Step = (target, next) => {
     const reasonFor = toolReason(target);
-    const asked = (call: StepCall, reason: string) => approvals.pass(call, reason).then(() => next(call));
+    const again = revalidate(target, next);
+    const asked = (call: StepCall, reason: string) =>
+      approvals.pass(call, reason).then((input) => again(call.with({ input })));
     return (call) => {
       const { state } = call;
       const reason = state.approvalReason ?? state.options.needsApproval;

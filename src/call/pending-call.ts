@@ -3,7 +3,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { PendingRequest } from "../core/pending.ts";
 import { isRecord, present } from "../lib/value.ts";
 
-/** What `context.pending` throws. It becomes the answer of the call once it is kept. */
+/** The error that `context.pending` throws. It becomes the answer of the call once it is kept. */
 export class PendingCall extends ToolkitError<"PENDING"> {
   readonly id: string;
   readonly request: PendingRequest;

@@ -105,7 +105,7 @@ function callSteps({ entry }: Target, options: PipelineOptions): Readonly<Record
     policy: applyPolicy(options.policy, "call"),
     coerce: coerce(options.onBadSchema),
     validateInput: validate,
-    approve: approve(options.approvals),
+    approve: approve(options.approvals, validate),
     use: use(options.use, validate),
   };
   // Of a prompt that is called a delegate decides what to repeat: it may have done much already. What it calls has limits of its own.
@@ -115,7 +115,7 @@ function callSteps({ entry }: Target, options: PipelineOptions): Readonly<Record
 
 function targetOf(entry: Entry<"tool" | "prompt">, { settings }: PipelineOptions): Target {
   const definition = definitionOf(entry);
-  return { entry, definition, settings: settings.of(entry.ref, definition) };
+  return { entry, definition, settings: settings.of(entry, definition) };
 }
 
 /** Puts the steps around the innermost, the first outermost. */

@@ -51,7 +51,7 @@ export function retry(options: RetryOptions): Step {
 function planFor({ entry, definition, settings }: Target, options: RetryOptions): RetryPlan | undefined {
   const { retry: given } = settings;
   if (definition.origin === "local" && given === undefined) return undefined;
-  const named = options.settings.rulesFor(entry.ref).some((rule) => rule.pattern === entry.ref && rule.settings.retry);
+  const named = options.settings.rulesFor(entry).some((rule) => rule.pattern === entry.ref && rule.settings.retry);
   const saysSo = definition.origin === "local" && (definition.options?.retry !== undefined || named);
   return retryPlan(definition, settings, options, saysSo);
 }

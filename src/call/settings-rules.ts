@@ -1,34 +1,38 @@
 import type { CallSettings } from "../core/call-settings.ts";
 import type { Definition } from "../core/definition.ts";
-import { type Glob, glob } from "../lib/glob.ts";
+import { RefusingRules } from "../core/name-rules.ts";
+import type { Named } from "../core/rule-names.ts";
 
-/** What the toolkit says of all refs that fit. */
+/** Settings that the toolkit has for all items that fit. */
 export interface SettingsRule {
   readonly pattern: string;
   readonly settings: CallSettings;
 }
 
-/** Finds the settings of whatever is called. */
+/** Finds the settings of calls. */
 export class SettingsRules {
-  readonly #rules: readonly (readonly [fits: Glob, rule: SettingsRule])[];
+  /** Which items the settings are for. */
+  readonly names: RefusingRules;
+  readonly #rules: readonly SettingsRule[];
 
-  /** @param byGlob - for refs; of several that fit, the later has the last word, setting by setting */
-  constructor(byGlob: Readonly<Record<string, CallSettings>>) {
-    this.#rules = Object.entries(byGlob).map(([pattern, settings]) => [glob(pattern), { pattern, settings }]);
+  /** @param byName - for names, refs and globs on these; of several that fit, the later has the last word, setting by setting */
+  constructor(byName: Readonly<Record<string, CallSettings>>) {
+    this.#rules = Object.entries(byName).map(([pattern, settings]) => ({ pattern, settings }));
+    this.names = new RefusingRules(this.#rules.map(({ pattern }) => pattern));
   }
 
-  /** What an item asks for itself, with what the toolkit says in its place. */
-  of(ref: string, { options }: Definition): CallSettings {
-    return Object.assign({}, options, ...this.rulesFor(ref).map(({ settings }) => given(settings)));
+  /** The settings an item asks for itself, with those of the toolkit in their place. */
+  of(item: Named, { options }: Definition): CallSettings {
+    return Object.assign({}, options, ...this.rulesFor(item).map(({ settings }) => given(settings)));
   }
 
-  /** What the toolkit says of a ref, in order. Each is the same object again. */
-  rulesFor(ref: string): readonly SettingsRule[] {
-    return this.#rules.filter(([fits]) => fits(ref)).map(([, rule]) => rule);
+  /** The rules of the toolkit that fit an item, in order. Each is the same object again. */
+  rulesFor(item: Named): readonly SettingsRule[] {
+    return this.names.positionsFor(item).flatMap((position) => this.#rules[position] ?? []);
   }
 }
 
-/** Without what is left open. */
+/** The settings without those that are left open. */
 function given(settings: CallSettings): Partial<CallSettings> {
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
 }

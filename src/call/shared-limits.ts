@@ -33,7 +33,7 @@ export class SharedLimits {
     let windows: SlidingWindow[] = [];
     let bounds: ConcurrencyLimit[] = [];
     const own: SettingsRule = { pattern: entry.ref, settings: definition.options ?? {} };
-    for (const rule of [own, ...this.#settings.rulesFor(entry.ref)]) {
+    for (const rule of [own, ...this.#settings.rulesFor(entry)]) {
       const { rateLimit, maxConcurrent } = rule.settings;
       if (rateLimit === false) windows = [];
       else if (rateLimit !== undefined) windows.push(this.#window(rule, rateLimit));

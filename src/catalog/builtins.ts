@@ -8,7 +8,7 @@ import { nearest } from "../lib/similar.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Registration } from "./namespace.ts";
 
-/** What is registered in code, in the namespace `builtin`. */
+/** Items that are registered in code, in the namespace `builtin`. */
 export class Builtins {
   readonly #catalog: Catalog;
   readonly #emit: (event: ToolkitEvent) => void;

@@ -1,10 +1,12 @@
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
-import type { ToolkitEvent, ToolkitEventType } from "../core/event.ts";
+import { type ListEventType, listChangedEvent, type ToolkitEvent } from "../core/event.ts";
 import { builtinNamespace, userNamespace } from "../core/identifier.ts";
 import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import type { NameScope } from "../core/name-rules.ts";
 import { present } from "../lib/value.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
+import { fromTemplate } from "./from-template.ts";
 import {
   type Difference,
   Namespace,
@@ -14,30 +16,30 @@ import {
 } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
 import { Scope } from "./scope.ts";
-import { fromTemplate, search, type Unsettled } from "./search.ts";
+import { search, searchForAll, type Unsettled } from "./search.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
-/** What a catalogue is made with. */
+/** Options of a catalogue. */
 export interface CatalogOptions {
   /** Refuse an unscoped name that several namespaces have. */
   readonly strictNames: boolean;
   emit(event: ToolkitEvent): void;
 }
 
-/** Gives the namespace that one owner has, and no other; the owner that is empty is nobody. */
+/** Gives the namespace that belongs to one owner; the empty text is no owner. */
 export type PersonalNamespaces = (owner: string) => Namespace;
 
 /**
- * What exists: the namespaces in their order, and an index that answers from memory.
+ * The namespaces in their order, and an index of their items that answers from memory.
  *
  * The order is that of lookups: builtins, then the other namespaces in the order in which they were added, then that of the owner who
  * asks, where owners have one.
  */
-export class Catalog {
+export class Catalog implements NameScope {
   readonly #options: CatalogOptions;
   readonly #byName = new Map<string, Namespace>();
   readonly #byItem = new WeakMap<Item, Entry>();
-  /** Which ambiguous names were told: of the builtins for all, or of the namespace of one owner. */
+  /** Ambiguous names that were reported: under the builtins for all, or under the namespace of one owner. */
   readonly #reported = new WeakMap<Namespace, Set<string>>();
   #common = new Scope([]);
   #personal: PersonalNamespaces | undefined;
@@ -66,7 +68,7 @@ export class Catalog {
     this.#personal = namespaces;
   }
 
-  /** Makes the namespace of an owner. It is there for whoever is given it. */
+  /** Makes the namespace of an owner. It is in no list of namespaces until `personalize` gives it. */
   makePersonal(name: string, options: NamespaceOptions): Namespace {
     const namespace: Namespace = new Namespace(name, options, () => this.#scopes.delete(namespace));
     return namespace;
@@ -81,7 +83,7 @@ export class Catalog {
     return namespace;
   }
 
-  /** Takes a namespace away, and tells that its items are gone. */
+  /** Removes a namespace, and emits that its items are gone. */
   unmount(namespace: Namespace): void {
     if (this.#byName.get(namespace.name) !== namespace) return;
     const differences = kinds.map((kind) => namespace.replace(kind, []));
@@ -105,19 +107,19 @@ export class Catalog {
     this.#rearranged();
   }
 
-  /** Changes a namespace and tells what became different, in one event a kind. */
+  /** Changes a namespace and emits what became different, in one event a kind. */
   change(namespace: Namespace, change: NamespaceChange): void {
     this.#announce(namespace, [this.fill(namespace, change)]);
   }
 
-  /** Changes a namespace and tells nobody: what it is given was there before. */
+  /** Changes a namespace without an event: its new items were there before. */
   fill(namespace: Namespace, change: NamespaceChange): Difference {
     const difference = namespace.change(change);
     this.#remember(namespace, change.put ?? []);
     return difference;
   }
 
-  /** Makes what a namespace has of some kinds exactly this, and tells what became different. */
+  /** Gives a namespace exactly these items of some kinds, and emits what became different. */
   replace(namespace: Namespace, lists: ReadonlyMap<Kind, readonly Registration[]>): void {
     const differences: Difference[] = [];
     for (const [kind, registrations] of lists) {
@@ -128,7 +130,7 @@ export class Catalog {
   }
 
   /** The entry that an owner has of a registered item, by identity. */
-  entryOf(item: Item, owner = "", sight: Visibility = everything): Entry | undefined {
+  entryOf(item: Item, owner = "", visibility: Visibility = everything): Entry | undefined {
     const last = this.#byItem.get(item);
     if (last === undefined) return undefined;
     const { key } = definitionOf(last);
@@ -136,12 +138,12 @@ export class Catalog {
     // Another item may be there now under the same key, and this one in another namespace as well.
     for (const namespace of [scope.namespace(last.namespace), ...scope.namespaces]) {
       const entry: Entry | undefined = namespace?.get(last.kind, key);
-      if (entry?.item === item && sight.entry(entry)) return entry;
+      if (entry?.item === item && visibility.entry(entry)) return entry;
     }
     return undefined;
   }
 
-  /** True for an item that is, or was, of somebody's own namespace. */
+  /** True for an item that is, or was, in the namespace of an owner. */
   isPersonal(item: Item): boolean {
     const last = this.#byItem.get(item);
     return last !== undefined && last.namespace === userNamespace;
@@ -153,7 +155,8 @@ export class Catalog {
     const { key } = definitionOf(entry as Entry);
     const known = namespace?.get(entry.kind, key);
     if (known !== undefined) return known as Entry<K>;
-    return entry.kind === "resource" ? (fromTemplate(namespace, key, everything) as Entry<K> | undefined) : undefined;
+    if (entry.kind !== "resource" || namespace === undefined) return undefined;
+    return fromTemplate(namespace, key) as Entry<K> | undefined;
   }
 
   /**
@@ -161,25 +164,41 @@ export class Catalog {
    *
    * @throws ToolkitError `NOT_FOUND` or `AMBIGUOUS_NAME`
    */
-  resolve<K extends Kind>(key: string, kinds: readonly K[], owner = "", sight?: Visibility): Entry<K> | Unsettled {
+  resolve<K extends Kind>(key: string, kinds: readonly K[], owner = "", visibility?: Visibility): Entry<K> | Unsettled {
     const scope = this.#scope(owner);
-    const known = sight === undefined ? scope.resolved(key, kinds) : undefined;
-    if (known !== undefined) return known as Entry<K>;
+    const found = this.#found(key, kinds, scope, visibility);
+    if (found === undefined) throw notFound(key, kinds, scope, visibility ?? everything);
+    return found as Entry<K> | Unsettled;
+  }
+
+  meaning(key: string): Entry | "undecided" | undefined {
+    try {
+      const found = searchForAll(key, this.#common, (kinds) => this.#found(key, kinds, this.#common));
+      return found !== undefined && "unsettled" in found ? "undecided" : found;
+    } catch {
+      // Ambiguous under `strictNames`, or a template failed.
+      return "undecided";
+    }
+  }
+
+  #found(key: string, kinds: readonly Kind[], scope: Scope, visibility?: Visibility): Entry | Unsettled | undefined {
+    const known = visibility === undefined ? scope.resolved(key, kinds) : undefined;
+    if (known !== undefined) return known;
     const found = search(key, kinds, {
       scope,
-      sight: sight ?? everything,
+      visibility: visibility ?? everything,
       strict: this.#options.strictNames,
       ambiguous: (name, candidates) => this.#ambiguous(name, candidates, scope),
     });
-    if (found === undefined) throw notFound(key, kinds, scope, sight ?? everything);
-    if ("unsettled" in found || sight !== undefined) return found as Entry<K> | Unsettled;
-    // What a template makes is not kept: there is no end of its URIs.
-    if (scope.namespace(found.namespace)?.get(found.kind, definitionOf(found).key) === found)
+    if (found === undefined || "unsettled" in found || visibility !== undefined) return found;
+    // Resources that templates make are not kept, nor are other spellings of a URI: there is no end of either.
+    const isListed = scope.namespace(found.namespace)?.get(found.kind, definitionOf(found).key) === found;
+    if (isListed && (found.kind !== "resource" || key.startsWith(definitionOf(found).key)))
       scope.keepResolved(key, kinds, found);
-    return found as Entry<K>;
+    return found;
   }
 
-  /** What a key may mean to an owner. See `explainKey`. */
+  /** The meanings of a key to an owner. See `explainKey`. */
   explain(key: string, owner = ""): KeyExplanation {
     return explainKey(key, this.#scope(owner), this.#options.strictNames);
   }
@@ -220,11 +239,11 @@ export class Catalog {
       throw new ToolkitError("AMBIGUOUS_NAME", message, { name, candidates }, { phase: "resolve" });
     }
     const isOwn = found.at(-1)?.namespace === userNamespace;
-    const teller = (isOwn ? scope.namespace(userNamespace) : undefined) ?? this.builtin;
-    const reported = this.#reported.get(teller) ?? new Set();
+    const reporter = (isOwn ? scope.namespace(userNamespace) : undefined) ?? this.builtin;
+    const reported = this.#reported.get(reporter) ?? new Set();
     if (reported.has(name)) return;
-    this.#reported.set(teller, reported.add(name));
-    const { principal } = teller;
+    this.#reported.set(reporter, reported.add(name));
+    const { principal } = reporter;
     this.#options.emit({ type: "ambiguousName", name, chosen: found[0].ref, candidates, ...present({ principal }) });
   }
 
@@ -258,19 +277,16 @@ export class Catalog {
     for (const [type, kinds] of announcements) {
       const lists = differences.flatMap((difference) => kinds.flatMap((kind) => difference[kind] ?? []));
       if (lists.length === 0) continue;
-      this.#options.emit({
-        type,
-        namespace: namespace.name,
-        ...present({ connection: namespace.connection, principal: namespace.principal }),
+      const entries = {
         added: lists.flatMap(({ added }) => added),
         removed: lists.flatMap(({ removed }) => removed),
         changed: lists.flatMap(({ changed }) => changed),
-      });
+      };
+      const { name, connection, principal } = namespace;
+      this.#options.emit(listChangedEvent(type, { namespace: name, ...present({ connection, principal }) }, entries));
     }
   }
 }
-
-type ListEventType = Extract<ToolkitEventType, `${string}ListChanged`>;
 
 const announcements: readonly (readonly [ListEventType, readonly Kind[]])[] = [
   ["toolListChanged", ["tool"]],

@@ -19,16 +19,16 @@ import type { Visibility } from "./visibility.ts";
 export class Directory {
   readonly #catalog: Catalog;
   readonly #assertOpen: () => void;
-  readonly #sight: Visibility | undefined;
+  readonly #visibility: Visibility | undefined;
 
   /**
    * @param assertOpen - throws when nothing may be asked any more
-   * @param sight - what may be seen. Default: everything
+   * @param visibility - decides what may be found. Default: everything
    */
-  constructor(catalog: Catalog, assertOpen: () => void, sight?: Visibility) {
+  constructor(catalog: Catalog, assertOpen: () => void, visibility?: Visibility) {
     this.#catalog = catalog;
     this.#assertOpen = assertOpen;
-    this.#sight = sight;
+    this.#visibility = visibility;
   }
 
   /**
@@ -46,7 +46,7 @@ export class Directory {
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
     throwIfAborted(signal);
-    const found = this.#catalog.resolve(key, kinds, owner, this.#sight);
+    const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
     return "unsettled" in found ? this.#findLater(key, kinds, owner, signal) : found;
   }
 
@@ -57,7 +57,7 @@ export class Directory {
     signal: AbortSignal | undefined,
   ): Promise<Entry<K>> {
     for (;;) {
-      const found = this.#catalog.resolve(key, kinds, owner, this.#sight);
+      const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
       if (!("unsettled" in found)) return found;
       await abortable(found.unsettled.settling(true) ?? Promise.resolve(), signal);
       this.#assertOpen();
@@ -65,7 +65,7 @@ export class Directory {
   }
 
   get isConfined(): boolean {
-    return this.#sight !== undefined;
+    return this.#visibility !== undefined;
   }
 
   current<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> | undefined {
@@ -79,7 +79,7 @@ export class Directory {
    * @throws ToolkitError `NOT_FOUND` for one that may not be seen, or is another owner's: it is not the service's own to call either
    */
   entryOf(item: Item, owner: string): Entry | undefined {
-    const entry = this.#catalog.entryOf(item, owner, this.#sight);
+    const entry = this.#catalog.entryOf(item, owner, this.#visibility);
     if (entry !== undefined || !this.#isHidden(item)) return entry;
     const { kind, name } = item;
     throw new ToolkitError(
@@ -91,11 +91,13 @@ export class Directory {
   }
 
   #isHidden(item: Item): boolean {
-    return this.#catalog.isPersonal(item) || (this.#sight !== undefined && this.#catalog.entryOf(item) !== undefined);
+    return (
+      this.#catalog.isPersonal(item) || (this.#visibility !== undefined && this.#catalog.entryOf(item) !== undefined)
+    );
   }
 
   #sees(entry: Entry): boolean {
-    return this.#sight === undefined || this.#sight.entry(entry);
+    return this.#visibility === undefined || this.#visibility.entry(entry);
   }
 
   /**
@@ -120,7 +122,9 @@ export class Directory {
       offset,
       limit,
       failures: Object.freeze(
-        this.#catalog.failures(namespaces, owner).filter(({ namespace }) => this.#sight?.namespace(namespace) ?? true),
+        this.#catalog
+          .failures(namespaces, owner)
+          .filter(({ namespace }) => this.#visibility?.namespace(namespace) ?? true),
       ),
     }) as ListPage<K>;
   }
@@ -132,7 +136,7 @@ export class Directory {
   ): Promise<void> {
     const waits: Promise<void>[] = [];
     for (const namespace of this.#catalog.namespaces(owner)) {
-      // One that is connecting is not waited for: it delays nobody, and is among the failures until it is there.
+      // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
       if (namespace.connection !== undefined && namespace.connection.state !== "idle") continue;
       if (namespaces?.has(namespace.name) === false) continue;
       const settling = namespace.settling(true);
@@ -142,7 +146,7 @@ export class Directory {
   }
 
   #matching(all: readonly Entry[], name: ListQuery["name"]): readonly Entry[] {
-    const entries = this.#sight === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
+    const entries = this.#visibility === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
     if (name === undefined) return entries;
     const names = new Set([name].flat());
     return Object.freeze(

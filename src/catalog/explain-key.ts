@@ -1,9 +1,9 @@
 import { messageOf } from "../core/error.ts";
 import { type DefaultKind, defaultKinds, type Entry } from "../core/item.ts";
-import { entryFromTemplate } from "./from-template.ts";
-import { parseKey } from "./key.ts";
+import { fromTemplate } from "./from-template.ts";
 import type { Namespace } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
+import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
 import { isNamespace } from "./search.ts";
 import { everything } from "./visibility.ts";
@@ -13,11 +13,11 @@ export interface KeyReading {
   readonly as: "namespace.name" | "uri#namespace" | "name" | "uri";
   /** The only one that is searched; undefined where all are, in their order. */
   readonly namespace?: string | undefined;
-  /** What is searched for. */
+  /** The text that is searched for. */
   readonly rest: string;
 }
 
-/** What a key may mean. */
+/** The meanings of a key. */
 export interface KeyExplanation {
   /** In the order in which they are tried. */
   readonly readings: readonly KeyReading[];
@@ -29,7 +29,7 @@ export interface KeyExplanation {
   readonly unsettled: readonly string[];
 }
 
-/** Everything a key may mean, in the order of lookups. Nothing is waited for, told or thrown. */
+/** Everything a key may mean, in the order of lookups. Nothing is waited for, emitted or thrown. */
 export function explainKey(key: string, within: Scope, strictNames: boolean): KeyExplanation {
   const { namespaces } = within;
   const readings = readingsOf(key, within);
@@ -62,15 +62,13 @@ function searched({ as, namespace, rest }: KeyReading, namespaces: readonly Name
     return where.flatMap((each) =>
       [each.get("tool", rest), each.get("prompt", rest)].filter((entry) => entry !== undefined),
     );
-  const listed = where.map((each) => each.get("resource", rest)).filter((entry) => entry !== undefined);
-  return [...listed, ...where.flatMap((each) => fromTemplate(each, rest))];
+  const listed = where.map((each) => each.resource(rest)).filter((entry) => entry !== undefined);
+  return [...listed, ...where.flatMap((each) => madeOf(each, rest))];
 }
 
-function fromTemplate(namespace: Namespace, uri: string): Entry<"resource">[] {
-  const template = namespace.template(uri);
-  if (template === undefined) return [];
+function madeOf(namespace: Namespace, uri: string): Entry<"resource">[] {
   try {
-    return [entryFromTemplate(template, uri)];
+    return [fromTemplate(namespace, uri)].filter((entry) => entry !== undefined);
   } catch {
     return [];
   }

@@ -3,15 +3,19 @@ import { makeEntry } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
 import type { Resource } from "../core/resource.ts";
+import type { Namespace } from "./namespace.ts";
 
 /**
- * The entry of the resource that a template makes of a URI.
+ * The resource that a template of a namespace makes of a URI; undefined where no template matches it.
  *
- * @throws ToolkitError `TOOL_FAILED` for whatever the template throws, `INVALID_INPUT` when it gives no resource
+ * @throws ToolkitError `TOOL_FAILED` for an error of the template, `INVALID_INPUT` when it gives no resource
  */
-export function entryFromTemplate(template: Entry<"template">, uri: string): Entry<"resource"> {
+export function fromTemplate(namespace: Namespace, given: string): Entry<"resource"> | undefined {
+  const found = namespace.template(given);
+  if (found === undefined) return undefined;
+  const { template, uri } = found;
   const resource = resourceOf(template, uri);
-  return makeEntry(readDefinition(resource, "remote"), resource, template.namespace, template.stale);
+  return makeEntry(readDefinition(resource, "remote"), resource, template.namespace, template.stale, template);
 }
 
 function resourceOf({ item, ref }: Entry<"template">, uri: string): Resource {

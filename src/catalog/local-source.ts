@@ -12,19 +12,19 @@ import type { Catalog } from "./catalog.ts";
 import type { Namespace, Registration } from "./namespace.ts";
 import { SourceFailures } from "./source-failures.ts";
 
-/** What a local source is mounted with. */
+/** The parts of a toolkit that a local source needs. */
 export interface LocalSourceHost {
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** How long lookups and `start` wait for it to be read, in milliseconds. */
+  /** The time that lookups and `start` wait for it to be read, in milliseconds. */
   readonly startTimeoutMs: number;
   emit(event: ToolkitEvent): void;
 }
 
 const burstMs = 20;
 
-/** What is read together, because one event tells of it. */
+/** Kinds that are read together, because one event reports them. */
 const groups: readonly (readonly Kind[])[] = [["tool"], ["prompt"], ["resource", "template"]];
 
 /** A user's Source in a namespace of its own: read once, and again whatever it says has changed. */
@@ -60,7 +60,7 @@ export class LocalSource {
     });
     this.#settling.limit(clock, startTimeoutMs, () => this.#late(startTimeoutMs));
     try {
-      this.#unwatch = source.watch?.((change) => this.#told(change));
+      this.#unwatch = source.watch?.((change) => this.#changed(change));
     } catch (error) {
       this.close();
       throw error;
@@ -91,12 +91,12 @@ export class LocalSource {
     this.#settling.settle();
   }
 
-  /** Nobody waits any longer for what has not been read; it comes when it comes. */
+  /** Lookups and `start` wait no longer for kinds that have not been read; they come when they come. */
   #late(afterMs: number): void {
     for (const kind of this.#reading) this.#fail(kind, new Error(`no answer within ${afterMs} ms`));
   }
 
-  #told({ kind, uri }: SourceChange): void {
+  #changed({ kind, uri }: SourceChange): void {
     if (this.#abort.signal.aborted) return;
     if (uri !== undefined) this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri });
     else if (kinds.includes(kind)) this.#reload.request(kind);

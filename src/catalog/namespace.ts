@@ -3,7 +3,8 @@ import type { Definition } from "../core/definition.ts";
 import { definitionOf, makeEntry } from "../core/entry.ts";
 import { type Entry, type Item, type ItemMap, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { Source } from "../core/source.ts";
-import { matchTemplate, type TemplateMatcher } from "./template.ts";
+import { normalUri, uriKey } from "../lib/uri.ts";
+import { matchTemplate, type TemplateMatcher } from "./uri-template.ts";
 
 /** An item with what it says of itself. */
 export interface Registration {
@@ -11,28 +12,28 @@ export interface Registration {
   readonly item: Item;
 }
 
-/** What a namespace is to become: items to have, items to be rid of. */
+/** A change of a namespace: items to put and to remove. */
 export interface NamespaceChange {
   readonly put?: readonly Registration[] | undefined;
   readonly remove?: readonly { readonly kind: Kind; readonly key: string }[] | undefined;
 }
 
-/** What became of it: refs by kind. */
-export type Difference = { readonly [K in Kind]?: { added: string[]; removed: string[]; changed: string[] } };
+/** The entries that a change added, removed and changed, by kind. */
+export type Difference = { readonly [K in Kind]?: { added: Entry[]; removed: Entry[]; changed: Entry[] } };
 
-/** What a namespace is made with. */
+/** Options of a namespace. */
 export interface NamespaceOptions {
   readonly connection?: Connection | undefined;
-  /** Whose it is, where not everybody has it. */
+  /** The principal it belongs to; undefined where all have it. */
   readonly principal?: string | undefined;
   /**
    * Undefined once what it holds is what it has; else resolves when that is so, or when it is known not to come. `start` where it must
    * be asked to begin.
    */
   readonly settling?: ((start: boolean) => Promise<void> | undefined) | undefined;
-  /** What is missing or old, and why, at the time of asking. */
+  /** Its failures at the time of asking: what is missing or old, and why. */
   readonly failures?: (() => readonly ListFailure[]) | undefined;
-  /** Has it tell when the content of a resource changes. Missing, it tells unasked. */
+  /** Makes it report when the content of a resource changes. Missing, it does so unasked. */
   readonly subscribe?: Source["subscribe"] | undefined;
 }
 
@@ -53,9 +54,10 @@ export class Namespace {
     template: new Map(),
   };
   readonly #sorted = new Map<Kind, readonly Entry[]>();
-  /** Of an entry, the one that is as old as it is not: what was compiled for either is found again by it. */
+  /** Of an entry its other version, stale or current: what was compiled for either is found again by it. */
   readonly #twins = new WeakMap<Entry, Entry>();
   #matchers: readonly (readonly [TemplateMatcher, Entry<"template">])[] | undefined;
+  #byUriKey: ReadonlyMap<string, Entry<"resource">> | undefined;
 
   constructor(name: string, options: NamespaceOptions, onChange: (touched: readonly Kind[]) => void) {
     this.#name = name;
@@ -71,7 +73,7 @@ export class Namespace {
     return this.#name;
   }
 
-  /** What is missing or old here, and why. */
+  /** Its failures now: what is missing or old, and why. */
   get failures(): readonly ListFailure[] {
     return this.#failures();
   }
@@ -95,27 +97,42 @@ export class Namespace {
     return sorted as readonly Entry<K>[];
   }
 
-  /** The template whose family has the URI. */
-  template(uri: string): Entry<"template"> | undefined {
+  /** The resource of a URI, however it is written: that of the very text, else the first by ref that has the same URI. */
+  resource(uri: string): Entry<"resource"> | undefined {
+    const exact = this.get("resource", uri);
+    if (exact !== undefined || this.count("resource") === 0) return exact;
+    // Of several the first remains.
+    const inReverse = () => this.entries("resource").toReversed();
+    this.#byUriKey ??= new Map(inReverse().map((entry) => [uriKey(definitionOf(entry).key), entry]));
+    return this.#byUriKey.get(uriKey(uri));
+  }
+
+  /** The template whose family has the URI, and the URI as it is asked for: in its normal form, unless that is not of the family. */
+  template(uri: string): { readonly template: Entry<"template">; readonly uri: string } | undefined {
+    if (this.count("template") === 0) return undefined;
     this.#matchers ??= this.entries("template").map((entry) => [matchTemplate(definitionOf(entry).key), entry]);
-    return this.#matchers.find(([matches]) => matches(uri))?.[1];
+    for (const asked of new Set([normalUri(uri), uri])) {
+      const template = this.#matchers.find(([matches]) => matches(asked))?.[1];
+      if (template !== undefined) return { template, uri: asked };
+    }
+    return undefined;
   }
 
   /** Puts and removes items. One with the fingerprint of the one before is no difference. */
   change({ put = [], remove = [] }: NamespaceChange): Difference {
     const difference: Difference = {};
     const touched = new Set<Kind>();
-    const note = (kind: Kind, what: "added" | "removed" | "changed", ref: string) => {
+    const note = (kind: Kind, what: "added" | "removed" | "changed", entry: Entry) => {
       touched.add(kind);
-      const lists = difference as Record<string, Record<typeof what, string[]>>;
+      const lists = difference as Record<string, Record<typeof what, Entry[]>>;
       lists[kind] ??= { added: [], removed: [], changed: [] };
-      lists[kind][what].push(ref);
+      lists[kind][what].push(entry);
     };
     for (const { kind, key } of remove) {
       const entry = this.#items[kind].get(key);
       if (entry === undefined) continue;
       this.#items[kind].delete(key);
-      note(kind, "removed", entry.ref);
+      note(kind, "removed", entry);
     }
     for (const { definition, item } of put) {
       const { kind, key } = definition;
@@ -126,7 +143,7 @@ export class Namespace {
       const entry = makeEntry(definition, item as ItemMap[typeof kind], this.#name, this.#stale);
       (this.#items[kind] as Map<string, Entry>).set(key, entry);
       if (same) touched.add(kind);
-      else note(kind, before === undefined ? "added" : "changed", entry.ref);
+      else note(kind, before === undefined ? "added" : "changed", entry as Entry);
     }
     this.#touched([...touched]);
     return difference;
@@ -177,6 +194,7 @@ export class Namespace {
     if (touched.length === 0) return;
     for (const kind of touched) this.#sorted.delete(kind);
     if (touched.includes("template")) this.#matchers = undefined;
+    if (touched.includes("resource")) this.#byUriKey = undefined;
     this.#onChange(touched);
   }
 }

@@ -1,8 +1,8 @@
 import { ToolkitError } from "../core/error.ts";
 import type { Kind } from "../core/item.ts";
 import { nearest } from "../lib/similar.ts";
-import { parseKey } from "./key.ts";
 import type { Namespace } from "./namespace.ts";
+import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
 import { isNamespace } from "./search.ts";
 import type { Visibility } from "./visibility.ts";
@@ -15,13 +15,13 @@ export function notFound(
   key: string,
   kinds: readonly Kind[],
   within: Scope,
-  sight: Visibility,
+  visibility: Visibility,
 ): ToolkitError<"NOT_FOUND"> {
   const parsed = parseKey(key, (name) => isNamespace(name, within));
   const scope = parsed.scopedName?.namespace ?? parsed.scopedUri?.namespace;
-  const seen = within.namespaces.filter(({ name }) => sight.namespace(name));
+  const seen = within.namespaces.filter(({ name }) => visibility.namespace(name));
   const searched = scope === undefined ? seen : seen.filter(({ name }) => name === scope);
-  const suggestions = nearest(key, refs(searched, kinds, sight), 3);
+  const suggestions = nearest(key, refs(searched, kinds, visibility), 3);
   const reasons = searched.flatMap(({ failures }) => failures).map(({ error }) => error.message);
   const message = [
     `There is no ${kinds.length < 3 ? kinds.join(" or ") : "item"} "${key}".`,
@@ -32,13 +32,13 @@ export function notFound(
   return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
 }
 
-function* refs(namespaces: readonly Namespace[], kinds: readonly Kind[], sight: Visibility): Generator<string> {
+function* refs(namespaces: readonly Namespace[], kinds: readonly Kind[], visibility: Visibility): Generator<string> {
   let left = maxCompared;
   for (const namespace of namespaces) {
     for (const kind of kinds) {
       for (const entry of namespace.entries(kind)) {
         if (left-- === 0) return;
-        if (sight.entry(entry)) yield entry.ref;
+        if (visibility.entry(entry)) yield entry.ref;
       }
     }
   }

@@ -1,7 +1,7 @@
 import type { Entry, Kind } from "../core/item.ts";
 import { mergedEntries, type Namespace } from "./namespace.ts";
 
-/** The namespaces that somebody has, in the order of lookups, and what was found in them until one changes. */
+/** The namespaces of an owner, in the order of lookups, and the results of lookups in them until one changes. */
 export class Scope {
   readonly namespaces: readonly Namespace[];
   readonly #byName: ReadonlyMap<string, Namespace>;
@@ -18,7 +18,7 @@ export class Scope {
     return this.#byName.get(name);
   }
 
-  /** What a key was resolved to before. */
+  /** The entry that a key was resolved to before. */
   resolved(key: string, kinds: readonly Kind[]): Entry | undefined {
     return this.#resolved[setOf(kinds)]?.get(key);
   }

@@ -1,8 +1,8 @@
 import { userNamespace } from "../core/identifier.ts";
 import type { Entry, Kind } from "../core/item.ts";
-import { entryFromTemplate } from "./from-template.ts";
-import { parseKey } from "./key.ts";
+import { fromTemplate } from "./from-template.ts";
 import type { Namespace } from "./namespace.ts";
+import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
 import type { Visibility } from "./visibility.ts";
 
@@ -11,13 +11,13 @@ export interface Unsettled {
   readonly unsettled: Namespace;
 }
 
-/** Where a key is looked for. */
+/** Options of a search. */
 export interface Searched {
   readonly scope: Scope;
-  readonly sight: Visibility;
+  readonly visibility: Visibility;
   /** Look on for more of an unscoped name, so that none is taken for the only one. */
   readonly strict: boolean;
-  /** Told of everything that an unscoped name may mean, the first of which is meant, where it is more than one. */
+  /** Hears of an unscoped name that may mean several items, the first of which is meant. */
   ambiguous(name: string, found: readonly [Entry, ...Entry[]]): void;
 }
 
@@ -41,43 +41,61 @@ export function search(key: string, kinds: readonly Kind[], searched: Searched):
   return parsed.uri === undefined || addressed.length === 0 ? undefined : everywhere(parsed.uri, addressed, searched);
 }
 
+/**
+ * Finds what a key means in a rule for all, as `search` does, but for what may be a name or a URI: the namespace that comes first decides,
+ * so that no server takes the meaning of one with an item of the other kind. What is scoped is nowhere else.
+ *
+ * @param find - what the key finds of some kinds
+ */
+export function searchForAll(
+  key: string,
+  scope: Scope,
+  find: (kinds: readonly Kind[]) => Entry | Unsettled | undefined,
+): Entry | Unsettled | undefined {
+  const { scopedName, scopedUri, uri } = parseKey(key, (name) => isNamespace(name, scope));
+  const named = scopedUri === undefined || scopedName !== undefined ? find(["tool", "prompt"]) : undefined;
+  if (scopedName !== undefined || (scopedUri === undefined && uri === undefined)) return named;
+  const addressed = find(["resource"]);
+  if (named === undefined || addressed === undefined) return named ?? addressed;
+  return placeOf(addressed, scope) < placeOf(named, scope) ? addressed : named;
+}
+
+function placeOf(found: Entry | Unsettled, scope: Scope): number {
+  const name = "unsettled" in found ? found.unsettled.name : found.namespace;
+  return scope.namespaces.findIndex((namespace) => namespace.name === name);
+}
+
 /** True for a namespace of the scope. `user` is one where nothing is stored too: what is stored later changes the meaning of no key. */
 export function isNamespace(name: string, scope: Scope): boolean {
   return scope.namespace(name) !== undefined || name === userNamespace;
 }
 
 /** The resource of a URI that a template of the namespace makes, where it may be seen. */
-export function fromTemplate(
-  namespace: Namespace | undefined,
-  uri: string,
-  sight: Visibility,
-): Entry<"resource"> | undefined {
-  const template = namespace?.template(uri);
-  if (template === undefined) return undefined;
-  const entry = entryFromTemplate(template, uri);
-  return sight.entry(entry) ? entry : undefined;
+function visibleFromTemplate(namespace: Namespace, uri: string, visibility: Visibility): Entry<"resource"> | undefined {
+  const entry = fromTemplate(namespace, uri);
+  return entry !== undefined && visibility.entry(entry) ? entry : undefined;
 }
 
 function inNamespace(
   name: string,
   key: string,
   kinds: readonly Kind[],
-  { scope, sight }: Searched,
+  { scope, visibility }: Searched,
 ): Entry | Unsettled | undefined {
   const namespace = scope.namespace(name);
   if (namespace === undefined) return undefined;
-  const found = firstOf(namespace, key, kinds, sight);
+  const found = firstOf(namespace, key, kinds, visibility);
   if (found !== undefined) return found;
   if (namespace.settling(false) !== undefined) return { unsettled: namespace };
-  return kinds.includes("resource") ? fromTemplate(namespace, key, sight) : undefined;
+  return kinds.includes("resource") ? visibleFromTemplate(namespace, key, visibility) : undefined;
 }
 
 function everywhere(key: string, kinds: readonly Kind[], searched: Searched): Entry | Unsettled | undefined {
-  const { scope, sight } = searched;
+  const { scope, visibility } = searched;
   const found: Entry[] = [];
   const strict = searched.strict && !kinds.includes("resource");
   for (const namespace of scope.namespaces) {
-    const entry = firstOf(namespace, key, kinds, sight);
+    const entry = firstOf(namespace, key, kinds, visibility);
     if (entry !== undefined) found.push(entry);
     // The answer must not depend on who was faster: an earlier namespace that may still come to have it goes first, and a later one
     // may make it ambiguous.
@@ -90,18 +108,18 @@ function everywhere(key: string, kinds: readonly Kind[], searched: Searched): En
   return chosen;
 }
 
-function fromAnyTemplate(uri: string, { scope, sight }: Searched): Entry | undefined {
+function fromAnyTemplate(uri: string, { scope, visibility }: Searched): Entry | undefined {
   for (const namespace of scope.namespaces) {
-    const entry = fromTemplate(namespace, uri, sight);
+    const entry = visibleFromTemplate(namespace, uri, visibility);
     if (entry !== undefined) return entry;
   }
   return undefined;
 }
 
-function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], sight: Visibility): Entry | undefined {
+function firstOf(namespace: Namespace, key: string, kinds: readonly Kind[], visibility: Visibility): Entry | undefined {
   for (const kind of kinds) {
-    const entry: Entry | undefined = namespace.get(kind, key);
-    if (entry !== undefined && sight.entry(entry)) return entry;
+    const entry: Entry | undefined = kind === "resource" ? namespace.resource(key) : namespace.get(kind, key);
+    if (entry !== undefined && visibility.entry(entry)) return entry;
   }
   return undefined;
 }

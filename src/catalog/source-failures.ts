@@ -4,13 +4,13 @@ import type { Logger } from "../core/session.ts";
 import type { Source } from "../core/source.ts";
 import type { Clock } from "../lib/clock.ts";
 
-/** Where problems are told. */
+/** The parts of a toolkit that failures are reported to. */
 export interface SourceFailureHost {
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What a source says is wrong with some of its items: each is told once, and once more when it is gone. */
+/** Problems that a source reports of some of its items: each is logged once, and once more when it is gone. */
 export class SourceFailures {
   readonly #namespace: string;
   readonly #source: Source;
@@ -42,7 +42,7 @@ export class SourceFailures {
       const file = fileOf(error);
       // Of a file that is broken in another way now, the new problem is enough.
       if (now.has(message) || (file !== undefined && files.has(file))) continue;
-      logger.info(`${this.#namespace}: ${file ?? "A problem"} is mended. It was: ${message}`);
+      logger.info(`${this.#namespace}: ${file ?? "A problem"} is repaired. It was: ${message}`);
     }
     this.#known = now;
   }
@@ -52,7 +52,7 @@ export class SourceFailures {
       const problems: readonly unknown[] = this.#source.problems?.() ?? [];
       return problems.map((problem) => (problem instanceof Error ? problem : new Error(messageOf(problem))));
     } catch (error) {
-      this.#host.logger.error(`The source ${this.#namespace} could not tell its problems: ${messageOf(error)}`, {
+      this.#host.logger.error(`The source ${this.#namespace} could not report its problems: ${messageOf(error)}`, {
         error,
       });
       return [];

@@ -1,9 +1,9 @@
 import type { Entry } from "../core/item.ts";
 
-/** What of the catalogue may be seen. */
+/** Decides which part of the catalogue is visible. */
 export interface Visibility {
   entry(entry: Entry): boolean;
-  /** True where something of it may be. */
+  /** True where something in it may be visible. */
   namespace(name: string): boolean;
 }
 

@@ -3,7 +3,7 @@ import type { Entry } from "./item.ts";
 import type { Content } from "./resource.ts";
 import type { Session } from "./session.ts";
 
-/** A call that somebody must approve. */
+/** A call that needs approval. */
 export interface ApprovalRequest {
   readonly id: string;
   readonly entry: Entry<"tool" | "prompt">;
@@ -14,28 +14,28 @@ export interface ApprovalRequest {
   readonly reason: string;
   /** For people. */
   readonly message: string;
-  /** Whose call it is. */
+  /** Of the caller. */
   readonly session: Session;
   /** Milliseconds since the epoch. */
   readonly requestedAt: number;
 }
 
-/** What somebody decided. */
+/** The decision on a call. */
 export interface Decision {
   readonly approved: boolean;
-  /** Who decided. */
+  /** The name of the one who decided. */
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
 }
 
 /**
- * Where a call that waits is.
+ * The state of a call that waits.
  *
  * - `pending`: it waits for a decision, or for work elsewhere
  * - `running`: it was approved and runs
  * - `succeeded`, `failed`: it ran, or the work elsewhere was completed
- * - `denied`: somebody decided against it
- * - `expired`: nobody came in time
+ * - `denied`: the decision was against it
+ * - `expired`: it was neither decided nor completed in time
  * - `void`: what was to be called is not what it was any more, or its arguments are not
  */
 export type ApprovalStatus = "pending" | "running" | "succeeded" | "failed" | "denied" | "expired" | "void";
@@ -43,7 +43,7 @@ export type ApprovalStatus = "pending" | "running" | "succeeded" | "failed" | "d
 /** A call that waits, or has waited. */
 export interface Approval {
   readonly id: string;
-  /** What it waits for: somebody's `approval`, or the `completion` of work elsewhere. */
+  /** It waits for an `approval`, or for the `completion` of work elsewhere. */
   readonly kind: "approval" | "completion";
   readonly status: ApprovalStatus;
   /** The ref of what was called. */
@@ -56,19 +56,19 @@ export interface Approval {
   readonly expiresAt: number;
   readonly callbackUrl?: string | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-  /** Whose call it is: what of the session can be written down. */
+  /** Of the caller, as far as JSON holds it. */
   readonly session: Omit<Session, "log" | "elicit" | "sample">;
   readonly decision?: Decision | undefined;
   /** The result, where it succeeded. */
   readonly content?: Content | undefined;
-  /** What those who wait are told, where it came to nothing. */
+  /** The error with which `wait` rejects, where it did not succeed. */
   readonly error?: ToolkitError | undefined;
 }
 
-/** What a completed call comes to. */
+/** The outcome of work elsewhere. */
 export type Completion = { readonly result: unknown } | { readonly error: unknown };
 
-/** What of the approvals is wanted. */
+/** The filters of a list of approvals. */
 export interface ApprovalQuery {
   readonly status?: ApprovalStatus | readonly ApprovalStatus[] | undefined;
   /** The ref of what was called. */
@@ -76,7 +76,7 @@ export interface ApprovalQuery {
   readonly principal?: string | undefined;
 }
 
-/** The calls of a toolkit that wait for somebody's approval, or for work elsewhere. */
+/** The calls of a toolkit that wait for approval, or for work elsewhere. */
 export interface Approvals {
   /** Those that are known, the oldest first. */
   list(query?: ApprovalQuery): Promise<readonly Approval[]>;
@@ -84,7 +84,8 @@ export interface Approvals {
   get(id: string): Promise<Approval>;
   /**
    * Decides. What is approved is run, once, as its caller: with its session, attachments and `_meta`, and under the policy. Resolves
-   * when it has run, to what became of it; whoever decides the same again, at the same time or later, is told the same.
+   * when it has run, to its outcome; the same decision again, at the same time or later, resolves to the same. Of opposite decisions the
+   * first one wins.
    *
    * Denied is also what waits for work elsewhere and is given up.
    *
@@ -110,13 +111,13 @@ export interface Approvals {
   wait(id: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Content>;
 }
 
-/** How calls that wait are kept. */
+/** Limits of the calls that wait. */
 export interface ApprovalOptions {
-  /** How long an approval is waited for, in milliseconds. Default 900,000 (15 minutes). */
+  /** The time for which an approval is waited for, in milliseconds. Default 900,000 (15 minutes). */
   readonly ttlMs?: number | undefined;
-  /** How long it is known afterwards what became of one, in milliseconds. Default 900,000 (15 minutes). */
+  /** The time for which the outcome of one is kept, in milliseconds. Default 900,000 (15 minutes). */
   readonly keepMs?: number | undefined;
-  /** How many are kept. Where it is reached those go first that nobody waits for; where all wait, no more are taken. Default 10,000. */
+  /** The number that is kept. Beyond it those are forgotten first that have ended; where all wait, no more are taken. Default 10,000. */
   readonly limit?: number | undefined;
   /**
    * For how long the process that runs an approved call may give no sign of life, in milliseconds, until the others that share the store

@@ -3,14 +3,14 @@ import { ToolkitError } from "./error.ts";
 import { assertOptionNames, invalidOption, type OptionNames, shown } from "./options.ts";
 import type { Session } from "./session.ts";
 
-/** How a tool is called: set by the tool itself, by its connector, and, with the last word, by the toolkit for refs by glob. */
+/** Settings of calls: of the tool itself, of its connector, and, with the last word, of the toolkit by names, refs and globs. */
 export interface CallSettings {
   /**
    * The inactivity limit of one attempt in milliseconds: it starts again whenever the tool reports progress.
    * Default: the toolkit's `timeoutMs` (60,000). `Number.POSITIVE_INFINITY` for none.
    */
   readonly timeoutMs?: number | undefined;
-  /** Mend the usual slips of models in the input before it is refused. Default false; the call's own option goes before. */
+  /** Repair the usual mistakes of models in the input before it is refused. Default false; the call's own option goes before. */
   readonly coerce?: boolean | undefined;
   /** Keep answers, and run calls that are equal at the same time once. Default: none. */
   readonly cache?: CacheSetting | false | undefined;
@@ -21,13 +21,13 @@ export interface CallSettings {
   readonly retry?: RetrySetting | false | undefined;
   /**
    * At most so many attempts in any such time; beyond it `RATE_LIMITED`. Every limit that fits holds: a tool's own is for that tool, one
-   * by glob is shared by all that fit it. `false` lifts those before it.
+   * of the toolkit is shared by all that fit it. `false` lifts those before it.
    */
   readonly rateLimit?: RateLimitSetting | false | undefined;
-  /** At most so many attempts at once; who comes then waits for a turn. Shared and lifted as `rateLimit`. */
+  /** At most so many attempts at once; a further one waits for a turn. Shared and lifted as `rateLimit`. */
   readonly maxConcurrent?: number | false | undefined;
   /**
-   * Whether somebody must approve a call first: always, or where a function of the validated input says so. What that throws refuses the
+   * Whether a call must be approved first: always, or where a function of the validated input says so. What that throws refuses the
    * call. Default false. The policy, and the call's own option, may ask for it too.
    */
   readonly needsApproval?: boolean | ApprovalTest | undefined;
@@ -39,17 +39,17 @@ export type ApprovalTest = {
   test(input: unknown, context: { readonly session: Session }): boolean | Promise<boolean>;
 }["test"];
 
-/** How the answers of a tool are kept. */
+/** The cache of a tool's answers. */
 export interface CacheSetting {
-  /** How long an answer is good for, in milliseconds. */
+  /** The time an answer is good for, in milliseconds. */
   readonly ttlMs: number;
-  /** What of the input makes two calls equal. Default: all of it, as canonical JSON. */
+  /** The part of the input that makes two calls equal. Default: all of it, as canonical JSON. */
   key?(input: unknown): string;
 }
 
-/** How a call is made again. */
+/** Repetition of a call. */
 export interface RetrySetting {
-  /** How often it is tried in all, the first time included: from 1. Default 4. */
+  /** The number of times it is tried in all, the first included: from 1. Default 4. */
   readonly attempts?: number | undefined;
   /** The bound of the first wait, which doubles, in milliseconds. Default 100. */
   readonly baseMs?: number | undefined;
@@ -57,7 +57,7 @@ export interface RetrySetting {
   readonly maxMs?: number | undefined;
 }
 
-/** How much in how long. */
+/** A number of attempts in a time. */
 export interface RateLimitSetting {
   /** So many attempts, from 1. */
   readonly calls: number;
@@ -126,13 +126,14 @@ export function assertSettings(settings: unknown, owner: string, path: string): 
   }
 }
 
-/** @throws ToolkitError `INVALID_CONFIG` for what is not settings by glob, or names a setting there is not */
-export function assertSettingsByGlob(settings: unknown): asserts settings is Readonly<Record<string, CallSettings>> {
+/** @throws ToolkitError `INVALID_CONFIG` for what is not settings by name, or names a setting there is not */
+export function assertSettingsByName(settings: unknown): asserts settings is Readonly<Record<string, CallSettings>> {
   if (!isRecord(settings)) throw invalidOption("settings", "an object", settings);
   for (const [pattern, each] of Object.entries(settings)) {
     const path = `settings[${JSON.stringify(pattern)}]`;
+    if (pattern === "") throw invalid("settings has an empty key: write a name, a ref or a glob.", path);
     assertSettings(each, `for ${pattern}`, path);
-    // What a tool has beside its settings is its own; here a name that is none is a slip.
+    // Other fields of a tool's options are its own; here a name that is none is a slip.
     if (each !== undefined) assertOptionNames(each, settingNames, `in ${path}`, path);
   }
 }

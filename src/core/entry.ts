@@ -7,13 +7,19 @@ export function refOf(kind: Kind, namespace: string, key: string): string {
 }
 
 const definitions = new WeakMap<Entry, Definition>();
+const templates = new WeakMap<Entry, Entry<"template">>();
 
-/** Makes the frozen envelope of an item. */
+/**
+ * Makes the frozen envelope of an item.
+ *
+ * @param template - the template that made the item of a URI
+ */
 export function makeEntry<K extends Kind>(
   definition: Definition,
   item: ItemMap[K],
   namespace: string,
   stale: boolean,
+  template?: Entry<"template">,
 ): Entry<K> {
   const { kind, name, key } = definition;
   const entry = Object.freeze({
@@ -25,7 +31,13 @@ export function makeEntry<K extends Kind>(
     item,
   }) as unknown as Entry<K>;
   definitions.set(entry as unknown as Entry, definition);
+  if (template !== undefined) templates.set(entry as unknown as Entry, template);
   return entry;
+}
+
+/** The template that made the resource of an entry; undefined for a resource that is listed. */
+export function templateOf(entry: Entry): Entry<"template"> | undefined {
+  return templates.get(entry);
 }
 
 /** True for an entry of a toolkit, whatever else looks like one. */

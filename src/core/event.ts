@@ -2,6 +2,7 @@ import type { AgentStep } from "./agent-event.ts";
 import type { ApprovalStatus } from "./approval.ts";
 import type { Connection, ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
+import type { Entry } from "./item.ts";
 import { shown } from "./options.ts";
 
 /** The changes of one namespace. Items are named by ref. */
@@ -136,6 +137,36 @@ export type ToolkitEvent<T extends ToolkitEventType = ToolkitEventType> = {
 export type EventListener<T extends ToolkitEventType | "*"> = (
   event: T extends ToolkitEventType ? ToolkitEvent<T> : ToolkitEvent,
 ) => void;
+
+/** The types of events that say which items changed. */
+export type ListEventType = Extract<ToolkitEventType, `${string}ListChanged`>;
+
+/** The entries of a change, of which the event has the refs. */
+export interface ChangedEntries {
+  readonly added: readonly Entry[];
+  readonly removed: readonly Entry[];
+  readonly changed: readonly Entry[];
+}
+
+const changedEntries = new WeakMap<ToolkitEvent, ChangedEntries>();
+
+/** The event of a change, which keeps its entries for those in the library that must know more than refs. */
+export function listChangedEvent(
+  type: ListEventType,
+  of: Pick<ListChange, "namespace" | "connection" | "principal">,
+  entries: ChangedEntries,
+): ToolkitEvent {
+  const refs = (list: readonly Entry[]) => list.map(({ ref }) => ref);
+  const { added, removed, changed } = entries;
+  const event: ToolkitEvent = { type, ...of, added: refs(added), removed: refs(removed), changed: refs(changed) };
+  changedEntries.set(event, entries);
+  return event;
+}
+
+/** The entries of an event's change; undefined where only refs are known. */
+export function changedEntriesOf(event: ToolkitEvent): ChangedEntries | undefined {
+  return changedEntries.get(event);
+}
 
 /** @throws ToolkitError `INVALID_INPUT` for a number of events that cannot wait */
 export function assertEventLimit(limit: number | undefined): void {

@@ -1,5 +1,6 @@
 import type { Approvals } from "./approval.ts";
 import type { CallContext, Toolbox } from "./item.ts";
+import type { PolicyRules } from "./policy.ts";
 import type { Logger } from "./session.ts";
 import type { Store } from "./store.ts";
 
@@ -11,8 +12,12 @@ export interface ServedToolkit {
   /** The store of the toolkit; it outlives the process where the toolkit was given one that does. */
   readonly store: Store;
   readonly logger: Logger;
+  /** Aborts when the toolkit begins to close. */
+  readonly closing: AbortSignal;
   /** Has the toolkit, when it is closed, leave the store open until this has ended: it may have something to write down. */
   hold(work: Promise<unknown>): void;
+  /** Warns, after `start`, of names in a policy that nothing has. @param at - where the policy stands, for the message */
+  checkPolicy(policy: PolicyRules, at: string): void;
   /** True for the context of a call that was made in it. */
   serves(context: CallContext): boolean;
 }

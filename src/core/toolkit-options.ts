@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { isRecord, present } from "../lib/value.ts";
 import type { ApprovalOptions } from "./approval.ts";
-import { assertSettingsByGlob, type CallSettings } from "./call-settings.ts";
+import { assertSettingsByName, type CallSettings } from "./call-settings.ts";
 import type { Delegate } from "./delegate.ts";
 import type { Item } from "./item.ts";
 import { silentLogger, steadyLogger } from "./logger.ts";
@@ -41,7 +41,7 @@ export interface ToolkitOptions extends TelemetryOptions {
   /** The longest attempt of a call, in milliseconds. Default 600,000. */
   readonly maxTimeoutMs?: number | undefined;
   /**
-   * Settings of calls, by globs on refs (`weather.*`), in place of those of the tools and their connectors. Of several that
+   * Settings of calls, by names, refs and globs on these (`weather.*`), in place of those of the tools and their connectors. Of several that
    * fit, the later has the last word, setting by setting.
    */
   readonly settings?: Readonly<Record<string, CallSettings>> | undefined;
@@ -96,7 +96,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
   if (!(Number.isInteger(maxDepth) && maxDepth >= 0))
     throw invalidOption("maxDepth", "a whole number from 0", maxDepth);
   const { items, use = [], delegate, logger, settings = {}, maxQueuedCalls = 10_000 } = options;
-  assertSettingsByGlob(settings);
+  assertSettingsByName(settings);
   const cache = readLimits("cache", options.cache, cacheLimits);
   const user = readLimits("user", options.user, userLimits);
   if (!isCount(maxQueuedCalls)) throw invalidOption("maxQueuedCalls", "a whole number from 1", maxQueuedCalls);

@@ -1,4 +1,5 @@
 import type { Executor } from "../call/executor.ts";
+import type { SettingsRules } from "../call/settings-rules.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { messageOf } from "../core/error.ts";
 import type { DefaultKind, Entry } from "../core/item.ts";
@@ -12,22 +13,23 @@ import type { ToolEntry } from "../toolset/toolset-types.ts";
 import type { ExplainedItem, ExplainedRule, Explanation } from "./explanation.ts";
 import { textOf } from "./explanation-text.ts";
 
-/** For whom something is explained. */
+/** The toolset and the session that an explanation is for. */
 export interface ExplainOptions {
-  /** How it stands in this one. Default: in one of all tools. */
+  /** The toolset it is explained in. Default: one of all tools. */
   readonly toolset?: Toolset | undefined;
-  /** Whose items of `user` are meant: those of its principal. Default: nobody's. */
+  /** The session whose principal's items of `user` are meant. Default: those of no principal. */
   readonly session?: Session | undefined;
 }
 
-/** What knows the answers. */
+/** The parts of a toolkit that an explanation is made from. */
 export interface Explainer {
   readonly catalog: Catalog;
   readonly executor: Executor;
   readonly policy: PolicyRules;
+  readonly settings: SettingsRules;
 }
 
-/** Says what a key means and what a call of it would go through. Nothing is waited for, run or told. */
+/** Explains what a key means and what a call of it would go through. Nothing is waited for or run. */
 export function explain(given: string, explainer: Explainer, options: ExplainOptions = {}): Explanation {
   const key = messageOf(given);
   const { toolset, session: { principal = "" } = {} } = options;
@@ -50,18 +52,17 @@ export function explain(given: string, explainer: Explainer, options: ExplainOpt
   return Object.freeze(explanation);
 }
 
-function aboutEntry(entry: Entry<DefaultKind>, { catalog, executor, policy }: Explainer, toolset: Toolset | undefined) {
-  const rules: ExplainedRule[] = [];
-  const refusal = policy.refusal(entry.ref);
-  if (refusal !== undefined) rules.push({ of: "toolkit", rule: refusal, verdict: "refuses" });
-  else if (policy.decides) rules.push({ of: "toolkit", rule: "decide", verdict: "decides" });
+function aboutEntry(entry: Entry<DefaultKind>, explainer: Explainer, toolset: Toolset | undefined) {
+  const { catalog, executor, policy, settings } = explainer;
+  const rules: ExplainedRule[] = policy.standingRules(entry).map((rule) => ({ of: "toolkit", ...rule }));
   const connection = connectionOf(entry, catalog);
   if (entry.kind === "resource") return { rules, steps: [], ...present({ connection }) };
   const callable = entry as ToolEntry;
+  for (const { pattern: rule, settings: given } of settings.rulesFor(entry)) {
+    rules.push({ of: "toolkit", at: "settings", rule, verdict: "sets", sets: Object.keys(present(given)) });
+  }
   const standing = toolset?.standingOf(callable);
-  if (standing?.hidden !== undefined) rules.push({ of: "toolset", rule: standing.hidden, verdict: "hides" });
-  if (standing?.refusal !== undefined) rules.push({ of: "toolset", rule: standing.refusal, verdict: "refuses" });
-  else if (toolset?.policy.decide !== undefined) rules.push({ of: "toolset", rule: "decide", verdict: "decides" });
+  for (const rule of standing?.rules ?? []) rules.push({ of: "toolset", ...rule });
   const alias = standing === undefined ? aliasAmongAll(callable, catalog) : standing.alias;
   const tokens = alias === undefined ? undefined : estimateTokens(definitionFor(alias, callable));
   return { rules, steps: executor.describe(callable), ...present({ connection, alias, tokens }) };

@@ -1,6 +1,6 @@
 import type { StepSettings } from "../call/step.ts";
 import { messageOf } from "../core/error.ts";
-import type { ExplainedItem, Explanation } from "./explanation.ts";
+import type { ExplainedItem, ExplainedRule, Explanation } from "./explanation.ts";
 
 /** An explanation for people, a fact a line. */
 export function textOf(explanation: Explanation): string {
@@ -16,7 +16,7 @@ export function textOf(explanation: Explanation): string {
     ["might mean", winner === undefined && candidates.length > 0 ? [first, ...others].join(", ") : undefined],
     ["problem", problem],
     ["still coming", unsettled.length === 0 ? undefined : unsettled.join(", ")],
-    ...rules.map(({ of, rule, verdict }) => [verdict, `${rule} (${of})`] as const),
+    ...rules.map((rule) => [rule.verdict, ruleText(rule)] as const),
     ["connector", connection === undefined ? undefined : connectionText(connection)],
     ["alias", alias],
     ["costs", tokens === undefined ? undefined : `about ${tokens} tokens`],
@@ -30,6 +30,11 @@ export function textOf(explanation: Explanation): string {
 
 function itemText({ kind, ref, stale }: ExplainedItem): string {
   return `${kind} ${ref}${stale ? " (stale)" : ""}`;
+}
+
+function ruleText({ of, at, rule, sets = [] }: ExplainedRule): string {
+  const where = at === undefined ? "" : `${at} `;
+  return `${where}${rule}${sets.length === 0 ? "" : `: ${sets.join(", ")}`} (${of})`;
 }
 
 function connectionText({

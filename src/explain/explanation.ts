@@ -2,8 +2,9 @@ import type { StepDescription } from "../call/pipeline.ts";
 import type { KeyReading } from "../catalog/explain-key.ts";
 import type { ConnectionState } from "../core/connection.ts";
 import type { DefaultKind } from "../core/item.ts";
+import type { StandingRule } from "../core/policy.ts";
 
-/** Something a key may mean. */
+/** An item that a key may mean. */
 export interface ExplainedItem {
   readonly kind: DefaultKind;
   readonly ref: string;
@@ -11,29 +12,28 @@ export interface ExplainedItem {
   readonly stale: boolean;
 }
 
-/** A rule that has a say. */
-export interface ExplainedRule {
-  /** Whose it is. */
+/** A rule that has a say, as it is written and with the option it stands in. */
+export interface ExplainedRule extends StandingRule {
+  /** The owner of the rule. */
   readonly of: "toolkit" | "toolset";
-  readonly rule: string;
-  /** Whether it refuses it, hides it from models, or is asked at each call. */
-  readonly verdict: "refuses" | "hides" | "decides";
+  /** The names of the settings that it sets. */
+  readonly sets?: readonly string[] | undefined;
 }
 
-/** What a key means, and what a call of it would go through: a plain value, and as a text for people. */
+/** The meaning of a key, and the steps of a call of it: a plain value, and as a text for people. */
 export interface Explanation {
   readonly key: string;
   /** Every way in which it may be meant, in the order in which they are tried. */
   readonly readings: readonly KeyReading[];
   /** Everything that fits, in the order of lookups. */
   readonly candidates: readonly ExplainedItem[];
-  /** What it means: the first candidate, unless there is a problem. */
+  /** The item it means: the first candidate, unless there is a problem. */
   readonly winner?: ExplainedItem | undefined;
-  /** What it would mean if the winner were not there: refs, in their order. */
+  /** Refs of the items it would mean if the winner were not there, in their order. */
   readonly shadowed: readonly string[];
-  /** Why it means nothing. */
+  /** The reason why it means nothing. */
   readonly problem?: string | undefined;
-  /** Namespaces that are only just coming, and may have it. */
+  /** Namespaces that have not settled yet, and may have it. */
   readonly unsettled: readonly string[];
   readonly rules: readonly ExplainedRule[];
   /** The connector it comes from. */
@@ -49,8 +49,8 @@ export interface Explanation {
     | undefined;
   /** The name models know it by. */
   readonly alias?: string | undefined;
-  /** What a call goes through, the outermost first; a step that has nothing to do there is not there. */
+  /** The steps of a call, the outermost first; a step that has nothing to do there is not there. */
   readonly steps: readonly StepDescription[];
-  /** About what its definition costs a model, in tokens. */
+  /** An estimate of what its definition costs a model, in tokens. */
   readonly tokens?: number | undefined;
 }

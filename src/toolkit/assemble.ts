@@ -1,7 +1,6 @@
 import { ApprovalGate } from "../approval/approval-gate.ts";
-import { ApprovalLedger } from "../approval/approval-ledger.ts";
-import { ApprovalRecords } from "../approval/approval-records.ts";
 import { ToolkitApprovals } from "../approval/approvals.ts";
+import { type ApprovalJobs, approvalJobs } from "../approval/stored-approval.ts";
 import { CallRouter } from "../call/call-router.ts";
 import { Executor } from "../call/executor.ts";
 import { SettingsRules } from "../call/settings-rules.ts";
@@ -11,6 +10,7 @@ import { Builtins } from "../catalog/builtins.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import { Directory } from "../catalog/directory.ts";
 import type { LocalSourceHost } from "../catalog/local-source.ts";
+import { RuleCheck } from "../catalog/rule-check.ts";
 import { Connectors } from "../connection/connectors.ts";
 import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
@@ -37,6 +37,8 @@ export interface Assembly {
   readonly clock: Clock;
   readonly startTimeoutMs: number;
   readonly policy: PolicyRules;
+  readonly settings: SettingsRules;
+  readonly ruleCheck: RuleCheck;
   readonly delegates: Delegates;
   readonly events: Emitter<ToolkitEvent>;
   readonly telemetry: Telemetry | undefined;
@@ -48,7 +50,8 @@ export interface Assembly {
   /** Undefined where nothing keeps what users make. */
   readonly spaces: UserStores | undefined;
   readonly user: UserNamespace;
-  readonly ledger: ApprovalLedger;
+  /** The calls that wait for approval, or for work elsewhere. */
+  readonly pending: ApprovalJobs;
   readonly executor: Executor;
   readonly toolbox: CallRouter;
   readonly approvals: ToolkitApprovals;
@@ -59,9 +62,13 @@ export interface Assembly {
 /** The state of the toolkit that its parts ask for. */
 export interface LifecycleState {
   readonly isClosing: boolean;
+  /** Aborts when the toolkit begins to close. */
+  readonly closing: AbortSignal;
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void;
 }
+
+const callableKinds = ["tool", "prompt"] as const;
 
 /** Ends what was never begun: builtins tell of their changes unasked. */
 const nothingToEnd = () => undefined;
@@ -69,7 +76,7 @@ const nothingToEnd = () => undefined;
 /** Makes the parts of a toolkit. @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or one there is not */
 export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: LifecycleState): Assembly {
   const read = readToolkitOptions(options);
-  const { clock, logger, startTimeoutMs, strictNames, random, policy } = read;
+  const { clock, logger, startTimeoutMs, strictNames, random } = read;
   const delegates = new Delegates(options.delegate);
   const events = new Emitter<ToolkitEvent>((error, { type }) =>
     logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
@@ -84,6 +91,10 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     events.emit(event);
   };
   const catalog = new Catalog({ strictNames, emit });
+  const policy = read.policy.within(catalog);
+  const settings = new SettingsRules(read.settings);
+  const ruleCheck = new RuleCheck(catalog, logger);
+  ruleCheck.add(...policy.lists("policy"), { at: "settings", rules: settings.names, kinds: callableKinds });
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
   const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
@@ -94,17 +105,30 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const store = options.store ?? memoryStore({ clock });
   const spaces = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
   const user = openUserNamespace(spaces, { limits: read.user, assertOpen });
-  const shelf = new ApprovalRecords({ store, logger, limit: read.approvals.limit });
-  const ledger = new ApprovalLedger({ ...read.approvals, shelf, room, logger, emit });
+  const writing = new PendingWork();
+  const hold = writing.add.bind(writing);
+  const { closing } = lifecycle;
+  const pending = approvalJobs({
+    ...read.approvals,
+    store,
+    clock,
+    logger,
+    hold,
+    emit,
+    closing,
+    repeat: (approval) => approvals.repeat(approval),
+  });
   const approvalGate = new ApprovalGate({
-    ledger,
+    jobs: pending,
+    ttlMs: read.approvals.ttlMs,
     ask: (request, signal) => delegates.approve(request, signal),
     current: (entry, owner) => (entry.namespace === inlineNamespace ? entry : directory.current(entry, owner)),
     emit,
   });
   const executor: Executor = new Executor({
     ...read,
-    settings: new SettingsRules(read.settings),
+    policy,
+    settings,
     room,
     approvals: approvalGate,
     telemetry,
@@ -116,9 +140,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     onBadSchema: (entry, message) => badSchema(entry, message, { connectors, logger }),
   });
   const toolbox = new CallRouter(directory, executor);
-  const writing = new PendingWork();
-  const hold = writing.add.bind(writing);
-  const approvals = new ToolkitApprovals(ledger, {
+  const approvals = new ToolkitApprovals(pending, {
     logger,
     hold,
     isClosing,
@@ -128,10 +150,24 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     receive: executor.receive.bind(executor),
   });
   const serves = (context: CallContext) => isCallOf(context, executor);
-  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, serves });
-  const made = { logger, clock, startTimeoutMs, policy, delegates, events, telemetry, catalog, connectors, sourceHost };
+  const checkPolicy = (rules: PolicyRules, at: string) => ruleCheck.add(...rules.lists(at));
+  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, closing });
+  const made = {
+    logger,
+    clock,
+    startTimeoutMs,
+    policy,
+    settings,
+    ruleCheck,
+    delegates,
+    events,
+    telemetry,
+    catalog,
+    connectors,
+    sourceHost,
+  };
   const builtins = new Builtins(catalog, emit);
-  return { ...made, builtins, store, spaces, user, ledger, executor, toolbox, approvals, writing };
+  return { ...made, builtins, store, spaces, user, pending, executor, toolbox, approvals, writing };
 }
 
 /** A schema that cannot be compiled is told where an operator looks for what is wrong with the connection. */

@@ -15,6 +15,7 @@ export class Lifecycle {
   readonly sources = new Set<LocalSource>();
   readonly #parts: () => Assembly;
   readonly #ended = Promise.withResolvers<void>();
+  readonly #begunToClose = new AbortController();
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
   #storeIsOpen = true;
@@ -22,6 +23,11 @@ export class Lifecycle {
   /** @param parts - the parts, which are made after this */
   constructor(parts: () => Assembly) {
     this.#parts = parts;
+  }
+
+  /** Aborts when it begins to close. */
+  get closing(): AbortSignal {
+    return this.#begunToClose.signal;
   }
 
   /** Aborts when everything has ended. */
@@ -41,7 +47,7 @@ export class Lifecycle {
   /** Resolves when each connector and source has succeeded or failed once, or after `startTimeoutMs`. */
   async start(): Promise<void> {
     this.assertOpen();
-    const { telemetry, spaces, connectors } = this.#parts();
+    const { telemetry, spaces, connectors, ruleCheck } = this.#parts();
     telemetry?.look();
     spaces?.watch();
     await Promise.all([
@@ -49,6 +55,7 @@ export class Lifecycle {
       connectors.start(),
       ...[...this.sources].map((source) => source.settled()),
     ]);
+    ruleCheck.start();
   }
 
   /** Starts, waits until the signal aborts or `close` is called, and closes. */
@@ -74,9 +81,10 @@ export class Lifecycle {
   }
 
   async #close(): Promise<void> {
-    const { executor, ledger, telemetry, spaces, connectors, clock, events, logger } = this.#parts();
+    const { executor, telemetry, spaces, connectors, ruleCheck, clock, events, logger } = this.#parts();
     executor.close();
-    ledger.close();
+    ruleCheck.stop();
+    this.#begunToClose.abort();
     telemetry?.close();
     spaces?.close();
     for (const source of this.sources) source.close();
@@ -100,10 +108,10 @@ export class Lifecycle {
 
   /** Other processes may have left approvals in the store that are due. A store that hangs delays the start no longer than a server may. */
   async #readApprovals(): Promise<void> {
-    const { clock, startTimeoutMs, ledger } = this.#parts();
+    const { clock, startTimeoutMs, pending } = this.#parts();
     const attempt = new FirstAttempt();
     attempt.limit(clock, startTimeoutMs);
-    void ledger.look().then(() => attempt.settle());
+    void pending.expire().then(() => attempt.settle());
     await attempt.pending;
   }
 

@@ -30,6 +30,7 @@ import type {
   ResultOf,
   Tool,
 } from "../core/item.ts";
+import { emptyScope } from "../core/name-rules.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import type { Source, Unsubscribe } from "../core/source.ts";
@@ -42,10 +43,12 @@ import { type EventStreamOptions, eventStream } from "../lib/event-stream.ts";
 import { mcpConnector } from "../mcp/mcp-connector.ts";
 import { parseMcpServers } from "../mcp/target/mcp-servers.ts";
 import { canonicalUrl } from "../mcp/target/target-values.ts";
+import { runRules } from "../toolset/run-policy.ts";
 import { Toolset, type ToolsetRequest } from "../toolset/toolset.ts";
 import { type Assembly, assemble } from "./assemble.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import { View, ViewFilter, type ViewSelection } from "./view.ts";
+import { View } from "./view.ts";
+import { ViewFilter, type ViewSelection } from "./view-filter.ts";
 
 /**
  * Holds every tool, prompt and resource a service's models may use, wherever they come from, and calls them.
@@ -73,7 +76,7 @@ export class Toolkit implements Host, AsyncDisposable {
     if (options.items !== undefined) this.add(...options.items);
   }
 
-  /** The calls that wait for somebody's approval, or for work elsewhere. */
+  /** The calls that wait for approval, or for work elsewhere. */
   get approvals(): Approvals {
     return this.#parts.approvals;
   }
@@ -226,10 +229,11 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `INVALID_CONFIG` for a selection that is none, or says what there is not
    */
   view(selection: ViewSelection): Host {
-    const sight = new ViewFilter(selection);
-    const directory = new Directory(this.#parts.catalog, () => this.#lifecycle.assertOpen(), sight);
-    const tenant = sight.principal === undefined ? undefined : new PrincipalScope(sight.principal);
-    return new View(new CallRouter(directory, this.#parts.executor, { tenant }), this.on.bind(this), sight);
+    const filter = new ViewFilter(selection, this.#parts.catalog);
+    this.#parts.ruleCheck.add(...filter.lists());
+    const directory = new Directory(this.#parts.catalog, () => this.#lifecycle.assertOpen(), filter);
+    const tenant = filter.principal === undefined ? undefined : new PrincipalScope(filter.principal);
+    return new View(new CallRouter(directory, this.#parts.executor, { tenant }), this.on.bind(this), filter);
   }
 
   /**
@@ -238,8 +242,10 @@ export class Toolkit implements Host, AsyncDisposable {
    * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref nothing has, `INVALID_INPUT` for a selection that contradicts itself,
    *   `INVALID_CONFIG` for a policy or selection that is none, or says what there is not
    */
-  toolset(options?: ToolsetRequest): Promise<Toolset> {
-    return Toolset.of(this, options);
+  async toolset(options?: ToolsetRequest): Promise<Toolset> {
+    const toolset = await Toolset.of(this, options);
+    this.#parts.ruleCheck.add(...runRules(toolset.policy, emptyScope).lists("policy of a toolset"));
+    return toolset;
   }
 
   /**
@@ -249,11 +255,7 @@ export class Toolkit implements Host, AsyncDisposable {
    * @param options - `toolset`: how it stands in that one. Default: in one of all tools
    */
   async explain(key: string, options?: ExplainOptions): Promise<Explanation> {
-    return explain(
-      key,
-      { catalog: this.#parts.catalog, executor: this.#parts.executor, policy: this.#parts.policy },
-      options,
-    );
+    return explain(key, this.#parts, options);
   }
 
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ToolkitError } from "../core/error.ts";
-import { denied, type PolicyRules, type Ruling } from "../core/policy.ts";
+import { denied, type PolicyRules, type Ruling, ruleName } from "../core/policy.ts";
 import type { CallOptions, Session } from "../core/session.ts";
 import type { Callee, RunPolicy, ToolCall } from "./toolset-types.ts";
 
@@ -72,8 +72,8 @@ export class RunPolicyCheck {
       const why = `at most ${maxToolCallsPerTurn} calls may be made in one turn; make it in the next one`;
       return denied(ref, "maxToolCallsPerTurn", { why });
     }
-    const listed = entry === undefined ? undefined : this.#rules.refusal(ref);
-    if (listed !== undefined) return denied(ref, listed);
+    const listed = entry === undefined ? undefined : this.#rules.refusal(entry);
+    if (listed !== undefined) return denied(ref, ruleName(listed));
     if (maxTotalToolCalls !== undefined && inAll >= maxTotalToolCalls) {
       const why = `all ${maxTotalToolCalls} calls of this conversation were made; answer with what you have`;
       return denied(ref, "maxTotalToolCalls", { why });

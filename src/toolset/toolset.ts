@@ -2,15 +2,16 @@ import { readDefinition } from "../core/definition.ts";
 import { definitionOf, makeEntry } from "../core/entry.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Tool, Toolbox } from "../core/item.ts";
+import { assertRules, emptyScope, type NameScope, RefusingRules } from "../core/name-rules.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
-import type { PolicyRules } from "../core/policy.ts";
+import type { PolicyRules, StandingRule } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
 import { Disclosure } from "./disclosure.ts";
 import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } from "./disclosure-plan.ts";
 import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
-import { assertGlobs, hidingRule, type Selection, select, selectionNames } from "./selection.ts";
+import { LookedUpNames, namedTool, type Selection, SelectionRules, selectionNames } from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
 import { type BeginOptions, ToolRun } from "./tool-run.ts";
 import type { OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
@@ -30,10 +31,8 @@ export interface ToolsetOptions extends Selection {
 /** The place of a tool in a toolset. */
 export interface ToolStanding {
   readonly alias?: string | undefined;
-  /** The reason why it is not offered. */
-  readonly hidden?: string | undefined;
-  /** The rule of its policy that refuses it. */
-  readonly refusal?: string | undefined;
+  /** The rules that offer or hide it, and that allow or refuse its calls. */
+  readonly rules: readonly StandingRule[];
 }
 
 /** Options of a toolset, and the session whose tools it takes. */
@@ -55,20 +54,24 @@ export class Toolset implements OfferedTools {
   readonly #toolbox: Toolbox;
   readonly #entries: readonly ToolEntry[];
   readonly #options: ToolsetOptions;
+  readonly #selection: SelectionRules;
+  readonly #scope: NameScope;
   readonly #byAlias: ReadonlyMap<string, ToolEntry>;
   readonly #forced: ReadonlySet<string>;
   readonly #rules: PolicyRules;
   #cachedPlan: DisclosurePlan | undefined;
 
-  private constructor(toolbox: Toolbox, entries: readonly ToolEntry[], options: ToolsetOptions) {
+  private constructor(toolbox: Toolbox, entries: readonly ToolEntry[], options: ToolsetOptions, scope: NameScope) {
     const { policy = {}, maxTokens, ...selection } = options;
     assertBudget(maxTokens);
-    const { offered, forced } = select(entries, selection);
+    this.#selection = new SelectionRules(selection, scope);
+    this.#scope = scope;
+    const { offered, forced } = this.#selection.select(entries);
     this.#toolbox = toolbox;
     this.#entries = entries;
     this.#options = options;
     this.policy = policy;
-    this.#rules = runRules(policy);
+    this.#rules = runRules(policy, scope);
     this.#byAlias = aliasesOf(offered, maxTokens === undefined ? undefined : reservedAliases);
     const aliasOf = new Map([...this.#byAlias].map(([alias, entry]) => [entry, alias]));
     this.tools = Object.freeze(offered.map((entry) => Object.freeze({ alias: aliasOf.get(entry) ?? "", entry })));
@@ -78,20 +81,33 @@ export class Toolset implements OfferedTools {
   /**
    * Selects among the tools and prompts that the toolbox lists now.
    *
-   * @throws ToolkitError `NOT_FOUND` for a forced or excluded ref that no tool has, `INVALID_INPUT` for a selection that contradicts
+   * @throws ToolkitError `NOT_FOUND` for a name in the selection that nothing has, `INVALID_INPUT` for a selection that contradicts
    *   itself or a budget that is no whole number from 1, `INVALID_CONFIG` for an invalid policy or selection
    */
   static async of(toolbox: Toolbox, options: ToolsetRequest = {}): Promise<Toolset> {
     assertOptionNames(options, requestNames, "of a toolset");
-    for (const name of ["include", "exclude", "forced"] as const) assertGlobs(name, options[name], "of a toolset");
+    for (const name of ["include", "exclude", "forced"] as const) assertRules(options[name], name, "of a toolset");
     const { signal, session, ...selection } = options;
+    const { include, exclude = [], forced, policy = {} } = selection;
+    // Before anything is looked up: a policy that is none is refused at once.
+    const { allow } = runRules(policy, emptyScope);
+    const lookup = { toolbox, signal, session };
+    const names = new LookedUpNames();
+    await Promise.all([names.require("include", include, lookup), names.require("forced", forced, lookup)]);
+    await names.allow(allow?.texts, lookup);
     const { entries } = await toolbox.list({ kind: ["tool", "prompt"], signal, session });
-    return new Toolset(toolbox, entries, selection);
+    for (const name of new RefusingRules(exclude).unused(entries)) await namedTool("exclude", name, lookup);
+    return new Toolset(toolbox, entries, selection, names);
   }
 
   /** As `of`, of entries that are chosen already. @internal */
-  static ofEntries(toolbox: Toolbox, entries: readonly ToolEntry[], options: ToolsetOptions): Toolset {
-    return new Toolset(toolbox, entries, options);
+  static ofEntries(
+    toolbox: Toolbox,
+    entries: readonly ToolEntry[],
+    options: ToolsetOptions,
+    scope: NameScope = emptyScope,
+  ): Toolset {
+    return new Toolset(toolbox, entries, options, scope);
   }
 
   /** The definitions for the first turn, within the budget. The same objects at each call. */
@@ -146,17 +162,18 @@ export class Toolset implements OfferedTools {
     return this.#byAlias.get(alias);
   }
 
-  /** The alias of a tool or prompt, or the reason why it is not offered, and the rule that refuses it. */
+  /** The alias of a tool or prompt, if it is offered, and the rules that say so. */
   standingOf({ kind, ref }: Entry): ToolStanding {
     const entry = this.#entries.find((each) => each.kind === kind && each.ref === ref);
-    if (entry === undefined) return { hidden: "it was not there when the toolset was made" };
+    const absent: StandingRule = { rule: "it was not there when the toolset was made", verdict: "hides" };
+    if (entry === undefined) return { rules: [absent] };
     const forced = new Set(
       [...this.#forced].map((alias) => this.#byAlias.get(alias)).filter((each) => each !== undefined),
     );
-    const hidden = hidingRule(entry, this.#options, forced);
     const alias = this.tools.find((each) => each.entry === entry)?.alias;
-    const refusal = this.policy.toolChoice === "none" ? "toolChoice" : this.#rules.refusal(ref);
-    return { alias, hidden, refusal };
+    const none: StandingRule = { at: "policy.toolChoice", rule: "none", verdict: "refuses" };
+    const ofPolicy = this.policy.toolChoice === "none" ? [none] : this.#rules.standingRules(entry);
+    return { alias, rules: [this.#selection.ruleFor(entry, forced) ?? [], ofPolicy].flat() };
   }
 
   /** True for an alias that must be called in the first turn. */
@@ -191,17 +208,23 @@ export class Toolset implements OfferedTools {
     const { include } = this.#options;
     const refs = added.map(({ ref }) => ref);
     const options = include === undefined ? this.#options : { ...this.#options, include: [...include, ...refs] };
-    return new Toolset(this.#toolbox, [...this.#entries, ...(added as unknown as readonly ToolEntry[])], options);
+    return new Toolset(
+      this.#toolbox,
+      [...this.#entries, ...(added as unknown as readonly ToolEntry[])],
+      options,
+      this.#scope,
+    );
   }
 
   /**
-   * A toolset without the tools whose refs match a glob.
+   * A toolset without the tools that have a name or ref, or match a glob on these.
    *
-   * @throws ToolkitError `NOT_FOUND` for a ref that no tool has
+   * @throws ToolkitError `NOT_FOUND` for a name that no tool has, `INVALID_CONFIG` for an empty one
    */
   exclude(ref: string): Toolset {
-    const { exclude = [] } = this.#options;
-    return new Toolset(this.#toolbox, this.#entries, { ...this.#options, exclude: [...exclude, ref] });
+    assertRules([ref], "exclude", "of a toolset");
+    const exclude = [...(this.#options.exclude ?? []), ref];
+    return new Toolset(this.#toolbox, this.#entries, { ...this.#options, exclude }, this.#scope);
   }
 
   #plan(): DisclosurePlan {

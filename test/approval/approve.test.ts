@@ -13,6 +13,7 @@ import { memoryStore } from "../../src/store/memory-store.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { Bench } from "../connection/support.ts";
+import { FailingStore } from "../support/failing-store.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
 import { sharing } from "../support/sharing.ts";
@@ -252,6 +253,44 @@ describe("a call that needs approval", () => {
     expect(runs).toEqual([]);
   });
 
+  verifies(
+    "H2",
+    "of opposite decisions at the same time the first one wins, whatever it takes to carry it out",
+    async () => {
+      const { toolkit } = benchWith();
+      for (const first of [true, false]) {
+        const { id } = (await pending(toolkit.call("pay", { to: "Ada" }))).details;
+        const outcomes = await Promise.allSettled(
+          [first, !first, first, !first].map((approved) => toolkit.approvals.resolve(id, { approved })),
+        );
+        expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "rejected"]);
+        expect((await toolkit.approvals.get(id)).status).toBe(first ? "succeeded" : "denied");
+      }
+      expect(runs).toHaveLength(1);
+    },
+  );
+
+  verifies(["H2", "J1"], "that ends while the store fails has ended once the store is there again", async () => {
+    const done = Promise.withResolvers<void>();
+    work = () => done.promise;
+    const failing = new FailingStore(memoryStore());
+    const bench = benchWith({ store: failing.store });
+    const { toolkit, clock } = bench;
+    const { id } = (await pending(toolkit.call("pay", { to: "Ada" }))).details;
+    const resolving = toolkit.approvals.resolve(id, { approved: true });
+    await settle();
+    failing.fail();
+    done.resolve();
+    await settle();
+    expect(bench.errors().join()).toContain("What became of the approved call of builtin.pay was not kept");
+    await clock.advance(15_000);
+    failing.recoverSilently();
+    await clock.advance(1_000);
+    expect((await resolving).status).toBe("succeeded");
+    expect(await (await toolkit.approvals.wait(id)).json()).toEqual({ paid: 1 });
+    expect(runs).toHaveLength(1);
+  });
+
   verifies("H2", "who approves and goes away ends its wait, and not the run", async () => {
     const done = Promise.withResolvers<void>();
     work = () => done.promise;
@@ -300,7 +339,7 @@ describe("a call that needs approval", () => {
     const waiting = failure(toolkit.approvals.wait(id));
     expect(clock.keptAlive).toBe(1);
     await clock.advance(minute);
-    expect((await waiting).message).toContain("nobody decided until");
+    expect((await waiting).message).toContain("it was not decided until");
     expect(clock.keptAlive).toBe(0);
     expect(bench.of("approvalResolved")).toMatchObject([{ id, status: "expired" }]);
     expect(await failure(toolkit.approvals.resolve(id, { approved: true }))).toMatchObject({ code: "CONFLICT" });
@@ -592,7 +631,7 @@ describe("a call whose work completes elsewhere", () => {
     const [error, denied, expired] = await Promise.all(waiting);
     expect(error).toMatchObject({ code: "TOOL_FAILED", cause: { message: "sold out" } });
     expect(denied).toMatchObject({ code: "DENIED", details: { reason: "never mind" } });
-    expect(expired?.message).toContain("nobody completed it until");
+    expect(expired?.message).toContain("it was not completed until");
     for (const id of [givenUp, late])
       expect(await failure(approvals.complete(id, { result: { sum: 1 } }))).toMatchObject({ code: "CONFLICT" });
   });
@@ -607,6 +646,18 @@ describe("a call whose work completes elsewhere", () => {
     await toolkit.approvals.complete(id, { result: { sum: 3 } });
     expect(await (await waiting).json()).toEqual({ sum: 3 });
     expect(await toolkit.approvals.list()).toHaveLength(1);
+  });
+
+  verifies("H3", "that is to be waited for until a time that is over fails, and is not kept", async () => {
+    request = { ...request, expiresAt: bench.clock.now() };
+    for (const name of ["order", "at_once"]) {
+      const error = await failure(bench.toolkit.call(name));
+      expect(error).toMatchObject({ code: "TOOL_FAILED", message: expect.stringContaining("a time in the future") });
+    }
+    expect(await bench.toolkit.approvals.list()).toEqual([]);
+    const { id } = (await pending(bench.toolkit.call("order", {}, { needsApproval: "dear" }))).details;
+    const resolved = await bench.toolkit.approvals.resolve(id, { approved: true });
+    expect(resolved).toMatchObject({ status: "failed", error: { code: "TOOL_FAILED" } });
   });
 
   verifies("H3", "what the tool takes back leaves nothing behind", async () => {

@@ -279,10 +279,11 @@ verifies(
     const second = validatorOf({ $id: "https://example.com/x", type: "object", required: ["b"] });
     expect(await first({ b: 1 })).toBeInstanceOf(Violation);
     expect(await second({ b: 1 })).toEqual({ b: 1 });
-    const schema: Record<string, unknown> = { type: "object", required: ["a"] };
+    const schema: Record<string, unknown> = { type: "object", title: "changed", required: ["a"] };
     const before = validatorOf(schema);
     schema.required = ["b"];
     expect(validatorOf(schema)).not.toBe(before);
+    expect(await before({ a: 1 })).toEqual({ a: 1 });
   },
 );
 

@@ -4,7 +4,10 @@ import { keepProcessAlive, systemClock } from "../../src/lib/clock.ts";
 const day = 24 * 60 * 60 * 1000;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 test("a timer longer than Node's timers take fires at its time, and not before", () => {
   const fired = vi.fn();

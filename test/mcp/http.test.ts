@@ -382,7 +382,7 @@ describe("Streamable HTTP", () => {
     const late = failure(session.call("late", {}, contextOf()));
     const started = performance.now();
     expect((await long).code).toBe("OUTCOME_UNKNOWN");
-    expect(performance.now() - started).toBeLessThan(1_000);
+    expect(performance.now() - started).toBeLessThan(5_000);
     expect((await late).code).toBe("UNAVAILABLE");
   });
 
@@ -391,6 +391,8 @@ describe("Streamable HTTP", () => {
       byHand((_message, response) => void setImmediate(() => response.writeHead(404).end()), { session: "s1" }),
     );
     const session = await connect(origin);
+    // However long the machine takes for it, they are waited for.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const calls = Array.from({ length: 20 }, () => failure(session.call("any", {}, contextOf())));
     expect(new Set((await Promise.all(calls)).map(({ code }) => code))).toEqual(new Set(["UNAVAILABLE"]));
   });

@@ -3,7 +3,7 @@ import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
 import { defaultFetch } from "../../src/lib/fetch/node-fetch.ts";
 import {
@@ -32,6 +32,7 @@ import { listen, sseFixture, streamableFixture } from "./fixture/http.ts";
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const close of open.splice(0).reverse()) await close();
 });
 
@@ -164,25 +165,23 @@ verifies(
   async () => {
     const { url } = await world();
     const client = new Service();
-    let page: URL | undefined;
-    const auth = oauth({
-      open: (given) => {
-        page = given;
-      },
-    });
-    const connection = client.add(url, { auth, connectTimeoutMs: 150 }, 1);
+    const asked = Promise.withResolvers<URL>();
+    const auth = oauth({ open: asked.resolve });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const connection = client.add(url, { auth }, 1);
     await client.toolkit.start();
     expect(connection).toMatchObject({ state: "connecting", attempts: 1, lastError: { code: "UNAUTHORIZED" } });
     expect(connection.lastError?.message).toMatch(
       /waits for a person to authorize it.*open the URL that was given to `open`/,
     );
-    const call = await failure(client.toolkit.call("far.echo", { message: "x" }, { timeoutMs: 50 }));
+    const calling = failure(client.toolkit.call("far.echo", { message: "x" }, { timeoutMs: 50 }));
+    await vi.advanceTimersByTimeAsync(50);
+    const call = await calling;
     expect(call.message).toContain("waits for a person");
-    // Longer than an attempt may take.
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    // Much longer than an attempt may take.
+    await vi.advanceTimersByTimeAsync(3_600_000);
     expect(connection).toMatchObject({ state: "connecting", attempts: 1 });
-    await client.until(() => page !== undefined);
-    await browse(page as URL);
+    await browse(await asked.promise);
     await connection.ready();
     expect(await echo(client, "one")).toBe("Echo: one");
     client.assertDiscreet(call);
@@ -193,24 +192,30 @@ verifies(
   "M11",
   "a token is renewed before it expires, where the server says when, or else before it is used",
   async () => {
-    const given = await world({ seconds: 2 });
-    const { url, authority } = given;
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const given = await world({ seconds: 100 });
     const client = new Service();
-    const connection = client.add(url, { auth: oauth({ open: client.browser }) });
+    const kept = memoryTokenStore();
+    let renewals = 0;
+    const write: TokenStore["write"] = async (...written) => {
+      await kept.write(...written);
+      renewals += 1;
+    };
+    const connection = client.add(given.url, { auth: oauth({ open: client.browser, store: { ...kept, write } }) });
     await client.toolkit.start();
     await connection.ready();
-    const renewals = () => authority.grants.filter((grant) => grant === "refresh_token ok").length;
-    const callAfter = async (waitMs: number) => {
-      const before = renewals();
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    const callAfter = async (seconds: number) => {
+      const before = renewals;
+      vi.setSystemTime(Date.now() + seconds * 1_000);
       expect(await echo(client, "one")).toBe("Echo: one");
-      await expect.poll(renewals).toBeGreaterThan(before);
+      await expect.poll(() => renewals).toBeGreaterThan(before);
     };
     // In the last part of its life, in which the server, counting whole seconds, may refuse it already.
-    await callAfter(1_700);
+    await callAfter(99.5);
     const refusals = given.refusals;
-    await callAfter(2_200);
+    await callAfter(110);
     expect(given.refusals).toBe(refusals);
+    expect(given.authority.grants).toEqual(["authorization_code ok", "refresh_token ok", "refresh_token ok"]);
   },
 );
 

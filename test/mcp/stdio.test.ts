@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -88,9 +88,10 @@ describe("a child process", () => {
   test("that cannot be spawned says why, and carries no argument and no variable", async () => {
     const secret = "hunter2-hunter2";
     const target = { args: [secret], env: { TOKEN: secret } };
-    const wrong: readonly (readonly [string, string, object, string | RegExp])[] = [
+    const wrong: readonly (readonly [string, string | RegExp, object, string | RegExp])[] = [
       ["/no/such/program", "ENOENT", {}, "The command program was not found."],
-      ["npx --token=hunter2-hunter2", "ENOENT", {}, /^The command npx was not found. .*"args"/],
+      // EACCES where a folder of PATH may not be searched.
+      ["npx --token=hunter2-hunter2", /^(ENOENT|EACCES)$/, {}, /^The command npx was not found. .*"args"/],
       [node, "ERR_INVALID_ARG_VALUE", { env: { TOKEN: `${secret}\0` } }, "hold a NUL character"],
       [node, "ERR_INVALID_ARG_VALUE", { args: [`${secret}\0`] }, "hold a NUL character"],
     ];
@@ -99,7 +100,7 @@ describe("a child process", () => {
       const error = await failure(connector.connect({ signal: never, host: new RecordingHost() }));
       expect(error.code).toBe("UNAVAILABLE");
       expect(error.message).toMatch(message);
-      expect(Object.entries(error.cause as Error)).toEqual([["code", code]]);
+      expect(Object.entries(error.cause as Error)).toEqual([["code", expect.stringMatching(code)]]);
       expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(secret);
     }
   });
@@ -189,6 +190,28 @@ describe("a child that is no server", () => {
     const error = await failure(connecting);
     expect(error.code).toBe("UNAVAILABLE");
     expect(error.message).toMatch(/no-such-program-anywhere was not found.*PATH/);
+  });
+
+  verifies("M8", "such a command is not found either where a folder of PATH may not be searched", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "toolweave-"));
+    try {
+      // Either folder makes the answer of the system EACCES: root may search the first one, so the second has a folder of that name.
+      await mkdir(join(folder, "closed"), { mode: 0 });
+      await mkdir(join(folder, "open", "no-such-program"), { recursive: true });
+      const path = `${join(folder, "closed")}${delimiter}${join(folder, "open")}`;
+      const connect = (command: string) => {
+        const connector = mcpConnector({ command, env: { PATH: path } });
+        return failure(connector.connect({ signal: never, host: new RecordingHost() }));
+      };
+      const error = await connect("no-such-program");
+      expect(error.message).toMatch(/^The command no-such-program was not found\..*PATH/);
+      expect(error.cause).toMatchObject({ code: "EACCES" });
+      await writeFile(join(folder, "open", "text"), "", { mode: 0o600 });
+      expect((await connect("text")).message).toBe("The command text cannot be started: spawn EACCES.");
+    } finally {
+      await chmod(join(folder, "closed"), 0o700);
+      await rm(folder, { recursive: true });
+    }
   });
 
   test("a cwd that is no folder is named", async () => {
@@ -292,12 +315,14 @@ describe("what passes through the pipes", () => {
     const onCall = `send({ jsonrpc: "2.0", id: m.id, result: { structuredContent: m.params.arguments.text.length, content: [] } })`;
     const session = await connect(server("", onCall));
     const warnings: Error[] = [];
-    process.on("warning", (warning) => warnings.push(warning));
+    const warned = (warning: Error) => warnings.push(warning);
+    process.on("warning", warned);
     const text = "ü".repeat(500_000);
     const results = await Promise.all(
       Array.from({ length: 20 }, async () => (await session.call("size", { text }, contextOf())).json()),
     );
     expect(results).toEqual(Array.from({ length: 20 }, () => text.length));
+    process.off("warning", warned);
     expect(warnings).toEqual([]);
     await session[Symbol.asyncDispose]();
   });

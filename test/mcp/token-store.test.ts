@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { withFileLock } from "../../src/mcp/auth/file-lock.ts";
@@ -76,7 +77,7 @@ verifies(
   async () => {
     const place = await folder();
     const file = join(place, "tokens.json");
-    const writer = new URL("fixture/token-writer.ts", import.meta.url).pathname;
+    const writer = fileURLToPath(new URL("fixture/token-writer.ts", import.meta.url));
     const run = promisify(execFile);
     await Promise.all(["a", "b", "c"].map((name) => run(process.execPath, [writer, file, name, "8"])));
     const { servers } = JSON.parse(await readFile(file, "utf8"));

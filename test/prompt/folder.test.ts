@@ -188,7 +188,7 @@ describe("a folder that is followed", () => {
     expect(await service.nextEvent()).toEqual(change({ changed: ["prompts.a"] }));
     expect(await service.failures()).toEqual([]);
     expect(service.logged.map(({ level }) => level)).toEqual(["warn", "warn", "info"]);
-    expect(service.logged[2]?.message).toContain(`prompts: ${join(folder, "a.md")} is mended.`);
+    expect(service.logged[2]?.message).toContain(`prompts: ${join(folder, "a.md")} is repaired.`);
     expect(await service.text("a", { name: "Ada" })).toBe("Hi Ada");
   });
 

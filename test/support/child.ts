@@ -36,6 +36,11 @@ export class Child {
     return this.#until(() => this.lines.length >= many);
   }
 
+  /** Resolves when it has ended. */
+  async ended(): Promise<void> {
+    await this.#exit;
+  }
+
   tell(line: string): void {
     this.#process.stdin?.write(`${line}\n`);
   }

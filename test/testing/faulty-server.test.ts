@@ -394,6 +394,28 @@ describe("a faulty server over stdio", () => {
   });
 });
 
+test.each(["duplicate-names", "odd-schema"] as const)(
+  "%s that goes in the middle of a list takes no entry with it",
+  async (name) => {
+    await using server = faultyServer({ pageSize: 3 });
+    const client = new HttpRawClient((await server.listen()).url);
+    try {
+      await client.open();
+      const fault = await server.fault(name);
+      const listed = new Set<unknown>();
+      for (let cursor: unknown = "0"; cursor !== undefined; ) {
+        const { result = {} } = await client.request("tools/list", { cursor });
+        for (const tool of result.tools as readonly { readonly name?: string }[]) listed.add(tool.name);
+        cursor = result.nextCursor;
+        await fault.off();
+      }
+      for (const tool of server.offers.tools) expect(listed).toContain(tool);
+    } finally {
+      await client.close();
+    }
+  },
+);
+
 describe("a faulty server over HTTP", () => {
   let server: FaultyServer;
   let client: HttpRawClient;

@@ -129,19 +129,82 @@ describe("explain", () => {
     const policy = { block: ["*.a:b"], decide: () => true };
     const toolset = await toolkit.toolset({ exclude: ["builtin.forecast"], policy });
     const rules = async (key: string) =>
-      (await toolkit.explain(key, { toolset })).rules.map(({ of, verdict, rule }) => `${of} ${verdict}: ${rule}`);
-    expect(await rules("far.a:b")).toEqual(["toolkit refuses: block far.*", "toolset refuses: block *.a:b"]);
-    expect(await rules("far.forecast")).toEqual(["toolkit refuses: block far.*", "toolset decides: decide"]);
+      (await toolkit.explain(key, { toolset })).rules.map(
+        ({ of, verdict, at, rule }) => `${of} ${verdict}: ${at} ${rule}`,
+      );
+    expect(await rules("far.a:b")).toEqual([
+      "toolkit refuses: policy.block far.*",
+      "toolset refuses: policy.block *.a:b",
+    ]);
+    expect(await rules("far.forecast")).toEqual([
+      "toolkit refuses: policy.block far.*",
+      "toolset decides: policy.decide a function",
+    ]);
     expect(await rules("forecast")).toEqual([
-      "toolkit decides: decide",
+      "toolkit decides: policy.decide a function",
       "toolset hides: exclude builtin.forecast",
-      "toolset decides: decide",
+      "toolset decides: policy.decide a function",
     ]);
     expect((await rules("lonely"))[1]).toContain("offered only where it is forced");
     expect((await toolkit.explain("lonely", { toolset })).alias).toBeUndefined();
     const none = await toolkit.toolset({ policy: { toolChoice: "none" } });
-    expect((await toolkit.explain("forecast", { toolset: none })).rules[1]?.rule).toBe("toolChoice");
+    expect((await toolkit.explain("forecast", { toolset: none })).rules[1]).toMatchObject({
+      at: "policy.toolChoice",
+      rule: "none",
+    });
   });
+
+  verifies(
+    ["N10", "T5"],
+    "the rule that refuses, allows, offers or sets, as it is written, and where it stands",
+    async () => {
+      await bench.toolkit.close();
+      await start({
+        policy: { block: ["x.*", "a:b"], allow: ["far.*", "forecast", "*.lonely", "text:note"] },
+        settings: {
+          "*": { maxConcurrent: 5 },
+          forecast: { timeoutMs: 5, needsApproval: true },
+          "x.*": { coerce: true },
+        },
+      });
+      const { toolkit } = bench;
+      const toolset = await toolkit.toolset({
+        include: ["f*", "far.forecast", "lonely"],
+        policy: { allow: ["forecast"] },
+      });
+      const rules = async (key: string) =>
+        (await toolkit.explain(key, { toolset })).rules.map(({ of, verdict, at, rule, sets }) =>
+          [of, verdict, at, rule, ...(sets ?? [])].join(" "),
+        );
+      const limited = "toolkit sets settings * maxConcurrent";
+      expect(await rules("forecast")).toEqual([
+        "toolkit allows policy.allow forecast",
+        limited,
+        "toolkit sets settings forecast timeoutMs needsApproval",
+        "toolset offers include f*",
+        "toolset allows policy.allow forecast",
+      ]);
+      expect(await rules("far.forecast")).toEqual([
+        "toolkit allows policy.allow far.*",
+        limited,
+        "toolkit sets settings forecast timeoutMs needsApproval",
+        "toolset offers include far.forecast",
+        "toolset refuses policy.allow forecast",
+      ]);
+      expect((await rules("a:b")).slice(0, 2)).toEqual(["toolkit refuses policy.block a:b", limited]);
+      expect((await rules("lonely"))[2]).toContain("toolset hides  it is exclusive");
+      expect(await rules("TEXT:note")).toEqual(["toolkit allows policy.allow text:note"]);
+      expect(await rules("memo://7")).toEqual(["toolkit refuses policy.allow far.*, forecast, *.lonely, text:note"]);
+      const forced = await toolkit.toolset({ forced: ["forecast"] });
+      expect((await toolkit.explain("forecast", { toolset: forced })).rules.at(-1)).toMatchObject({
+        at: "forced",
+        rule: "forecast",
+      });
+      expect(await explained("forecast")).toContain(
+        "sets         settings forecast: timeoutMs, needsApproval (toolkit)",
+      );
+    },
+  );
 
   const hiding = [
     [{ include: ["far.*"] }, "nothing of include fits it: far.*"],
@@ -152,7 +215,8 @@ describe("explain", () => {
     verifies("T5", `how a tool stands in a toolset of ${JSON.stringify(selection)}`, async () => {
       const toolset = await bench.toolkit.toolset(selection);
       const { rules, alias } = await bench.toolkit.explain("forecast", { toolset });
-      expect(rules[0]?.rule).toEqual(why === undefined ? undefined : expect.stringContaining(why));
+      const hidden = rules.find(({ verdict }) => verdict === "hides");
+      expect(hidden?.rule).toEqual(why === undefined ? undefined : expect.stringContaining(why));
       expect(alias).toBe(
         why === undefined ? toolset.tools.find(({ entry }) => entry.item === forecast)?.alias : undefined,
       );

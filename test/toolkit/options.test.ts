@@ -111,7 +111,10 @@ describe("a value of the wrong type", () => {
     [() => make({ timeoutMs: "5" }), 'timeoutMs must be a number above 0, and is "5".'],
     [() => make({ timeoutMs: Number.NaN }), "timeoutMs must be a number above 0, and is NaN."],
     [() => make({ use: "x" }), 'use must be a list of functions, and is "x".'],
-    [() => make({ policy: { block: "a.*" } }), 'policy.block must be a list of globs on refs, and is "a.*".'],
+    [
+      () => make({ policy: { block: "a.*" } }),
+      'policy.block must be a list of names, refs or globs, none of them empty, and is "a.*".',
+    ],
     [() => make({ settings: { a: { timeoutMs: "5" } } }), 'and is "5".'],
     [
       () => make().addConnector(url, given({ pollMs: "5" })),

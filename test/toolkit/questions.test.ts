@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
 import type { Connector } from "../../src/core/connector.ts";
 import type { Delegate, InteractionContext } from "../../src/core/delegate.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../../src/core/interaction.ts";
@@ -7,6 +8,7 @@ import type { ConnectorTarget } from "../../src/core/target.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { type FaultyServer, faultyServer } from "../../src/testing/faulty/server.ts";
 import { testContext } from "../../src/testing/test-context.ts";
+import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
@@ -63,8 +65,11 @@ describe.each(ways)("what a server asks over %s", (way) => {
     if (way === "stdio") return server.stdio();
     return (await server.listen({ answers: way === "http" ? "sse" : "json" })).url;
   };
-  const start = async (delegate?: Delegate | Delegate[], options: object = {}): Promise<Toolkit> => {
-    toolkit = new Toolkit({ delegate });
+  const start = async (
+    delegate?: Delegate | Delegate[],
+    { clock, ...options }: AddConnectorOptions & { readonly clock?: VirtualClock } = {},
+  ): Promise<Toolkit> => {
+    toolkit = new Toolkit({ delegate, ...(clock === undefined ? {} : { clock }) });
     toolkit.addConnector(await target(), { namespace: "far", ...options });
     await toolkit.start();
     return toolkit;
@@ -152,11 +157,12 @@ describe.each(ways)("what a server asks over %s", (way) => {
   });
 
   verifies(["M10", "C7"], "a person may take longer than a tool may be silent", async () => {
-    const kit = await start(undefined, { timeoutMs: 300 });
+    const clock = virtualClock();
+    const kit = await start(undefined, { timeoutMs: 300, clock });
     const session: Session = {
       id: "slow",
       elicit: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 700));
+        await clock.advance(700);
         return { action: "cancel" };
       },
     };
@@ -182,11 +188,12 @@ describe.each(ways)("what a server asks over %s", (way) => {
         },
       },
     });
-    const kit = await start(undefined, { timeoutMs: 1_000 });
+    const clock = virtualClock();
+    const kit = await start(undefined, { timeoutMs: 1_000, clock });
     const session: Session = {
       id: "slow",
       elicit: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        await clock.advance(1_500);
         return { action: "cancel" };
       },
     };

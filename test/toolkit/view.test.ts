@@ -166,4 +166,91 @@ describe("a view", () => {
     expect(await (await bench.toolkit.call(hidden)).text()).toBe("hidden");
     expect(await (await host.call(own)).text()).toBe("own");
   });
+
+  verifies(["N10", "T1"], "a bare name shows what lookup finds, and hides in every namespace", async () => {
+    const refs = async (host: Host) => (await host.list()).entries.map(({ ref }) => ref);
+    expect(await refs(bench.toolkit.view({ include: ["forecast", "open", "memo://map"] }))).toEqual([
+      "builtin.open",
+      "secrets.forecast",
+      "memo://map#weather",
+    ]);
+    expect(
+      await refs(bench.toolkit.view({ include: ["weather.*", "*#weather"], exclude: ["forecast", "map"] })),
+    ).toEqual(["weather.admin"]);
+    expect(await refs(bench.toolkit.view({ include: ["s*"] }))).toEqual(["builtin.shut"]);
+  });
+
+  verifies(["N10", "T1", "E2"], "a bare name follows what lookup finds, and so do its events", async () => {
+    const one = bench.toolkit.view({ include: ["forecast"] });
+    const heard: unknown[] = [];
+    one.on("toolListChanged", ({ added, removed }) => void heard.push([added, removed]));
+    const found = async () => (await one.list()).entries.map(({ ref }) => ref);
+    expect(await found()).toEqual(["secrets.forecast"]);
+    bench.toolkit.add(tool("forecast"));
+    expect(await found()).toEqual(["builtin.forecast"]);
+    await settle();
+    // Hidden when it goes: nobody who sees this view knows of it.
+    weather.lists = { ...weather.lists, tool: tools("admin") };
+    weather.session.host.changed({ kind: "tool" });
+    await bench.clock.advance(100);
+    bench.toolkit.remove("forecast");
+    expect(await found()).toEqual(["secrets.forecast"]);
+    await settle();
+    await bench.toolkit.removeConnector("secrets");
+    await settle();
+    expect([await found(), heard]).toEqual([
+      [],
+      [
+        [["builtin.forecast"], []],
+        [[], ["builtin.forecast"]],
+        [[], ["secrets.forecast"]],
+      ],
+    ]);
+  });
+
+  verifies(["N10", "E2"], "a resource that is hidden by its name is told of by no event", async () => {
+    const most = bench.toolkit.view({ exclude: ["key", "city"] });
+    const heard: ToolkitEvent[] = [];
+    most.on("*", (event) => void heard.push(event));
+    secrets.session.host.changed({ kind: "resource", uri: "memo://key" });
+    weather.session.host.changed({ kind: "resource", uri: "memo://city/Bern" });
+    secrets.lists = { ...secrets.lists, resource: [{ name: "other", uri: "memo://other" }] };
+    secrets.session.host.changed({ kind: "resource" });
+    await bench.clock.advance(100);
+    await bench.toolkit.read("memo://city/Bern");
+    expect(heard).toMatchObject([{ type: "resourceListChanged", added: ["memo://other#secrets"], removed: [] }]);
+    expect(heard).toHaveLength(1);
+    expect((await failure(most.read("memo://city/Bern"))).code).toBe("NOT_FOUND");
+  });
+
+  verifies(["N10", "T1"], "hides a URI however it is written, in lookups and reads", async () => {
+    const most = bench.toolkit.view({ exclude: ["MEMO://map", "memo://city/Bern#weather"] });
+    for (const uri of ["memo://map", "MEMO://map", "memo://map#weather", "memo://city/Bern", "memo://city/%42ern"])
+      expect((await failure(most.read(uri))).code, uri).toBe("NOT_FOUND");
+    expect(await (await most.read("memo://city/Bonn")).text()).toContain("memo://city/Bonn");
+  });
+
+  verifies(["N10", "L3"], "tells of the failures of the namespaces a rule may mean", async () => {
+    for (const far of [weather, secrets]) {
+      far.outcomes = [new Error("down")];
+      far.session.lose();
+    }
+    await settle();
+    const failing = async (include: string[]) =>
+      (await bench.toolkit.view({ include }).list()).failures.map(({ namespace }) => namespace);
+    expect(await failing(["weather.forecast"])).toEqual(["weather"]);
+    expect(await failing(["leak"])).toEqual(["secrets"]);
+    expect(await failing(["w*"])).toEqual([]);
+    expect(await failing(["w*.*"])).toEqual(["weather"]);
+    expect(await failing(["memo://*"])).toEqual(["secrets", "weather"]);
+    expect(await failing(["memo://map#weather"])).toEqual(["weather"]);
+    expect(await failing(["*"])).toEqual(["secrets", "weather"]);
+  });
+
+  for (const list of ["include", "exclude"] as const) {
+    verifies("N10", `an empty text in its ${list} is refused`, async () => {
+      const error = await failure((async () => bench.toolkit.view({ [list]: [""] }))());
+      expect(error).toMatchObject({ code: "INVALID_CONFIG", details: { path: list } });
+    });
+  }
 });

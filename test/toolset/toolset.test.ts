@@ -3,6 +3,7 @@ import type { Tool } from "../../src/core/item.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import type { ToolOptions } from "../../src/core/tool-options.ts";
 import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { ToolsetOptions } from "../../src/toolset/toolset.ts";
 import { failure } from "../support/failure.ts";
@@ -140,6 +141,84 @@ describe("a toolset", () => {
       expect(toolset.guidance()).toBe("## a, b\n\nPrefer small steps.");
       expect(toolset.guidance({ used: ["b", "c"] })).toBe("## b\n\nb gives minutes.");
       expect(toolset.guidance({ used: [] })).toBe("");
+      await toolkit.close();
+    },
+  );
+
+  verifies(["N10", "T1"], "a bare name includes what lookup finds, and excludes in every namespace", async () => {
+    const toolkit = await setup(tool("forecast"), tool("a"));
+    expect(await names(toolkit, { include: ["forecast"] })).toEqual(["forecast"]);
+    expect(await names(toolkit, { include: ["alerts"] })).toEqual(["weather__alerts"]);
+    expect(await names(toolkit, { include: ["a*"] })).toEqual(["a"]);
+    expect(await names(toolkit, { exclude: ["forecast"] })).toEqual(["a", "weather__alerts"]);
+    expect(await names(toolkit, { exclude: ["al*"] })).toEqual(["a", "forecast", "weather__forecast"]);
+    const toolset = await toolkit.toolset();
+    expect(toolset.exclude("alerts").tools.map(({ alias }) => alias)).toEqual(["a", "forecast", "weather__forecast"]);
+    expect(() => toolset.exclude("alrts")).toThrow(/exclude names "alrts".*`weather.alerts`/);
+    expect(() => toolset.exclude("")).toThrow(/none of them empty/);
+    await toolkit.close();
+  });
+
+  verifies(
+    ["N10", "T2"],
+    "a bare name forces what lookup finds, a glob all that fits but what is exclusive",
+    async () => {
+      const toolkit = await setup(tool("forecast"), tool("only", { exclusive: true }));
+      expect((await toolkit.toolset({ forced: ["forecast"] })).toolChoice).toEqual({ tool: "forecast" });
+      expect((await toolkit.toolset({ forced: ["weather.*"] })).begin().definitions()).toHaveLength(2);
+      expect((await toolkit.toolset({ forced: ["o*"] })).toolChoice).toBe("auto");
+      await toolkit.close();
+    },
+  );
+
+  const unknown: readonly (readonly [options: ToolsetOptions, message: RegExp])[] = [
+    [{ include: ["weather.forcast"] }, /^include names "weather.forcast": .*`weather.forecast`/],
+    [{ include: ["a", "nothing"] }, /^include names "nothing"/],
+    [{ forced: ["nothing"] }, /^forced names "nothing"/],
+    [{ exclude: ["alert"] }, /^exclude names "alert": .*`weather.alerts`/],
+  ];
+  for (const [options, message] of unknown) {
+    verifies("N10", `a name that nothing has is NOT_FOUND: ${JSON.stringify(options)}`, async () => {
+      const toolkit = await setup(tool("a"));
+      const error = await failure(toolkit.toolset(options));
+      expect([error.code, error.message]).toEqual(["NOT_FOUND", expect.stringMatching(message)]);
+      await toolkit.close();
+    });
+  }
+
+  for (const list of ["include", "exclude", "forced"] as const) {
+    verifies("N10", `an empty text in ${list} is refused, and so is a resource`, async () => {
+      const toolkit = await setup(tool("a"));
+      toolkit.add(resource.text("note", "hi"));
+      expect(await failure(toolkit.toolset({ [list]: [""] }))).toMatchObject({
+        code: "INVALID_CONFIG",
+        details: { path: list },
+      });
+      expect((await failure(toolkit.toolset({ [list]: ["text:note"] }))).code).toBe("INVALID_INPUT");
+      await toolkit.close();
+    });
+  }
+
+  verifies(
+    ["N10", "T5"],
+    "the policy of a run refuses a name in every namespace, and allows what lookup finds",
+    async () => {
+      const toolkit = await setup(tool("forecast"), tool("a"));
+      const denied = async (policy: ToolsetOptions["policy"], ...others: Tool[]) => {
+        const toolset = (await toolkit.toolset({ policy })).add(...others);
+        const calls = toolset.tools.map(({ alias }) => ({ id: alias, name: alias, input: {} }));
+        return (await toolset.begin().execute(calls))
+          .filter(({ status }) => status === "denied")
+          .map(({ name }) => name);
+      };
+      expect(await denied({ block: ["forecast"] })).toEqual(["forecast", "weather__forecast"]);
+      expect(await denied({ allow: ["forecast", "alerts"] })).toEqual(["a", "weather__forecast"]);
+      expect(await denied({ allow: ["extra", "a"] }, tool("extra"))).toEqual([
+        "forecast",
+        "weather__alerts",
+        "weather__forecast",
+      ]);
+      expect(await denied({ block: ["extra"] }, tool("extra"))).toEqual(["extra"]);
       await toolkit.close();
     },
   );

@@ -1,7 +1,8 @@
-import { ToolkitError } from "../../core/error.ts";
 import type { Toolbox } from "../../core/item.ts";
-import { refGlob } from "../../core/ref-glob.ts";
+import { ChoosingRules, emptyScope } from "../../core/name-rules.ts";
 import type { Session } from "../../core/session.ts";
+import { isGlob } from "../../lib/glob.ts";
+import { LookedUpNames, type NameLookup, namedTool } from "../../toolset/selection.ts";
 import { Toolset } from "../../toolset/toolset.ts";
 import type { RunPolicy, ToolEntry } from "../../toolset/toolset-types.ts";
 import type { Task } from "./task.ts";
@@ -27,29 +28,26 @@ export async function offeredTools(
   { toolbox, signal, session, policy, maxTokens }: RunToolsOptions,
 ): Promise<Toolset | undefined> {
   if (tools.length === 0 && ownTools.length === 0) return undefined;
-  const entries = tools.length === 0 ? [] : await namedEntries(ref, tools, { toolbox, signal, session });
-  const toolset = Toolset.ofEntries(toolbox, entries, { include: ["*"], policy, maxTokens });
+  const lookup = { toolbox, signal, session };
+  const entries = tools.length === 0 ? [] : await namedEntries(ref, tools, lookup);
+  const names = new LookedUpNames();
+  await names.allow(policy.allow, lookup);
+  const toolset = Toolset.ofEntries(toolbox, entries, { include: ["*"], policy, maxTokens }, names);
   return ownTools.length === 0 ? toolset : toolset.add(...ownTools);
 }
 
-type LookupContext = Pick<RunToolsOptions, "toolbox" | "signal" | "session">;
-
-async function namedEntries(
-  ref: string,
-  tools: readonly string[],
-  lookup: LookupContext,
-): Promise<readonly ToolEntry[]> {
+async function namedEntries(ref: string, tools: readonly string[], lookup: NameLookup): Promise<readonly ToolEntry[]> {
   const names = tools.filter((name) => !isGlob(name));
-  const named = await Promise.all(names.map((name) => entryOf(name, lookup)));
+  const named = await Promise.all(names.map((name) => namedTool("tools", name, lookup)));
   if (names.length === tools.length) return inOrder(named);
-  const globs = tools.filter(isGlob).map(refGlob);
+  const globs = new ChoosingRules(tools.filter(isGlob));
   const { toolbox, ...options } = lookup;
   const { entries } = await toolbox.list({ kind: ["tool", "prompt"], ...options });
   // A tool and a prompt may share a ref: a name means the one that `lookup` finds, a glob means both.
   return entries.filter((entry) => {
     if (named.some(({ kind, ref }) => kind === entry.kind && ref === entry.ref)) return true;
     const isItself = entry.kind === "prompt" && entry.ref === ref;
-    return !isItself && globs.some((fits) => fits(entry.ref));
+    return !isItself && globs.ruleFor(entry, emptyScope) !== undefined;
   });
 }
 
@@ -58,24 +56,4 @@ function inOrder(entries: readonly ToolEntry[]): readonly ToolEntry[] {
   const keyOf = ({ kind, ref }: ToolEntry) => `${kind === "tool" ? 0 : 1} ${ref}`;
   const distinct = new Map(entries.map((entry) => [keyOf(entry), entry]));
   return [...distinct].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry);
-}
-
-function isGlob(name: string): boolean {
-  return /[*?]/.test(name);
-}
-
-async function entryOf(name: string, { toolbox, signal, session }: LookupContext): Promise<ToolEntry> {
-  const entry = await toolbox.lookup(name, { signal, session }).catch((error: unknown) => {
-    throw ToolkitError.is(error, "NOT_FOUND") ? noTool(name, error) : error;
-  });
-  if (entry.kind !== "resource") return entry;
-  const message = `tools names ${name}, which is a resource: it can be read, not called`;
-  throw new ToolkitError("INVALID_INPUT", `${message}.`, { issues: [{ pointer: "/tools", message }] });
-}
-
-/** A new error, of the prompt: that of the lookup would become the cause of a `TOOL_FAILED`. */
-function noTool(name: string, cause: ToolkitError<"NOT_FOUND">): ToolkitError<"NOT_FOUND"> {
-  return new ToolkitError("NOT_FOUND", `tools names ${JSON.stringify(name)}: ${cause.message}`, cause.details, {
-    cause,
-  });
 }

@@ -1,21 +1,19 @@
-import { toCallError } from "../../call/call-error.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { errorToJson } from "../../core/error-json.ts";
 import type { CallContext, Toolbox } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
+import type { Claim } from "../../jobs/claim.ts";
 import { present } from "../../lib/value.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { ResumeOptions } from "../agent.ts";
-import { readLimits } from "../agent-options.ts";
+import { limitNames, readLimits } from "../agent-options.ts";
 import type { AgentRun } from "../run/agent-run.ts";
 import type { Assignment } from "../run/prepare-run.ts";
 import type { RunState } from "../run/run-state.ts";
 import { inlinePrompt, type Task } from "../run/task.ts";
 import type { WaitingTurn } from "../run/tool-turn.ts";
-import type { ClaimedRun } from "./claimed-run.ts";
 import { assertSettled, finishedContent, outcomeOf, untilSettled } from "./collect-outcomes.ts";
-import { pendingRun, type RunOutcome, type SuspendedRun, suspendedRun } from "./suspended-run.ts";
-import type { Suspensions } from "./suspensions.ts";
+import { pendingRun, runConflict, type SuspendedRun, suspendedFields } from "./suspended-run.ts";
+import type { FoundRun, Suspensions } from "./suspensions.ts";
 
 /** Executes what is assigned, in the context of a call. */
 type Executor = (
@@ -24,24 +22,13 @@ type Executor = (
   go: (run: AgentRun) => Promise<Content>,
 ) => Promise<Content>;
 
-/** Whoever resumes, and through what. */
-interface Resumer extends ResumeOptions {
+/** The options by which a run is resumed. */
+interface Resumption extends ResumeOptions {
   /** Of the run that waits for this one. */
   readonly toolbox?: Toolbox | undefined;
 }
 
-const noLimits = Object.fromEntries(
-  [
-    "maxSteps",
-    "maxToolCalls",
-    "maxRepairs",
-    "maxOutputBytes",
-    "maxResultBytes",
-    "maxTokens",
-    "maxCost",
-    "timeoutMs",
-  ].map((name) => [name, Number.POSITIVE_INFINITY]),
-) as never;
+const noLimits = Object.fromEntries(Object.keys(limitNames).map((name) => [name, Number.POSITIVE_INFINITY])) as never;
 
 /** Goes on with runs that were suspended. */
 export class ResumeRun {
@@ -54,14 +41,14 @@ export class ResumeRun {
   }
 
   /** See `Agent.resume`. */
-  async resume(id: string, options: Resumer): Promise<Content> {
+  async resume(id: string, options: Resumption): Promise<Content> {
     const found = await this.#suspensions.find(id, options.session);
-    const { run, toolkit } = found;
+    const { run, jobs, toolkit } = found;
     if (run.status === "finished") return finishedContent(run);
-    await this.#suspensions.assertClaimable(found);
+    this.#suspensions.assertClaimable(found);
     if (options.wait === true) await untilSettled(found, options.signal);
     else await assertSettled(found);
-    const local = this.#suspensions.localOf(id);
+    const local = jobs.localOf(id);
     const { output = run.task.output } = local ?? {};
     const prompt = inlinePrompt({ name: run.task.name, output }, (_input, context) => {
       const work = this.#goOn(id, context, options);
@@ -75,9 +62,10 @@ export class ResumeRun {
   }
 
   /** Claims it no sooner than its call has begun, so that nothing can come between that leaves it claimed. */
-  async #goOn(id: string, context: CallContext, options: Resumer): Promise<Content> {
-    const claimed = await this.#suspensions.claim(id);
-    const { run, toolkit } = claimed;
+  async #goOn(id: string, context: CallContext, options: Resumption): Promise<Content> {
+    const found = await this.#suspensions.find(id, undefined);
+    const { run } = found;
+    const claim = await this.#suspensions.claim(found);
     const child = (childId: string, { signal, toolbox }: CallContext) =>
       this.resume(childId, { onEvent: options.onEvent, signal, toolbox });
     // A copy, so that what is kept stays as it was.
@@ -85,52 +73,53 @@ export class ResumeRun {
     const calls = state.calls.length;
     let isKnown = false;
     try {
-      const outcomes = await Promise.all(run.turn.waiting.map((wait) => outcomeOf(wait, toolkit, context, child)));
+      const outcomes = await Promise.all(run.turn.waiting.map((wait) => outcomeOf(wait, found, context, child)));
       isKnown = outcomes.some(({ status }) => status !== "pending");
-      const assignment = this.#assignment(claimed, state);
       const go = (agentRun: AgentRun) => agentRun.goOn(turnOf(run, outcomes), outcomes);
-      const content = await this.#execute(assignment, context, go);
-      await this.#end(claimed, { content: content.toJSON() });
+      const content = await this.#execute(this.#assignment(found, claim, state), context, go);
+      await this.#end(found, () => claim.complete(content));
       return content;
     } catch (error) {
       if (ToolkitError.is(error, "PENDING")) throw error;
       const hasActed = isKnown && state.calls.length > calls;
-      if (hasActed) await this.#end(claimed, { error: errorToJson(toCallError(run.task.ref, "execute")(error)) });
+      if (hasActed) await this.#end(found, () => claim.fail(error));
       // Nothing was done that would be done twice.
-      else await noted(claimed, claimed.release());
+      else await noted(found, () => claim.release({ status: "suspended" }));
       throw error;
     }
   }
 
-  /** What is left to do of a run, from the step it was in. */
-  #assignment(claimed: ClaimedRun, state: RunState): Assignment {
-    const { run, toolkit, lost } = claimed;
-    const { id, isLocal, session, meta } = run;
+  /** The rest of a run, from the step it was in. */
+  #assignment(found: FoundRun, claim: Claim<SuspendedRun, Content>, state: RunState): Assignment {
+    const { run, jobs } = found;
+    const { id, isLocal } = run;
     const limits = readLimits(run.limits, noLimits);
-    const { ownTools, output = run.task.output } = this.#suspensions.localOf(id) ?? {};
+    const { ownTools, output = run.task.output } = jobs.localOf(id) ?? {};
     const task: Task = { ...run.task, messages: state.messages, ownTools, output };
     const suspend: Assignment["suspend"] = async (turn, results) => {
       const { now } = this.#suspensions;
-      const waiting = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: { session, meta } });
-      const again = { ...waiting, id };
-      await this.#suspensions.keeping(again, toolkit, () => claimed.suspend(again));
-      await noted(claimed, this.#suspensions.told(run, again, toolkit.store));
+      const waiting = suspendedFields({ task, state, results, turn, limits, isLocal, now, caller: run });
+      const again = { ...run, ...waiting };
+      await this.#suspensions.keep({ ...found, run: again }, () => claim.release(waiting));
+      await noted(found, () => this.#suspensions.removeSettled(found, again.turn));
       throw pendingRun(again);
     };
-    return { task, state, limits, results: run.results, suspend, lost };
+    return { task, state, limits, results: run.results, suspend, lost: claim.lost };
   }
 
-  /** Its answer is there, or its failure: that this cannot be written down changes neither. */
-  async #end(claimed: ClaimedRun, outcome: RunOutcome): Promise<void> {
-    const ending = claimed.end(outcome).then(() => this.#suspensions.ended(claimed.run, claimed.toolkit));
-    await noted(claimed, ending);
+  /** Records its answer or its failure. Where that cannot be done, both stay what they are. */
+  async #end(found: FoundRun, end: () => Promise<SuspendedRun | undefined>): Promise<void> {
+    await noted(found, async () => {
+      if ((await end()) === undefined) throw runConflict(found.run, "another holder has it by now");
+      await this.#suspensions.removeSettled(found);
+    });
   }
 }
 
-/** What became of a run is written down; where that fails it is logged. */
-async function noted({ run, toolkit }: ClaimedRun, writing: Promise<void>): Promise<void> {
+/** Records the outcome of a run; a failure of that is logged. */
+async function noted({ run, toolkit }: FoundRun, write: () => Promise<unknown>): Promise<void> {
   try {
-    await writing;
+    await write();
   } catch (error) {
     const message = `What became of the run "${run.id}" of ${run.task.ref} was not kept: ${messageOf(error)}`;
     toolkit.logger.error(message, { error });

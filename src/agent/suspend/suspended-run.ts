@@ -5,14 +5,14 @@ import { denied } from "../../core/policy.ts";
 import { toJsonSchema } from "../../core/schema/json-schema.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import type { CallOptions, Session } from "../../core/session.ts";
-import type { Lease } from "../../jobs/lease.ts";
+import { type Job, type JobChange, type JobFields, storedSession } from "../../jobs/job.ts";
 import { present } from "../../lib/value.ts";
 import type { ForgetOptions, WaitingRun } from "../agent.ts";
 import type { KnownLimits, RunLimits } from "../agent-options.ts";
 import type { Results } from "../run/run-results.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { Task } from "../run/task.ts";
-import type { WaitingCall, WaitingTurn } from "../run/tool-turn.ts";
+import type { WaitingTurn } from "../run/tool-turn.ts";
 
 /** A call that a suspended run waits for. */
 export interface StoredWait {
@@ -31,20 +31,17 @@ export interface StoredWait {
   readonly expiresAt: number;
 }
 
-/** What a run came to: a Content, or an error, as JSON. */
-export type RunOutcome = { readonly content: unknown } | { readonly error: unknown };
-
 /** A run that waits, as it is kept: all of it is JSON. */
-export interface SuspendedRun {
-  readonly id: string;
-  /** `running` while somebody goes on with it; `finished` where another run, of which it is a part, has still to hear what it came to; `lost` where whoever went on with it is gone. */
+export interface SuspendedRun extends Job {
+  /**
+   * `running` while it is claimed; `finished` where another run, of which it is a part, has still to read its outcome; `lost` where its
+   * holder is gone.
+   */
   readonly status: "suspended" | "running" | "finished" | "lost";
-  /** Who goes on with it. */
-  readonly lease?: Lease | undefined;
   /** Another run waits for it. */
   readonly isAwaited?: true | undefined;
-  /** What it came to. */
-  readonly outcome?: RunOutcome | undefined;
+  /** Its outcome: a Content, or an error, as JSON. */
+  readonly outcome?: { readonly content: unknown } | { readonly error: unknown } | undefined;
   readonly task: Omit<Task, "messages" | "ownTools" | "output"> & { readonly output?: JsonSchema | undefined };
   readonly state: RunState;
   readonly results: ReturnType<Results["toJSON"]>;
@@ -54,46 +51,75 @@ export interface SuspendedRun {
     readonly parts: readonly (LanguageModelV4ToolResultPart | null)[];
     readonly waiting: readonly StoredWait[];
   };
-  readonly session: Omit<Session, "log" | "elicit" | "sample">;
   readonly meta?: CallOptions["meta"];
-  /** Only where it began can it go on: it has tools that were handed over, or is confined to a view. */
+  /** It can go on only where it began: it has tools that were handed over, or is confined to a view. */
   readonly isLocal?: true | undefined;
   /** In milliseconds since the epoch. */
   readonly suspendedAt: number;
 }
 
-/** The error of a run that waits, by whose id it is resumed. */
-export function pendingRun({ id, task, turn }: SuspendedRun): ToolkitError<"PENDING"> {
-  const waitsFor = turn.waiting.map(({ id: waitsForId, ref, reason, message }) => ({
-    id: waitsForId,
-    tool: ref,
-    reason,
-    message,
-  }));
-  const [first] = turn.waiting;
-  const what = waitsFor.map(({ tool, id: waitsForId }) => `${tool} (${waitsForId})`).join(", ");
-  const message = `${task.ref} waits for ${what}. Once that is settled, agent.resume("${id}") goes on.`;
-  return new ToolkitError("PENDING", message, {
-    id,
-    reason: first?.reason ?? "pending",
-    message,
-    tool: task.ref,
-    arguments: undefined,
-    expiresAt: Math.min(...turn.waiting.map(({ expiresAt }) => expiresAt)),
-    metadata: { run: id, waitsFor },
-  });
+/** The parts of a run that begins to wait. */
+export interface Suspension {
+  readonly task: Task;
+  readonly state: RunState;
+  readonly results: Results;
+  readonly turn: WaitingTurn;
+  readonly limits: KnownLimits;
+  readonly isLocal: boolean | undefined;
+  readonly now: number;
+  readonly caller: { readonly session: Session; readonly meta?: CallOptions["meta"] };
 }
 
-/** What of a run is for those who look after the ones that wait. */
-export function waitingRun(run: SuspendedRun, now: number): WaitingRun {
-  const { id, task, status, suspendedAt, turn, session, isLocal, lease } = run;
-  const isGone = status === "running" && (lease?.until ?? 0) <= now;
+/** A run as it is kept. */
+export function suspendedRun(suspension: Suspension): SuspendedRun {
+  const { state, caller } = suspension;
+  return { id: state.id, version: 0, session: storedSession(caller.session), ...suspendedFields(suspension) };
+}
+
+/** The fields that are kept of a run whenever it begins to wait. */
+export function suspendedFields(suspension: Suspension): JobFields<SuspendedRun> {
+  const { task, state, results, turn, limits, isLocal, now, caller } = suspension;
+  const { messages: _messages, ownTools: _ownTools, output, ...rest } = task;
+  const schema = output && toJsonSchema(output, { what: "output schema", direction: "output" });
+  return {
+    status: "suspended",
+    task: { ...rest, ...present({ output: schema }) },
+    state,
+    results: results.toJSON(),
+    limits: Object.fromEntries(Object.entries(limits).filter(([, limit]) => Number.isFinite(limit))),
+    turn: { parts: turn.parts, waiting: turn.waiting.flatMap(storedWait) },
+    suspendedAt: now,
+    ...present({ meta: caller.meta, isLocal: isLocal === true || undefined }),
+  };
+}
+
+function storedWait({ index, takesControl, answer }: WaitingTurn["waiting"][number]): StoredWait[] {
+  const { id: callId, name, ref = name, error } = answer;
+  if (!ToolkitError.is(error, "PENDING")) return [];
+  const { id, reason, message, expiresAt } = error.details;
+  return [{ index, takesControl, callId, name, ref, id, reason, message, expiresAt }];
+}
+
+/** The error of a run that waits, by whose id it is resumed. */
+export function pendingRun({ id, task, turn }: Pick<SuspendedRun, "id" | "task" | "turn">): ToolkitError<"PENDING"> {
+  const waitsFor = turn.waiting.map(({ id: waitsForId, ref: tool, reason, message }) => {
+    return { id: waitsForId, tool, reason, message };
+  });
+  const what = waitsFor.map(({ tool, id: waitsForId }) => `${tool} (${waitsForId})`).join(", ");
+  const message = `${task.ref} waits for ${what}. Once that is settled, agent.resume("${id}") goes on.`;
+  const reason = waitsFor[0]?.reason ?? "pending";
+  const details = { id, reason, message, tool: task.ref, arguments: undefined, expiresAt: expiryOf(turn) };
+  return new ToolkitError("PENDING", message, { ...details, metadata: { run: id, waitsFor } });
+}
+
+/** A run for those who look after the ones that wait. */
+export function waitingRun({ id, task, status, suspendedAt, turn, session, isLocal }: SuspendedRun): WaitingRun {
   return Object.freeze({
     id,
     ref: task.ref,
-    status: isGone || status === "finished" ? "lost" : status,
+    status: status === "finished" ? "lost" : status,
     since: suspendedAt,
-    expiresAt: Math.min(...turn.waiting.map(({ expiresAt }) => expiresAt)),
+    expiresAt: expiryOf(turn),
     waitsFor: Object.freeze(
       turn.waiting.map(({ id: waitsForId, ref: tool, reason, message, expiresAt }) =>
         Object.freeze({ id: waitsForId, tool, reason, message, expiresAt }),
@@ -104,55 +130,47 @@ export function waitingRun(run: SuspendedRun, now: number): WaitingRun {
   });
 }
 
-/** Until when a run is kept that nobody comes for: so long after all that it waits for is over. */
-export function keptUntil({ suspendedAt, turn }: SuspendedRun, keepMs: number): number {
-  return Math.max(suspendedAt, ...turn.waiting.map(({ expiresAt }) => expiresAt)) + keepMs;
-}
-
-/** A run that was given up, for another that waits for it. */
-export function givenUp(run: SuspendedRun, { by, reason }: Pick<ForgetOptions, "by" | "reason">): SuspendedRun {
+/** The outcome of a run that was given up. */
+export function givenUp(
+  { task }: SuspendedRun,
+  { by, reason }: Pick<ForgetOptions, "by" | "reason">,
+): JobChange<SuspendedRun> {
   const why = [by === undefined ? "it was given up" : `${by} gave it up`, reason].filter((text) => text !== undefined);
-  const error = errorToJson(denied(run.task.ref, "approval", { why: why.join(": "), by, reason }));
-  return { ...run, status: "finished", outcome: { error } };
+  const error = errorToJson(denied(task.ref, "approval", { why: why.join(": "), by, reason }));
+  return { status: "finished", outcome: { error } };
 }
 
-/** What a run that waits is made of. */
-export interface Suspension {
-  readonly task: Task;
-  readonly state: RunState;
-  readonly results: Results;
-  readonly turn: WaitingTurn;
-  readonly limits: KnownLimits;
-  readonly isLocal: boolean | undefined;
-  readonly now: number;
-  /** Whose run it is. */
-  readonly caller: { readonly session: Session; readonly meta?: CallOptions["meta"] };
+function expiryOf({ waiting }: SuspendedRun["turn"]): number {
+  return Math.min(...waiting.map(({ expiresAt }) => expiresAt));
 }
 
-/** A run as it is kept. */
-export function suspendedRun({ task, state, results, turn, limits, isLocal, now, caller }: Suspension): SuspendedRun {
-  const { messages: _messages, ownTools: _ownTools, output, ...rest } = task;
-  const schema =
-    output === undefined ? undefined : toJsonSchema(output, { what: "output schema", direction: "output" });
-  const { id, principal, clientInfo, capabilities, meta } = caller.session;
-  return {
-    id: state.id,
-    status: "suspended",
-    task: { ...rest, ...present({ output: schema }) },
-    state,
-    results: results.toJSON(),
-    limits: Object.fromEntries(Object.entries(limits).filter(([, limit]) => Number.isFinite(limit))),
-    turn: { parts: turn.parts, waiting: turn.waiting.flatMap(storedWait) },
-    session: { id, ...present({ principal, clientInfo, capabilities, meta }) },
-    suspendedAt: now,
-    ...(caller.meta === undefined ? {} : { meta: caller.meta }),
-    ...(isLocal ? { isLocal: true as const } : {}),
-  };
+type Named = Pick<SuspendedRun, "id" | "task">;
+
+/** The error for an id that no run has; said of the run of another principal in the same words. */
+export function noRun(id: string): ToolkitError<"NOT_FOUND"> {
+  const message = `There is no suspended run "${id}". It may have ended, or been forgotten; or its store is another one.`;
+  return new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
 }
 
-function storedWait({ index, takesControl, answer }: WaitingCall): StoredWait[] {
-  const { id: callId, name, ref = name, error } = answer;
-  if (!ToolkitError.is(error, "PENDING")) return [];
-  const { id, reason, message, expiresAt } = error.details;
-  return [{ index, takesControl, callId, name, ref, id, reason, message, expiresAt }];
+/** The error for a run that cannot go on here, or not now. */
+export function runConflict({ id, task }: Named, why: string): ToolkitError<"CONFLICT"> {
+  const message = `The run "${id}" of ${task.ref} cannot be resumed here: ${why}.`;
+  return new ToolkitError("CONFLICT", message, { key: id, owners: [] });
+}
+
+/** The error for a run whose holder is gone: it is not known how far it went. */
+export function lostRun({ id, task: { ref } }: Named): ToolkitError<"OUTCOME_UNKNOWN"> {
+  const message = `The process that went on with the run "${id}" of ${ref} is gone. What it did is not known, so it is not repeated: find out, then begin anew; agent.forget("${id}") removes it.`;
+  return outcomeUnknown(ref, message);
+}
+
+/** The error for a call whose approval, or whose run, is not kept any more. */
+export function forgottenCall(ref: string, id: string, cause: unknown): ToolkitError<"OUTCOME_UNKNOWN"> {
+  const message = `What became of ${ref} is not known any more: "${id}", for which the run waited, was forgotten. It may have run. Find out before you call it again.`;
+  return outcomeUnknown(ref, message, cause);
+}
+
+function outcomeUnknown(ref: string, message: string, cause?: unknown): ToolkitError<"OUTCOME_UNKNOWN"> {
+  const namespace = ref.slice(0, Math.max(0, ref.indexOf(".")));
+  return new ToolkitError("OUTCOME_UNKNOWN", message, { namespace }, { ref, cause });
 }

@@ -62,7 +62,8 @@ function sharedValidator(schema: JsonSchema, native: boolean): Validator {
   const key = native ? digest(schema) : `linear:${digest(schema)}`;
   let validator = byContent.get(key)?.deref();
   if (validator === undefined) {
-    validator = jsonValidator(schema, native ? usual : linear);
+    // A copy, for it is compiled later: the schema may be changed in place until then, and others of its content share this one.
+    validator = jsonValidator(JSON.parse(JSON.stringify(schema)), native ? usual : linear);
     byContent.set(key, new WeakRef(validator));
     forget.register(validator, key);
   }

@@ -1,6 +1,6 @@
 import { ToolkitError } from "../../core/error.ts";
 import type { Toolbox } from "../../core/item.ts";
-import { refGlob } from "../../core/ref-glob.ts";
+import { choosesRef } from "../../core/name-rules.ts";
 import { glob } from "../../lib/glob.ts";
 import { nearest } from "../../lib/similar.ts";
 import type { Place } from "../prompt-problem.ts";
@@ -45,7 +45,7 @@ export async function lintTools(
   findings: Findings,
 ): Promise<void> {
   for (const [index, name] of tools.entries()) {
-    if (known.refs.some(refGlob(name))) continue;
+    if (known.refs.some(choosesRef(name))) continue;
     const where = { file: at.file, place: at.placeOf(index) };
     const [namespace = ""] = name.split(".", 1);
     if (known.failed.has(namespace)) {

@@ -21,25 +21,25 @@ export function pageOf(state: FaultyState, method: string, cursor: unknown): Pag
   if (field === undefined) return undefined;
   const { faults, pageSize } = state;
   if (faults.take("endless-pages")) return { [field]: [], nextCursor: String(Number(cursor ?? 0) + 1) };
-  const entries = entriesOf(state, field);
+  const entries = field === "tools" ? tools(state) : others(state, field);
   const from = Number(cursor ?? 0);
   const to = Math.min(entries.length, from + pageSize);
   const next = to < entries.length ? String(to) : undefined;
   const last = next === undefined && faults.take("cursor-loop") !== undefined ? "0" : next;
-  return { [field]: entries.slice(from, to), ...(last === undefined ? {} : { nextCursor: last }) };
+  const page = spoiled(entries.slice(from, to), state, field === "tools" && from === 0);
+  return { [field]: page, ...(last === undefined ? {} : { nextCursor: last }) };
 }
 
-function entriesOf(state: FaultyState, field: string): readonly unknown[] {
-  const entries = field === "tools" ? tools(state) : others(state, field);
-  return state.faults.take("duplicate-names") === undefined ? entries : entries.flatMap((entry) => [entry, entry]);
+/** Page by page, so that a fault that comes or goes in the middle of a list moves no entry to a page that was read already. */
+function spoiled(page: readonly unknown[], { faults }: FaultyState, isFirstOfTools: boolean): readonly unknown[] {
+  const odd = isFirstOfTools && faults.take("odd-schema") !== undefined ? page.toSpliced(1, 0, ...oddTools) : page;
+  return faults.take("duplicate-names") === undefined ? odd : odd.flatMap((entry) => [entry, entry]);
 }
 
 function tools({ offer, faults }: FaultyState): readonly unknown[] {
   const drift = faults.take("schema-drift");
   const drifting = drift === undefined ? undefined : (drift.tool ?? Object.keys(offer.tools)[0]);
-  const entries: unknown[] = Object.entries(offer.tools).map(([name, tool]) => entryOf(name, tool, name === drifting));
-  if (faults.take("odd-schema") !== undefined) entries.splice(1, 0, ...oddTools);
-  return entries;
+  return Object.entries(offer.tools).map(([name, tool]) => entryOf(name, tool, name === drifting));
 }
 
 function entryOf(

@@ -65,7 +65,7 @@ describe("a suspended run whose process was killed", () => {
     void killed.do(`resume ${id}`).catch(() => undefined);
     await processes.ran("log");
     const other = await processes.start();
-    expect(await other.do(`resume ${id}`)).toMatch(/^CONFLICT .*somebody goes on with it now/);
+    expect(await other.do(`resume ${id}`)).toMatch(/^CONFLICT .*another holder goes on with it now/);
     expect(await other.do(`forget ${id}`)).toMatch(/^CONFLICT/);
     await killed.kill();
     await expect.poll(() => other.do(`resume ${id}`), { timeout: 10_000 }).toMatch(/^OUTCOME_UNKNOWN/);

@@ -230,9 +230,34 @@ describe("a run that is resumed", () => {
     expect(service.logged.join()).toContain(`What became of the run "${id}" of builtin.payer was not kept`);
     failing.recover();
     expect((await failure(service.assistant.resume(id))).code).toBe("CONFLICT");
+    failing.fail();
+    await service.clock.advance(30_000);
+    failing.recover();
     await service.clock.advance(30_000);
     expect((await failure(service.assistant.resume(id))).code).toBe("OUTCOME_UNKNOWN");
   });
+
+  verifies(
+    ["A7", "J1"],
+    "has ended once the store is there again, where that is before its lease is over",
+    async () => {
+      const inner = memoryStore();
+      const failing = new FailingStore(inner);
+      await using service = serve(failing.store, (_request, index) => {
+        if (index === 0) return call("pay");
+        failing.fail();
+        return "done";
+      });
+      const id = await service.suspended();
+      await service.decide();
+      expect(await (await service.assistant.resume(id)).text()).toBe("done");
+      await service.clock.advance(20_000);
+      failing.recover();
+      await service.clock.advance(1_000);
+      expect((await failure(service.assistant.resume(id))).code).toBe("NOT_FOUND");
+      await isEmpty(inner);
+    },
+  );
 
   verifies("A7", "is cut once another may have taken it over, and does nothing more", async () => {
     const store = memoryStore();
@@ -250,10 +275,10 @@ describe("a run that is resumed", () => {
     await asked.promise;
     // It stands still for so long that another takes it for dead.
     await using other = serve(store, ["never"]);
-    other.clock.stall(30_001 + slow.clock.now() - other.clock.now());
+    other.clock.stall(11 * 30_000 + 1);
     expect((await failure(other.assistant.resume(id))).code).toBe("OUTCOME_UNKNOWN");
     await slow.clock.advance(10_000);
-    expect(await resumed).toMatchObject({ message: expect.stringContaining("in other hands") });
+    expect(await resumed).toMatchObject({ message: expect.stringContaining("another holder has it") });
     answer.resolve();
     await slow.clock.advance(0);
     expect(await other.assistant.suspended()).toMatchObject([{ id, status: "lost" }]);

@@ -19,19 +19,25 @@ const lateMs = 100;
 const title = "no call is lost or repeated, nobody else harmed, nothing left behind";
 const lossTitle = `is noticed and heals; ${title}`;
 
-/** Every fault that can happen on a way, put to a toolkit in a process of its own, which prints what came of it. */
-export function matrix(way: Way): void {
+/**
+ * Puts the faults that can happen on a way to a toolkit in a process of its own, which prints what came of them: those that every run of
+ * the tests puts over it, or the others.
+ */
+export function matrix(way: Way, { isUsual = true } = {}): void {
+  const cases = casesOf(way).filter(({ usual }) => (usual === way) === isUsual);
   describe(`under load, over ${way}`, () => {
     let child: ChildProcessByStdio<null, Readable, Readable>;
     let errors: Promise<string>;
     let exit: Promise<number | null>;
-    const reports = new Map(casesOf(way).map(({ fault }) => [fault as string, Promise.withResolvers<Report>()]));
+    const reports = new Map(cases.map(({ fault }) => [fault as string, Promise.withResolvers<Report>()]));
 
     // Each is waited for in its turn.
     for (const { promise } of reports.values()) promise.catch(() => undefined);
 
     beforeAll(() => {
-      child = spawn(process.execPath, ["--expose-gc", rig, way], { stdio: ["ignore", "pipe", "pipe"] });
+      child = spawn(process.execPath, ["--expose-gc", rig, way, ...reports.keys()], {
+        stdio: ["ignore", "pipe", "pipe"],
+      });
       errors = text(child.stderr);
       createInterface(child.stdout).on("line", (line) => {
         const report = JSON.parse(line) as Report & { readonly error?: string };
@@ -50,7 +56,7 @@ export function matrix(way: Way): void {
     afterAll(() => child.kill("SIGKILL"));
 
     const prove = (one: Case) => async () => judge(one, await reports.get(one.fault)?.promise);
-    const of = (kind: Kind) => casesOf(way).filter((one) => one.kind === kind);
+    const of = (kind: Kind) => cases.filter((one) => one.kind === kind);
     for (const one of of("loss")) verifies(["M5", "M7", "C8"], `${one.fault}: ${lossTitle}`, prove(one), limitMs);
     for (const one of of("refusal")) verifies(["M7", "C8"], `${one.fault}: ${title}`, prove(one), limitMs);
     for (const one of of("delay")) verifies("C7", `${one.fault}: ${title}`, prove(one), limitMs);

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { Pool } from "pg";
 import { afterAll, beforeAll } from "vitest";
 import type { Store, StoreEvent } from "../../../src/core/store.ts";
@@ -19,7 +20,6 @@ export interface PostgresBench {
 export function usePostgres(start: typeof anyPostgres = anyPostgres): PostgresBench {
   let server: Awaited<ReturnType<typeof start>> | undefined;
   let admin: Pool | undefined;
-  let schemas = 0;
   const started = <T>(value: T | undefined): T => {
     if (value === undefined) throw new Error("The server is started before the tests, not sooner.");
     return value;
@@ -40,7 +40,7 @@ export function usePostgres(start: typeof anyPostgres = anyPostgres): PostgresBe
     get admin() {
       return started(admin);
     },
-    newSchema: () => `toolweave "test" ${process.pid} ${schemas++}`,
+    newSchema: () => `toolweave "test" ${process.pid} ${randomBytes(4).toString("hex")}`,
     async drop(schema) {
       await started(admin).query(`DROP SCHEMA IF EXISTS ${quoted(schema)} CASCADE`);
     },

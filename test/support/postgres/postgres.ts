@@ -33,8 +33,11 @@ export async function startPostgres(options: { readonly durable?: boolean } = {}
     const given = Promise.withResolvers<Answer>();
     child.once("message", (message) => given.resolve(message as Answer));
     const message = await Promise.race([given.promise, died]);
-    if (message.failed !== undefined) throw new Error(`PostgreSQL: ${message.failed}`);
-    return message;
+    if (message.failed === undefined) return message;
+    child.disconnect();
+    await ended;
+    const instead = "Tests that stop no server can use yours: name it in TOOLWEAVE_POSTGRES_URL.";
+    throw new Error(`PostgreSQL cannot be run here: ${message.failed}\n${instead}`);
   };
   const order = async (what: "start" | "stop") => {
     child.send(what);
@@ -46,7 +49,7 @@ export async function startPostgres(options: { readonly durable?: boolean } = {}
     stop: () => order("stop"),
     start: () => order("start"),
     async [Symbol.asyncDispose]() {
-      child.disconnect();
+      if (child.connected) child.disconnect();
       await ended;
     },
   };

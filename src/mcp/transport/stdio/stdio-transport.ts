@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { stat } from "node:fs/promises";
+import { delimiter, resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
 import type { Redactor } from "../../redact.ts";
@@ -230,7 +231,7 @@ export class StdioTransport implements Transport {
     }
     const hint = /\s/.test(command) ? 'It has blanks: arguments belong in "args". ' : "";
     const message =
-      code === "ENOENT"
+      code === "ENOENT" || (code === "EACCES" && (await isNowhere(this.#parameters)))
         ? `The command ${shown} was not found. ${hint}A bare name is looked up in PATH, a path must lead to a file: install it, or correct "command".`
         : `The command ${shown} cannot be started: ${why}.`;
     return new ToolkitError("UNAVAILABLE", message, details, { cause });
@@ -255,6 +256,14 @@ function drained(stdin: Writable): Promise<void> {
     stdin.on("drain", settle);
     stdin.on("close", settle);
   });
+}
+
+/** A bare name that no folder of PATH has is EACCES, and not ENOENT, where one of them may not be searched. */
+async function isNowhere({ command, cwd = "", env }: StdioParameters): Promise<boolean> {
+  if (command.includes("/")) return false;
+  const files = (env.PATH ?? "").split(delimiter).map((folder) => resolve(cwd, folder, command));
+  const found = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
+  return !found.some((one) => one?.isFile());
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -14,6 +14,8 @@ export interface Case {
   readonly fault: FaultName;
   /** What of the service it puts to the test. */
   readonly kind: Kind;
+  /** The way over which `npm test` puts it; over the others only `npm run test:long` does. */
+  readonly usual: Way;
   readonly options?: FaultOptions;
   /** How long it stays on. Missing, it is on until it has happened as often as its options say. */
   readonly forMs?: number;
@@ -41,37 +43,56 @@ const list = { kind: "list", forMs: 300, relists: true } as const;
 
 /** Every fault, as it is put to a Toolkit under load. */
 const cases: readonly Case[] = [
-  { fault: "die-before", options: once, ...loss },
-  { fault: "die-after", options: once, ...loss },
-  { fault: "down", forMs: 400, ...loss },
-  { fault: "half-open", options: once, ...loss },
-  { fault: "hang", options: { times: 3 }, codes: ["TIMEOUT"], timeoutMs: 1_500, kind: "delay" },
-  { fault: "slow", options: { times: 10, ms: 300 }, kind: "delay" },
-  { fault: "end-stream", options: { times: 3 }, codes: lost, kind: "refusal" },
-  { fault: "http-error", options: { times: 3 }, codes: ["UNAVAILABLE"], kind: "refusal" },
-  { fault: "drop-session-404", options: once, ...loss },
-  { fault: "drop-session-400", options: once, ...loss },
-  { fault: "close-stream", options: { times: 2 }, kind: "noise" },
-  { fault: "garbage", ...noise },
-  { fault: "oversized", options: { times: 3, bytes: 3_000_000 }, codes: ["LIMIT_EXCEEDED"], kind: "excess" },
-  { fault: "deep", options: { times: 3, depth: 50_000 }, codes: ["LIMIT_EXCEEDED"], kind: "excess" },
-  { fault: "duplicate-answer", ...noise },
-  { fault: "unknown-id", ...noise },
-  { fault: "wrong-id-type", ...noise },
-  { fault: "late-progress", ...noise },
-  { fault: "flood", options: { perSecond: 20_000 }, forMs: 400, kind: "excess" },
-  { fault: "list-storm", options: { perSecond: 5_000 }, forMs: 400, kind: "excess" },
-  { fault: "request-flood", options: { perSecond: 5_000 }, forMs: 400, kind: "excess" },
-  { fault: "schema-drift", ...list, changes: 2 },
-  { fault: "odd-schema", ...list, changes: 2 },
-  { fault: "duplicate-names", ...list },
-  { fault: "cursor-loop", ...list },
+  { fault: "die-before", usual: "stdio", options: once, ...loss },
+  { fault: "die-after", usual: "in-memory", options: once, ...loss },
+  { fault: "down", usual: "http with events", forMs: 400, ...loss },
+  { fault: "half-open", usual: "http with events", options: once, ...loss },
+  {
+    fault: "hang",
+    usual: "http with JSON",
+    options: { times: 3 },
+    codes: ["TIMEOUT"],
+    timeoutMs: 1_500,
+    kind: "delay",
+  },
+  { fault: "slow", usual: "http with JSON", options: { times: 10, ms: 300 }, kind: "delay" },
+  { fault: "end-stream", usual: "http with events", options: { times: 3 }, codes: lost, kind: "refusal" },
+  { fault: "http-error", usual: "http with JSON", options: { times: 3 }, codes: ["UNAVAILABLE"], kind: "refusal" },
+  { fault: "drop-session-404", usual: "http with events", options: once, ...loss },
+  { fault: "drop-session-400", usual: "http with JSON", options: once, ...loss },
+  { fault: "close-stream", usual: "http with events", options: { times: 2 }, kind: "noise" },
+  { fault: "garbage", usual: "stdio", ...noise },
+  {
+    fault: "oversized",
+    usual: "stdio",
+    options: { times: 3, bytes: 3_000_000 },
+    codes: ["LIMIT_EXCEEDED"],
+    kind: "excess",
+  },
+  {
+    fault: "deep",
+    usual: "http with JSON",
+    options: { times: 3, depth: 50_000 },
+    codes: ["LIMIT_EXCEEDED"],
+    kind: "excess",
+  },
+  { fault: "duplicate-answer", usual: "in-memory", ...noise },
+  { fault: "unknown-id", usual: "in-memory", ...noise },
+  { fault: "wrong-id-type", usual: "http with events", ...noise },
+  { fault: "late-progress", usual: "in-memory", ...noise },
+  { fault: "flood", usual: "in-memory", options: { perSecond: 20_000 }, forMs: 400, kind: "excess" },
+  { fault: "list-storm", usual: "stdio", options: { perSecond: 5_000 }, forMs: 400, kind: "excess" },
+  { fault: "request-flood", usual: "http with events", options: { perSecond: 5_000 }, forMs: 400, kind: "excess" },
+  { fault: "schema-drift", usual: "http with events", ...list, changes: 2 },
+  { fault: "odd-schema", usual: "in-memory", ...list, changes: 2 },
+  { fault: "duplicate-names", usual: "http with JSON", ...list },
+  { fault: "cursor-loop", usual: "in-memory", ...list },
   // Switched off in the middle of its pages, it ends them without the rest: until they are read again, something is missing.
-  { fault: "endless-pages", ...list, shifts: true, codes: ["NOT_FOUND"] },
-  { fault: "unknown-version", options: once, ...loss },
-  { fault: "ignore-term", ofProcess: true, ...loss, kind: "process" },
-  { fault: "grandchild", ofProcess: true, ...loss, kind: "process" },
-  { fault: "stderr-flood", options: { perSecond: 50_000 }, forMs: 300, kind: "process" },
+  { fault: "endless-pages", usual: "http with JSON", ...list, shifts: true, codes: ["NOT_FOUND"] },
+  { fault: "unknown-version", usual: "stdio", options: once, ...loss },
+  { fault: "ignore-term", usual: "stdio", ofProcess: true, ...loss, kind: "process" },
+  { fault: "grandchild", usual: "stdio", ofProcess: true, ...loss, kind: "process" },
+  { fault: "stderr-flood", usual: "stdio", options: { perSecond: 50_000 }, forMs: 300, kind: "process" },
 ];
 
 /** Those that can happen on a way. */

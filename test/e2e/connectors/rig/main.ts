@@ -1,15 +1,15 @@
-// Puts every fault of the table to a Toolkit, over one transport, and prints a line for each. It must then end by itself. It is a process
-// of its own because only there handles, rejections and the heap belong to nobody else.
+// Puts faults of the table, those it is given by name or all, to a Toolkit over one transport, and prints a line for each. It must then
+// end by itself. It is a process of its own because only there handles, rejections and the heap belong to nothing else.
 import { type Case, casesOf, type Way } from "./cases.ts";
 import type { Report } from "./report.ts";
 import { handlesNow, heapGrown, heapNow, newHandles } from "./residue.ts";
 import { play } from "./scenario.ts";
 
-const [, , chosen, only] = process.argv as unknown as [string, string, Way, string | undefined];
+const [, , chosen, ...faults] = process.argv as unknown as [string, string, Way, ...string[]];
 const unhandled: string[] = [];
 process.on("unhandledRejection", (reason) => unhandled.push(String((reason as Error)?.stack ?? reason)));
 
-const played = casesOf(chosen).filter(({ fault }) => (only ?? fault) === fault);
+const played = casesOf(chosen).filter(({ fault }) => faults.length === 0 || faults.includes(fault));
 // What is loaded and compiled at first is no leak.
 for (const fault of ["late-progress", "die-before"] as const) await play(caseOf(fault), chosen);
 for (const one of played) {

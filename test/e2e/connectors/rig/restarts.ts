@@ -1,4 +1,4 @@
-// Stops and starts an HTTP server again and again under load, and prints what came of it. It must then end by itself.
+// Stops and starts an HTTP server under load as often as its argument says, and prints what came of it. It must then end by itself.
 import { setTimeout as delay } from "node:timers/promises";
 import { defineTool, Toolkit } from "../../../../src/index.ts";
 import { faultyServer } from "../../../../src/testing/index.ts";
@@ -6,7 +6,7 @@ import { until } from "../../support.ts";
 import { Load } from "./load.ts";
 import { handlesNow, heapGrown, heapNow, newHandles } from "./residue.ts";
 
-const restarts = 20;
+const restarts = Number(process.argv[2]);
 const timeoutMs = 10_000;
 const unhandled: string[] = [];
 process.on("unhandledRejection", (reason) => unhandled.push(String((reason as Error)?.stack ?? reason)));

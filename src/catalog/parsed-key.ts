@@ -1,6 +1,6 @@
 import { isUri } from "../core/identifier.ts";
 
-/** How a key reads: every way in which it may be meant. */
+/** A key in every way in which it may be meant. */
 export interface ParsedKey {
   /** `namespace.name`, where the part before the first dot is a known namespace. */
   readonly scopedName: { readonly namespace: string; readonly name: string } | undefined;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseKey } from "../../src/catalog/key.ts";
+import { parseKey } from "../../src/catalog/parsed-key.ts";
 import { verifies } from "../support/verifies.ts";
 
 const known = (name: string) => ["builtin", "weather", "w"].includes(name);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { matchTemplate } from "../../src/catalog/template.ts";
+import { matchTemplate } from "../../src/catalog/uri-template.ts";
 import { verifies } from "../support/verifies.ts";
 
 /** Expansions of RFC 6570, with the values of its section 3.2; each behind a scheme. */

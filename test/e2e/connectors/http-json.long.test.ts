@@ -1,0 +1,3 @@
+import { matrix } from "./matrix.ts";
+
+matrix("http with JSON", { isUsual: false });
