@@ -28,6 +28,7 @@ export type {
 } from "./core/interaction.ts";
 export type {
   CallContext,
+  ContextOverrides,
   DefaultKind,
   Entry,
   Item,
@@ -45,7 +46,7 @@ export type {
   Tool,
   Toolbox,
 } from "./core/item.ts";
-export type { Call, Handler, Middleware } from "./core/middleware.ts";
+export type { Call, CallAnswer, Handler, Middleware } from "./core/middleware.ts";
 export type { PendingRequest } from "./core/pending.ts";
 export type { Policy, PolicyRequest, Verdict } from "./core/policy.ts";
 export {

@@ -106,7 +106,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "C2",
-    text: "The steps of a call run in the order the design draws, each compiled once per entry; an idle step is not in the chain. `use` puts the user's own steps behind validation and before the run.",
+    text: "The steps of a call run in the order the design draws: depth, rules, coerce, decide, validate, approve, use, cache, retry, rate limit, timeout; each is compiled once per entry, and an idle step is not in the chain. A render and a read go through those that make sense for them. `use` puts the user's own steps around calls, reads and renders, behind validation and before the run.",
   },
   {
     id: "C3",
@@ -155,6 +155,14 @@ export const requirements: readonly Requirement[] = [
   {
     id: "C14",
     text: "Attachments reach run unchanged and in order, and are attached to a prompt's message. A connector's tool that is given any is INVALID_INPUT.",
+  },
+  {
+    id: "C15",
+    text: "A context may be decorated: a Proxy of it and an object that inherits from it are as good as the context, and a spread keeps cancellation, deadline, trace and view. Middleware may pass on another context of the same call, and of no other.",
+  },
+  {
+    id: "C16",
+    text: "context.derive gives the same call with some parts replaced, which its toolbox, questions, events and pending calls follow; nesting, deadline, view and accounting stay the call's, and it never sees or lasts more than that.",
   },
 
   // E: events

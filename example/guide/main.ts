@@ -162,6 +162,32 @@ const audited = new Toolkit({ items: [convert], use: [audit], logger: console })
 // #endregion
 await audited.call(convert, { miles: 1 });
 
+// #region verbs
+const bounded: Middleware = async (call, next) => {
+  if (call.verb === "read") return next(call); // it has no input
+  if (call.verb === "render") {
+    const { messages } = await next(call); // the messages of a prompt
+    return { messages: messages.slice(-10) };
+  }
+  const context = call.context.derive({ meta: { tenant: "acme" } });
+  return next(call.with({ input: { ...(call.input as object) }, context })); // a Content
+};
+// #endregion
+await new Toolkit({ items: [convert], use: [bounded] }).call(convert, { miles: 1 });
+
+// #region derive
+const quickly = defineTool({
+  name: "quickly",
+  run: async (_input, context) => {
+    // The same call, with a signal, a session and _meta of its own for this part of the work.
+    const own = context.derive({ signal: AbortSignal.timeout(1_000), meta: { part: "lengths" } });
+    const length = await own.toolbox.call(convert, { miles: 3 });
+    return length.json();
+  },
+});
+// #endregion
+strictEqual((await (await toolkit.call(quickly)).json())?.kilometres, 4.828032);
+
 // #region delegate
 const delegate: Delegate = {
   async runPrompt(prompt, input, context) {

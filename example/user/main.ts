@@ -24,7 +24,7 @@ try {
   // #region versions
   const { version } = await toolkit.user.get("greet");
   await toolkit.user.putPrompt("---\nname: greet\n---\nHail {{name}}!", { expectedVersion: version });
-  // Whoever read the first version, too, is told that it is not the last any more.
+  // A second change of the first version is rejected: it is not the current one any more.
   const late = toolkit.user.putPrompt("---\nname: greet\n---\nHi {{name}}.", { expectedVersion: version });
   const refused = await late.catch((error: unknown) => ToolkitError.is(error, "CONFLICT"));
 
@@ -44,7 +44,7 @@ try {
   await toolkit.user.putPrompt("---\nname: diary\n---\nSum up my day: {{day}}", { session: ada });
 
   const hers = await toolkit.list({ namespace: "user", session: ada });
-  const nobodys = await toolkit.list({ namespace: "user" });
+  const unowned = await toolkit.list({ namespace: "user" });
   const bob = toolkit.view({ principal: "bob" }); // what one of them may see, events included
   const unseen = await bob.lookup("diary").catch((error: unknown) => ToolkitError.is(error, "NOT_FOUND"));
   // #endregion principals
@@ -53,14 +53,14 @@ try {
     ["user.diary"],
   );
   assert.deepEqual(
-    nobodys.entries.map(({ ref }) => ref),
+    unowned.entries.map(({ ref }) => ref),
     ["user.greet", "text:motto#user"],
   );
   assert.equal(unseen, true);
 
   // #region folder
   await toolkit.user.export(folder); // greet.md, resources/motto.txt, user.json
-  const report = await toolkit.user.import(folder, { prune: true }); // after somebody edited it, say
+  const report = await toolkit.user.import(folder, { prune: true }); // after it was edited, for instance
   // #endregion folder
   assert.deepEqual((await readdir(folder)).sort(), ["greet.md", "resources", "user.json"]);
   assert.deepEqual(report.unchanged, ["user.greet", "text:motto#user"]);

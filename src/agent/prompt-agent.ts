@@ -1,4 +1,5 @@
-import { isConfined } from "../call/whose-call.ts";
+import { wholeContext } from "../call/call-context.ts";
+import { callStateOf } from "../call/call-port.ts";
 import type { InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { SampleRequest, SampleResult } from "../core/interaction.ts";
@@ -87,7 +88,8 @@ class PromptAgent implements Agent {
     return sampled(request, this.#models, this.#modelCall(signal));
   }
 
-  async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Content> {
+  async runPrompt(entry: Entry<"prompt">, input: unknown, given: CallContext): Promise<Content> {
+    const context = wholeContext(given);
     return this.#begin(await taskOf(entry, input, context), context, this.#options.limits, 0);
   }
 
@@ -138,7 +140,7 @@ class PromptAgent implements Agent {
     const toolkit = this.#suspensions.toolkitOf(context);
     const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: Results): Promise<never> => {
       const { ownTools = [], output } = task;
-      const isLocal = isConfined(context) || ownTools.length > 0;
+      const isLocal = callStateOf(context)?.isConfined === true || ownTools.length > 0;
       const { now } = this.#suspensions;
       const run = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: context });
       await this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools, output }, kept);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { callDigest } from "../call/approval-grant.ts";
-import { type ApprovalPort, type CallForApproval, undecided } from "../call/approval-port.ts";
+import { type ApprovalPort, type HeldCall, undecided } from "../call/approval-port.ts";
 import { toCallError } from "../call/call-error.ts";
 import type { CallState } from "../call/call-state.ts";
 import type { PendingCall } from "../call/pending-call.ts";
@@ -41,7 +41,7 @@ export class ApprovalGate implements ApprovalPort {
     this.#options = options;
   }
 
-  async pass(requested: CallForApproval, reason: string): Promise<unknown> {
+  async pass(requested: HeldCall, reason: string): Promise<unknown> {
     const { entry, state } = requested;
     const { session, grant } = state;
     const { ref: tool } = entry;
@@ -63,7 +63,7 @@ export class ApprovalGate implements ApprovalPort {
     return input;
   }
 
-  async defer(requested: CallForApproval, { id, request }: PendingCall): Promise<never> {
+  async defer(requested: HeldCall, { id, request }: PendingCall): Promise<never> {
     const { entry, state } = requested;
     const { jobs, ttlMs } = this.#options;
     const { reason, message, expiresAt = jobs.now + ttlMs, callbackUrl, metadata } = request;
@@ -79,7 +79,7 @@ export class ApprovalGate implements ApprovalPort {
     throw pendingError(released ?? foundApproval(approved, await jobs.get(approved)));
   }
 
-  #open({ entry, state }: CallForApproval, about: Opening): Promise<StoredApproval> {
+  #open({ entry, state }: HeldCall, about: Opening): Promise<StoredApproval> {
     const { origin, meta, session } = state;
     const { attachments, timeoutMs, bypassCache } = state.options;
     const { jobs, ttlMs } = this.#options;
@@ -141,7 +141,7 @@ function mayRunTwice({ kind, annotations }: Definition): boolean {
 }
 
 /** A copy of the input: later changes by its caller are no part of the question. */
-function copyOf({ entry, input }: CallForApproval): unknown {
+function copyOf({ entry, input }: HeldCall): unknown {
   try {
     return structuredClone(input);
   } catch (cause) {

@@ -9,10 +9,10 @@ interface Kept {
   readonly goodUntil: number;
 }
 
-/** The answers that are kept, and those that are being found out. */
+/** The answers that are kept, and the runs in progress whose answers will be. */
 export class AnswerCache {
-  /** The runs in progress whose answers are to be kept, by the same keys. */
-  readonly flights = new Map<string, SharedCall>();
+  /** The runs in progress, by the keys of their answers. */
+  readonly running = new Map<string, SharedCall>();
   readonly #limits: CacheLimits;
   #kept: LRUCache<string, Kept> | undefined;
 
@@ -20,7 +20,7 @@ export class AnswerCache {
     this.#limits = limits;
   }
 
-  /** How many are kept, those included whose time is over. */
+  /** The number that is kept, those included whose time is over. */
   get size(): number {
     return this.#kept?.size ?? 0;
   }
@@ -34,7 +34,7 @@ export class AnswerCache {
 
   /** Keeps an answer, unless it is larger than all may be together. */
   keep(key: string, content: Content, goodUntil: number): void {
-    // What it was made from belongs to the tool, which may change it.
+    // The value it was made from belongs to the tool, which may change it.
     takeValue(content);
     const { maxEntries, maxBytes } = this.#limits;
     this.#kept ??= new LRUCache({ max: maxEntries, maxSize: maxBytes });
@@ -42,7 +42,7 @@ export class AnswerCache {
   }
 }
 
-/** About how many bytes a content takes. */
+/** About the number of bytes a content takes. */
 function weightOf({ size, parts, meta }: Content): number {
   const inside = parts === undefined ? size : parts.reduce((sum, part) => sum + weightOf(part), 0);
   return inside + weightOfMeta(meta);
@@ -53,7 +53,7 @@ function weightOfMeta(meta: Content["meta"]): number {
   try {
     return JSON.stringify(meta).length;
   } catch {
-    // Not JSON: nobody knows, so it is too large to keep.
+    // Not JSON: its size is not known, so it is too large to keep.
     return Number.MAX_SAFE_INTEGER;
   }
 }

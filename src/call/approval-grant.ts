@@ -16,7 +16,7 @@ export function callDigest({ ref, definition, session, input }: DigestedCall): s
   return digest([caller, definition.kind, ref, definition.fingerprint, input]);
 }
 
-/** Leave to make one call, once. */
+/** Permission to make one call, once. */
 export class ApprovalGrant {
   /** The approval it comes from. */
   readonly id: string;

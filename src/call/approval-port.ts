@@ -5,7 +5,7 @@ import type { CallState } from "./call-state.ts";
 import type { PendingCall } from "./pending-call.ts";
 
 /** A call that needs a decision, or whose work completes elsewhere. */
-export interface CallForApproval {
+export interface HeldCall {
   readonly entry: Entry<"tool" | "prompt">;
   readonly state: CallState;
   readonly input: unknown;
@@ -19,13 +19,13 @@ export interface ApprovalPort {
    * @returns the input that was approved: a copy, which nothing can have changed meanwhile, and which is to be run
    * @throws ToolkitError `PENDING` where nothing decides at once; `DENIED`
    */
-  pass(call: CallForApproval, reason: string): Promise<unknown>;
+  pass(call: HeldCall, reason: string): Promise<unknown>;
   /**
    * Keeps a call whose work completes elsewhere. One that was approved before goes on waiting under the same id.
    *
    * @throws ToolkitError `PENDING`, when it is kept
    */
-  defer(call: CallForApproval, pending: PendingCall): Promise<never>;
+  defer(call: HeldCall, pending: PendingCall): Promise<never>;
 }
 
 /** The rule in a `DENIED` error of a call that needed approval. */

@@ -1,10 +1,10 @@
 import type { Content } from "../core/resource.ts";
 import type { Session } from "../core/session.ts";
-import type { Deadline } from "../lib/deadline-scheduler.ts";
+import type { Deadline } from "../lib/deadline.ts";
 import { CallState } from "./call-state.ts";
 
 /**
- * The context of one attempt of a call, where there may be another: its signal aborts when the attempt takes too long, and what the tool
+ * The state of one attempt of a call, where there may be another: its signal aborts when the attempt takes too long, and what the tool
  * still does then is no part of the next.
  */
 export class AttemptState extends CallState {
@@ -47,9 +47,9 @@ export class AttemptState extends CallState {
     };
   }
 
-  override onDeadline(wait: Deadline): void {
-    super.onDeadline(wait);
-    this.#call.onDeadline(wait);
+  override onDeadline(deadline: Deadline): void {
+    super.onDeadline(deadline);
+    this.#call.onDeadline(deadline);
   }
 
   /** Nothing begins in a call that is over. */

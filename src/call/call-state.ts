@@ -4,27 +4,27 @@ import type { InteractionContext } from "../core/delegate.ts";
 import { messageOf } from "../core/error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
-import { logToSession } from "../core/logger.ts";
+import { sessionLogger } from "../core/logger.ts";
 import type { PendingRequest } from "../core/pending.ts";
 import type { Content, Resource } from "../core/resource.ts";
 import type { Repair } from "../core/schema/coerce-value.ts";
 import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { SchemaLike } from "../core/schema/types.ts";
-import type { CallOptions, Logger, LogLevel, Progress, Session } from "../core/session.ts";
+import type { CallOptions, Logger, Progress, Session } from "../core/session.ts";
 import type { ConcurrencyLimit } from "../lib/concurrency-queue.ts";
-import { type Deadline, type DeadlineOwner, type TimeLimits, unlimited } from "../lib/deadline-scheduler.ts";
 import { isPromiseLike, runDetached } from "../lib/promise.ts";
 import type { ApprovalGrant } from "./approval-grant.ts";
+import { CallLifetime } from "./call-lifetime.ts";
+import type { CallPort } from "./call-port.ts";
 import type { InteractionRouter } from "./interaction-router.ts";
 import { PendingCall } from "./pending-call.ts";
-import { type CallLimits, isCallLimit, timeoutError } from "./timeout-error.ts";
 import type { Trace } from "./trace/trace.ts";
 
-/** What a call state needs of whoever runs it. */
+/** Runs calls, as far as their states need it. */
 export interface CallHost {
   readonly logger: Logger;
   readonly interactions: InteractionRouter;
-  /** Tells whoever looks after the toolkit how the run of an agent goes. */
+  /** Emits how the run of an agent goes to the listeners of the toolkit. */
   agentEvent(event: AgentEvent, principal: string | undefined): void;
 }
 
@@ -32,68 +32,70 @@ export interface CallHost {
 export interface CallOrigin {
   /** The call in progress it was made for. */
   readonly parent: CallState | undefined;
-  /** Leave to make this call, where it was approved before. */
+  /** Permission to make this call, where it was approved before. */
   readonly grant: ApprovalGrant | undefined;
-  /** It does not see everything. */
+  /** It is that of a view. */
   readonly isConfined: boolean;
-  /** What the call may use itself: as much as the one it was made through. */
+  /** A session for calls made through it. @throws ToolkitError `DENIED` for that of another principal, in a view of one */
+  sessionFor(given: Session): Session;
+  /** The toolbox of a call that was made through this one: it sees as much. */
   within(parent: CallState): Toolbox;
   /** The same, for a call that was approved. */
   granted(grant: ApprovalGrant): Toolbox;
 }
 
 const noAttachments: readonly Resource[] = Object.freeze([]);
-const noPlaces: readonly ConcurrencyLimit[] = Object.freeze([]);
+const noLimits: readonly ConcurrencyLimit[] = Object.freeze([]);
 const noRepairs: readonly Repair[] = Object.freeze([]);
 
-/** No limits, and they are those of a call. */
-export const callUnlimited: CallLimits = { of: "call", ...unlimited };
-
 /**
- * The context of one call, and what its steps share. Everything a call may not need is made when it is asked for.
+ * The state of one call: what its steps share, and what its context shows. Members that a call may not need are made when they are asked
+ * for.
  */
-export class CallState implements CallContext, DeadlineOwner {
+export class CallState extends CallLifetime implements Omit<CallContext, "derive">, CallPort {
   readonly ref: string;
   readonly options: CallOptions;
   readonly parent: CallState | undefined;
   readonly depth: number;
-  /** Where it waits for somebody else, such as a connection: the error to give when the wait is too long. */
-  waitingFor: (() => Error) | undefined = undefined;
-  /** What `run` was given, before defaults and transforms. */
-  input: unknown = undefined;
-  /** Why somebody must approve it first, where the policy says so. */
-  approvalReason: string | undefined = undefined;
-  /** The bounds of which it has a place now. */
-  limits: readonly ConcurrencyLimit[] = noPlaces;
-  /** What of the input was mended. They quote the input: what is recorded of them is content. */
-  repairs: readonly Repair[] = noRepairs;
-  /** Where somebody looks. */
-  trace: Trace | undefined = undefined;
-  /** The state that goes on in its place, such as that of its attempt. */
-  inner: CallState | undefined = undefined;
-  /** @internal */
+  readonly callerSignal: AbortSignal | undefined;
   readonly host: CallHost;
-  /** The toolbox through which it was made. @internal */
+  /** The toolbox through which it was made. */
   readonly origin: CallOrigin;
+  /** The input of `run`, before defaults and transforms. */
+  input: unknown = undefined;
+  /** The reason for which it must be approved first, where the policy says so. */
+  approvalReason: string | undefined = undefined;
+  /** Repairs of the input. They quote it: a record of them is content. */
+  repairs: readonly Repair[] = noRepairs;
+  trace: Trace | undefined = undefined;
+  /** The one context of this state. */
+  context: CallContext | undefined = undefined;
+  #limits: readonly ConcurrencyLimit[] = noLimits;
   #session: Session | undefined;
   #toolbox: Toolbox | undefined;
-  #controller: AbortController | undefined;
-  #deadline: Deadline | undefined;
-  #outerDeadline: Deadline | undefined;
-  #pauses = 0;
   #attempts = 1;
   #cached = false;
-  #aborted: { readonly reason: unknown } | undefined;
-  #abortListeners: ((reason: unknown) => void)[] | undefined;
 
   constructor(host: CallHost, ref: string, options: CallOptions, origin: CallOrigin) {
+    super();
     const { parent } = origin;
     this.origin = origin;
     this.host = host;
     this.ref = ref;
     this.options = options;
+    this.callerSignal = options.signal;
     this.parent = parent;
     this.depth = parent === undefined ? 0 : parent.depth + 1;
+  }
+
+  /** The state of the call or attempt itself, where this is derived from it. */
+  get base(): CallState {
+    return this;
+  }
+
+  /** The same in place of another base, such as that of an attempt. */
+  on(base: CallState): CallState {
+    return base;
   }
 
   get session(): Session {
@@ -101,48 +103,23 @@ export class CallState implements CallContext, DeadlineOwner {
     return this.#session;
   }
 
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
-    }
-    return this.#controller.signal;
+  get givenSession(): Session | undefined {
+    return this.options.session ?? this.parent?.givenSession;
   }
 
-  /** How often it was run so far, or was about to. */
-  get attempts(): number {
-    return this.#attempts;
-  }
-
-  set attempts(attempts: number) {
-    this.#attempts = attempts;
-    if (this.options.report !== undefined) this.options.report.attempts = attempts;
-  }
-
-  /** The answer came without a run of its own: it was kept, or is that of an equal call made at the same time. */
-  get cached(): boolean {
-    return this.#cached;
-  }
-
-  set cached(cached: boolean) {
-    this.#cached = cached;
-    if (this.options.report !== undefined) this.options.report.cached = cached;
-  }
-
-  get logger(): Logger {
-    const session = this.loggingSession;
-    return session === undefined ? this.host.logger : sessionLogger(this.host.logger, session, this.ref);
-  }
-
-  /** The caller's session, where it wants to hear what is logged. */
   get loggingSession(): Session | undefined {
     const session = this.givenSession;
     return session?.log === undefined ? undefined : session;
   }
 
-  /** The caller's session, where one was given. */
-  get givenSession(): Session | undefined {
-    return this.options.session ?? this.parent?.givenSession;
+  /** That of the toolkit; entries go to the caller's session too, where it listens. */
+  get logger(): Logger {
+    const session = this.loggingSession;
+    return session === undefined ? this.ownLogger : sessionLogger(this.ownLogger, session, this.ref);
+  }
+
+  get ownLogger(): Logger {
+    return this.host.logger;
   }
 
   get attachments(): readonly Resource[] {
@@ -158,19 +135,46 @@ export class CallState implements CallContext, DeadlineOwner {
     return this.#toolbox;
   }
 
+  /** The `_meta` that a context was derived with: it goes along with the calls made through that. */
+  get passedMeta(): CallOptions["meta"] {
+    return undefined;
+  }
+
+  /** The toolbox that a context was derived with. */
+  get givenToolbox(): Toolbox | undefined {
+    return undefined;
+  }
+
+  get isConfined(): boolean {
+    return this.origin.isConfined;
+  }
+
+  /** Permission to make it, where it was approved before. */
+  get grant(): ApprovalGrant | undefined {
+    return this.origin.grant;
+  }
+
   /** Refs of the calls that led here, the outermost first. */
   get chain(): readonly string[] {
     return this.parent === undefined ? [this.ref] : [...this.parent.chain, this.ref];
   }
 
-  /** The caller's own signal. */
-  get callerSignal(): AbortSignal | undefined {
-    return this.options.signal;
+  /** Signals that end the calls inside this one. */
+  get innerSignals(): readonly AbortSignal[] {
+    return [this.signal];
   }
 
-  /** The signal of the call around it. */
-  get outerSignal(): AbortSignal | undefined {
-    return this.parent?.signal;
+  get outerSignals(): readonly AbortSignal[] | undefined {
+    return this.parent?.innerSignals;
+  }
+
+  /** The limits under which it has a place now. */
+  get limits(): readonly ConcurrencyLimit[] {
+    return this.#limits;
+  }
+
+  set limits(limits: readonly ConcurrencyLimit[]) {
+    this.#limits = limits;
   }
 
   /** Its run is that of several calls. */
@@ -178,31 +182,71 @@ export class CallState implements CallContext, DeadlineOwner {
     return false;
   }
 
-  /** It was ended early. */
-  get isAborted(): boolean {
-    return this.#aborted !== undefined;
+  /** The number of its runs so far, with the one that is about to begin. */
+  get attempts(): number {
+    return this.#attempts;
   }
 
-  /** Something waits for it that hears its signals. */
-  get isWaiting(): boolean {
-    return this.#deadline !== undefined;
+  set attempts(attempts: number) {
+    this.#attempts = attempts;
+    if (this.options.report !== undefined) this.options.report.attempts = attempts;
+  }
+
+  /** The answer came without a run of its own: from the cache, or from an equal call made at the same time. */
+  get cached(): boolean {
+    return this.#cached;
+  }
+
+  set cached(cached: boolean) {
+    this.#cached = cached;
+    if (this.options.report !== undefined) this.options.report.cached = cached;
   }
 
   async progress(progress: number, total?: number, message?: string): Promise<boolean> {
     this.keepAlive();
     const { onProgress } = this.options;
-    if (onProgress === undefined || this.#aborted !== undefined) return false;
-    const told: Progress = {
+    if (onProgress === undefined || this.isAborted) return false;
+    const report: Progress = {
       progress,
       ...(total === undefined ? {} : { total }),
       ...(message === undefined ? {} : { message }),
     };
     try {
-      await (onProgress.call(this.options, told) as unknown);
+      await (onProgress.call(this.options, report) as unknown);
       return true;
     } catch (error) {
       this.#listenerFailed("progress", error);
       return false;
+    }
+  }
+
+  /** Hands a part of the result to the caller's listener. An error of that is logged: the result is none the worse. */
+  emitPart(part: Content): void {
+    this.keepAlive();
+    const { onPartial } = this.options;
+    if (onPartial === undefined || this.isAborted) return;
+    runDetached(
+      () => onPartial.call(this.options, part),
+      (error) => this.#listenerFailed("partial", error),
+    );
+  }
+
+  get hasListener(): boolean {
+    return this.options.onEvent !== undefined;
+  }
+
+  emit(event: AgentEvent): void | PromiseLike<void> {
+    this.keepAlive();
+    // An event of a run inside this one was emitted by that already.
+    if (event.depth === this.depth) this.host.agentEvent(event, this.givenSession?.principal);
+    const { onEvent } = this.options;
+    if (onEvent === undefined || this.isAborted) return;
+    const failed = (error: unknown) => this.#listenerFailed("event", error);
+    try {
+      const handled = onEvent.call(this.options, event);
+      if (isPromiseLike(handled)) return Promise.resolve(handled).catch(failed);
+    } catch (error) {
+      failed(error);
     }
   }
 
@@ -215,32 +259,8 @@ export class CallState implements CallContext, DeadlineOwner {
     return this.#ask((context) => this.host.interactions.sample(request, context));
   }
 
-  get hasListener(): boolean {
-    return this.options.onEvent !== undefined;
-  }
-
-  emit(event: AgentEvent): void | PromiseLike<void> {
-    this.keepAlive();
-    // What a run inside this one tells was told by that already.
-    if (event.depth === this.depth) this.host.agentEvent(event, this.givenSession?.principal);
-    const { onEvent } = this.options;
-    if (onEvent === undefined || this.#aborted !== undefined) return;
-    const failed = (error: unknown) => this.#listenerFailed("event", error);
-    try {
-      const told = onEvent.call(this.options, event);
-      if (isPromiseLike(told)) return Promise.resolve(told).catch(failed);
-    } catch (error) {
-      failed(error);
-    }
-  }
-
   pending(request: PendingRequest): never {
-    throw new PendingCall(this.ref, this.input, request);
-  }
-
-  /** Leave to make it, where it was approved before. */
-  get grant(): ApprovalGrant | undefined {
-    return this.origin.grant;
+    throw new PendingCall(this, request);
   }
 
   async #ask<T>(ask: (context: InteractionContext) => Promise<T>): Promise<T> {
@@ -252,112 +272,16 @@ export class CallState implements CallContext, DeadlineOwner {
     }
   }
 
-  /** The inactivity limit rests, of the calls around it too, until the returned function is called. */
-  pauseTimeout(): () => void {
-    const release = this.parent?.pauseTimeout();
-    this.#pauses += 1;
-    if (this.#pauses === 1) this.#setPaused(true);
-    return () => {
-      this.#pauses -= 1;
-      if (this.#pauses === 0) this.#setPaused(false);
-      release?.();
-    };
-  }
-
-  #setPaused(resting: boolean): void {
-    this.#deadline?.pause(resting);
-    this.#outerDeadline?.pause(resting);
-  }
-
-  /** A sign of life, of the calls around it too. */
-  keepAlive(): void {
-    this.#deadline?.keepAlive();
-    this.#outerDeadline?.keepAlive();
-    this.parent?.keepAlive();
-  }
-
-  /** Tells a part of the result to whoever wants to hear it. What that throws is logged: the result is none the worse. */
-  emitPart(part: Content): void {
-    this.keepAlive();
-    const { onPartial } = this.options;
-    if (onPartial === undefined || this.#aborted !== undefined) return;
-    runDetached(
-      () => onPartial.call(this.options, part),
-      (error) => this.#listenerFailed("partial", error),
-    );
-  }
-
-  onDeadline(wait: Deadline): void {
-    if (this.#deadline !== undefined) this.#outerDeadline = this.#deadline;
-    this.#deadline = wait;
-    if (this.#pauses > 0) wait.pause(true);
-  }
-
-  /** The error for a limit of time: what it was waiting for where it says so, else `TIMEOUT`. */
-  limitError(limits: TimeLimits, limit: "inactivity" | "total", elapsedMs: number): unknown {
-    const waitingFor = this.waitingFor ?? this.inner?.waitingFor;
-    return waitingFor?.() ?? timeoutError(this.ref, limits, limit, elapsedMs);
-  }
-
-  /** Ends it: whoever listens to its signal hears the reason. */
-  abort(reason: unknown, limits?: TimeLimits): void {
-    // What waits inside a call that is over would be waited for in vain, and keep the process alive.
-    if (limits !== undefined && isCallLimit(limits)) {
-      this.#deadline?.end(reason);
-      this.#outerDeadline?.end(reason);
-    }
-    if (this.#aborted !== undefined) return;
-    this.#aborted = { reason };
-    this.#controller?.abort(reason);
-    const listeners = this.#abortListeners;
-    this.#abortListeners = undefined;
-    for (const listener of listeners ?? []) listener(reason);
-  }
-
-  /** Calls back with the reason should it be ended early: what its signal does, without the cost of one. */
-  onAbort(listener: (reason: unknown) => void): void {
-    if (this.#aborted !== undefined) {
-      listener(this.#aborted.reason);
-      return;
-    }
-    this.#abortListeners ??= [];
-    this.#abortListeners.push(listener);
-  }
-
-  offAbort(listener: (reason: unknown) => void): void {
-    const at = this.#abortListeners?.indexOf(listener) ?? -1;
-    if (at >= 0) this.#abortListeners?.splice(at, 1);
-  }
-
-  /** Throws the reason for which it was ended, if it was. */
-  throwIfAborted(): void {
-    if (this.#aborted !== undefined) throw this.#aborted.reason;
-  }
-
   #listenerFailed(what: "progress" | "partial" | "event", error: unknown): void {
     this.host.logger.error(`A ${what} listener of ${this.ref} failed: ${messageOf(error)}`, { error });
   }
 }
 
-/** What is sent along as `_meta`: of the session, and of the call itself. */
+/** The `_meta` that is sent along: of the session, of the derived context it was made in, and of the call itself. */
 export function metaOf(options: CallOptions, parent: CallState | undefined): CallOptions["meta"] {
-  const own = options.meta;
+  const passed = parent?.passedMeta;
+  const own = passed === undefined ? options.meta : { ...passed, ...options.meta };
   // A session that was given takes the place of the outer one whole: what is meant for one caller is not sent along for another.
   const inherited = (options.session ?? parent?.givenSession)?.meta;
   return inherited === undefined ? own : { ...inherited, ...own };
-}
-
-const levels = { debug: "debug", info: "info", warn: "warning", error: "error" } as const satisfies Record<
-  keyof Logger,
-  LogLevel
->;
-
-/** A logger that also tells the caller's session. */
-function sessionLogger(logger: Logger, session: Session, ref: string): Logger {
-  const tell = (method: keyof Logger) => (message: string, details?: unknown) => {
-    logger[method](message, details);
-    const data = details === undefined ? message : { message, details };
-    logToSession(session, { level: levels[method], logger: ref, data }, logger);
-  };
-  return { debug: tell("debug"), info: tell("info"), warn: tell("warn"), error: tell("error") };
 }

@@ -1,105 +1,89 @@
 import type { AgentEvent } from "../core/agent-event.ts";
-import { definitionOf } from "../core/entry.ts";
 import { ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
-import type { Entry, RenderedPrompt } from "../core/item.ts";
+import type { Entry } from "../core/item.ts";
 import { shown } from "../core/options.ts";
-import type { Content } from "../core/resource.ts";
+import { type Content, resourceBrand } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
-import type { Unsubscribe } from "../core/source.ts";
 import type { CacheLimits } from "../core/toolkit-options.ts";
-import type { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import type { Emitter } from "../lib/emitter.ts";
-import { andThen, type MaybePromise, rescue } from "../lib/promise.ts";
+import type { MaybePromise } from "../lib/promise.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
-import { loadResource } from "../resource/handle.ts";
 import { AnswerCache } from "./answer-cache.ts";
-import { permitRead } from "./apply-policy.ts";
-import { toCallError } from "./call-error.ts";
-import { type CallHost, type CallOrigin, CallState, callUnlimited } from "./call-state.ts";
+import { callUnlimited } from "./call-lifetime.ts";
+import { type CallHost, type CallOrigin, CallState } from "./call-state.ts";
 import type { InteractionRouter } from "./interaction-router.ts";
-import {
-  compileCall,
-  compileReceive,
-  compileRender,
-  describeCall,
-  type PipelineOptions,
-  type StepDescription,
-} from "./pipeline.ts";
-import { needsReading, readInput } from "./read-input.ts";
-import { repeated, retryPlan } from "./retry.ts";
+import { type CompiledSteps, Pipeline, type PipelineOptions, type StepDescription } from "./pipeline.ts";
 import { SharedLimits } from "./shared-limits.ts";
-import { type Next, StepCall } from "./step.ts";
-import { attemptLimits } from "./timeout.ts";
-import type { CallLimits } from "./timeout-error.ts";
+import { type Action, type ActionEntry, type ActionResult, type Next, StepCall } from "./step.ts";
 import type { Telemetry } from "./trace/telemetry.ts";
 import type { Trace } from "./trace/trace.ts";
 
-/** What an executor is made with. */
-export interface ExecutorOptions extends Omit<PipelineOptions, keyof Shared> {
+/** The parts of an executor. */
+export interface ExecutorOptions extends Omit<PipelineOptions, "budget" | "limits" | "answers"> {
   readonly logger: Logger;
   readonly events: Emitter<ToolkitEvent>;
-  readonly room: DeadlineScheduler;
   readonly interactions: InteractionRouter;
-  /** Undefined where nobody may look. */
+  /** Undefined where nothing is traced or measured. */
   readonly telemetry?: Telemetry | undefined;
-  /** How much of answers is kept. */
+  /** The limits of the answers that are kept. */
   readonly cache: CacheLimits;
-  /** How many calls may wait for a place, in each queue. */
+  /** The most calls that may wait for a place, in each queue. */
   readonly maxQueuedCalls: number;
-  /** Has the source of a resource say when it changes. */
-  subscribe(entry: Entry<"resource">, options: CallState): Promise<Unsubscribe> | Unsubscribe;
 }
 
-/** What all calls share, made here. */
-type Shared = Pick<PipelineOptions, "budget" | "limits" | "answers">;
-
-/** What is being looked for, and for whom. */
+/** A lookup that a call waits for. */
 export interface Search {
   readonly key: string;
   readonly options: CallOptions;
   readonly origin: CallOrigin;
 }
 
-/** What came before the call itself. */
+/** The part of a call that came before its steps. */
 export interface CallStart {
-  /** How long the entry was looked for, in milliseconds. */
+  /** The time its lookup took, in milliseconds. */
   readonly spentMs?: number | undefined;
-  /** Of whoever looks. */
   readonly trace?: Trace | undefined;
 }
 
-type Callable = Entry<"tool" | "prompt">;
-type Run<T, R> = (given: T, state: CallState) => MaybePromise<R>;
+const noStart: CallStart = {};
 
-/** Runs calls: compiles the way of each entry once, owns the caller's abort and deadline, and knows what is in flight. */
+/** Starts and ends calls: owns the caller's abort and deadline, and knows the calls in flight. */
 export class Executor implements CallHost {
   readonly logger: Logger;
   readonly interactions: InteractionRouter;
   readonly telemetry: Telemetry | undefined;
-  readonly #options: ExecutorOptions & Shared;
-  readonly #calls = new WeakMap<Callable, Next>();
-  readonly #renders = new WeakMap<Entry<"prompt">, Next<RenderedPrompt>>();
+  readonly #options: ExecutorOptions;
+  readonly #limits: SharedLimits;
+  readonly #pipeline: Pipeline;
+  readonly #compiled: { readonly [A in Action]: WeakMap<StepCall["entry"], CompiledSteps> } = {
+    call: new WeakMap(),
+    render: new WeakMap(),
+    read: new WeakMap(),
+    subscribe: new WeakMap(),
+  };
   #sequence = 0;
   #closed = false;
 
   constructor(options: ExecutorOptions) {
-    this.#options = {
+    this.#options = options;
+    this.#limits = new SharedLimits(options.settings, options.maxQueuedCalls);
+    this.#pipeline = new Pipeline({
       ...options,
-      budget: new RetryBudget(options.room.clock),
-      limits: new SharedLimits(options.settings, options.maxQueuedCalls),
+      budget: new RetryBudget(options.deadlines.clock),
+      limits: this.#limits,
       answers: new AnswerCache(options.cache),
-    };
+    });
     this.logger = options.logger;
     this.interactions = options.interactions;
     this.telemetry = options.telemetry;
   }
 
-  /** How many calls wait for a place under a limit of calls at once. */
+  /** The number of calls that wait for a place under a limit of calls at once. */
   get queued(): number {
-    return this.#options.limits.queued;
+    return this.#limits.queued;
   }
 
   agentEvent(event: AgentEvent, principal: string | undefined): void {
@@ -107,202 +91,148 @@ export class Executor implements CallHost {
     this.#options.events.emit({ ...event, type: "agentStep", ...present({ principal }) });
   }
 
-  /** Ends every call in flight, and answers each further one, with `CLOSED`. */
+  /** Ends every call in flight, and rejects each further one, with `CLOSED`. */
   close(): void {
     this.#closed = true;
-    this.#options.room.abortAll((waiter) => closedError(waiter instanceof CallState ? waiter.ref : undefined));
+    this.#options.deadlines.abortAll((owner) => closedError(owner instanceof CallState ? owner.ref : undefined));
   }
 
   /**
-   * Goes on with an entry that is still being looked for. The wait for it is within the caller's abort and deadline, and what it took
-   * is taken from that.
+   * Goes on with an entry that is still being looked for. The wait for it is within the caller's abort and deadline, and the time it
+   * took is taken from that.
    */
   async whenFound<E, R>(
     found: Promise<E>,
     { key, options, origin }: Search,
     next: (entry: E, spentMs: number) => MaybePromise<R>,
   ): Promise<R> {
-    const { room } = this.#options;
-    const startedAt = room.clock.now();
+    const { clock } = this.#options.deadlines;
+    const startedAt = clock.now();
     const search = new CallState(this, key, options, origin);
-    const entry = await this.#bound(search, () => found, undefined);
-    return next(entry, room.clock.now() - startedAt);
+    this.#assertStartable(search);
+    const entry = await this.#bounded(found, search, 0);
+    return next(entry, clock.now() - startedAt);
   }
 
-  call(
-    entry: Callable,
+  /** Does with an entry what its verb says. */
+  run<A extends Action>(
+    verb: A,
+    entry: ActionEntry[A],
     input: unknown,
     options: CallOptions,
     origin: CallOrigin,
-    arrival?: CallStart,
+    { spentMs = 0, trace }: CallStart = noStart,
+  ): MaybePromise<ActionResult<A>> {
+    const call = new StepCall(verb, entry, input, new CallState(this, entry.ref, options, origin));
+    const answer = trace === undefined ? this.#start(call, spentMs) : this.#traced(call, trace, spentMs);
+    return answer as MaybePromise<ActionResult<A>>;
+  }
+
+  /** Makes the answer of a call whose work was done elsewhere. */
+  receive(
+    entry: Entry<"tool" | "prompt">,
+    value: unknown,
+    options: CallOptions,
+    origin: CallOrigin,
   ): MaybePromise<Content> {
-    const next = this.#way(this.#calls, entry, compileCall);
-    return this.#arrived(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, arrival);
+    return this.#pipeline.receiver(entry)(value, new CallState(this, entry.ref, options, origin));
   }
 
-  render(
-    entry: Entry<"prompt">,
-    input: unknown,
-    options: CallOptions,
-    origin: CallOrigin,
-    arrival?: CallStart,
-  ): MaybePromise<RenderedPrompt> {
-    const next = this.#way(this.#renders, entry, compileRender);
-    return this.#arrived(new StepCall(entry, input, new CallState(this, entry.ref, options, origin)), next, arrival);
+  /** The steps of a call of an entry. */
+  describe(entry: Entry<"tool" | "prompt">): readonly StepDescription[] {
+    return this.#pipeline.describe(entry);
   }
 
-  /** What a call of an entry goes through. */
-  describe(entry: Callable): readonly StepDescription[] {
-    return describeCall(entry, this.#options);
-  }
-
-  /** What a call comes to whose work was done elsewhere. */
-  receive(entry: Callable, value: unknown, options: CallOptions, origin: CallOrigin): MaybePromise<Content> {
-    return compileReceive(entry, this.#options)(value, new CallState(this, entry.ref, options, origin));
-  }
-
-  /** The way of an entry, compiled at its first use. */
-  #way<E extends Callable, R>(
-    compiled: WeakMap<E, Next<R>>,
-    entry: E,
-    compile: (entry: E, options: PipelineOptions) => Next<R>,
-  ): Next<R> {
-    let next = compiled.get(entry);
-    if (next === undefined) {
-      next = compile(entry, this.#options);
-      compiled.set(entry, next);
-    }
-    return next;
-  }
-
-  /** Reads a resource whole, within the limits of a call. */
-  read(
-    entry: Entry<"resource">,
-    options: CallOptions,
-    origin: CallOrigin,
-    { spentMs, trace }: CallStart = {},
-  ): MaybePromise<Content> {
-    const state = new CallState(this, entry.ref, options, origin);
-    const load = () => this.#announced(state, this.#load, entry, spentMs);
-    if (trace === undefined) return load();
-    state.trace = trace;
-    return trace.within(entry, state, undefined, load);
-  }
-
-  /** Subscribes to a resource, within the limits of a call. */
-  subscribe(
-    entry: Entry<"resource">,
-    options: CallOptions,
-    origin: CallOrigin,
-    { spentMs }: CallStart = {},
-  ): MaybePromise<Unsubscribe> {
-    return this.#bound(new CallState(this, entry.ref, options, origin), this.#follow, entry, spentMs);
-  }
-
-  readonly #load = (entry: Entry<"resource">, state: CallState): MaybePromise<Content> =>
-    this.#permitted(entry, state, (own) => loadResource(entry.item, own));
-
-  readonly #follow = (entry: Entry<"resource">, state: CallState): MaybePromise<Unsubscribe> =>
-    this.#permitted(entry, state, async (own) => this.#options.subscribe(entry, own));
-
-  #permitted<R>(entry: Entry<"resource">, state: CallState, run: (own: CallState) => MaybePromise<R>): MaybePromise<R> {
-    const permit = permitRead(this.#options.policy, entry, state);
-    return andThen(permit, () => this.#attempt(entry, state, run));
-  }
-
-  #attempt<R>(entry: Entry<"resource">, state: CallState, run: (own: CallState) => MaybePromise<R>): MaybePromise<R> {
-    const { room, timeoutMs } = this.#options;
-    const limits = attemptLimits(timeoutMs, this.#options);
-    const failed = toCallError(entry.ref, "execute");
-    const attempt = (own: CallState) => {
-      const running = rescue(() => run(own), failed);
-      return running instanceof Promise ? room.wait(running, own, limits) : running;
-    };
-    const definition = definitionOf(entry);
-    const plan = definition.origin === "remote" ? retryPlan(definition, {}, this.#options) : undefined;
-    return plan === undefined ? attempt(state) : repeated(plan, state, attempt, this.#options);
-  }
-
-  #arrived<R>(call: StepCall, next: Next<R>, arrival: CallStart | undefined): MaybePromise<R> {
-    const trace = arrival?.trace;
-    if (trace === undefined) return this.#start(call, next, arrival?.spentMs);
-    const { entry, state, input } = call;
-    state.trace = trace;
-    return trace.within(entry, state, input, () => this.#start(call, next, arrival?.spentMs));
-  }
-
-  #start<R>(call: StepCall, next: Next<R>, spentMs: number | undefined): MaybePromise<R> {
+  #traced(call: StepCall, trace: Trace, spentMs: number): MaybePromise<ActionResult> {
     const { entry, input, state } = call;
-    if (!needsReading(input)) return this.#announced(state, next, call, spentMs);
-    const read = () => andThen(readInput(entry, input, state), (value) => next(call.with({ input: value })));
-    return this.#announced(state, read, undefined, spentMs);
+    state.trace = trace;
+    return trace.within(entry as Entry, state, input, () => this.#start(call, spentMs));
   }
 
-  /** Tells that a call begins and ends, where somebody listens. */
-  #announced<T, R>(state: CallState, run: Run<T, R>, given: T, spentMs?: number): MaybePromise<R> {
+  #start(call: StepCall, spentMs: number): MaybePromise<ActionResult> {
+    const { state } = call;
+    this.#assertStartable(state);
+    let compiled = this.#compiled[call.verb].get(call.entry);
+    if (compiled === undefined) {
+      compiled = this.#pipeline.compile(call.verb, call.entry);
+      this.#compiled[call.verb].set(call.entry, compiled);
+    }
+    const next = isPlain(call) ? compiled.plain : compiled.next;
     const { events } = this.#options;
-    if (!events.hears("callStarted") && !events.hears("callFinished")) return this.#bound(state, run, given, spentMs);
-    let finish: ((error: unknown) => void) | undefined;
-    const announce: Run<T, R> = (value) => {
-      finish = this.#announce(state);
-      return run(value, state);
-    };
-    let result: MaybePromise<R>;
+    // Most often there is no listener at all: that is seen without a function.
+    return events.listeners.size === 0 || call.verb === "subscribe" || !isHeard(events)
+      ? this.#bounded(next(call), state, spentMs)
+      : this.#announced(call, next, spentMs);
+  }
+
+  /** Emits that a call begins and ends, where that has a listener. */
+  #announced(call: StepCall, next: Next, spentMs: number): MaybePromise<ActionResult> {
+    const finish = this.#announce(call.state);
+    let result: MaybePromise<ActionResult>;
     try {
-      result = this.#bound(state, announce, given, spentMs);
+      result = this.#bounded(next(call), call.state, spentMs);
     } catch (error) {
-      finish?.(error);
+      finish(error);
       throw error;
     }
-    if (result instanceof Promise) result.then(() => finish?.(undefined), finish);
-    else finish?.(undefined);
+    if (result instanceof Promise) result.then(() => finish(undefined), finish);
+    else finish(undefined);
     return result;
   }
 
-  /** The outermost of a call: nothing inside outlives the caller's abort, its deadline, or the toolkit. */
-  #bound<T, R>(state: CallState, run: Run<T, R>, given: T, spentMs = 0): MaybePromise<R> {
-    const { timeoutMs } = state.options;
-    if (this.#closed) throw closedError(state.ref);
-    if (timeoutMs !== undefined && !isLimit(timeoutMs)) throw invalidTimeout(state.ref, timeoutMs);
-    throwIfAborted(state.callerSignal);
-    state.outerSignal?.throwIfAborted();
-    const result = run(given, state);
-    if (!(result instanceof Promise)) return result;
-    // Where an attempt is waited for already, that wait hears the same signals: another would hear nothing new. The user's middleware
-    // may go on after an attempt has ended.
-    const { room, use } = this.#options;
-    if (timeoutMs === undefined && state.isWaiting && use.length === 0) return result;
-    return room.wait(result, state, callLimits(timeoutMs, spentMs));
+  /** @throws ToolkitError `CLOSED`, `INVALID_INPUT`; the reason of a signal that has aborted */
+  #assertStartable({ ref, parent, callerSignal, options: { timeoutMs } }: CallState): void {
+    if (this.#closed) throw closedError(ref);
+    if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs > 0))
+      throw invalidTimeout(ref, timeoutMs);
+    if (callerSignal !== undefined) throwIfAborted(callerSignal);
+    parent?.throwIfAborted();
   }
 
-  /** Tells that a call began; gives what tells that it ended. */
+  /** The outermost of a call: nothing inside outlives the caller's abort, its deadline, or the toolkit. */
+  #bounded<R>(result: MaybePromise<R>, state: CallState, spentMs: number): MaybePromise<R> {
+    if (!(result instanceof Promise)) return result;
+    const { deadlines, use } = this.#options;
+    const { timeoutMs } = state.options;
+    // The wait for an attempt ends with the same signals: another would end no sooner. The user's middleware may go on after an
+    // attempt has ended.
+    if (timeoutMs === undefined && state.isAwaited && use.length === 0) return result;
+    const limits =
+      timeoutMs === undefined ? callUnlimited : { ...callUnlimited, totalMs: timeoutMs - spentMs, spentMs };
+    return deadlines.wait(result, state, limits);
+  }
+
+  /** Emits that a call began; gives what emits that it ended. */
   #announce({ ref, trace, givenSession }: CallState): (error: unknown) => void {
-    const { events, room } = this.#options;
+    const { events, deadlines } = this.#options;
     // A span that is recorded is the better name: it is known elsewhere too.
     const callId = trace?.id ?? String(++this.#sequence);
-    const startedAt = room.clock.now();
+    const startedAt = deadlines.clock.now();
     const of = present({ principal: givenSession?.principal });
     events.emit({ type: "callStarted", callId, ref, ...of });
     return (error) => {
-      const durationMs = room.clock.now() - startedAt;
-      events.emit({
-        type: "callFinished",
-        callId,
-        ref,
-        durationMs,
-        ...of,
-        ...(error === undefined ? {} : { error: toError(error) }),
-      });
+      const durationMs = deadlines.clock.now() - startedAt;
+      const failure = error === undefined ? {} : { error: toError(error) };
+      events.emit({ type: "callFinished", callId, ref, durationMs, ...of, ...failure });
     };
   }
 }
 
-function callLimits(timeoutMs: number | undefined, spentMs: number): CallLimits {
-  return timeoutMs === undefined ? callUnlimited : { ...callUnlimited, totalMs: timeoutMs - spentMs, spentMs };
+function isHeard(events: Emitter<ToolkitEvent>): boolean {
+  return events.hears("callStarted") || events.hears("callFinished");
 }
 
-function isLimit(timeoutMs: unknown): boolean {
-  return typeof timeoutMs === "number" && timeoutMs > 0;
+/** True for a call as {@link Target} has it. */
+function isPlain({ verb, input, state: { parent, options } }: StepCall): boolean {
+  return (
+    verb === "call" &&
+    parent === undefined &&
+    options.coerce === undefined &&
+    options.needsApproval === undefined &&
+    typeof input === "object" &&
+    input !== null &&
+    !(resourceBrand in input)
+  );
 }
 
 function closedError(ref?: string): ToolkitError<"CLOSED"> {

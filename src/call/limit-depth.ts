@@ -1,17 +1,22 @@
 import { ToolkitError } from "../core/error.ts";
 import { described, type Step } from "./step.ts";
 
-/** Ends what calls itself without end: a call may be at most so deep inside others. */
+/** Ends calls that call themselves without end: a call may be at most so deep inside others. */
 export function limitDepth(maxDepth: number): Step {
-  const step: Step = (_target, next) => (call) => {
-    if (call.state.depth <= maxDepth) return next(call);
-    const { chain } = call.state;
-    throw new ToolkitError(
-      "DEPTH_EXCEEDED",
-      `${call.state.ref} is ${call.state.depth} calls deep and ${maxDepth} are allowed: ${chain.join(" > ")}.`,
-      { maxDepth, chain },
-      { ref: call.state.ref, phase: "policy" },
-    );
-  };
-  return described(() => ({ maxDepth }), step);
+  return described(
+    () => ({ maxDepth }),
+    ({ isPlain }, next) => {
+      if (isPlain) return next;
+      return (call) => {
+        const { depth, chain, ref } = call.state;
+        if (depth <= maxDepth) return next(call);
+        throw new ToolkitError(
+          "DEPTH_EXCEEDED",
+          `${ref} is ${depth} calls deep and ${maxDepth} are allowed: ${chain.join(" > ")}.`,
+          { maxDepth, chain },
+          { ref, phase: "policy" },
+        );
+      };
+    },
+  );
 }

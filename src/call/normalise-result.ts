@@ -1,25 +1,20 @@
 import { type Content, isContent, isResource } from "../core/resource.ts";
-import type { MaybePromise } from "../lib/promise.ts";
-import { toContent } from "../resource/normalise.ts";
+import { type ToContentOptions, toContent } from "../resource/normalise.ts";
 import { toCallError } from "./call-error.ts";
 import type { CallState } from "./call-state.ts";
 import type { Receive, Target } from "./step.ts";
 
-/** Makes a Content of whatever `run` gave. */
-export function normaliseResult({ entry }: Target): Receive {
+/** Makes a Content from the result of `run`. */
+export function normaliseResult({ entry }: Target): Receive<Content> {
   const { name } = entry;
   const failed = toCallError(entry.ref, "result");
   const options = { name };
-  const convert = (value: unknown, state: CallState): MaybePromise<Content> =>
-    isStillToRead(value)
-      ? toContent(value, { name, signal: state.signal, onPartial: (part) => state.emitPart(part) })
-      : toContent(value, options);
   const fail = (thrown: unknown): never => {
     throw failed(thrown);
   };
   return (value, state) => {
     try {
-      const content = convert(value, state);
+      const content = isStillToRead(value) ? toContent(value, readingIn(state, name)) : toContent(value, options);
       return content instanceof Promise ? content.catch(fail) : content;
     } catch (thrown) {
       return fail(thrown);
@@ -27,7 +22,11 @@ export function normaliseResult({ entry }: Target): Receive {
   };
 }
 
-/** True for what takes I/O to become a Content, and must end with the call. The signal costs as much as a call: others get none. */
+function readingIn(state: CallState, name: string): ToContentOptions {
+  return { name, signal: state.signal, onPartial: (part) => state.emitPart(part) };
+}
+
+/** True for what takes I/O to become a Content, and must end with the call. A signal costs as much as a call: the rest gets none. */
 function isStillToRead(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return isResource(value[0]) && value.some(isHandle);

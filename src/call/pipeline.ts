@@ -1,36 +1,37 @@
 import { definitionOf } from "../core/entry.ts";
-import type { Entry, RenderedPrompt } from "../core/item.ts";
+import type { Entry } from "../core/item.ts";
 import type { Middleware } from "../core/middleware.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import type { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
-import { applyPolicy } from "./apply-policy.ts";
+import { applyRules } from "./apply-rules.ts";
 import type { ApprovalPort } from "./approval-port.ts";
-import { approve } from "./approve.ts";
-import { type CacheOptions, cache } from "./cache.ts";
-import type { SchemaReport } from "./checked-validator.ts";
-import { coerce } from "./coerce.ts";
+import { askPolicy } from "./ask-policy.ts";
+import { type CacheOptions, cacheResult } from "./cache-result.ts";
+import { coerceInput } from "./coerce-input.ts";
 import { limitDepth } from "./limit-depth.ts";
+import { limitRate, type RateLimitOptions } from "./limit-rate.ts";
+import { limitsOf, type TimeoutOptions } from "./limit-time.ts";
 import { normaliseResult } from "./normalise-result.ts";
-import { type RateLimitOptions, rateLimit } from "./rate-limit.ts";
-import { type RetryOptions, retry } from "./retry.ts";
-import { calling, type PromptRunner, rendering, runItem } from "./run-item.ts";
+import { readInput } from "./read-input.ts";
+import { requireApproval } from "./require-approval.ts";
+import { type RetryOptions, retryAttempt } from "./retry-attempt.ts";
+import { asResult, type Runners, runItem } from "./run-item.ts";
 import type { SettingsRules } from "./settings-rules.ts";
-import type { Next, Receive, StepOf, StepSettings, Target } from "./step.ts";
-import { limitsOf, type TimeoutOptions, timeout } from "./timeout.ts";
-import { use } from "./use.ts";
+import type { Action, Next, Receive, Step, StepCall, StepSettings, Target } from "./step.ts";
+import { useMiddleware } from "./use-middleware.ts";
+import type { SchemaReport } from "./validate-input.ts";
 import { validateInput } from "./validate-input.ts";
 import { validateOutput } from "./validate-output.ts";
 
-/** What the steps are configured with. */
-export interface PipelineOptions extends TimeoutOptions, CacheOptions, RetryOptions, RateLimitOptions {
+/** The settings of all steps. */
+export interface PipelineOptions extends TimeoutOptions, CacheOptions, RetryOptions, RateLimitOptions, Runners {
   readonly maxDepth: number;
   readonly policy: PolicyRules;
   readonly approvals: ApprovalPort;
   readonly settings: SettingsRules;
   readonly use: readonly Middleware[];
-  readonly room: DeadlineScheduler;
-  readonly runPrompt: PromptRunner;
+  readonly deadlines: DeadlineScheduler;
   readonly onBadSchema: SchemaReport;
 }
 
@@ -40,85 +41,110 @@ export interface StepDescription {
   readonly settings: StepSettings;
 }
 
+/** The ways through the steps: one for each verb, and one more for prompts that are called. */
+type Way = Action | "callPrompt";
+
 /**
- * Compiles the way of a call for one entry, once:
- *
- * ```
- * depth > policy > coerce > validate input > approve > use > cache > retry > rate limit > timeout > run > normalise > validate output
- * ```
+ * The steps of each way, the outermost first. A called prompt is not repeated: its delegate decides that, for it may have done much
+ * already, and what it calls has limits of its own. Before all of them stand the trace and the lookup, after them the time limit and
+ * the run.
  */
-export function compileCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Next {
-  const target = targetOf(entry, options);
-  const innermost = runItem(target, calling(target, options.runPrompt), {
-    receive: receiving(target, options),
-    wait: timeout(target, options.room, options),
-    approvals: options.approvals,
-  });
-  return compose(target, innermost, Object.values(callSteps(target, options)));
-}
+// biome-ignore format: it is a table
+const steps: { readonly [W in Way]: readonly StepName[] } = {
+  call:       ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve", "use", "cache", "retry", "rateLimit"],
+  callPrompt: ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve", "use"],
+  render:     ["depth", "rules", "readInput",           "decide", "validateInput",            "use",          "retry"],
+  read:       [         "rules",                        "decide",                             "use",          "retry"],
+  subscribe:  [         "rules",                        "decide",                                             "retry"],
+};
 
-/** Compiles the way of a `render`: as a call, without the steps that make no sense for it. */
-export function compileRender(entry: Entry<"prompt">, options: PipelineOptions): Next<RenderedPrompt> {
-  const target = targetOf(entry, options);
-  const innermost = runItem(target, rendering(target), {
-    receive: (rendered) => rendered as RenderedPrompt,
-    wait: timeout(target, options.room, options),
-    approvals: options.approvals,
-  });
-  const steps = [
-    limitDepth(options.maxDepth),
-    applyPolicy(options.policy, "render"),
-    validateInput(options.onBadSchema),
-    retry(options),
-  ];
-  return compose<RenderedPrompt>(target, innermost, steps);
-}
+type StepName = keyof ReturnType<typeof stepsWith>;
 
-/** Compiles what makes the result of a call of what it came to, wherever that was. */
-export function compileReceive(entry: Entry<"tool" | "prompt">, options: PipelineOptions): Receive {
-  return receiving(targetOf(entry, options), options);
-}
-
-function receiving(target: Target, { onBadSchema }: PipelineOptions): Receive {
-  return validateOutput(target, normaliseResult(target), onBadSchema);
-}
-
-/** What a call of an entry goes through, the outermost first, each with what it is set to. Nothing is run. */
-export function describeCall(entry: Entry<"tool" | "prompt">, options: PipelineOptions): readonly StepDescription[] {
-  const target = targetOf(entry, options);
-  const end: Next = () => {
-    throw new TypeError("Nothing is run.");
-  };
-  const there = Object.entries(callSteps(target, options)).filter(([, step]) => step(target, end) !== end);
-  const { inactivityMs, totalMs } = limitsOf(target, options) ?? {};
-  return [
-    ...there.map(([name, step]) => ({ name, settings: step.settingsFor?.(target) ?? {} })),
-    ...(inactivityMs === undefined ? [] : [{ name: "timeout", settings: { inactivityMs, totalMs } }]),
-  ];
-}
-
-/** The steps of a call by their names, the first outermost. */
-function callSteps({ entry }: Target, options: PipelineOptions): Readonly<Record<string, StepOf<Content>>> {
-  const validate = validateInput(options.onBadSchema);
-  const steps = {
-    depth: limitDepth(options.maxDepth),
-    policy: applyPolicy(options.policy, "call"),
-    coerce: coerce(options.onBadSchema),
+/** Every step by its name. */
+function stepsWith(options: PipelineOptions) {
+  const { maxDepth, policy, approvals, onBadSchema } = options;
+  const validate = validateInput(onBadSchema);
+  return {
+    depth: limitDepth(maxDepth),
+    rules: applyRules(policy),
+    readInput,
+    coerce: coerceInput(onBadSchema),
+    decide: askPolicy(policy),
     validateInput: validate,
-    approve: approve(options.approvals, validate),
-    use: use(options.use, validate),
-  };
-  // Of a prompt that is called a delegate decides what to repeat: it may have done much already. What it calls has limits of its own.
-  if (entry.kind === "prompt") return steps;
-  return { ...steps, cache: cache(options), retry: retry(options), rateLimit: rateLimit(options) };
+    approve: requireApproval({ approvals, decides: policy.decides, revalidate: validate }),
+    use: useMiddleware(options.use, validate),
+    cache: cacheResult(options),
+    retry: retryAttempt(options),
+    rateLimit: limitRate(options),
+  } satisfies Readonly<Record<string, Step>>;
 }
 
-function targetOf(entry: Entry<"tool" | "prompt">, { settings }: PipelineOptions): Target {
-  const definition = definitionOf(entry);
-  return { entry, definition, settings: settings.of(entry, definition) };
+/** The chains of one verb for one entry. */
+export interface CompiledSteps {
+  readonly next: Next;
+  /** Without the steps that plain calls do not need, see {@link Target}. The same as the other from `use` on. */
+  readonly plain: Next;
 }
 
-/** Puts the steps around the innermost, the first outermost. */
-function compose<R>(target: Target, innermost: Next<R>, steps: readonly StepOf<R>[]): Next<R> {
-  return steps.reduceRight((next, step) => step(target, next), innermost);
+/** Composes the steps of each entry and verb. */
+export class Pipeline {
+  readonly #options: PipelineOptions;
+  readonly #steps: Readonly<Record<StepName, Step>>;
+
+  constructor(options: PipelineOptions) {
+    this.#options = options;
+    this.#steps = stepsWith(options);
+  }
+
+  /** Compiles the steps of an entry for a verb. */
+  compile(verb: Action, entry: StepCall["entry"]): CompiledSteps {
+    const target = this.#target(verb, entry);
+    const { deadlines, approvals, runPrompt, subscribe } = this.#options;
+    const receive = verb === "call" ? this.#receiver(target) : asResult;
+    const limits = limitsOf(target, this.#options);
+    const innermost = runItem(target, { runPrompt, subscribe, receive, deadlines, limits, approvals });
+    const way = wayOf(target);
+    const middle = way.findIndex((name) => name === "use" || name === "retry");
+    const around = (inner: Next, names: readonly StepName[], of: Target) =>
+      names.reduceRight((next, name) => this.#steps[name](of, next), inner);
+    // A step may keep something for a target, such as the places of a limit: from here on both have the same steps.
+    const inner = around(innermost, way.slice(middle), target);
+    const outer = way.slice(0, middle);
+    return { next: around(inner, outer, target), plain: around(inner, outer, { ...target, isPlain: true }) };
+  }
+
+  /** Compiles what makes the answer of a call from its result, wherever that comes from. */
+  receiver(entry: Entry<"tool" | "prompt">): Receive<Content> {
+    return this.#receiver(this.#target("call", entry));
+  }
+
+  /** The steps of a call of an entry, the outermost first, each with its settings. Nothing is run. */
+  describe(entry: Entry<"tool" | "prompt">): readonly StepDescription[] {
+    const target = this.#target("call", entry);
+    const end: Next = () => {
+      throw new TypeError("Nothing is run.");
+    };
+    const { inactivityMs, totalMs } = limitsOf(target, this.#options) ?? {};
+    return [
+      ...wayOf(target)
+        .filter((name) => name !== "readInput" && this.#steps[name](target, end) !== end)
+        .map((name) => ({ name, settings: this.#steps[name].settingsFor?.(target) ?? {} })),
+      ...(inactivityMs === undefined ? [] : [{ name: "timeout", settings: { inactivityMs, totalMs } }]),
+    ];
+  }
+
+  #receiver(target: Target): Receive<Content> {
+    return validateOutput(target, normaliseResult(target), this.#options.onBadSchema);
+  }
+
+  #target(verb: Action, entry: StepCall["entry"]): Target {
+    const definition = definitionOf(entry as Entry);
+    // Settings are for what is called and rendered.
+    const settings = entry.kind === "resource" ? {} : this.#options.settings.of(entry, definition);
+    return { verb, entry, definition, settings, isPlain: false };
+  }
+}
+
+function wayOf({ verb, entry }: Target): readonly StepName[] {
+  return steps[verb === "call" && entry.kind === "prompt" ? "callPrompt" : verb];
 }

@@ -1,57 +1,70 @@
-import type { Entry, Prompt, Tool } from "../core/item.ts";
-import type { Settlement } from "../lib/deadline-scheduler.ts";
-import { genuine, isPromiseLike, type MaybePromise } from "../lib/promise.ts";
+import type { CallContext, Entry, Prompt, RenderedPrompt, Tool } from "../core/item.ts";
+import type { Unsubscribe } from "../core/source.ts";
+import type { DeadlineScheduler, Settlement } from "../lib/deadline-scheduler.ts";
+import { genuine, isPromiseLike } from "../lib/promise.ts";
+import { loadResource } from "../resource/handle.ts";
 import type { ApprovalPort } from "./approval-port.ts";
 import { toCallError } from "./call-error.ts";
-import type { CallState } from "./call-state.ts";
+import type { CallLimits } from "./call-lifetime.ts";
+import { CallState } from "./call-state.ts";
 import { PendingCall } from "./pending-call.ts";
-import type { Next, StepCall, Target } from "./step.ts";
-import type { AwaitAttempt } from "./timeout.ts";
+import type { ActionResult, Next, Receive, StepCall, Target } from "./step.ts";
 
-/** Executes a prompt: what the delegates do. */
-export type PromptRunner = (entry: Entry<"prompt">, input: unknown, context: CallState) => Promise<unknown>;
-
-/** The user's code that a call comes to. */
-export type Invoke = (call: StepCall) => unknown;
-
-/** Runs the tool as its own method, or hands the prompt to the delegates. */
-export function calling({ entry }: Target, runPrompt: PromptRunner): Invoke {
-  if (entry.kind === "prompt") return ({ parsed, state }) => runPrompt(entry, parsed, state);
-  const tool: Tool = entry.item;
-  return ({ parsed, state }) => tool.run(parsed, state);
+/** The code that each action comes to, beside that of the items. */
+export interface Runners {
+  /** Executes a prompt: the work of delegates. */
+  runPrompt(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<unknown>;
+  /** Has the source of a resource report its changes. */
+  subscribe(entry: Entry<"resource">, context: CallContext): Promise<Unsubscribe> | Unsubscribe;
 }
 
-/** Renders the prompt as its own method. */
-export function rendering({ entry }: Target): Invoke {
-  return ({ parsed, state }) => (entry.item as Prompt).render(parsed, state);
+type Invoke = (call: StepCall) => unknown;
+
+/** The user's code that a target comes to. Items run as their own methods. */
+function invokerOf({ verb, entry }: Target, runners: Runners): Invoke {
+  if (entry.kind === "tool") {
+    const tool: Tool = entry.item;
+    return ({ parsed, context }) => tool.run(parsed, context);
+  }
+  if (entry.kind === "prompt") {
+    const prompt: Prompt = entry.item;
+    if (verb === "render") return ({ parsed, context }) => prompt.render(parsed, context);
+    return ({ parsed, context }) => runners.runPrompt(entry, parsed, context);
+  }
+  if (verb === "read") return ({ context }) => loadResource(entry.item, context);
+  return async ({ context }) => runners.subscribe(entry, context);
 }
 
-/** How the innermost step goes on. */
-export interface RunItemOptions<R> {
-  /** Makes the answer of what the user's code gave. */
-  receive(value: unknown, state: CallState): MaybePromise<R>;
-  /** Waits where it is not there at once. */
-  readonly wait: AwaitAttempt;
-  /** Keeps what completes elsewhere. */
+/** The parts of the innermost step. */
+export interface RunItemOptions extends Runners {
+  /** Makes the answer from the result of the user's code. */
+  readonly receive: Receive;
+  readonly deadlines: DeadlineScheduler;
+  /** Undefined where an attempt may take any time. */
+  readonly limits: CallLimits | undefined;
+  /** Keeps calls that complete elsewhere. */
   readonly approvals: ApprovalPort;
 }
 
-/** The innermost step. Whatever the user's code throws becomes an error of the call. */
-export function runItem<R>(
-  { entry }: Target,
-  invoke: Invoke,
-  { receive, wait, approvals }: RunItemOptions<R>,
-): Next<R> {
-  const failed = toCallError(entry.ref, "execute");
+/** The innermost step. Errors of the user's code become errors of the call. */
+export function runItem(target: Target, options: RunItemOptions): Next {
+  const { receive, deadlines, limits, approvals } = options;
+  const { ref, kind } = target.entry;
+  const invoke = invokerOf(target, options);
+  const failed = toCallError(ref, "execute");
   const fail = (thrown: unknown, state: CallState): Promise<never> => {
-    if (thrown instanceof PendingCall && thrown.ref === entry.ref)
-      return approvals.defer({ entry, state, input: state.input }, thrown);
-    throw failed(thrown);
+    if (!(thrown instanceof PendingCall) || thrown.ref !== ref || kind === "resource") throw failed(thrown);
+    // A context that was derived from this one may have another session.
+    const shown = thrown.state instanceof CallState && thrown.state.base === state ? thrown.state : state;
+    return approvals.defer(
+      { entry: target.entry as Entry<"tool" | "prompt">, state: shown, input: state.input },
+      thrown,
+    );
   };
-  const outcome: Settlement<unknown, CallState, R> = { receive, fail };
+  const outcome: Settlement<unknown, CallState, ActionResult> = { receive, fail };
   return (call) => {
     const { state } = call;
-    // A call that was ended while its input was read or validated runs nothing: its caller was told so.
+    // A call that was ended while its input was read or validated runs nothing: its caller has had its answer.
     state.throwIfAborted();
     state.input = call.input;
     let result: unknown;
@@ -60,14 +73,23 @@ export function runItem<R>(
     } catch (thrown) {
       return fail(thrown, state);
     }
-    if (isPromiseLike(result)) return wait(genuine(result), state, outcome);
+    // A text is no promise: it need not be looked at.
+    if (typeof result !== "string" && isPromiseLike(result)) {
+      const promise = genuine(result);
+      // The limit of time is not put around the run, so that both share one promise.
+      return limits === undefined ? settled(promise, state, outcome) : deadlines.wait(promise, state, limits, outcome);
+    }
     const answer = receive(result, state);
-    return answer instanceof Promise ? wait<R, R>(answer, state, asItIs) : answer;
+    return answer instanceof Promise && limits !== undefined ? deadlines.wait(answer, state, limits) : answer;
   };
 }
 
-function fail(thrown: unknown): never {
-  throw thrown;
+function settled<T, R>(promise: Promise<T>, state: CallState, settle: Settlement<T, CallState, R>): Promise<R> {
+  return promise.then(
+    (value) => settle.receive(value, state),
+    (thrown) => settle.fail(thrown, state),
+  );
 }
 
-const asItIs = { receive: <T>(value: T): T => value, fail };
+/** The answer of reading, rendering and subscribing: no other than the result. */
+export const asResult: Receive = (value) => value as RenderedPrompt;

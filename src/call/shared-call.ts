@@ -1,28 +1,30 @@
 import type { Content } from "../core/resource.ts";
 import type { Session } from "../core/session.ts";
-import { type DeadlineScheduler, unlimited } from "../lib/deadline-scheduler.ts";
+import { unlimited } from "../lib/deadline.ts";
+import type { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import { copyOf } from "./call-error.ts";
-import { CallState, callUnlimited } from "./call-state.ts";
+import { callUnlimited } from "./call-lifetime.ts";
+import { CallState } from "./call-state.ts";
 
 /** One run that equal calls share: it goes on as long as one of them waits for it. */
 export class SharedCall {
   readonly state: SharedCallState;
-  readonly #room: DeadlineScheduler;
-  readonly #over: () => void;
+  readonly #deadlines: DeadlineScheduler;
+  readonly #ended: () => void;
   readonly #answer = Promise.withResolvers<Content>();
-  #isOver = false;
+  #hasEnded = false;
 
-  /** @param over - told when it ends, or nobody waits any more */
-  constructor(leader: CallState, room: DeadlineScheduler, over: () => void) {
+  /** @param ended - called when it ends, or no call waits for it any more */
+  constructor(leader: CallState, deadlines: DeadlineScheduler, ended: () => void) {
     this.state = new SharedCallState(leader);
-    this.#room = room;
-    this.#over = over;
-    // Who waits for it hears of it; there may be nobody.
+    this.#deadlines = deadlines;
+    this.#ended = ended;
+    // Its error is that of the calls that wait for it; there may be none.
     this.#answer.promise.catch(() => undefined);
   }
 
-  /** Runs it, for whoever came first. */
+  /** Runs it, for the call that came first. */
   run(start: () => MaybePromise<Content>, leader: CallState): MaybePromise<Content> {
     let result: MaybePromise<Content>;
     try {
@@ -57,8 +59,8 @@ export class SharedCall {
   };
 
   #end(): void {
-    this.#isOver = true;
-    this.#over();
+    this.#hasEnded = true;
+    this.#ended();
   }
 
   async #share(caller: CallState, errorFor: (error: unknown) => unknown): Promise<Content> {
@@ -69,9 +71,9 @@ export class SharedCall {
       throw errorFor(error);
     };
     try {
-      return await this.#room.wait(this.#answer.promise, caller, unlimited, { receive: asItIs, fail });
+      return await this.#deadlines.wait(this.#answer.promise, caller, unlimited, { receive: asItIs, fail });
     } catch (error) {
-      if (!this.#isOver && sharers.size === 1) {
+      if (!this.#hasEnded && sharers.size === 1) {
         this.#end();
         this.state.abort(error, callUnlimited);
       }
@@ -85,9 +87,9 @@ export class SharedCall {
 
 const asItIs = <T>(value: T): T => value;
 
-/** The context of a run that several calls share: none of them ends it alone, and all hear of it. */
+/** The state of a run that several calls share: none of them ends it alone, and each gets its progress. */
 export class SharedCallState extends CallState {
-  /** Whoever waits for it. */
+  /** The calls that wait for it. */
   readonly sharers = new Set<CallState>();
   readonly #leader: CallState;
 
@@ -106,14 +108,14 @@ export class SharedCallState extends CallState {
     return this.#leader.session;
   }
 
-  override get outerSignal(): undefined {
+  override get outerSignals(): undefined {
     return undefined;
   }
 
   override async progress(progress: number, total?: number, message?: string): Promise<boolean> {
     super.keepAlive();
-    const heard = await Promise.all([...this.sharers].map((each) => each.progress(progress, total, message)));
-    return heard.includes(true);
+    const delivered = await Promise.all([...this.sharers].map((each) => each.progress(progress, total, message)));
+    return delivered.includes(true);
   }
 
   override emitPart(part: Content): void {

@@ -4,25 +4,25 @@ import { SlidingWindow } from "../lib/sliding-window.ts";
 import type { SettingsRule, SettingsRules } from "./settings-rules.ts";
 import type { Target } from "./step.ts";
 
-/** What limits the attempts of one target. */
+/** The limits on the attempts of one target. */
 export interface TargetLimits {
   readonly windows: readonly SlidingWindow[];
-  readonly bounds: readonly ConcurrencyLimit[];
+  readonly concurrency: readonly ConcurrencyLimit[];
 }
 
-/** The limits that tools share: one of each kind for each rule, whatever fits it. */
+/** The limits that tools share: one of each kind for each rule, for all tools that it fits. */
 export class SharedLimits {
-  /** How many calls wait for a place. */
+  /** The number of calls that wait for a place. */
   queued = 0;
   readonly #settings: SettingsRules;
   readonly #maxQueued: number;
   readonly #windows = new WeakMap<SettingsRule, SlidingWindow>();
-  readonly #bounds = new WeakMap<SettingsRule, ConcurrencyLimit>();
-  // By the last bound of each, which may be that of a tool that goes away.
-  readonly #lanes = new WeakMap<ConcurrencyLimit, Map<string, ConcurrencyQueue>>();
+  readonly #concurrency = new WeakMap<SettingsRule, ConcurrencyLimit>();
+  // By the last limit of each, which may be that of a tool that is removed.
+  readonly #queues = new WeakMap<ConcurrencyLimit, Map<string, ConcurrencyQueue>>();
   #ranks = 0;
 
-  /** @param maxQueued - how many may wait for a place in one lane */
+  /** @param maxQueued - the most that may wait in one queue */
   constructor(settings: SettingsRules, maxQueued: number) {
     this.#settings = settings;
     this.#maxQueued = maxQueued;
@@ -31,36 +31,36 @@ export class SharedLimits {
   /** Every limit that holds for a target: its own and those of the rules that fit, unless a later one lifts those before it. */
   of({ entry, definition }: Target): TargetLimits {
     let windows: SlidingWindow[] = [];
-    let bounds: ConcurrencyLimit[] = [];
+    let concurrency: ConcurrencyLimit[] = [];
     const own: SettingsRule = { pattern: entry.ref, settings: definition.options ?? {} };
     for (const rule of [own, ...this.#settings.rulesFor(entry)]) {
       const { rateLimit, maxConcurrent } = rule.settings;
       if (rateLimit === false) windows = [];
       else if (rateLimit !== undefined) windows.push(this.#window(rule, rateLimit));
-      if (maxConcurrent === false) bounds = [];
-      else if (maxConcurrent !== undefined) bounds.push(this.#bound(rule, maxConcurrent));
+      if (maxConcurrent === false) concurrency = [];
+      else if (maxConcurrent !== undefined) concurrency.push(this.#limit(rule, maxConcurrent));
     }
-    return { windows, bounds: bounds.sort((a, b) => a.rank - b.rank) };
+    return { windows, concurrency: concurrency.sort((a, b) => a.rank - b.rank) };
   }
 
-  /** Where to wait for places of all these: the same for all that need the same. */
-  lane(bounds: readonly ConcurrencyLimit[]): ConcurrencyQueue | undefined {
-    const last = bounds.at(-1);
+  /** The queue for places under all these limits: the same for all targets that need the same. */
+  queue(limits: readonly ConcurrencyLimit[]): ConcurrencyQueue | undefined {
+    const last = limits.at(-1);
     if (last === undefined) return undefined;
-    const lanes = kept(this.#lanes, last, () => new Map<string, ConcurrencyQueue>());
-    return kept(lanes, bounds.map(({ rank }) => rank).join(), () => new ConcurrencyQueue(bounds, this.#maxQueued));
+    const queues = kept(this.#queues, last, () => new Map<string, ConcurrencyQueue>());
+    return kept(queues, limits.map(({ rank }) => rank).join(), () => new ConcurrencyQueue(limits, this.#maxQueued));
   }
 
   #window(rule: SettingsRule, { calls, perMs }: NonNullable<Exclude<CallSettings["rateLimit"], false>>): SlidingWindow {
     return kept(this.#windows, rule, () => new SlidingWindow(calls, perMs));
   }
 
-  #bound(rule: SettingsRule, max: number): ConcurrencyLimit {
-    return kept(this.#bounds, rule, () => new ConcurrencyLimit(max, this.#ranks++));
+  #limit(rule: SettingsRule, max: number): ConcurrencyLimit {
+    return kept(this.#concurrency, rule, () => new ConcurrencyLimit(max, this.#ranks++));
   }
 }
 
-/** What is there under a key, or is made for it now. */
+/** The value under a key, made now where there is none. */
 function kept<K, V>(map: { get(key: K): V | undefined; set(key: K, value: V): unknown }, key: K, make: () => V): V {
   const found = map.get(key);
   if (found !== undefined) return found;

@@ -1,39 +1,72 @@
 import type { CallSettings } from "../core/call-settings.ts";
 import type { Definition } from "../core/definition.ts";
 import type { CallContext, Entry } from "../core/item.ts";
-import type { Call } from "../core/middleware.ts";
-import type { Content } from "../core/resource.ts";
+import type { CallAnswer, Verb } from "../core/middleware.ts";
+import type { Unsubscribe } from "../core/source.ts";
 import type { MaybePromise } from "../lib/promise.ts";
+import { contextOf, contextOn, shownBy, wholeContext } from "./call-context.ts";
 import type { CallState } from "./call-state.ts";
+
+/** Everything that is done with an item in the way of a call. */
+export type Action = Verb | "subscribe";
+
+/** The entry of each action. */
+export interface ActionEntry {
+  call: Entry<"tool" | "prompt">;
+  render: Entry<"prompt">;
+  read: Entry<"resource">;
+  subscribe: Entry<"resource">;
+}
+
+/** The result of each action. */
+export type ActionResult<A extends Action = Action> = A extends Verb ? CallAnswer<A> : Unsubscribe;
 
 /** The input has not been validated since it was given or changed. */
 export const unparsed: unique symbol = Symbol("unparsed");
 
-/** A call on its way through the steps. */
-export class StepCall implements Call {
-  readonly entry: Entry<"tool" | "prompt">;
+/** A call, read, render or subscription on its way through the steps. */
+export class StepCall {
+  readonly verb: Action;
+  readonly entry: Entry<"tool" | "prompt" | "resource">;
   readonly input: unknown;
   readonly state: CallState;
-  /** What `run` gets: the input after the schema's defaults and transforms. */
+  /** The input of `run`: after the schema's defaults and transforms. */
   parsed: unknown = unparsed;
+  #context: CallContext | undefined;
 
-  constructor(entry: Entry<"tool" | "prompt">, input: unknown, state: CallState) {
+  constructor(verb: Action, entry: StepCall["entry"], input: unknown, state: CallState) {
+    this.verb = verb;
     this.entry = entry;
     this.input = input;
     this.state = state;
   }
 
   get context(): CallContext {
-    return this.state;
+    return this.#context ?? contextOf(this.state);
   }
 
-  with({ input }: { readonly input: unknown }): StepCall {
-    return new StepCall(this.entry, input, this.state);
+  /** The state that its context shows: derived from that of the call, where middleware gave another context. */
+  get shown(): CallState {
+    return (this.#context && shownBy(this.#context)) ?? this.state;
   }
 
-  /** The same call in another state, such as that of one attempt. */
+  /** The same with another input, or another context. @throws TypeError for a context of another call */
+  with(change: { readonly input?: unknown; readonly context?: CallContext | undefined }): StepCall {
+    const { context } = change;
+    if (context !== undefined && shownBy(context)?.base !== this.state)
+      throw new TypeError("The context is of another call: pass on the one of this, derived from it or decorated.");
+    const changed = new StepCall(this.verb, this.entry, "input" in change ? change.input : this.input, this.state);
+    if (!("input" in change)) changed.parsed = this.parsed;
+    changed.#context = context === undefined ? this.#context : wholeContext(context);
+    return changed;
+  }
+
+  /** The same in another state, such as that of one attempt. */
   on(state: CallState): StepCall {
-    return state === this.state ? this : new StepCall(this.entry, this.input, state).as(this.parsed);
+    if (state === this.state) return this;
+    const own = new StepCall(this.verb, this.entry, this.input, state).as(this.parsed);
+    own.#context = this.#context && contextOn(this.#context, state);
+    return own;
   }
 
   /** This call, with what its input is to `run`. */
@@ -43,40 +76,38 @@ export class StepCall implements Call {
   }
 }
 
-/** What goes on with a call. It answers at once where it can, so that what is synchronous costs no promise. */
-export type Next<R = Content> = (call: StepCall) => MaybePromise<R>;
+/** Goes on with a call. It answers at once where it can, so that what is synchronous costs no promise. */
+export type Next<R = ActionResult> = (call: StepCall) => MaybePromise<R>;
 
-/** What is done with what `run` gave. It answers at once where it can. */
-export type Receive = (value: unknown, state: CallState) => MaybePromise<Content>;
+/** Makes the answer from the result of `run`, at once where it can. */
+export type Receive<R = ActionResult> = (value: unknown, state: CallState) => MaybePromise<R>;
 
-/** What a chain is compiled for. */
+/** The subject for which a chain of steps is compiled. */
 export interface Target {
-  readonly entry: Entry<"tool" | "prompt">;
+  readonly verb: Action;
+  readonly entry: StepCall["entry"];
   readonly definition: Definition;
   readonly settings: CallSettings;
+  /**
+   * Of calls from outside alone, whose options ask for no step of their own and whose input is its own value: steps that only other calls
+   * need are left out.
+   */
+  readonly isPlain: boolean;
 }
 
-/** What a step is set to for a target, by the names of its settings, for whoever asks what would happen. */
+/** The settings of a step for a target, by their names, for explanations. */
 export type StepSettings = Readonly<Record<string, unknown>>;
-
-interface Described {
-  /** Missing, there is nothing to set. */
-  readonly settingsFor?: ((target: Target) => StepSettings) | undefined;
-}
 
 /**
  * Makes one step of the chain for one target, once. A step that has nothing to do there returns `next` itself, and costs nothing.
  */
-export interface Step extends Described {
-  <R>(target: Target, next: Next<R>): Next<R>;
+export interface Step {
+  (target: Target, next: Next): Next;
+  /** Missing, there is nothing to set. */
+  readonly settingsFor?: ((target: Target) => StepSettings) | undefined;
 }
 
-/** A step for what gives a certain answer. */
-export interface StepOf<R> extends Described {
-  (target: Target, next: Next<R>): Next<R>;
-}
-
-/** The step, which says what it is set to. */
-export function described<S extends Described>(settingsFor: (target: Target) => StepSettings, step: S): S {
+/** The step, which explains its settings. */
+export function described(settingsFor: (target: Target) => StepSettings, step: Step): Step {
   return Object.assign(step, { settingsFor });
 }

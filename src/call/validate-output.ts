@@ -8,11 +8,11 @@ import type { MaybePromise } from "../lib/promise.ts";
 import { isEmptyContent, jsonContent } from "../resource/content.ts";
 import { jsonValueOf } from "../resource/normalise.ts";
 import { toCallError } from "./call-error.ts";
-import { checkedValidator, type SchemaReport } from "./checked-validator.ts";
 import type { Receive, Target } from "./step.ts";
+import { checkedValidator, type SchemaReport } from "./validate-input.ts";
 
 /** Validates the result where there is an output schema; defaults and transforms of a Standard Schema apply. */
-export function validateOutput(target: Target, normalised: Receive, report: SchemaReport): Receive {
+export function validateOutput(target: Target, normalised: Receive<Content>, report: SchemaReport): Receive<Content> {
   const { outputSchema, name, origin } = target.definition;
   if (outputSchema === undefined) return normalised;
   const validate = checkedValidator(validatorOf(outputSchema, { trusted: origin === "local" }), target, report);
@@ -21,32 +21,37 @@ export function validateOutput(target: Target, normalised: Receive, report: Sche
     if (parsed instanceof Violation) throw invalidOutput(target, parsed.issues);
     return transforms && parsed !== value ? jsonContent(parsed, { name, meta: content.meta }) : content;
   };
-  const check = (content: Content): MaybePromise<Content> => {
-    if (isEmptyContent(content)) throw invalidOutput(target, [{ pointer: "", message: "it gave nothing" }]);
-    const value = jsonValueOf(content);
-    return value instanceof Promise ? value.then((loaded) => checkValue(content, loaded)) : checkValue(content, value);
+  const failed = toCallError(target.entry.ref, "result");
+  const acceptLater = async (content: Content, value: unknown, parsing: Promise<unknown>): Promise<Content> => {
+    try {
+      return accept(content, value, await parsing);
+    } catch (thrown) {
+      throw failed(thrown);
+    }
   };
   const checkValue = (content: Content, value: unknown): MaybePromise<Content> => {
     const parsed = validate(value);
-    return parsed instanceof Promise
-      ? parsed.then((result) => accept(content, value, result))
-      : accept(content, value, parsed);
+    return parsed instanceof Promise ? acceptLater(content, value, parsed) : accept(content, value, parsed);
   };
-  const failed = toCallError(target.entry.ref, "result");
-  const fail = (thrown: unknown): never => {
-    throw failed(thrown);
-  };
-  const checkOrFail = (content: Content): MaybePromise<Content> => {
+  const checkLater = async (content: Content, loading: Promise<unknown>): Promise<Content> => {
     try {
-      const checked = check(content);
-      return checked instanceof Promise ? checked.catch(fail) : checked;
+      return await checkValue(content, await loading);
     } catch (thrown) {
-      return fail(thrown);
+      throw failed(thrown);
+    }
+  };
+  const check = (content: Content): MaybePromise<Content> => {
+    try {
+      if (isEmptyContent(content)) throw invalidOutput(target, [{ pointer: "", message: "it gave nothing" }]);
+      const value = jsonValueOf(content);
+      return value instanceof Promise ? checkLater(content, value) : checkValue(content, value);
+    } catch (thrown) {
+      throw failed(thrown);
     }
   };
   return (value, state) => {
     const content = normalised(value, state);
-    return content instanceof Promise ? content.then(checkOrFail) : checkOrFail(content);
+    return content instanceof Promise ? content.then(check) : check(content);
   };
 }
 

@@ -15,19 +15,23 @@ import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Visibility } from "./visibility.ts";
 
+/** The toolkit of a directory, as far as it may be closed. */
+export interface DirectoryHost {
+  readonly isClosing: boolean;
+  /** @throws ToolkitError `CLOSED` */
+  assertOpen(): void;
+}
+
 /** Answers lookups and lists from the catalogue, and waits where a namespace is only just coming. */
 export class Directory {
   readonly #catalog: Catalog;
-  readonly #assertOpen: () => void;
+  readonly #host: DirectoryHost;
   readonly #visibility: Visibility | undefined;
 
-  /**
-   * @param assertOpen - throws when nothing may be asked any more
-   * @param visibility - decides what may be found. Default: everything
-   */
-  constructor(catalog: Catalog, assertOpen: () => void, visibility?: Visibility) {
+  /** @param visibility - decides what may be found. Default: everything */
+  constructor(catalog: Catalog, host: DirectoryHost, visibility?: Visibility) {
     this.#catalog = catalog;
-    this.#assertOpen = assertOpen;
+    this.#host = host;
     this.#visibility = visibility;
   }
 
@@ -42,10 +46,10 @@ export class Directory {
     owner: string,
     signal: AbortSignal | undefined,
   ): MaybePromise<Entry<K>> {
-    this.#assertOpen();
+    if (this.#host.isClosing) this.#host.assertOpen();
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
-    throwIfAborted(signal);
+    if (signal !== undefined) throwIfAborted(signal);
     const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
     return "unsettled" in found ? this.#findLater(key, kinds, owner, signal) : found;
   }
@@ -60,7 +64,7 @@ export class Directory {
       const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
       if (!("unsettled" in found)) return found;
       await abortable(found.unsettled.settling(true) ?? Promise.resolve(), signal);
-      this.#assertOpen();
+      this.#host.assertOpen();
     }
   }
 
@@ -106,7 +110,7 @@ export class Directory {
    * @throws ToolkitError `INVALID_INPUT` for a bad limit or offset, `CLOSED`
    */
   async list<K extends Kind>(query: ListQuery<K>, owner: string): Promise<ListPage<K>> {
-    this.#assertOpen();
+    this.#host.assertOpen();
     const { limit, offset = 0, signal } = query;
     throwIfAborted(signal);
     assertCount("limit", limit);

@@ -1,39 +1,41 @@
 import type { Connector } from "../core/connector.ts";
 import { type ConnectorLimits, connectorLimitOptions, readConnectorLimits } from "../core/connector-limits.ts";
+import { ToolkitError } from "../core/error.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import type { ConnectorTarget } from "../core/target.ts";
 
-/** How a connector is added, and takes part in a toolkit. Of the limits a `Connector` takes `maxConcurrentCalls` alone; it has the others of its own. */
+/** Options of `addConnector`. With a `Connector` object, the only limit to give here is `maxConcurrentCalls`: it has the others itself. */
 export interface AddConnectorOptions extends ConnectorLimits {
-  /** Where its items live. Default: the name its server says, fixed at the first handshake. */
+  /** The namespace of its items. Default: the name its server gives, fixed at the first handshake. */
   readonly namespace?: string | undefined;
   /**
-   * For an HTTP target of the MCP connector: sent with every request; a function decides at each, and is told the session of the call.
-   * A child process takes none (`INVALID_TARGET`); a delegate that makes its own connector gets none.
+   * For an HTTP target of the MCP connector: sent with every request; a function is called for each, with the session of the call. A
+   * child process takes none (`INVALID_TARGET`); a delegate that makes its own connector gets none.
    */
   readonly headers?: HeadersOption | undefined;
-  /** For an HTTP target of the MCP connector: how it gets its credentials, such as `oauth()`. A child process takes none (`INVALID_TARGET`). */
+  /** For an HTTP target of the MCP connector: its source of credentials, such as `oauth()`. A child process takes none (`INVALID_TARGET`). */
   readonly auth?: HttpAuth | undefined;
   /** Connect at the first list, lookup or call that needs it. Default false. */
   readonly lazy?: boolean | undefined;
-  /** The inactivity limit of its tools, in milliseconds. Default: the toolkit's `timeoutMs`. */
+  /** Inactivity limit of its tools, in milliseconds. Default: the toolkit's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
-  /** How often lists whose changes the server does not announce are read again, in milliseconds. Default 60,000. */
+  /** Interval at which lists whose changes the server does not announce are read again, in milliseconds. Default 60,000. */
   readonly pollMs?: number | undefined;
   /**
-   * How long the server may be silent though it is asked by a ping, in milliseconds, before it is taken for gone and connected anew; its
-   * calls in flight fail. While it sends anything, nothing is asked. Default: 5,000 over HTTP, where nothing else tells that a socket
-   * is open at this end only; 60,000 for a child process, whose end the system tells. Raise it for a server that answers nothing while it
-   * works; `Number.POSITIVE_INFINITY` never asks.
+   * Time after which a server that sends nothing and answers no ping is taken for lost, in milliseconds: its calls in flight fail, and it
+   * is connected again. No ping is sent while it sends anything. Default: 5,000 over HTTP, where a socket that is open at this end only
+   * is noticed by nothing else; 60,000 for a child process, whose end the operating system reports. Raise it for a server that answers
+   * nothing while it works; `Number.POSITIVE_INFINITY` sends no pings.
    */
   readonly healthCheckMs?: number | undefined;
-  /** Whether the server is told that it may ask a person: the caller's session, else the delegate, else it is declined. Default true. */
+  /** Offer elicitation to the server: requests go to the caller's session, else to the delegate, else they are declined. Default true. */
   readonly elicitation?: boolean | undefined;
-  /** Whether the server is told that it may ask a model, as for `elicitation`. Default true. */
+  /** Offer sampling to the server, as for `elicitation`. Default true. */
   readonly sampling?: boolean | undefined;
-  /** How long one attempt to connect and list may take, in milliseconds. Default 30,000. */
+  /** Time limit of one attempt to connect and read all lists, in milliseconds. Default 30,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** The bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
+  /** Upper bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
   readonly retryMs?: number | undefined;
   /** The longest wait between two attempts, in milliseconds. Default 1,200,000 (20 minutes). */
   readonly maxRetryMs?: number | undefined;
@@ -41,6 +43,7 @@ export interface AddConnectorOptions extends ConnectorLimits {
   readonly maxAttempts?: number | undefined;
 }
 
+/** The options that a connector is made with; the others are of its supervision. */
 const making = {
   headers: true,
   auth: true,
@@ -62,35 +65,61 @@ const optionNames: OptionNames<AddConnectorOptions> = {
   ...making,
 };
 
-/** What of the options a connector is made with; the rest is for those who supervise it. */
+/** The options that the connector of a target is made with. */
 export type MakingOptions = Pick<AddConnectorOptions, keyof typeof making>;
 
+const makingNames = Object.keys(making) as readonly (keyof MakingOptions)[];
+
 /**
- * What of the options the connector of a target is made with.
+ * The connector of a target: a Connector object itself, else one that is made.
  *
- * @throws ToolkitError `INVALID_CONFIG` for an option there is not
+ * @throws ToolkitError `INVALID_TARGET`; `INVALID_CONFIG` for an unknown option; `RESERVED_NAME` for `connector:user`; whatever `make`
+ *   throws
  */
-export function makingOptions(options: AddConnectorOptions): MakingOptions {
+export function connectorOf(
+  target: ConnectorTarget | Connector,
+  options: AddConnectorOptions,
+  make: (target: ConnectorTarget, options: MakingOptions) => Connector,
+): Connector {
   assertOptionNames(options, optionNames, "of a connector");
-  return Object.fromEntries(
-    (Object.keys(making) as readonly (keyof typeof making)[]).map((name) => [name, options[name]]),
-  );
+  if (isConnector(target)) {
+    const own = makingNames.filter((name) => name !== "connectTimeoutMs" && name !== "maxConcurrentCalls");
+    const given = own.find((name) => options[name] !== undefined);
+    if (given === undefined) return target;
+    throw invalidTarget(`Give a Connector its ${given} where it is made: here it is for a target.`, target.label);
+  }
+  if (target === "connector:user") {
+    const message = '"connector:user" is reserved for the user namespace, which a store fills.';
+    throw new ToolkitError("RESERVED_NAME", message, { name: target });
+  }
+  if (typeof target === "object" && target !== null && ("mcpServers" in target || "mcp_servers" in target)) {
+    throw invalidTarget("This configuration names several servers: give it to addConnectors.", "mcpServers");
+  }
+  return make(target, Object.fromEntries(makingNames.map((name) => [name, options[name]])));
 }
 
-/** What a connector takes over from its toolkit. */
+function isConnector(target: ConnectorTarget | Connector): target is Connector {
+  return typeof target === "object" && target !== null && typeof (target as Connector).connect === "function";
+}
+
+function invalidTarget(message: string, target: string): ToolkitError<"INVALID_TARGET"> {
+  return new ToolkitError("INVALID_TARGET", message, { target });
+}
+
+/** Options of the toolkit that apply to all connectors. */
 export interface ConnectDefaults {
-  /** How long lookups and `start` wait for the first attempt, in milliseconds. */
+  /** Time that lookups and `start` wait for the first attempt, in milliseconds. */
   readonly startTimeoutMs: number;
-  /** How long a call waits for a connection where its connector has no limit of its own, in milliseconds. */
+  /** Time that a call waits for a connection whose connector has no limit of its own, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** How a connection is supervised: every default is in place. */
+/** Options of the supervision of one connection, with every default in place. */
 export interface SupervisionOptions {
-  /** The inactivity limit of its tools, in milliseconds; undefined where it is the toolkit's. */
+  /** Inactivity limit of its tools, in milliseconds; undefined where it is the toolkit's. */
   readonly timeoutMs: number | undefined;
   readonly pollMs: number;
-  /** Undefined where the connector is to say. */
+  /** Undefined where the session has its own. */
   readonly healthCheckMs: number | undefined;
   readonly elicitation: boolean;
   readonly sampling: boolean;
@@ -98,11 +127,10 @@ export interface SupervisionOptions {
   readonly retryMs: number;
   readonly maxRetryMs: number;
   readonly maxAttempts: number | undefined;
-  /** How many requests may wait for the server. */
   readonly maxConcurrentCalls: number;
-  /** How long lookups and `start` wait for the first attempt, in milliseconds. */
+  /** Time that lookups and `start` wait for the first attempt, in milliseconds. */
   readonly startTimeoutMs: number;
-  /** How long a call that has no limit of its own waits for the connection, in milliseconds. */
+  /** Time that a call without a limit of its own waits for the connection, in milliseconds. */
   readonly waitMs: number;
 }
 
@@ -116,13 +144,13 @@ const numbers = [
   "maxAttempts",
 ] as const;
 
-/** What a connector that minds its own time is left to say why it failed, and to list, in milliseconds. */
-const lastWordsMs = 3_000;
+/** Time that a connector with a time limit of its own is given beyond it, to report why it failed, and to list, in milliseconds. */
+const graceMs = 3_000;
 
 /**
- * Reads how a connection is to be supervised, and puts the defaults in.
+ * Reads the options of the supervision of a connection, and puts the defaults in.
  *
- * @param own - what the connector itself says
+ * @param own - the options of the connector itself
  * @throws ToolkitError `INVALID_CONFIG` for a number that is not above 0, or a limit that is no whole number
  */
 export function readSupervision(
@@ -131,28 +159,17 @@ export function readSupervision(
   own: Pick<Connector, "connectTimeoutMs" | "maxConcurrentCalls">,
 ): SupervisionOptions {
   for (const name of numbers) assertPositive(name, options[name]);
+  const { elicitation = true, sampling = true, pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const { timeoutMs, healthCheckMs, maxAttempts } = options;
   const { maxConcurrentCalls } = readConnectorLimits({ maxConcurrentCalls: own.maxConcurrentCalls, ...options });
   const { connectTimeoutMs: ownTimeoutMs } = own;
-  const { elicitation = true, sampling = true, pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const given = options.connectTimeoutMs ?? ownTimeoutMs ?? 30_000;
-  const connectTimeoutMs = ownTimeoutMs !== undefined && given >= ownTimeoutMs ? ownTimeoutMs + lastWordsMs : given;
+  const connectTimeoutMs = ownTimeoutMs !== undefined && given >= ownTimeoutMs ? ownTimeoutMs + graceMs : given;
   const { startTimeoutMs } = defaults;
   const waitMs = timeoutMs ?? defaults.timeoutMs;
-  return {
-    timeoutMs,
-    pollMs,
-    healthCheckMs,
-    elicitation,
-    sampling,
-    connectTimeoutMs,
-    retryMs,
-    maxRetryMs,
-    maxAttempts,
-    maxConcurrentCalls,
-    startTimeoutMs,
-    waitMs,
-  };
+  const reconnecting = { connectTimeoutMs, retryMs, maxRetryMs, maxAttempts };
+  const limits = { timeoutMs, maxConcurrentCalls, startTimeoutMs, waitMs };
+  return { pollMs, healthCheckMs, elicitation, sampling, ...reconnecting, ...limits };
 }
 
 function assertPositive(name: string, value: unknown): void {

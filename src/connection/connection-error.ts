@@ -6,11 +6,11 @@ export interface Unavailable {
   readonly label: string;
   /** Why its last attempt failed; undefined before the first has. */
   readonly cause: Error | undefined;
-  /** When it is tried again, from now. */
+  /** Time until the next attempt. */
   readonly retryInMs: number | undefined;
 }
 
-/** The error of a connection that is not there yet, or not there any more. */
+/** The error of a connection that is not connected. */
 export function unavailable({ namespace, label, cause, retryInMs }: Unavailable): ToolkitError<"UNAVAILABLE"> {
   const what =
     cause === undefined
@@ -34,7 +34,7 @@ export function stopped(
   return new ToolkitError("UNAVAILABLE", message, { namespace }, { cause, phase: "connect" });
 }
 
-/** The error of a request that was made in a session which ended without an answer. */
+/** The error of a request whose session ended without an answer. */
 export function unanswered(
   code: "UNAVAILABLE" | "OUTCOME_UNKNOWN",
   namespace: string,
@@ -45,17 +45,8 @@ export function unanswered(
   return new ToolkitError(code, message, { namespace, connectionLost: true }, { cause });
 }
 
-/** The error of a session, which knows no namespace, as that of its connection, and its message too. */
-export function named(error: unknown, namespace: string): unknown {
-  return renamed(error, namespace, `${namespace}: `);
-}
-
-/** The same, with the message as it is. */
-export function relabelled(error: unknown, namespace: string): unknown {
-  return renamed(error, namespace, "");
-}
-
-function renamed(error: unknown, namespace: string, prefix: string): unknown {
+/** The error of a session, which knows no namespace, with that of its connection in the details and before the message. */
+export function inNamespace(error: unknown, namespace: string, prefix = `${namespace}: `): unknown {
   if (!ToolkitError.is(error, "UNAVAILABLE") && !ToolkitError.is(error, "OUTCOME_UNKNOWN")) return error;
   const { code, details, ref, phase } = error;
   if (details.namespace === namespace) return error;

@@ -1,52 +1,84 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
-import type { Logger } from "../core/session.ts";
+import { logToSession } from "../core/logger.ts";
+import type { LogEntry, Logger, LogLevel, Session } from "../core/session.ts";
 
-/** So many warnings are kept; the oldest go first. */
+/** The most warnings that are kept; the oldest go first. */
 const maxWarnings = 100;
+/** The most messages that are remembered as logged: a server can make up any number. */
+const maxLogged = 1_000;
 
-/** What an operator is told of one connection: each thing once. */
+const methods: Readonly<Record<LogLevel, keyof Logger>> = {
+  debug: "debug",
+  info: "info",
+  notice: "info",
+  warning: "warn",
+  error: "error",
+  critical: "error",
+  alert: "error",
+  emergency: "error",
+};
+
+/** The log of one connection: what it reports to the operator, each thing once, and what its server logs. */
 export class ConnectionLog {
   readonly #logger: Logger;
-  readonly #namespace: () => string;
+  readonly #connection: { readonly namespace: string };
   readonly #warnings = new Set<string>();
-  /** What was last said of why it is down. */
-  #complaint: string | undefined;
+  readonly #logged = new Set<string>();
+  /** The last reason given for not being connected. */
+  #lastReason: string | undefined;
 
-  constructor(logger: Logger, namespace: () => string) {
+  constructor(logger: Logger, connection: { readonly namespace: string }) {
     this.#logger = logger;
-    this.#namespace = namespace;
+    this.#connection = connection;
   }
 
-  /** What is not as it should be, the oldest first. */
+  /** Everything warned of, the oldest first. */
   get warnings(): readonly string[] {
     return [...this.#warnings];
   }
 
-  /** Something is not as it should be, and harms nothing else. */
+  /** Logs and keeps a warning, unless it is kept already. */
   warn(message: string): void {
     if (this.#warnings.has(message)) return;
     const [oldest] = this.#warnings;
     if (this.#warnings.size >= maxWarnings && oldest !== undefined) this.#warnings.delete(oldest);
     this.#warnings.add(message);
-    this.#logger.warn(`${this.#namespace()}: ${message}`);
+    this.#logger.warn(`${this.#connection.namespace}: ${message}`);
   }
 
-  /** It was lost, or an attempt failed. The same again is no news: the connection has the whole error. */
-  down(error: Error, attempts: number): void {
+  /** Logs a warning that is kept elsewhere, once. */
+  warnOnce(message: string): void {
+    if (this.#logged.has(message)) return;
+    if (this.#logged.size >= maxLogged) this.#logged.clear();
+    this.#logged.add(message);
+    this.#logger.warn(`${this.#connection.namespace}: ${message}`);
+  }
+
+  /** Logs that it was lost or an attempt failed. The same reason again is for debugging only: the connection has the whole error. */
+  disconnected(error: Error, attempts: number): void {
     const details = { attempts, ...(ToolkitError.is(error) ? { code: error.code } : {}) };
-    const method = this.#complaint === error.message ? "debug" : "warn";
-    this.#complaint = error.message;
-    this.#logger[method](`${this.#namespace()} is not connected: ${error.message}`, details);
+    const method = this.#lastReason === error.message ? "debug" : "warn";
+    this.#lastReason = error.message;
+    this.#logger[method](`${this.#connection.namespace} is not connected: ${error.message}`, details);
   }
 
-  /** It is connected; worth a word where it was said to be down. */
-  up(label: string): void {
-    if (this.#complaint !== undefined) this.#logger.info(`${this.#namespace()} is connected to ${label}`);
-    this.#complaint = undefined;
+  /** Logs that it is connected, where it was logged that it is not. */
+  connected(label: string): void {
+    if (this.#lastReason !== undefined) this.#logger.info(`${this.#connection.namespace} is connected to ${label}`);
+    this.#lastReason = undefined;
   }
 
-  /** Something failed where nobody waits for it. */
-  background(error: unknown): void {
-    this.#logger.error(`${this.#namespace()}: ${messageOf(error)}`, { error });
+  /** Logs a failure that no caller awaits. */
+  failed(error: unknown): void {
+    this.#logger.error(`${this.#connection.namespace}: ${messageOf(error)}`, { error });
+  }
+
+  /** Passes a log message of the server on to the operator's logger, and to the sessions that are calling. */
+  server({ level, data, logger: name }: LogEntry, sessions: Iterable<Session>): void {
+    const { namespace } = this.#connection;
+    const logger = name === undefined ? namespace : `${namespace}/${name}`;
+    const message = typeof data === "string" ? data : messageOf(data);
+    this.#logger[methods[level] ?? "info"](`${logger}: ${message}`, typeof data === "string" ? undefined : data);
+    for (const session of sessions) logToSession(session, { level, logger, data }, this.#logger);
   }
 }

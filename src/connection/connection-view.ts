@@ -3,43 +3,33 @@ import type { ConnectionState, ServerInfo } from "../core/connection.ts";
 import type { Connector, ConnectorSession, ServerProcess } from "../core/connector.ts";
 import type { Entry, Kind } from "../core/item.ts";
 import type { ConnectionLog } from "./connection-log.ts";
-import { type ConnectionSnapshot, snapshotOf } from "./connection-snapshot.ts";
+import type { ConnectionRequests } from "./connection-requests.ts";
 import type { RemoteGeneration } from "./generation.ts";
-import type { InFlightRequests } from "./in-flight-requests.ts";
 import type { RemoteCatalog } from "./remote-catalog.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-/** The parts of a connection there is something to see of. */
+/** The parts of a connection whose state is shown. */
 export interface ConnectionParts {
   readonly supervisor: Supervisor<RemoteGeneration>;
   readonly namespace: Namespace;
   readonly catalog: RemoteCatalog;
-  readonly reports: ConnectionLog;
-  readonly requests: InFlightRequests;
+  readonly log: ConnectionLog;
+  readonly requests: ConnectionRequests;
 }
 
-/** What an operator sees of a connection: all of it live, none of it changed by looking. */
+/** The fields of a connection, all of them live. */
 export abstract class ConnectionView {
   readonly connector: Connector;
-  #lastSession: ConnectorSession | undefined;
-  /** The last there was, where the connector tells of it before its handshake. */
-  #process: ServerProcess | undefined;
+  /** The latest session, also when it has ended. */
+  protected latestSession: ConnectorSession | undefined;
+  /** The latest child process, where the connector reports it before the handshake. */
+  protected latestProcess: ServerProcess | undefined;
 
   constructor(connector: Connector) {
     this.connector = connector;
   }
 
   protected abstract get parts(): ConnectionParts;
-
-  /** A session has begun: what it says of its server is shown from now on, also when it has ended. */
-  protected met(session: ConnectorSession): void {
-    this.#lastSession = session;
-  }
-
-  /** A child process runs: what it writes is shown from now on, also when it has ended. */
-  protected begun(process: ServerProcess): void {
-    this.#process = process;
-  }
 
   get namespace(): string {
     return this.parts.namespace.name;
@@ -50,7 +40,7 @@ export abstract class ConnectionView {
   }
 
   get transport(): string | undefined {
-    return this.#lastSession?.transport;
+    return this.latestSession?.transport;
   }
 
   get state(): ConnectionState {
@@ -62,7 +52,7 @@ export abstract class ConnectionView {
   }
 
   get server(): ServerInfo | undefined {
-    return this.#lastSession?.server;
+    return this.latestSession?.server;
   }
 
   get protocolVersion(): string | undefined {
@@ -95,27 +85,50 @@ export abstract class ConnectionView {
   }
 
   get processId(): number | undefined {
-    return (this.parts.supervisor.generation?.session ?? this.#process)?.processId;
+    return (this.session ?? this.latestProcess)?.processId;
   }
 
   get stderr(): string | undefined {
-    return (this.#process ?? this.#lastSession)?.stderr?.();
+    return (this.latestProcess ?? this.latestSession)?.stderr?.();
   }
 
   get warnings(): readonly string[] {
-    return [...this.parts.reports.warnings, ...this.parts.catalog.warnings];
+    return [...this.parts.log.warnings, ...this.parts.catalog.warnings];
+  }
+
+  /** The current session, where it is connected. */
+  get session(): ConnectorSession | undefined {
+    return this.parts.requests.session;
   }
 
   list<K extends Kind>(kind: K): readonly Entry<K>[] {
     return this.parts.namespace.entries(kind);
   }
 
-  /** For logs and the console. */
-  toJSON(): ConnectionSnapshot {
-    return snapshotOf(this);
+  /** The fields as plain data, for logs and the console; times as ISO 8601. */
+  toJSON(): Readonly<Record<string, unknown>> {
+    const { namespace, label, transport, state, server, protocolVersion, counts, lastError, attempts } = this;
+    const { nextAttemptAt, latencyMs, callsInFlight, processId, warnings } = this;
+    return {
+      namespace,
+      label,
+      transport,
+      state,
+      since: new Date(this.since).toISOString(),
+      server: server === undefined ? undefined : [server.name, server.version].filter(Boolean).join(" "),
+      protocolVersion,
+      counts,
+      lastError: lastError?.message,
+      attempts,
+      nextAttemptAt: nextAttemptAt === undefined ? undefined : new Date(nextAttemptAt).toISOString(),
+      latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 100) / 100,
+      callsInFlight,
+      processId,
+      warnings,
+    };
   }
 
-  [Symbol.for("nodejs.util.inspect.custom")](): ConnectionSnapshot {
-    return snapshotOf(this);
+  [Symbol.for("nodejs.util.inspect.custom")](): Readonly<Record<string, unknown>> {
+    return this.toJSON();
   }
 }

@@ -1,42 +1,30 @@
-import type { InteractionRouter } from "../call/interaction-router.ts";
-import type { Catalog } from "../catalog/catalog.ts";
-import type { ServerInfo } from "../core/connection.ts";
+import type { Connection, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
-import type { ToolkitEvent } from "../core/event.ts";
 import { assertNamespace, isFreeNamespace, toIdentifier } from "../core/identifier.ts";
-import type { Logger } from "../core/session.ts";
-import type { Clock } from "../lib/clock.ts";
 import { type AddConnectorOptions, type ConnectDefaults, readSupervision } from "./connect-options.ts";
-import { SupervisedConnection } from "./supervised-connection.ts";
+import { type ConnectionHost, type ConnectionOwner, SupervisedConnection } from "./supervised-connection.ts";
 
-/** What the connectors of a toolkit share. */
-export interface ConnectorsHost extends ConnectDefaults {
-  readonly catalog: Catalog;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly interactions: InteractionRouter;
-  emit(event: ToolkitEvent): void;
-}
+/** The parts and options of a toolkit that its connectors share. */
+export interface ConnectorsHost extends ConnectionHost, ConnectDefaults {}
 
-/** No more is looked at of the name a server gives itself. */
+/** The most characters of a server's own name that are read. */
 const maxServerName = 256;
 
 /** A connector and the namespace it is to have. */
 export interface PlannedConnector {
   readonly connector: Connector;
   readonly namespace: string;
-  /** What the configuration calls it. */
+  /** Its name in the configuration. */
   readonly entry: string;
 }
 
-/** The connectors of a toolkit: which there are, under which names. */
-export class Connectors {
+/** The connectors of a toolkit, and their namespaces. */
+export class Connectors implements ConnectionOwner {
   readonly #host: ConnectorsHost;
   readonly #connections = new Set<SupervisedConnection>();
   readonly #lazy = new WeakSet<SupervisedConnection>();
-  /** Taken out, and not ended yet. */
+  /** Connections that were removed and have not ended yet. */
   readonly #ending = new Map<SupervisedConnection, Promise<void>>();
   #started = false;
 
@@ -48,8 +36,13 @@ export class Connectors {
     return [...this.#connections];
   }
 
+  /** The namespaces of all connections, those included that have not ended yet. */
+  get unended(): readonly string[] {
+    return [...this.#connections, ...this.#ending.keys()].map(({ namespace }) => namespace);
+  }
+
   /**
-   * Takes a connector in. It connects at once where the others have started, unless it is lazy.
+   * Adds a connector. It connects at once where the others have started, unless it is lazy.
    *
    * @throws ToolkitError `CONFLICT`, `INVALID_NAME`, `RESERVED_NAME` or `INVALID_INPUT`
    */
@@ -58,30 +51,19 @@ export class Connectors {
     if (namespace !== undefined) assertNamespace(namespace);
     const supervision = readSupervision(options, this.#host, connector);
     this.#assertNew(connector, namespace);
-    const name = namespace ?? this.#freeName(toIdentifier(connector.suggestedName ?? connector.label, "server"));
-    const connection = new SupervisedConnection(
-      connector,
-      { namespace: name, fixed: namespace !== undefined },
-      supervision,
-      {
-        ...this.#host,
-        nameFor: (named, server) => this.#nameFor(named, server),
-        removed: (gone) => this.#forget(gone),
-      },
-    );
+    const name = {
+      namespace: namespace ?? this.#freeName(toIdentifier(connector.suggestedName ?? connector.label, "server")),
+      isGiven: namespace !== undefined,
+    };
+    const connection = new SupervisedConnection(connector, name, supervision, this.#host, this);
     this.#connections.add(connection);
     if (lazy) this.#lazy.add(connection);
     else if (this.#started) connection.start();
     return connection;
   }
 
-  /** The namespaces of those that are there, or are still ending. */
-  get unended(): readonly string[] {
-    return [...this.#connections, ...this.#ending.keys()].map(({ namespace }) => namespace);
-  }
-
   /**
-   * Takes several in, each under its name: all or none.
+   * Adds several connectors, each under its name: all or none.
    *
    * @throws ToolkitError as `add` does
    */
@@ -103,6 +85,31 @@ export class Connectors {
     return added;
   }
 
+  /**
+   * The connection of a namespace or URL, or the connection itself.
+   *
+   * @param keyOf - the key that connectors to one URL share
+   * @throws ToolkitError `NOT_FOUND`; `CONFLICT` for a URL that several share
+   */
+  find(target: string | URL | Connection, keyOf: (url: URL) => string): SupervisedConnection {
+    const { connections } = this;
+    const found = connections.filter((connection) => connection === target || connection.namespace === target);
+    const url = found.length > 0 ? undefined : urlOf(target);
+    const key = url === undefined ? undefined : keyOf(url);
+    if (key !== undefined) found.push(...connections.filter(({ connector }) => connector.key === key));
+    const [connection, other] = found;
+    if (other !== undefined) {
+      const owners = found.map(({ namespace }) => namespace);
+      const message = `${key} belongs to several connectors: name one of ${owners.join(", ")}.`;
+      throw new ToolkitError("CONFLICT", message, { key: String(key), owners });
+    }
+    if (connection !== undefined) return connection;
+    const name = key ?? (typeof target === "string" ? target : String((target as Connection | undefined)?.namespace));
+    const suggestions = connections.map(({ namespace }) => namespace);
+    const known = suggestions.length === 0 ? "There are no connectors" : `There are ${suggestions.join(", ")}`;
+    throw new ToolkitError("NOT_FOUND", `There is no connector "${name}". ${known}.`, { key: name, suggestions });
+  }
+
   /** Starts all that are not lazy; resolves when each has connected or failed once, or took longer than `startTimeoutMs`. */
   async start(): Promise<void> {
     this.#started = true;
@@ -111,36 +118,36 @@ export class Connectors {
     await Promise.all(eager.map((connection) => connection.settled()));
   }
 
-  /** Ends all, and whatever is still ending. */
+  /** Ends all connections, those included that were removed and have not ended yet. */
   async close(): Promise<void> {
     await Promise.all([...this.connections.map((connection) => connection.close()), ...this.#ending.values()]);
   }
 
-  /** Takes out a connection that has stopped, whoever stopped it. What it leaves behind is waited for when all is closed. */
-  #forget(connection: SupervisedConnection): void {
-    this.#connections.delete(connection);
-    const ending = connection.close().finally(() => this.#ending.delete(connection));
-    this.#ending.set(connection, ending);
-  }
-
-  /** Two connectors to one place are a mistake, unless both were given names that differ. */
-  #assertNew({ key, label }: Connector, namespace: string | undefined): void {
-    if (key === undefined) return;
-    for (const other of this.#connections) {
-      if (other.connector.key !== key) continue;
-      if (namespace !== undefined && other.nameGiven && namespace !== other.namespace) continue;
-      const same = /^https?:/.test(key) ? " The query and the user info of a URL do not count." : "";
-      const message = `${label} is connected already, as "${other.namespace}".${same} Give both connectors explicit, different namespaces.`;
-      throw new ToolkitError("CONFLICT", message, { key, owners: [other.namespace] });
-    }
-  }
-
-  #nameFor(connection: SupervisedConnection, server: ServerInfo): string {
+  nameFor(connection: SupervisedConnection, server: ServerInfo): string {
     const wanted = toIdentifier(server.name.slice(0, maxServerName), connection.namespace);
     if (wanted === connection.namespace) return wanted;
     const name = this.#freeName(wanted);
     if (name !== wanted) connection.warn(`Another namespace is called "${wanted}" already, so this one is "${name}".`);
     return name;
+  }
+
+  /** Removes a connection that has stopped, for whatever reason. `close` waits for its end. */
+  removed(connection: SupervisedConnection): void {
+    this.#connections.delete(connection);
+    const ending = connection.close().finally(() => this.#ending.delete(connection));
+    this.#ending.set(connection, ending);
+  }
+
+  /** Two connectors to one place are a mistake, unless both were given different names. */
+  #assertNew({ key, label }: Connector, namespace: string | undefined): void {
+    if (key === undefined) return;
+    for (const other of this.#connections) {
+      if (other.connector.key !== key) continue;
+      if (namespace !== undefined && other.hasGivenName && namespace !== other.namespace) continue;
+      const same = /^https?:/.test(key) ? " The query and the user info of a URL do not count." : "";
+      const message = `${label} is connected already, as "${other.namespace}".${same} Give both connectors explicit, different namespaces.`;
+      throw new ToolkitError("CONFLICT", message, { key, owners: [other.namespace] });
+    }
   }
 
   #freeName(wanted: string): string {
@@ -152,7 +159,7 @@ export class Connectors {
   }
 }
 
-/** Names that differ can become the same identifier. */
+/** Different names can become the same identifier. */
 function assertDistinct(planned: readonly PlannedConnector[]): void {
   const entries = new Map<string, string>();
   for (const { entry, namespace } of planned) {
@@ -163,4 +170,9 @@ function assertDistinct(planned: readonly PlannedConnector[]): void {
     }
     entries.set(namespace, entry);
   }
+}
+
+function urlOf(target: string | URL | Connection): URL | undefined {
+  if (target instanceof URL) return target;
+  return typeof target === "string" && URL.canParse(target) ? new URL(target) : undefined;
 }

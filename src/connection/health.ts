@@ -1,41 +1,41 @@
 import type { ConnectorSession } from "../core/connector.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
-/** Whose health it is, and who hears of its end. */
+/** Options of a health check. */
 export interface HealthOptions {
   readonly session: ConnectorSession;
   readonly clock: Clock;
-  /** How long the far side may be silent, in milliseconds, before it is taken for gone. */
+  /** Time after which a far side that sends nothing and answers no ping is taken for lost, in milliseconds. */
   readonly silenceMs: number;
-  /** Nothing was heard for so long, though it was asked. */
+  /** It is taken for lost. */
   failed(error: Error): void;
-  /** How long a ping took, in milliseconds. */
+  /** A ping was answered, after so many milliseconds. */
   answered(latencyMs: number): void;
 }
 
 /**
- * So often it is looked at within the silence that is allowed, in parts of it. What was said last may have come right after a look: five
- * looks pass until four of them have heard nothing, and the rest is margin.
+ * The interval of the checks, as a part of `silenceMs`. The last message may come right after a check: five checks pass until four of
+ * them have seen nothing new, and the rest is margin.
  */
 const part = 0.19;
-/** After so many looks in a row that heard nothing it is asked. */
-const askAfter = 2;
-/** After so many it is given up: the ping had two of them. */
-const giveUpAfter = 4;
+/** Checks in a row without a message after which a ping is sent. */
+const pingAfter = 2;
+/** Checks in a row without a message after which it is taken for lost: the ping had two of them. */
+const failAfter = 4;
 
 /**
- * Finds out that the far side is gone where nothing else tells, such as a socket that is open at this end only.
+ * Notices that the far side is gone where nothing else does, such as with a socket that is open at this end only.
  *
- * Whatever it sends is a sign of life, so that while there is traffic nothing is asked. Any answer to a ping is one too, even an
- * error.
+ * Any message is a sign of life, so that no ping is sent while there is traffic. Any answer to a ping is one too, even an error.
  */
 export class Health {
   readonly #options: HealthOptions;
   readonly #everyMs: number;
   #timer: Timer | undefined;
-  #heard = 0;
-  /** Looks in a row that heard nothing. */
-  #quiet = 0;
+  /** The count of messages at the last check. */
+  #received = 0;
+  /** Checks in a row without a message. */
+  #silentChecks = 0;
   #ping: AbortController | undefined;
 
   constructor(options: HealthOptions) {
@@ -43,11 +43,11 @@ export class Health {
     this.#everyMs = options.silenceMs * part;
   }
 
-  /** Looks from now on. Where there is no way to ask, or no limit, it never looks. */
+  /** Checks from now on; never where the session cannot ping, or has no limit. */
   begin(): void {
     const { session, silenceMs } = this.#options;
     if (session.ping === undefined || silenceMs === Number.POSITIVE_INFINITY) return;
-    this.#heard = session.heard?.() ?? 0;
+    this.#received = session.received?.() ?? 0;
     this.#schedule();
   }
 
@@ -60,45 +60,45 @@ export class Health {
   #schedule(): void {
     const { clock } = this.#options;
     const due = clock.now() + this.#everyMs;
-    this.#timer = clock.setTimer(() => this.#look(clock.now() - due), this.#everyMs);
+    this.#timer = clock.setTimer(() => this.#check(clock.now() - due), this.#everyMs);
   }
 
-  #look(lateMs: number): void {
+  #check(lateMs: number): void {
     const { session, silenceMs, failed } = this.#options;
-    const heard = session.heard?.() ?? 0;
-    // Where this process itself stood still, such as a laptop that slept, what was sent has not been read yet.
-    const fair = lateMs < this.#everyMs;
-    this.#quiet++;
-    if (heard !== this.#heard) this.#alive();
+    const received = session.received?.() ?? 0;
+    // After a pause of this process itself, such as of a laptop that slept, messages that have arrived are not read yet.
+    const isOnTime = lateMs < this.#everyMs;
+    this.#silentChecks++;
+    if (received !== this.#received) this.#alive();
     else if (this.#ping === undefined) {
-      if (this.#quiet >= askAfter) this.#ask();
-    } else if (fair && this.#quiet >= giveUpAfter) {
+      if (this.#silentChecks >= pingAfter) this.#sendPing();
+    } else if (isOnTime && this.#silentChecks >= failAfter) {
       this.end();
       failed(new Error(`it has been silent for ${Math.round(silenceMs)} ms and answers no ping (healthCheckMs)`));
       return;
     }
-    this.#heard = heard;
+    this.#received = received;
     this.#schedule();
   }
 
   #alive(): void {
-    this.#quiet = 0;
-    this.#ping?.abort(new Error("It said something else."));
+    this.#silentChecks = 0;
+    this.#ping?.abort(new Error("It sent another message."));
     this.#ping = undefined;
   }
 
-  #ask(): void {
+  #sendPing(): void {
     const { session, clock, answered } = this.#options;
     const ping = new AbortController();
-    const askedAt = clock.now();
+    const sentAt = clock.now();
     this.#ping = ping;
     const over = () => {
       if (this.#ping !== ping) return;
       this.#ping = undefined;
-      this.#quiet = 0;
-      answered(clock.now() - askedAt);
+      this.#silentChecks = 0;
+      answered(clock.now() - sentAt);
     };
-    const asking = async () => session.ping?.({ signal: ping.signal });
-    asking().then(over, over);
+    const pinging = async () => session.ping?.({ signal: ping.signal });
+    pinging().then(over, over);
   }
 }

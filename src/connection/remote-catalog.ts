@@ -1,76 +1,104 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace, Registration } from "../catalog/namespace.ts";
-import type { DescriptorList, DescriptorMap } from "../core/connector.ts";
+import type { ConnectorSession, DescriptorList, DescriptorMap } from "../core/connector.ts";
 import { readDefinition } from "../core/definition.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { isMcpName } from "../core/identifier.ts";
 import { type Kind, kinds, type ListFailure } from "../core/item.ts";
+import type { Clock } from "../lib/clock.ts";
+import { abortable } from "../lib/promise.ts";
+import type { ConnectionLog } from "./connection-log.ts";
 import { type RemoteLink, remoteItem } from "./remote-items.ts";
-import type { RemoteLists } from "./remote-lists.ts";
 
-/** What a remote catalogue is made with. */
+/** The lists of a server by kind: each the list, or why it could not be read. */
+export type RemoteLists = ReadonlyMap<Kind, DescriptorList<Kind> | ToolkitError>;
+
+/** The parts a remote catalogue works with. */
 export interface RemoteCatalogHost {
   readonly catalog: Catalog;
   readonly namespace: Namespace;
   readonly link: RemoteLink;
-  now(): number;
-  /** Told once of what is not as it should be. */
-  warn(message: string): void;
+  readonly clock: Clock;
+  readonly log: ConnectionLog;
 }
 
 interface Problem {
   readonly error: ToolkitError;
   readonly since: number;
+  /** The list was read, as far as its limit. */
+  readonly isCut: boolean;
 }
 
-/** So many different warnings are remembered as told; a server can make up any number. */
-const maxTold = 1_000;
-
-/** Brings what a server lists into its namespace. */
+/** Reads the lists of a server and puts them in its namespace. */
 export class RemoteCatalog {
   readonly #host: RemoteCatalogHost;
   readonly #problems = new Map<Kind, Problem>();
   readonly #warnings = new Map<Kind, readonly string[]>();
-  readonly #told = new Set<string>();
 
   constructor(host: RemoteCatalogHost) {
     this.#host = host;
   }
 
-  /** Lists that could not be read, or were cut. */
+  /** The lists that could not be read, or were cut. */
   get failures(): readonly ListFailure[] {
     const namespace = this.#host.namespace.name;
-    return [...this.#problems.values()].map((problem) => ({ namespace, ...problem }));
+    return [...this.#problems.values()].map(({ error, since }) => ({ namespace, error, since }));
   }
 
   get warnings(): readonly string[] {
     return [...this.#warnings.values()].flat();
   }
 
-  /** Takes lists over, and tells what became different. Of a kind whose list could not be read the last known stays. */
+  /** True where the list of a kind could not be read the last time. */
+  isUnread(kind: Kind): boolean {
+    return this.#problems.get(kind)?.isCut === false;
+  }
+
+  /**
+   * Reads the lists of some kinds to their ends, side by side. It never rejects: a list that cannot be read fails alone, and those that
+   * have not been read when the signal aborts fail with its reason.
+   */
+  async read(session: ConnectorSession, wanted: Iterable<Kind>, signal: AbortSignal): Promise<RemoteLists> {
+    const read = async (kind: Kind): Promise<DescriptorList<Kind>> => {
+      const list = await session.list[kind]?.({ signal });
+      if (list === undefined) return { items: [], warnings: [] };
+      if (!Array.isArray(list.items)) throw new TypeError("it gave no list");
+      return list;
+    };
+    const lists = [...wanted].map(async (kind): Promise<[Kind, DescriptorList<Kind> | ToolkitError]> => {
+      try {
+        return [kind, await abortable(read(kind), signal)];
+      } catch (error) {
+        return [kind, this.#unread(kind, error)];
+      }
+    });
+    return new Map(await Promise.all(lists));
+  }
+
+  /** Replaces the items of the namespace by those listed, and emits the differences. A kind whose list could not be read keeps its items. */
   apply(lists: RemoteLists): void {
     const registrations = new Map<Kind, readonly Registration[]>();
     for (const kind of kinds) {
       const list = lists.get(kind);
       if (list === undefined) continue;
       if (list instanceof Error) {
-        this.#fail(kind, list);
-        this.#tell(list.message);
+        this.#note(kind, list, false);
+        this.#host.log.warnOnce(list.message);
         continue;
       }
-      registrations.set(kind, this.#read(kind, list));
-      this.#fail(kind, list.cutAt === undefined ? undefined : this.#cut(kind, list.cutAt));
+      registrations.set(kind, this.#registrations(kind, list));
+      this.#note(kind, list.cutAt === undefined ? undefined : this.#cut(kind, list.cutAt), true);
     }
     this.#host.catalog.replace(this.#host.namespace, registrations);
   }
 
-  /** What can be used of a list: one bad entry takes no sibling with it. */
-  #read(kind: Kind, { items, warnings = [] }: DescriptorList<Kind>): Registration[] {
+  /** The items of a list that can be used. Each entry that cannot be is left out alone. */
+  #registrations(kind: Kind, { items, warnings = [] }: DescriptorList<Kind>): Registration[] {
     const registrations = new Map<string, Registration>();
     const odd: string[] = [...warnings];
     for (const descriptor of items) {
       try {
-        const registration = this.#register(kind, descriptor);
+        const registration = this.#registration(kind, descriptor);
         const { key } = registration.definition;
         if (registrations.has(key)) odd.push(`A second ${kind} "${shown(key)}" is left out.`);
         else registrations.set(key, registration);
@@ -82,30 +110,30 @@ export class RemoteCatalog {
       }
     }
     this.#warnings.set(kind, odd);
-    for (const each of odd) this.#tell(each);
+    for (const each of odd) this.#host.log.warnOnce(each);
     return [...registrations.values()];
   }
 
-  #register(kind: Kind, descriptor: DescriptorMap[Kind]): Registration {
+  #registration(kind: Kind, descriptor: DescriptorMap[Kind]): Registration {
     const item = remoteItem(kind, descriptor, this.#host.link);
     const definition = readDefinition(item, "remote");
     if (typeof definition.key !== "string") throw new TypeError(`its key is ${typeof definition.key}, and no text`);
-    // Made now: what JSON cannot hold throws here, where it harms this one only.
+    // Made now: what JSON cannot hold throws here, where it harms this item only.
     void definition.fingerprint;
     return { definition, item };
   }
 
-  #fail(kind: Kind, error: ToolkitError | undefined): void {
-    const before = this.#problems.get(kind);
+  #note(kind: Kind, error: ToolkitError | undefined, isCut: boolean): void {
+    const since = this.#problems.get(kind)?.since ?? this.#host.clock.now();
     if (error === undefined) this.#problems.delete(kind);
-    else this.#problems.set(kind, { error, since: before?.since ?? this.#host.now() });
+    else this.#problems.set(kind, { error, since, isCut });
   }
 
-  #tell(warning: string): void {
-    if (this.#told.has(warning)) return;
-    if (this.#told.size >= maxTold) this.#told.clear();
-    this.#told.add(warning);
-    this.#host.warn(warning);
+  #unread(kind: Kind, error: unknown): ToolkitError {
+    if (ToolkitError.is(error)) return error;
+    const { label } = this.#host.link;
+    const message = `${label} did not list its ${kind}s: ${messageOf(error)}`;
+    return new ToolkitError("REMOTE_ERROR", message, { server: label }, { cause: error });
   }
 
   #cut(kind: Kind, max: number): ToolkitError<"LIMIT_EXCEEDED"> {

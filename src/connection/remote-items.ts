@@ -10,6 +10,7 @@ import { ToolkitError } from "../core/error.ts";
 import type {
   CallContext,
   Item,
+  ItemMap,
   Kind,
   Prompt,
   PromptArgument,
@@ -17,26 +18,20 @@ import type {
   ResourceTemplate,
   Tool,
 } from "../core/item.ts";
-import {
-  type Content,
-  type ReadOptions,
-  type Resource,
-  readWhole,
-  resourceBrand,
-  type WholeReader,
-} from "../core/resource.ts";
+import type { Content, ReadOptions, Resource } from "../core/resource.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnnotations, ToolOptions } from "../core/tool-options.ts";
+import { present } from "../lib/value.ts";
 import { withAttachments } from "../prompt/prompt-messages.ts";
-import type { InFlightRequest } from "./in-flight-requests.ts";
+import { wholeHandle } from "../resource/handle.ts";
+import type { ConnectionRequests } from "./connection-requests.ts";
 
-/** What a remote item knows of its connection. It is bound to no generation: each use takes the one there is. */
+/** The connection of a remote item. The item is bound to no session: each use takes the current one. */
 export interface RemoteLink {
   readonly label: string;
-  /** The limit of its tools, in milliseconds. */
+  /** Inactivity limit of its tools, in milliseconds. */
   readonly timeoutMs: number | undefined;
-  /** Makes a request in the session there is, or waits for the next one as long as the caller does. */
-  use<T>(request: InFlightRequest<T>): Promise<T>;
+  readonly requests: ConnectionRequests;
 }
 
 abstract class RemoteItem {
@@ -78,14 +73,14 @@ class RemoteTool extends RemoteItem implements Tool {
       throw new ToolkitError("TOOL_FAILED", message, {});
     }
     const send = (session: ConnectorSession) => session.call(this.name, input, context);
-    return this.link.use({ options: context, send, lost: "OUTCOME_UNKNOWN" });
+    return this.link.requests.send({ options: context, send, lost: "OUTCOME_UNKNOWN" });
   }
 }
 
 class RemotePrompt extends RemoteItem implements Prompt {
   readonly kind = "prompt";
   readonly input: JsonSchema;
-  /** As the server says them. */
+  /** As listed by the server. */
   readonly arguments: readonly PromptArgument[];
 
   constructor(descriptor: PromptDescriptor, link: RemoteLink) {
@@ -94,26 +89,22 @@ class RemotePrompt extends RemoteItem implements Prompt {
     this.input = schemaOfArguments(this.arguments);
   }
 
-  /** What is attached stays here: a server knows no attachments. */
+  /** Attachments are added here: MCP prompts have none. */
   async render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
     const send = (session: ConnectorSession) => {
       if (session.render === undefined) throw unsupported(this.link, "prompts");
       return session.render(this.name, input, context);
     };
-    const rendered = await this.link.use({ options: context, send, lost: "UNAVAILABLE" });
+    const rendered = await this.link.requests.send({ options: context, send, lost: "UNAVAILABLE" });
     return { ...rendered, messages: withAttachments(rendered.messages, context.attachments) };
   }
 }
 
-/** Prompt arguments as the object they are the members of. MCP sends them as strings. */
+/** The schema of an object with the arguments as members. MCP sends them as strings. */
 function schemaOfArguments(list: readonly PromptArgument[]): JsonSchema {
   const properties = list.map(({ name, title, description }) => [
     name,
-    {
-      type: "string",
-      ...(title === undefined ? {} : { title }),
-      ...(description === undefined ? {} : { description }),
-    },
+    { type: "string", ...present({ title, description }) },
   ]);
   const required = list.filter((argument) => argument.required === true).map(({ name }) => name);
   return {
@@ -123,42 +114,16 @@ function schemaOfArguments(list: readonly PromptArgument[]): JsonSchema {
   };
 }
 
-class RemoteResource extends RemoteItem implements Resource, WholeReader {
-  readonly kind = "resource";
-  readonly uri: string;
-  readonly mediaType: string | undefined;
-  readonly size: number | undefined;
-
-  constructor(descriptor: ResourceDescriptor, link: RemoteLink) {
-    super(descriptor, link);
-    this.uri = descriptor.uri;
-    this.mediaType = descriptor.mediaType;
-    this.size = descriptor.size;
-  }
-
-  get [resourceBrand](): "handle" {
-    return "handle";
-  }
-
-  [readWhole](options: ReadOptions): Promise<Content> {
+function remoteResource(descriptor: ResourceDescriptor, link: RemoteLink): Resource {
+  const { uri, name, title, description, meta, mediaType, size } = descriptor;
+  const read = (options: ReadOptions) => {
     const send = (session: ConnectorSession) => {
-      if (session.read === undefined) throw unsupported(this.link, "resources");
-      return session.read(this.uri, options);
+      if (session.read === undefined) throw unsupported(link, "resources");
+      return session.read(uri, options);
     };
-    return this.link.use({ options, send, lost: "UNAVAILABLE" });
-  }
-
-  async bytes(options: ReadOptions = {}): Promise<Uint8Array> {
-    return (await this[readWhole](options)).bytes(options);
-  }
-
-  async text(options: ReadOptions = {}): Promise<string> {
-    return (await this[readWhole](options)).text(options);
-  }
-
-  async json(options: ReadOptions = {}): Promise<unknown> {
-    return (await this[readWhole](options)).json(options);
-  }
+    return link.requests.send({ options, send, lost: "UNAVAILABLE" });
+  };
+  return wholeHandle({ uri, name, title, description, meta, mediaType, size, read });
 }
 
 class RemoteTemplate extends RemoteItem implements ResourceTemplate {
@@ -174,20 +139,20 @@ class RemoteTemplate extends RemoteItem implements ResourceTemplate {
 
   resource(uri: string): Resource {
     const { name, title, description, mediaType } = this;
-    return new RemoteResource({ uri, name, title, description, mediaType }, this.link);
+    return remoteResource({ uri, name, title, description, mediaType }, this.link);
   }
 }
 
-const classes: { readonly [K in Kind]: new (descriptor: DescriptorMap[K], link: RemoteLink) => Item } = {
-  tool: RemoteTool,
-  prompt: RemotePrompt,
-  resource: RemoteResource,
-  template: RemoteTemplate,
+const makers: { readonly [K in Kind]: (descriptor: DescriptorMap[K], link: RemoteLink) => ItemMap[K] } = {
+  tool: (descriptor, link) => new RemoteTool(descriptor, link),
+  prompt: (descriptor, link) => new RemotePrompt(descriptor, link),
+  resource: remoteResource,
+  template: (descriptor, link) => new RemoteTemplate(descriptor, link),
 };
 
-/** Makes the item of a descriptor. */
+/** The item of a descriptor. */
 export function remoteItem<K extends Kind>(kind: K, descriptor: DescriptorMap[K], link: RemoteLink): Item {
-  return new classes[kind](descriptor, link);
+  return makers[kind](descriptor, link);
 }
 
 function unsupported(link: RemoteLink, what: string): ToolkitError<"REMOTE_ERROR"> {

@@ -1,25 +1,25 @@
-import { CallState } from "../call/call-state.ts";
+import { type CallPort, callStateOf } from "../call/call-port.ts";
 import type { InteractionRouter } from "../call/interaction-router.ts";
 import type { InteractionOptions } from "../core/connector.ts";
 import type { InteractionContext } from "../core/delegate.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { Session } from "../core/session.ts";
-import type { InFlightRequests } from "./in-flight-requests.ts";
+import type { ConnectionLog } from "./connection-log.ts";
+import type { ConnectionRequests } from "./connection-requests.ts";
 
-/** Whose questions these are. */
+/** The parts of a connection that its server's requests are answered with. */
 export interface ServerRequestsHost {
   readonly interactions: InteractionRouter;
-  readonly requests: InFlightRequests;
-  readonly namespace: () => string;
-  /** Tells the operator, and nobody else, what is not as it should be. */
-  warn(message: string): void;
+  readonly connection: { readonly namespace: string };
+  readonly requests: ConnectionRequests;
+  readonly log: ConnectionLog;
 }
 
 /**
- * What a server asks while it works: of a person, or of a model. It is asked on behalf of the call it belongs to. A server does not
- * always say which that is; then it is asked on behalf of the one session that is calling, and of none where there are several. Any of
- * the calls may be the one that waits for the answer.
+ * The requests of a server to a person or a model. Each is made on behalf of the call it belongs to. A server does not always say which
+ * that is: then it is on behalf of the one session that is calling, or of none where several are. Any of the calls in flight may be the
+ * one that waits for the answer.
  */
 export class ServerRequests {
   readonly #host: ServerRequestsHost;
@@ -29,19 +29,19 @@ export class ServerRequests {
   }
 
   elicit(request: ElicitRequest, options: InteractionOptions): Promise<ElicitResult> {
-    return this.#ask(options, (context) => this.#host.interactions.elicit(request, context, { trusted: false }));
+    return this.#answer(options, (context) => this.#host.interactions.elicit(request, context, { trusted: false }));
   }
 
   sample(request: SampleRequest, options: InteractionOptions): Promise<SampleResult> {
-    return this.#ask(options, (context) => this.#host.interactions.sample(request, context));
+    return this.#answer(options, (context) => this.#host.interactions.sample(request, context));
   }
 
-  async #ask<T>(options: InteractionOptions, ask: (context: InteractionContext) => Promise<T>): Promise<T> {
+  async #answer<T>(options: InteractionOptions, ask: (context: InteractionContext) => Promise<T>): Promise<T> {
     try {
       return await this.#askFor(options, ask);
     } catch (error) {
-      const expected = options.signal.aborted || ToolkitError.is(error, "NO_DELEGATE");
-      if (!expected) this.#host.warn(`What it asks could not be answered: ${messageOf(error)}`);
+      const isExpected = options.signal.aborted || ToolkitError.is(error, "NO_DELEGATE");
+      if (!isExpected) this.#host.log.warn(`A request of its server could not be answered: ${messageOf(error)}`);
       throw error;
     }
   }
@@ -50,48 +50,49 @@ export class ServerRequests {
     { signal, context }: InteractionOptions,
     ask: (context: InteractionContext) => Promise<T>,
   ): Promise<T> {
-    const { requests, namespace } = this.#host;
-    const calls = context instanceof CallState ? [context] : requests.calls;
-    const requester = namespace();
+    const { requests, connection } = this.#host;
+    const call = callStateOf(context);
+    const calls = call === undefined ? requests.calls : [call];
+    const requester = connection.namespace;
     if (calls.length === 0) return ask({ signal, requester });
     // A person takes longer to answer than a server may be silent.
-    const releases = calls.map((call) => call.pauseTimeout());
-    const waiting = leftAlone(calls, requests);
+    const resume = calls.map((call) => call.pauseTimeout());
+    const abandoned = whenAbandoned(calls, requests);
     try {
-      return await ask({ signal: AbortSignal.any([signal, waiting.signal]), requester, session: sessionOf(calls) });
+      return await ask({ signal: AbortSignal.any([signal, abandoned.signal]), requester, session: sessionOf(calls) });
     } finally {
-      waiting.end();
-      for (const release of releases) release();
+      abandoned.end();
+      for (const each of resume) each();
     }
   }
 }
 
-/** A signal that aborts when none of the calls is left that may wait for an answer, and what ends its listening. */
-function leftAlone(
-  calls: readonly CallState[],
-  requests: InFlightRequests,
+/** A signal that aborts when none of the calls that may wait for an answer is left. `end` removes its listeners. */
+function whenAbandoned(
+  calls: readonly CallPort[],
+  requests: ConnectionRequests,
 ): { readonly signal: AbortSignal; readonly end: () => void } {
-  const alone = new AbortController();
+  const abandoned = new AbortController();
   const left = new Set(calls);
   const ends = calls.map((call) => {
-    const onCut = (reason: unknown) => {
+    const onAbort = (reason: unknown) => {
       left.delete(call);
-      // Those that were answered wait no more either.
-      if (!requests.calls.some((each) => left.has(each))) alone.abort(reason);
+      // Calls that were answered meanwhile wait no more either.
+      if (!requests.calls.some((each) => left.has(each))) abandoned.abort(reason);
     };
-    call.onAbort(onCut);
-    return () => call.offAbort(onCut);
+    call.onAbort(onAbort);
+    return () => call.offAbort(onAbort);
   });
   return {
-    signal: alone.signal,
+    signal: abandoned.signal,
     end: () => {
       for (const end of ends) end();
     },
   };
 }
 
-/** The session that all the calls belong to, if it is one; or that of the last, where none was given to any. */
-function sessionOf(calls: readonly CallState[]): Session | undefined {
+/** The session of all the calls, if it is one; or that of the last, where none was given to any. */
+function sessionOf(calls: readonly CallPort[]): Session | undefined {
   const given = new Set(calls.map(({ givenSession }) => givenSession));
   return given.size === 1 ? calls.at(-1)?.session : undefined;
 }

@@ -3,43 +3,40 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import { abortable } from "../lib/promise.ts";
+import type { ConnectionLog } from "./connection-log.ts";
 import type { RemoteLink } from "./remote-items.ts";
 
-/** Whose subscriptions these are. */
+/** The parts of a connection that its subscriptions work with. */
 export interface SubscriptionsHost {
   readonly link: RemoteLink;
-  /** The session there is now. */
-  session(): ConnectorSession | undefined;
-  /** The content of a resource changed, or may have. */
+  readonly log: ConnectionLog;
+  /** Emits that the content of a resource changed, or may have. */
   updated(uri: string): void;
-  /** Told of what is not as it should be. */
-  warn(message: string): void;
 }
 
-/** How long a server has to answer that it tells no longer. */
+/** Time limit of the end of a subscription, in milliseconds. */
 const unsubscribeMs = 5_000;
 
 interface Subscription {
-  /** How many want it. */
-  wanted: number;
-  /** A server was told of it: from then on each session is. */
-  told: boolean;
-  /** The session that is being told the first time. */
-  telling: Telling | undefined;
+  subscribers: number;
+  /** A server has accepted it: from then on it is made in each new session. */
+  isActive: boolean;
+  /** The first request of it, while that is not answered. */
+  pending: PendingSubscription | undefined;
 }
 
-interface Telling {
+interface PendingSubscription {
   readonly session: ConnectorSession;
   readonly done: Promise<void>;
-  /** Nobody wants it any more. */
+  /** Aborts it when the last subscriber is gone. */
   readonly stop: AbortController;
 }
 
-/** The resources whose changes somebody wants to hear of. A session forgets them when it ends: the next one is told again. */
+/** The resources whose changes are subscribed to. A session forgets them when it ends: they are made again in the next one. */
 export class Subscriptions {
   readonly #host: SubscriptionsHost;
   readonly #byUri = new Map<string, Subscription>();
-  /** Settles, and never rejects, when the server has heard that nobody wants it any more. */
+  /** The ends that the server has not answered yet. They settle and never reject. */
   readonly #ending = new Map<string, Promise<void>>();
 
   constructor(host: SubscriptionsHost) {
@@ -47,81 +44,90 @@ export class Subscriptions {
   }
 
   /**
-   * Has the server say when a resource changes, until the returned function is called; the server is told once, however many want it.
+   * Subscribes to the changes of a resource until the returned function is called; the server gets one request for all subscribers.
    *
    * @throws ToolkitError `REMOTE_ERROR` where the server cannot, or whatever it answers
    */
   async add(uri: string, options: ReadOptions): Promise<Unsubscribe> {
-    const subscription = this.#byUri.get(uri) ?? { wanted: 0, told: false, telling: undefined };
-    subscription.wanted += 1;
+    const subscription = this.#byUri.get(uri) ?? { subscribers: 0, isActive: false, pending: undefined };
+    subscription.subscribers += 1;
     this.#byUri.set(uri, subscription);
     try {
-      // Each waits as long as its own caller does, and takes nobody with it.
+      // Each waits as long as its own caller does, and its abort ends no other.
       const send = (session: ConnectorSession) => abortable(this.#begin(uri, subscription, session), options.signal);
-      if (!subscription.told) await this.#host.link.use({ options, lost: "UNAVAILABLE", send });
-      // Whoever has given up will not end it.
+      if (!subscription.isActive) await this.#host.link.requests.send({ options, lost: "UNAVAILABLE", send });
+      // A caller that has given up will not call the function that ends it.
       options.signal?.throwIfAborted();
     } catch (error) {
-      if (this.#drop(uri, subscription)) this.#giveUp(uri, subscription);
+      if (this.#leave(uri, subscription)) this.#giveUp(uri, subscription);
       throw error;
     }
-    let wanted = true;
+    let isSubscribed = true;
     return async () => {
-      if (!wanted) return;
-      wanted = false;
-      if (this.#drop(uri, subscription)) await this.#end(uri);
+      if (!isSubscribed) return;
+      isSubscribed = false;
+      if (this.#leave(uri, subscription)) await this.#end(uri);
     };
   }
 
-  /** Tells a session the first time, once for all who want it. */
-  #begin(uri: string, subscription: Subscription, session: ConnectorSession): Promise<void> {
-    if (subscription.told) return Promise.resolve();
-    if (subscription.telling?.session === session) return subscription.telling.done;
-    const stop = new AbortController();
-    const asked = () => tell(session, uri, { link: this.#host.link, signal: stop.signal });
-    // Over HTTP the end of the one before could come after it.
-    const done = (this.#ending.get(uri)?.then(asked) ?? asked()).then(
-      () => {
-        subscription.told = true;
-        subscription.telling = undefined;
-      },
-      (error: unknown) => {
-        subscription.telling = undefined;
-        throw error;
-      },
-    );
-    subscription.telling = { session, done, stop };
-    return done;
-  }
-
-  /** The last who wanted it has given up. The server may have heard of it. */
-  #giveUp(uri: string, { told, telling }: Subscription): void {
-    telling?.stop.abort(new Error("Nobody wants it any more."));
-    if (told || telling !== undefined) this.#end(uri).catch(() => undefined);
-  }
-
-  /** A session has begun: it is told of all. What changed before it began is not known, so all may have. */
+  /** A session has begun: all are made again in it. Changes before that are not known, so each resource may have changed. */
   renew(session: ConnectorSession): void {
-    const { link, warn } = this.#host;
-    for (const [uri, { told }] of this.#byUri) {
-      if (!told) continue;
-      tell(session, uri, { link }).catch((error) => {
-        // Of a session that has ended the next one is told.
-        if (this.#host.session() === session) warn(`It is not told of changes of ${uri} any more: ${messageOf(error)}`);
+    const { link, log } = this.#host;
+    for (const uri of this.#active()) {
+      subscribe(session, uri, { link }).catch((error) => {
+        // In the session after one that has ended they are made again.
+        if (link.requests.session !== session) return;
+        log.warn(`The subscription to ${uri} could not be renewed: ${messageOf(error)}`);
       });
     }
     this.missed();
   }
 
-  /** Something may have gone unheard. */
-  missed(): void {
-    for (const [uri, { told }] of this.#byUri) if (told) this.#host.updated(uri);
+  /** Emits that a resource changed. */
+  updated(uri: string): void {
+    this.#host.updated(uri);
   }
 
-  /** Somebody wants it no more. True where that was the last. */
-  #drop(uri: string, subscription: Subscription): boolean {
-    subscription.wanted -= 1;
-    if (subscription.wanted > 0 || this.#byUri.get(uri) !== subscription) return false;
+  /** Notifications may be lost: each resource may have changed. */
+  missed(): void {
+    for (const uri of this.#active()) this.#host.updated(uri);
+  }
+
+  #active(): readonly string[] {
+    return [...this.#byUri].flatMap(([uri, { isActive }]) => (isActive ? [uri] : []));
+  }
+
+  /** Makes the first request of it in a session, once for all subscribers. */
+  #begin(uri: string, subscription: Subscription, session: ConnectorSession): Promise<void> {
+    if (subscription.isActive) return Promise.resolve();
+    if (subscription.pending?.session === session) return subscription.pending.done;
+    const stop = new AbortController();
+    const request = () => subscribe(session, uri, { link: this.#host.link, signal: stop.signal });
+    // Over HTTP the end of an earlier subscription could arrive after this one.
+    const done = (this.#ending.get(uri)?.then(request) ?? request()).then(
+      () => {
+        subscription.isActive = true;
+        subscription.pending = undefined;
+      },
+      (error: unknown) => {
+        subscription.pending = undefined;
+        throw error;
+      },
+    );
+    subscription.pending = { session, done, stop };
+    return done;
+  }
+
+  /** The last subscriber has given up. The server may have accepted the subscription all the same. */
+  #giveUp(uri: string, { isActive, pending }: Subscription): void {
+    pending?.stop.abort(new Error("Its last subscriber has given up."));
+    if (isActive || pending !== undefined) this.#end(uri).catch(() => undefined);
+  }
+
+  /** Takes a subscriber away. True where it was the last. */
+  #leave(uri: string, subscription: Subscription): boolean {
+    subscription.subscribers -= 1;
+    if (subscription.subscribers > 0 || this.#byUri.get(uri) !== subscription) return false;
     return this.#byUri.delete(uri);
   }
 
@@ -137,18 +143,18 @@ export class Subscriptions {
   }
 
   async #unsubscribe(uri: string): Promise<void> {
-    // Where there is no session there is nothing to end.
+    // Without a session there is nothing to end.
     try {
-      await this.#host.session()?.unsubscribe?.(uri, { signal: AbortSignal.timeout(unsubscribeMs) });
+      await this.#host.link.requests.session?.unsubscribe?.(uri, { signal: AbortSignal.timeout(unsubscribeMs) });
     } catch (error) {
-      // A server that does not answer must hold up nobody who subscribes again: what it goes on to tell is told.
-      const unanswered = error instanceof DOMException && error.name === "TimeoutError";
-      if (!unanswered && !ToolkitError.is(error, "UNAVAILABLE")) throw error;
+      // A server that does not answer must not delay the next subscriber. Updates that it still sends are emitted.
+      const isUnanswered = error instanceof DOMException && error.name === "TimeoutError";
+      if (!isUnanswered && !ToolkitError.is(error, "UNAVAILABLE")) throw error;
     }
   }
 }
 
-function tell(
+function subscribe(
   session: ConnectorSession,
   uri: string,
   { link: { label }, signal }: { readonly link: RemoteLink; readonly signal?: AbortSignal },

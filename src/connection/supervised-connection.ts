@@ -8,22 +8,20 @@ import type { ToolkitEvent } from "../core/event.ts";
 import type { ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
-import type { Clock } from "../lib/clock.ts";
-import { Availability } from "./availability.ts";
+import { type Clock, keepProcessAlive } from "../lib/clock.ts";
+import { FirstAttempt } from "../lib/first-attempt.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
-import { relabelled, stopped, unavailable } from "./connection-error.ts";
+import { inNamespace, stopped, unavailable } from "./connection-error.ts";
 import { ConnectionLog } from "./connection-log.ts";
+import { ConnectionRequests } from "./connection-requests.ts";
 import { type ConnectionParts, ConnectionView } from "./connection-view.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
-import { type InFlightRequest, InFlightRequests } from "./in-flight-requests.ts";
 import { RemoteCatalog } from "./remote-catalog.ts";
-import type { RemoteLink } from "./remote-items.ts";
-import { logRemote } from "./remote-log.ts";
 import { ServerRequests } from "./server-requests.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { Supervisor, type SupervisorChange } from "./supervisor.ts";
 
-/** What a connection is made with. */
+/** The parts of a toolkit that all its connections share. */
 export interface ConnectionHost {
   readonly catalog: Catalog;
   readonly clock: Clock;
@@ -31,164 +29,141 @@ export interface ConnectionHost {
   readonly logger: Logger;
   readonly interactions: InteractionRouter;
   emit(event: ToolkitEvent): void;
-  /** The namespace for a server that has said its name, where none was given. */
+}
+
+/** The owner of a connection. */
+export interface ConnectionOwner {
+  /** The namespace of a connection that was given none, once its server has said its name. */
   nameFor(connection: SupervisedConnection, server: ServerInfo): string;
-  /** It has ended for good. */
+  /** The connection has stopped for good. */
   removed(connection: SupervisedConnection): void;
 }
 
-/** A connector under supervision: its namespace holds what the server has, and its items work whichever generation there is. */
-export class SupervisedConnection extends ConnectionView implements Connection, RemoteLink {
-  /** Whether the namespace was given, rather than learnt from the server. */
-  readonly nameGiven: boolean;
+/** The namespace of a connection, and whether it was given rather than learnt from the server. */
+export interface ConnectionName {
+  readonly namespace: string;
+  readonly isGiven: boolean;
+}
+
+/** A connector under supervision: its namespace holds the items of the server, which work in whichever session is the current one. */
+export class SupervisedConnection extends ConnectionView implements Connection {
+  readonly hasGivenName: boolean;
+  protected readonly parts: ConnectionParts & GenerationHost;
   readonly #host: ConnectionHost;
-  readonly #options: SupervisionOptions;
-  readonly #supervisor: Supervisor<RemoteGeneration>;
-  readonly #catalog: RemoteCatalog;
-  readonly #namespace: Namespace;
-  readonly #reports: ConnectionLog;
-  #nameFixed: boolean;
+  readonly #owner: ConnectionOwner;
+  readonly #firstAttempt = new FirstAttempt();
+  #hasFinalName: boolean;
   #downSince: number;
-  readonly #presence: Availability<RemoteGeneration>;
-  readonly #requests: InFlightRequests;
-  readonly #questions: ServerRequests;
-  readonly #subscriptions: Subscriptions;
-  readonly #parts: ConnectionParts;
 
   constructor(
     connector: Connector,
-    name: { readonly namespace: string; readonly fixed: boolean },
+    name: ConnectionName,
     options: SupervisionOptions,
     host: ConnectionHost,
+    owner: ConnectionOwner,
   ) {
     super(connector);
     this.#host = host;
-    this.#options = options;
-    this.nameGiven = name.fixed;
-    this.#nameFixed = name.fixed;
-    const { catalog, clock, logger } = host;
-    this.#reports = new ConnectionLog(logger, () => this.namespace);
-    this.#downSince = clock.now();
-    this.#namespace = catalog.mount(name.namespace, {
-      connection: this,
-      settling: (start) => {
-        if (start) this.start();
-        return this.#presence.settling;
-      },
-      failures: () => this.#failures(),
-      subscribe: (uri, given) => this.#subscriptions.add(uri, given),
-    });
-    this.#subscriptions = new Subscriptions({
-      link: this,
-      session: () => this.#supervisor.generation?.session,
-      updated: (uri) => this.#updated(uri),
-      warn: (message) => this.warn(message),
-    });
-    this.#requests = new InFlightRequests(clock, () => this.namespace, options.maxConcurrentCalls);
-    this.#questions = new ServerRequests({
-      interactions: host.interactions,
-      requests: this.#requests,
-      namespace: () => this.namespace,
-      warn: (message) => this.warn(message),
-    });
-    this.#presence = new Availability<RemoteGeneration>({
-      ...options,
-      clock,
-      start: () => this.start(),
-      current: () => this.#supervisor.generation,
-      unavailable: () => this.#unavailable(),
-    });
-    this.#catalog = new RemoteCatalog({
-      catalog,
-      namespace: this.#namespace,
-      link: this,
-      now: () => clock.now(),
-      warn: (message) => logger.warn(`${this.namespace}: ${message}`),
-    });
-    this.#supervisor = new Supervisor<RemoteGeneration>({
-      ...options,
-      clock,
-      random: host.random,
-      open: (signal, waits) =>
-        openGeneration(connector, signal, { ...this.#generationHost(), waits }).catch((error) => {
-          throw relabelled(error, this.namespace);
-        }),
-      timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
-      onChange: (change) => this.#changed(change),
-      onError: (error) => this.#reports.background(error),
-    });
-    this.#parts = {
-      supervisor: this.#supervisor,
-      namespace: this.#namespace,
-      catalog: this.#catalog,
-      reports: this.#reports,
-      requests: this.#requests,
-    };
-  }
-
-  protected get parts(): ConnectionParts {
-    return this.#parts;
-  }
-
-  get timeoutMs(): number | undefined {
-    return this.#options.timeoutMs;
+    this.#owner = owner;
+    this.hasGivenName = name.isGiven;
+    this.#hasFinalName = name.isGiven;
+    this.#downSince = host.clock.now();
+    this.parts = this.#makeParts(this.#mount(name.namespace), options);
   }
 
   start(): void {
     if (this.state !== "idle") return;
-    this.#presence.begin();
-    this.#supervisor.start();
+    this.#firstAttempt.limit(this.#host.clock, this.parts.options.startTimeoutMs);
+    this.parts.supervisor.start();
   }
 
   /** Resolves when the first attempt has succeeded or failed, or took longer than `startTimeoutMs`. */
   async settled(): Promise<void> {
-    await this.#presence.settling;
+    await this.#firstAttempt.pending;
   }
 
   async ready({ signal }: ReadOptions = {}): Promise<void> {
-    await this.#presence.ready(signal);
+    signal?.throwIfAborted();
+    this.start();
+    if (this.session !== undefined) return;
+    // The timers of the supervisor do not keep the process alive, and it must not end before this does.
+    const release = keepProcessAlive(this.#host.clock);
+    try {
+      await this.parts.requests.connected(signal);
+    } finally {
+      release();
+    }
   }
 
   reconnect(): void {
     if (this.state === "stopped") throw stopped(this.namespace, this.attempts, undefined);
     if (this.state === "idle") this.start();
-    else this.#supervisor.reconnect();
+    else this.parts.supervisor.reconnect();
   }
 
   async close(): Promise<void> {
-    await this.#supervisor.stop();
+    await this.parts.supervisor.stop();
   }
 
-  use<T>(request: InFlightRequest<T>): Promise<T> {
-    const { generation } = this.#supervisor;
-    if (generation !== undefined) return this.#requests.make(generation, request);
-    return this.#presence.wait(request.options).then((came) => this.#requests.make(came, request));
-  }
-
-  /** Says once what is not as it should be. */
+  /** Warns the operator, once, of a problem that affects nothing else. */
   warn(message: string): void {
-    this.#reports.warn(message);
+    this.parts.log.warn(message);
   }
 
-  #generationHost(): Omit<GenerationHost, "waits"> {
-    const { clock, logger } = this.#host;
-    const { pollMs, connectTimeoutMs, healthCheckMs, elicitation, sampling } = this.#options;
-    const questions = this.#questions;
-    return {
+  /** The error that says why it is not connected. */
+  unavailable(): ToolkitError<"UNAVAILABLE"> {
+    const { namespace, label, lastError: cause, nextAttemptAt } = this;
+    const now = this.#host.clock.now();
+    const retryInMs = nextAttemptAt === undefined ? undefined : Math.max(0, Math.round(nextAttemptAt - now));
+    return unavailable({ namespace, label, cause, retryInMs });
+  }
+
+  #mount(name: string): Namespace {
+    return this.#host.catalog.mount(name, {
+      connection: this,
+      settling: (start) => {
+        if (start) this.start();
+        return this.#firstAttempt.pending;
+      },
+      failures: () => this.#failures(),
+      subscribe: (uri, given) => this.parts.subscriptions.add(uri, given),
+    });
+  }
+
+  #makeParts(namespace: Namespace, options: SupervisionOptions): ConnectionParts & GenerationHost {
+    const { connector } = this;
+    const { catalog, clock, logger, interactions, random } = this.#host;
+    const log = new ConnectionLog(logger, this);
+    const requests = new ConnectionRequests(this, { ...options, clock });
+    const link = { label: connector.label, timeoutMs: options.timeoutMs, requests };
+    const host: GenerationHost = {
       clock,
-      pollMs,
-      listTimeoutMs: connectTimeoutMs,
-      healthCheckMs,
-      started: (process) => this.begun(process),
-      pinged: (latencyMs) => this.#requests.answered(latencyMs),
-      listed: (lists) => this.#catalog.apply(lists),
-      updated: (uri) => this.#updated(uri),
-      missed: () => this.#subscriptions.missed(),
-      log: (entry) => logRemote(logger, this.namespace, entry, this.#requests.listeners),
-      elicit: elicitation ? (request, options) => questions.elicit(request, options) : undefined,
-      sample: sampling ? (request, options) => questions.sample(request, options) : undefined,
-      onError: (error) => this.#reports.background(error),
+      options,
+      log,
+      requests,
+      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log }),
+      serverRequests: new ServerRequests({ interactions, connection: this, requests, log }),
+      subscriptions: new Subscriptions({ link, log, updated: (uri) => this.#updated(uri) }),
+      started: (process) => {
+        this.latestProcess = process;
+      },
     };
+    const supervisor = new Supervisor<RemoteGeneration>({
+      ...options,
+      clock,
+      random,
+      open: async (signal, pause) => {
+        try {
+          return await openGeneration(connector, host, { signal, pause });
+        } catch (error) {
+          throw inNamespace(error, this.namespace, "");
+        }
+      },
+      timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
+      onChange: (change) => this.#changed(change),
+      onError: (error) => log.failed(error),
+    });
+    return { ...host, supervisor, namespace };
   }
 
   #changed({ from, to, generation, error, retryInMs }: SupervisorChange<RemoteGeneration>): void {
@@ -197,9 +172,9 @@ export class SupervisedConnection extends ConnectionView implements Connection, 
       return;
     }
     if (from === "connected") {
-      this.#presence.go();
+      this.parts.requests.pause();
       this.#downSince = this.#host.clock.now();
-      this.#namespace.setStale(true);
+      this.parts.namespace.setStale(true);
     }
     if (to === "stopped") {
       this.#stopped(error);
@@ -207,36 +182,37 @@ export class SupervisedConnection extends ConnectionView implements Connection, 
     }
     if (error === undefined && from !== "connected") return;
     if (error !== undefined) {
-      this.#presence.settle();
-      this.#reports.down(error, this.attempts);
+      this.#firstAttempt.settle();
+      this.parts.log.disconnected(error, this.attempts);
     }
     const { namespace, attempts } = this;
-    const inMs = retryInMs === undefined ? undefined : Math.round(retryInMs);
     this.#host.emit({
       type: "connectorDisconnected",
       namespace,
       connection: this,
       error,
       attempts,
-      retryInMs: inMs,
+      retryInMs: retryInMs === undefined ? undefined : Math.round(retryInMs),
     });
   }
 
   #connected(generation: RemoteGeneration): void {
     const { session, lists } = generation;
     const { server } = session;
-    this.met(session);
-    if (!this.#nameFixed) {
-      this.#nameFixed = true;
-      this.#host.catalog.rename(this.#namespace, this.#host.nameFor(this, server));
+    const { namespace, log, catalog, requests, subscriptions } = this.parts;
+    requests.resume(session);
+    this.latestSession = session;
+    if (!this.#hasFinalName) {
+      this.#hasFinalName = true;
+      this.#host.catalog.rename(namespace, this.#owner.nameFor(this, server));
     }
-    this.#reports.up(this.label);
-    this.#namespace.setStale(false);
-    this.#host.emit({ type: "connectorConnected", namespace: this.namespace, connection: this, server });
-    this.#catalog.apply(lists);
-    this.#presence.come();
+    log.connected(this.label);
+    namespace.setStale(false);
+    this.#host.emit({ type: "connectorConnected", namespace: namespace.name, connection: this, server });
+    catalog.apply(lists);
+    this.#firstAttempt.settle();
     generation.begin();
-    this.#subscriptions.renew(session);
+    subscriptions.renew(session);
   }
 
   #updated(uri: string): void {
@@ -244,23 +220,17 @@ export class SupervisedConnection extends ConnectionView implements Connection, 
   }
 
   #stopped(error: Error | undefined): void {
-    this.#host.catalog.unmount(this.#namespace);
-    this.#presence.end(stopped(this.namespace, this.attempts, error));
+    this.#host.catalog.unmount(this.parts.namespace);
+    this.#firstAttempt.settle();
+    this.parts.requests.stop(stopped(this.namespace, this.attempts, error));
     this.#host.emit({ type: "connectorRemoved", namespace: this.namespace, connection: this, error });
-    this.#host.removed(this);
+    this.#owner.removed(this);
   }
 
   #failures(): readonly ListFailure[] {
     const { state } = this;
     if (state === "idle" || state === "stopped") return [];
-    if (state === "connected") return this.#catalog.failures;
-    return [{ namespace: this.namespace, error: this.#unavailable(), since: this.#downSince }];
-  }
-
-  #unavailable(): ToolkitError<"UNAVAILABLE"> {
-    const { namespace, label, lastError: cause, nextAttemptAt } = this;
-    const retryInMs =
-      nextAttemptAt === undefined ? undefined : Math.max(0, Math.round(nextAttemptAt - this.#host.clock.now()));
-    return unavailable({ namespace, label, cause, retryInMs });
+    if (state === "connected") return this.parts.catalog.failures;
+    return [{ namespace: this.namespace, error: this.unavailable(), since: this.#downSince }];
   }
 }

@@ -5,55 +5,56 @@ import { backoffDelay } from "../lib/backoff.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
 
-/** What a supervisor keeps alive: one generation of a connection. */
+/** One generation of a connection, which a supervisor keeps alive. */
 export interface Generation extends AsyncDisposable {
-  /** Resolves, with why if it was not asked for, when it has ended. Never rejects. */
+  /** Resolves when it has ended, with the reason unless it was disposed of. Never rejects. */
   readonly closed: Promise<Error | undefined>;
 }
 
-/** What a supervisor is made with. */
+/** Options of a supervisor. */
 export interface SupervisorOptions<G extends Generation> {
   /**
    * Makes a generation, ready for use. Ends all it started before it rejects.
    *
-   * @param waits - stops the clock of the attempt while a person has to do something, which it shows as its last error
+   * @param pause - stops the time limit of the attempt while a person has to act; the reason is shown as `lastError` until it is called
+   *   with undefined
    */
-  open(signal: AbortSignal, waits: (reason: Error | undefined) => void): Promise<G>;
+  open(signal: AbortSignal, pause: (reason: Error | undefined) => void): Promise<G>;
   readonly clock: Clock;
   /** Gives a number from 0 up to 1. */
   readonly random: () => number;
-  /** The bound of the first wait after a failed attempt. */
+  /** Upper bound of the first wait after a failed attempt, in milliseconds. */
   readonly retryMs: number;
-  /** The bound no wait goes beyond. */
+  /** Upper bound of every wait, in milliseconds. */
   readonly maxRetryMs: number;
-  /** How long one attempt may take. */
+  /** Time limit of one attempt, in milliseconds. */
   readonly connectTimeoutMs: number;
   /** Makes the error for an attempt that took too long. */
   timedOut(): Error;
   /** Failed attempts in a row after which it gives up. Default: never. */
   readonly maxAttempts?: number | undefined;
-  /** Told after each change of state. */
+  /** Called after each change of state. */
   onChange(change: SupervisorChange<G>): void;
-  /** Told of what failed where nobody waits for it: the end of a generation, or `onChange` itself. */
+  /** Called with failures that no caller awaits: of the end of a generation, or of `onChange` itself. */
   onError(error: unknown): void;
 }
 
-/** A change of state, told when it is true. */
+/** A change of state that has happened. */
 export interface SupervisorChange<G> {
   readonly from: ConnectionState;
   readonly to: ConnectionState;
   readonly generation: G | undefined;
-  /** Why an attempt or generation ended. */
+  /** The reason an attempt or generation ended. */
   readonly error: Error | undefined;
-  /** When the next attempt begins, from now. */
+  /** Time until the next attempt. */
   readonly retryInMs: number | undefined;
 }
 
 /**
- * How long a generation must live to be trusted, in milliseconds. The first that ends sooner is followed at once; from the second in a
- * row on, the wait grows, so that a server that dies after each handshake is not met with a storm of them.
+ * The age from which a generation counts as stable, in milliseconds. The first that ends sooner is followed at once; from the second in
+ * a row on, the wait grows, so that a server that dies after each handshake does not cause a storm of handshakes.
  */
-export const trustedAfterMs = 5_000;
+export const stableAfterMs = 5_000;
 
 /**
  * Keeps one generation of a connection alive.
@@ -69,7 +70,7 @@ export const trustedAfterMs = 5_000;
  *   stopped: from every state, by stop() or after maxAttempts, for good
  * ```
  *
- * Each attempt is a new generation. An old one can change nothing: what it says after its end is not heard.
+ * Each attempt is a new generation. An old one can change nothing: whatever it does after its end is ignored.
  */
 export class Supervisor<G extends Generation> {
   readonly #options: SupervisorOptions<G>;
@@ -80,12 +81,12 @@ export class Supervisor<G extends Generation> {
   #timer: Timer | undefined;
   #nextAttemptAt: number | undefined;
   #attempts = 0;
-  /** Failures in a row: they choose the next wait. */
+  /** Failures in a row, which determine the next wait. */
   #failures = 0;
-  /** Generations in a row that ended before they were trusted. */
+  /** Generations in a row that ended before they were stable. */
   #flaps = 0;
   #lastError: Error | undefined;
-  /** Whatever is still ending. */
+  /** Attempts and generations that have not ended yet. */
   readonly #ending = new Set<Promise<void>>();
 
   constructor(options: SupervisorOptions<G>) {
@@ -97,12 +98,12 @@ export class Supervisor<G extends Generation> {
     return this.#state;
   }
 
-  /** When it came into its state. */
+  /** Time of the last change of state, in milliseconds since the epoch. */
   get since(): number {
     return this.#since;
   }
 
-  /** The generation that is connected. */
+  /** The connected generation. */
   get generation(): G | undefined {
     return this.#generation;
   }
@@ -120,28 +121,28 @@ export class Supervisor<G extends Generation> {
     return this.#nextAttemptAt;
   }
 
-  /** Begins, if it has not. */
+  /** Makes the first attempt; does nothing after that. */
   start(): void {
     if (this.#state === "idle") this.#connect(undefined);
   }
 
-  /** Gives up what there is and tries at once, with a fresh count. Not after `stop`. */
+  /** Drops the attempt, wait or generation and connects at once, with all counts reset. Does nothing after `stop`. */
   reconnect(): void {
     if (this.#state === "stopped") return;
     this.#attempts = 0;
     this.#failures = 0;
     this.#flaps = 0;
-    this.#abandon(undefined);
+    this.#drop(undefined);
     this.#connect(undefined);
   }
 
-  /** Ends it for good, with all it started; resolves when that has ended. */
+  /** Stops for good and ends everything it started; resolves when all of that has ended. */
   async stop(error?: Error): Promise<void> {
     if (this.#state !== "stopped") {
-      this.#abandon(error);
+      this.#drop(error);
       this.#change("stopped", error);
     }
-    // What ends may leave something behind that must end as well, such as an attempt that succeeds too late.
+    // An ending may start another, such as that of an attempt that succeeds too late.
     while (this.#ending.size > 0) await Promise.all(this.#ending);
   }
 
@@ -159,20 +160,20 @@ export class Supervisor<G extends Generation> {
     const setLimit = () => clock.setTimer(() => attempt.abort(timedOut()), connectTimeoutMs);
     let limit = setLimit();
     let before = this.#lastError;
-    const waits = (reason: Error | undefined) => {
+    const pause = (reason: Error | undefined) => {
       if (this.#attempt !== attempt) return;
       limit.cancel();
-      if (reason !== undefined) return this.#waitsFor(reason);
+      if (reason !== undefined) return this.#paused(reason);
       limit = setLimit();
       this.#lastError = before;
     };
-    const opening = Promise.resolve().then(() => open(signal, waits));
+    const opening = Promise.resolve().then(() => open(signal, pause));
     try {
       const generation = await abortable(opening, signal);
       signal.throwIfAborted();
       this.#opened(generation);
     } catch (thrown) {
-      // Whatever it still comes to is nobody's. It is over only when that has ended too.
+      // A generation that is opened after all is not used. The attempt is over only when that has ended too.
       this.#track(
         opening.then(
           (late) => late[Symbol.asyncDispose](),
@@ -182,16 +183,16 @@ export class Supervisor<G extends Generation> {
       if (this.#attempt === attempt) this.#failed(toError(thrown));
     } finally {
       limit.cancel();
-      // The generation keeps what it was opened with: with this it would keep the one before it, and that the one before.
+      // The generation retains this closure: with the earlier error it would retain the generation before it, and so on.
       before = undefined;
     }
   }
 
-  /** It is still the same attempt, which no longer is a matter of time. */
-  #waitsFor(reason: Error): void {
+  /** The attempt goes on without a time limit: reports the reason once. */
+  #paused(reason: Error): void {
     if (reason.message === this.#lastError?.message) return;
     this.#lastError = reason;
-    this.#tell({ from: "connecting", to: "connecting", generation: undefined, error: reason, retryInMs: undefined });
+    this.#report({ from: "connecting", to: "connecting", generation: undefined, error: reason, retryInMs: undefined });
   }
 
   #opened(generation: G): void {
@@ -207,28 +208,28 @@ export class Supervisor<G extends Generation> {
   }
 
   #lost(generation: G, error: Error | undefined): void {
-    const trusted = this.#options.clock.now() - this.#since >= trustedAfterMs;
-    this.#flaps = trusted ? 0 : this.#flaps + 1;
+    const isStable = this.#options.clock.now() - this.#since >= stableAfterMs;
+    this.#flaps = isStable ? 0 : this.#flaps + 1;
     this.#failures = Math.max(0, this.#flaps - 1);
     this.#dispose(generation);
-    this.#next(this.#remember(error ?? new Error("The connection was closed by the other side.")));
+    this.#retry(this.#remember(error ?? new Error("The connection was closed by the other side.")));
   }
 
   #failed(error: Error): void {
     this.#attempt = undefined;
     this.#failures = Math.max(1, this.#failures);
-    this.#next(this.#remember(error));
+    this.#retry(this.#remember(error));
   }
 
-  /** Keeps it to be shown. Unread, a stack keeps alive whatever was on it: reading it lets go of that. */
+  /** Retains the error as `lastError`. Reading its stack releases the call frames that V8 retains until then. */
   #remember(error: Error): Error {
     void error.stack;
     this.#lastError = error;
     return error;
   }
 
-  /** Tries again after the wait that is due. */
-  #next(error: Error): void {
+  /** Connects again: at once after the first failure, else after a wait. Stops after `maxAttempts`. */
+  #retry(error: Error): void {
     const { random, retryMs, maxRetryMs, clock, maxAttempts = Number.POSITIVE_INFINITY } = this.#options;
     if (this.#attempts >= maxAttempts) {
       this.#change("stopped", error);
@@ -251,8 +252,8 @@ export class Supervisor<G extends Generation> {
     this.#change("waiting", error, delayMs);
   }
 
-  /** Lets go of whatever there is: the timer, the attempt, the generation. */
-  #abandon(error: Error | undefined): void {
+  /** Ends the wait, the attempt or the generation. */
+  #drop(error: Error | undefined): void {
     this.#timer?.cancel();
     this.#timer = undefined;
     this.#nextAttemptAt = undefined;
@@ -272,10 +273,10 @@ export class Supervisor<G extends Generation> {
     const from = this.#state;
     this.#state = to;
     this.#since = this.#options.clock.now();
-    this.#tell({ from, to, generation: this.#generation, error, retryInMs: to === "connecting" ? 0 : retryInMs });
+    this.#report({ from, to, generation: this.#generation, error, retryInMs: to === "connecting" ? 0 : retryInMs });
   }
 
-  #tell(change: SupervisorChange<G>): void {
+  #report(change: SupervisorChange<G>): void {
     try {
       this.#options.onChange(change);
     } catch (thrown) {

@@ -1,17 +1,17 @@
 import type { ToolkitError } from "./error.ts";
 import { invalidOption, type OptionNames } from "./options.ts";
 
-/** What one server may take of us. Beyond it `LIMIT_EXCEEDED` names the limit in `details.limit`. */
+/** Limits of one server. What goes beyond one fails with `LIMIT_EXCEEDED`, which names it in `details.limit`. */
 export interface ConnectorLimits {
   /** The largest message the server may send, in bytes; the request whose answer is larger fails. Default: 64 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** The most entries of a kind; what goes beyond is left out, and `failures` of a list says so. Default: 10,000. */
+  /** The most entries of a kind; those beyond it are left out, and the `failures` of a list name the limit. Default: 10,000. */
   readonly maxListSize?: number | undefined;
-  /** How many objects and lists may be inside each other in what the server sends, up to 1,000. Default: 256. */
+  /** The deepest nesting of objects and lists in a message of the server, up to 1,000. Default: 256. */
   readonly maxNestingDepth?: number | undefined;
-  /** How many calls, reads and renders may wait for the server; one more fails at once and is not sent. Default: 1,000. */
+  /** The most calls, reads and renders in flight; one more fails at once and is not sent. Default: 1,000. */
   readonly maxConcurrentCalls?: number | undefined;
-  /** How much of the last a child process wrote to stderr is kept, in bytes. Default: 64 KiB. */
+  /** The size of the end of a child process's stderr that is kept, in bytes. Default: 64 KiB. */
   readonly maxStderrBytes?: number | undefined;
 }
 
@@ -35,10 +35,9 @@ export const connectorLimitOptions: OptionNames<ConnectorLimits> = {
   maxStderrBytes: true,
 };
 
-/** The names of the limits. */
-export const connectorLimitNames = Object.keys(connectorLimitOptions) as readonly (keyof ConnectorLimits)[];
+const names = Object.keys(connectorLimitOptions) as readonly (keyof ConnectorLimits)[];
 
-// What is nested deeper than this ends the stack of some who read it: JSON.stringify, a validator.
+// Deeper nesting overflows the stack of recursive readers, such as JSON.stringify and validators.
 const deepest = 1_000;
 
 /**
@@ -48,7 +47,7 @@ const deepest = 1_000;
  */
 export function readConnectorLimits(options: ConnectorLimits): ReadConnectorLimits {
   const limits: { -readonly [K in keyof ReadConnectorLimits]: number } = { ...defaults };
-  for (const name of connectorLimitNames) {
+  for (const name of names) {
     const value = options[name];
     if (value === undefined) continue;
     const max = name === "maxNestingDepth" ? deepest : Number.POSITIVE_INFINITY;

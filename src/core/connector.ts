@@ -19,7 +19,7 @@ export interface ToolDescriptor extends Descriptor {
   readonly input?: JsonSchema | undefined;
   readonly output?: JsonSchema | undefined;
   readonly annotations?: ToolAnnotations | undefined;
-  /** Why it can be listed and not called, such as a protocol feature that is not supported. */
+  /** Reason it can be listed and not called, such as a protocol feature that is not supported. */
   readonly uncallable?: string | undefined;
 }
 
@@ -52,17 +52,17 @@ export interface DescriptorMap {
 /** A list as a server gave it. */
 export interface DescriptorList<K extends Kind> {
   readonly items: readonly DescriptorMap[K][];
-  /** What is not as it should be, such as an entry that cannot be read and was left out. */
+  /** Problems of single entries, such as one that cannot be read and was left out. */
   readonly warnings: readonly string[];
   /** The limit at which the list was cut; undefined where it is whole. */
   readonly cutAt?: number | undefined;
 }
 
-/** On whose behalf a server asks back. */
+/** The context in which a server makes a request of its own. */
 export interface InteractionOptions {
   /** Aborts when the server no longer waits, or its connection has ended. */
   readonly signal: AbortSignal;
-  /** The call in answer to which it asks, where the server says so. */
+  /** The call that the request belongs to, where the server says so. */
   readonly context?: CallContext | undefined;
 }
 
@@ -70,56 +70,56 @@ export interface InteractionOptions {
 export interface ServerProcess {
   /** Undefined where it no longer runs. */
   readonly processId?: number | undefined;
-  /** The last of what it wrote to stderr. */
+  /** The end of its stderr. */
   stderr?(): string;
 }
 
-/** What a connection generation tells its supervisor, and asks it. Whatever comes after its end is ignored. */
+/** Receives the notifications and requests of one session. Those after its end are ignored. */
 export interface ConnectorHost {
-  /** A list changed, or the content of a resource. Any number of times: the supervisor joins them. */
+  /** A list changed, or the content of a resource. May be called at any rate: bursts are joined. */
   changed(change: SourceChange): void;
   /** The server logged something. */
   log(entry: LogEntry): void;
   /**
-   * A person has to do something, such as authorize it, before it can go on; undefined when that is done. While it waits in an attempt
-   * to connect, the limits of time of that stand still, and the connection shows the reason as its last error. False where it is
-   * connected already: nothing is held up then.
+   * A person has to act, such as to authorize it, before it can go on; undefined when that is done. While it waits during an attempt to
+   * connect, the time limits of the attempt are paused, and the reason is the `lastError` of the connection. Returns false where it is
+   * connected already: nothing is paused then.
    */
   waits(reason: Error | undefined): boolean;
-  /** A child process runs, and the handshake is still to come: whoever waits for it can see what it writes meanwhile. */
+  /** A child process runs, before the handshake: its stderr can be read meanwhile. */
   started?(process: ServerProcess): void;
-  /** The server asks a person. Missing, it is told at the handshake that nobody can be asked. */
+  /** The server makes a request to a person. Missing, elicitation is not offered to it at the handshake. */
   elicit?(request: ElicitRequest, options: InteractionOptions): Promise<ElicitResult>;
-  /** The server asks a model. Missing, as `elicit`. @throws ToolkitError `NO_DELEGATE` where there is none */
+  /** The server makes a request to a model. Missing, sampling is not offered. @throws ToolkitError `NO_DELEGATE` where there is none */
   sample?(request: SampleRequest, options: InteractionOptions): Promise<SampleResult>;
 }
 
-/** One generation of a connection: from a handshake to its end. */
+/** One session of a connection, from a handshake to its end. */
 export interface ConnectorSession extends AsyncDisposable {
   readonly server: ServerInfo;
   /** `stdio`, `streamable-http`, `sse`, `in-memory`, or the connector's own word. */
   readonly transport: string;
-  /** Resolves, with why if it was not asked for, when the connection has ended. It never rejects. */
+  /** Resolves when the session has ended, with the reason unless it was disposed of. Never rejects. */
   readonly closed: Promise<Error | undefined>;
   /** Reads a list whole. A kind the server does not have is missing. */
   readonly list: { readonly [K in Kind]?: (options: ReadOptions) => Promise<DescriptorList<K>> };
   /** Kinds whose changes the server announces; the others are polled. */
   readonly announces: ReadonlySet<Kind>;
-  /** Of the child process, where there is one. */
+  /** Id of the child process, where there is one. */
   readonly processId?: number | undefined;
-  /** The last of what the far side wrote to stderr. */
+  /** The end of the stderr of the far side. */
   readonly stderr?: (() => string) | undefined;
-  /** A number that changes with whatever the far side sends: while it does, nobody need ask whether it is there. */
-  heard?(): number;
-  /** Asks for a sign of life. Whatever it settles to is one; it never settles where there is nobody. Missing, nobody can ask. */
+  /** A number that changes with each message of the far side: while it does, no ping is sent. */
+  received?(): number;
+  /** Sends a ping. Any answer is a sign of life, even an error; without an answer it never settles. Missing, no pings are sent. */
   ping?(options: ReadOptions): Promise<void>;
   /**
-   * How long the far side may be silent though it is asked, in milliseconds, before it is taken for gone. Default: 5,000. Longer where
-   * something else tells of its end, so that silence means that it is busy.
+   * Time after which a far side that sends nothing and answers no ping is taken for lost, in milliseconds. Default: 5,000. Longer where
+   * its end is noticed otherwise, so that silence means that it is busy.
    */
   readonly silenceMs?: number | undefined;
   /**
-   * Calls a tool. It tells the far side when `context.signal` aborts.
+   * Calls a tool. When `context.signal` aborts, the far side is notified.
    *
    * @throws ToolkitError `UNAVAILABLE` where the request was surely not sent, `OUTCOME_UNKNOWN` where it was sent and its answer lost,
    *   `TOOL_FAILED` for an error as a result, `REMOTE_ERROR` for one of the protocol
@@ -129,31 +129,31 @@ export interface ConnectorSession extends AsyncDisposable {
   render?(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt>;
   /** Reads a resource whole. Missing where the server has none. @throws as `render`, and `NOT_FOUND` */
   read?(uri: string, context: CallContext | ReadOptions): Promise<Content>;
-  /** Has the server say when the content of a resource changes, as long as the session lasts. Missing where it cannot. */
+  /** Subscribes to the changes of a resource, as long as the session lasts. Missing where the server has no subscriptions. */
   subscribe?(uri: string, options: ReadOptions): Promise<void>;
-  /** The contrary of `subscribe`. */
+  /** Ends a subscription. */
   unsubscribe?(uri: string, options: ReadOptions): Promise<void>;
 }
 
 /** A way to reach one server. It makes a new session at each attempt and keeps nothing between them. */
 export interface Connector {
-  /** For people, without secrets. */
+  /** Its target, for people, without secrets. */
   readonly label: string;
-  /** What two connectors to the same place share; missing, each is its own. */
+  /** A key that connectors to the same target share; missing, no other has the same target. */
   readonly key?: string | undefined;
-  /** A namespace to use until the server has said its name. */
+  /** The namespace until the server has given its name. */
   readonly suggestedName?: string | undefined;
   /**
-   * How long its own handshake may take, in milliseconds. It is left the time to say why it failed, and to end what it had started,
-   * before the attempt is given up from outside.
+   * Time limit of its own handshake, in milliseconds. The attempt is given up from outside only after it had time to report why it
+   * failed, and to end everything it started.
    */
   readonly connectTimeoutMs?: number | undefined;
-  /** How many calls, reads and renders may wait for the far side; one more fails at once. Default: 1,000. */
+  /** The most calls, reads and renders in flight; one more fails at once. Default: 1,000. */
   readonly maxConcurrentCalls?: number | undefined;
   /**
-   * Connects and shakes hands.
+   * Connects, handshake included.
    *
-   * @throws whatever went wrong; when the signal aborts, after everything it had started is ended
+   * @throws the reason it failed, after everything it had started is ended, also when the signal aborts
    */
   connect(options: { readonly signal: AbortSignal; readonly host: ConnectorHost }): Promise<ConnectorSession>;
 }

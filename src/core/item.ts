@@ -5,7 +5,7 @@ import type { ModelSettings } from "./model-settings.ts";
 import type { PendingRequest } from "./pending.ts";
 import type { Content, Described, Resource } from "./resource.ts";
 import type { SchemaLike } from "./schema/types.ts";
-import type { CallOptions, Logger, Session } from "./session.ts";
+import type { CallOptions, Logger, Progress, Session } from "./session.ts";
 import type { ToolAnnotations, ToolOptions } from "./tool-options.ts";
 
 // A tool gets a context, a context has a toolbox, a toolbox calls tools: one idea, so one file.
@@ -55,14 +55,14 @@ export interface Prompt<In = any> extends Described {
   readonly thinking?: boolean | undefined;
   /** In tokens. */
   readonly thinkingBudget?: number | undefined;
-  /** How the model writes its answer. */
+  /** Settings for the answer of the model. */
   readonly settings?: ModelSettings | undefined;
   /** Part of the fingerprint: another one says that the prompt changed, such as a hash of its file. */
   readonly version?: string | undefined;
   render(input: In, context: CallContext): Promise<RenderedPrompt>;
 }
 
-/** What a prompt renders to. */
+/** The messages of a prompt. */
 export interface RenderedPrompt {
   readonly system?: string | undefined;
   readonly messages: readonly PromptMessage[];
@@ -101,7 +101,7 @@ export type Item = ItemMap[Kind];
 export const kinds = ["tool", "prompt", "resource", "template"] as const satisfies readonly Kind[];
 
 /**
- * What `lookup` and `list` hand out: a frozen envelope around the untouched item. A ref with its kind identifies an item; an
+ * An item as `lookup` and `list` give it: a frozen envelope around the untouched item. A ref with its kind identifies an item; an
  * entry is a snapshot and says what was true when it was made.
  */
 export type Entry<K extends Kind = Kind> = {
@@ -117,14 +117,18 @@ export type Entry<K extends Kind = Kind> = {
   };
 }[K];
 
-/** What a tool or prompt gets beside its input. */
+/**
+ * The call in progress, as tools, prompts and middleware see it. It may be decorated: a Proxy of it and `Object.create(context)` are as good
+ * as the context itself. A spread (`{ ...context }`) keeps the link to the call, so that the call's cancellation, deadline, trace and view
+ * hold where the spread is passed on, and none of the members: to replace a part use `derive`.
+ */
 export interface CallContext {
   readonly session: Session;
   /** Aborts when the caller aborts, a limit is reached or the toolkit closes. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
   readonly attachments: readonly Resource[];
-  /** `_meta` for what is called further down: the session's and the call's. */
+  /** `_meta` for calls further down: that of the session and that of the call. */
   readonly meta: Readonly<Record<string, unknown>> | undefined;
   /** Calls made through it inherit the session, end with this call, and count as nested in it. */
   readonly toolbox: Toolbox;
@@ -132,12 +136,12 @@ export interface CallContext {
   readonly depth: number;
   /** Reports progress and restarts the inactivity limit. Resolves to whether it was delivered. */
   progress(progress: number, total?: number, message?: string): Promise<boolean>;
-  /** Somebody listens to what `tell` tells: a delegate may then have its model stream. */
+  /** The caller listens to what `emit` emits: a delegate may then have its model stream. */
   readonly hasListener: boolean;
-  /** For delegates: tells whoever called how the run of an agent goes. Wait for the promise it gives: a slow listener slows the run. */
+  /** For delegates: emits how the run of an agent goes to the caller. Wait for the promise it gives: a slow listener slows the run. */
   emit(event: AgentEvent): void | PromiseLike<void>;
   /**
-   * Asks the person who is calling, or whoever the service's delegate asks; meanwhile the inactivity limit rests. Nobody there:
+   * Asks the person who is calling, else the service's delegate; meanwhile the inactivity limit is suspended. Without an answer:
    * `decline`.
    *
    * @param schema - what is wanted: an object whose members are texts, numbers, booleans or choices
@@ -145,9 +149,9 @@ export interface CallContext {
    */
   elicit(message: string, schema: SchemaLike): Promise<ElicitResult>;
   /**
-   * Asks the caller's model, or the one the service's delegate asks; meanwhile the inactivity limit rests.
+   * Asks the caller's model, else that of the service's delegate; meanwhile the inactivity limit is suspended.
    *
-   * @throws ToolkitError `NO_DELEGATE` where nobody can; the reason of an abort
+   * @throws ToolkitError `NO_DELEGATE` where there is none; the reason of an abort
    */
   sample(request: SampleRequest): Promise<SampleResult>;
   /**
@@ -155,6 +159,43 @@ export interface CallContext {
    * `approvals.wait(id)` waits for it.
    */
   pending(request: PendingRequest): never;
+  /**
+   * The same call with some parts replaced: `toolbox`, `elicit`, `sample`, `emit`, `logger` and `pending` of what it gives follow the
+   * overrides. Nesting, deadline, view and accounting stay those of the call. Decorations of a context (a Proxy, own members) are no
+   * part of it: derive first, then decorate.
+   *
+   * @throws ToolkitError `DENIED` for what would see more than the view of the call: the session of another principal, or a toolbox that
+   *   is not the call's own; `INVALID_INPUT`, `INVALID_CONFIG` for what is no signal or no such part
+   *
+   * @example
+   * ```ts
+   * const patient = context.derive({ signal: AbortSignal.timeout(1_000), meta: { tenant: "acme" } });
+   * return patient.toolbox.call("weather.forecast", { city });
+   * ```
+   */
+  derive(overrides: ContextOverrides): CallContext;
+}
+
+/** The parts of a context that `derive` replaces. What is left out stays that of the call. */
+export interface ContextOverrides {
+  /** Ends what is done through the derived context, beside the call's own signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** In the call of a view that is one principal's: only a session of that principal. */
+  readonly session?: Session | undefined;
+  /** In place of the call's own `_meta`, and with each call through the derived toolbox; that of the session still goes along. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  /** In place of the toolkit's. A session that listens to logs gets its entries too. */
+  readonly logger?: Logger | undefined;
+  readonly attachments?: readonly Resource[] | undefined;
+  /**
+   * Is given out as it is: calls through it are nested in this one only where it passes them on to `context.toolbox`. In the call of a
+   * view it must be a toolbox of the same call.
+   */
+  readonly toolbox?: Toolbox | undefined;
+  /** As in `CallOptions`, in place of the caller's listener. */
+  onProgress?(progress: Progress): void;
+  /** As in `CallOptions`, in place of the caller's listener. */
+  onEvent?(event: AgentEvent): void | PromiseLike<void>;
 }
 
 /** The kinds `lookup` and `list` mean where none is named. */
@@ -163,14 +204,14 @@ export type DefaultKind = Exclude<Kind, "template">;
 /** Those kinds, in the order in which they are looked up and listed. */
 export const defaultKinds: readonly DefaultKind[] = ["tool", "prompt", "resource"];
 
-/** How a key is looked up. */
+/** Options of a lookup. */
 export interface LookupOptions<K extends Kind = DefaultKind> {
   readonly kind?: K | undefined;
   readonly session?: Session | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What to list. Every field narrows. */
+/** A selection of entries. Every field narrows. */
 export interface ListQuery<K extends Kind = DefaultKind> {
   readonly kind?: K | readonly K[] | undefined;
   readonly namespace?: string | readonly string[] | undefined;
@@ -198,11 +239,11 @@ export interface ListPage<K extends Kind = DefaultKind> {
   readonly count: number;
   readonly offset: number;
   readonly limit: number | undefined;
-  /** What is missing or old, and why. */
+  /** The namespaces that are missing or old, and why. */
   readonly failures: readonly ListFailure[];
 }
 
-// What a function without a result returns.
+// The type of a function without a result.
 // biome-ignore lint/suspicious/noConfusingVoidType: it is the type of such a function
 type Nothing = undefined | void;
 

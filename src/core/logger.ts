@@ -1,6 +1,6 @@
 import { runDetached } from "../lib/promise.ts";
 import { messageOf } from "./error.ts";
-import type { LogEntry, Logger, Session } from "./session.ts";
+import type { LogEntry, Logger, LogLevel, Session } from "./session.ts";
 
 const nothing = () => undefined;
 
@@ -32,4 +32,19 @@ export function logToSession(session: Session, entry: LogEntry, logger: Logger):
     () => session.log?.(entry),
     (error) => logger.error(`The log of session ${session.id} failed: ${messageOf(error)}`, { error }),
   );
+}
+
+const levels = { debug: "debug", info: "info", warn: "warning", error: "error" } as const satisfies Record<
+  keyof Logger,
+  LogLevel
+>;
+
+/** A logger whose entries go to a session too, as those of the ref. */
+export function sessionLogger(logger: Logger, session: Session, ref: string): Logger {
+  const log = (method: keyof Logger) => (message: string, details?: unknown) => {
+    logger[method](message, details);
+    const data = details === undefined ? message : { message, details };
+    logToSession(session, { level: levels[method], logger: ref, data }, logger);
+  };
+  return { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
 }

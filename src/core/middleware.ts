@@ -1,21 +1,65 @@
-import type { CallContext, Entry } from "./item.ts";
+import type { CallContext, Entry, Kind, RenderedPrompt } from "./item.ts";
 import type { Content } from "./resource.ts";
 
-/** A call on its way. */
-export interface Call {
-  readonly entry: Entry<"tool" | "prompt">;
-  /** Validated; what the caller gave, before defaults and transforms of a Standard Schema. */
-  readonly input: unknown;
+interface OnItsWay<V, K extends Kind> {
+  readonly verb: V;
+  readonly entry: Entry<K>;
   readonly context: CallContext;
-  /** The same call with another input, which is validated again. */
-  with(change: { readonly input: unknown }): Call;
 }
 
-/** What answers a call. */
-export type Handler = (call: Call) => Promise<Content>;
+interface WithInput<V extends "call" | "render", K extends Kind> extends OnItsWay<V, K> {
+  /** Validated; as the caller gave it, before defaults and transforms of a Standard Schema. */
+  readonly input: unknown;
+  /**
+   * The same with another input, which is validated again, or with another context of the same call: derived from its own, or
+   * decorated.
+   */
+  with(change: { readonly input?: unknown; readonly context?: CallContext | undefined }): Call<V>;
+}
+
+interface WithoutInput extends OnItsWay<"read", "resource"> {
+  /** The same with another context of the same call: derived from its own, or decorated. */
+  with(change: { readonly context?: CallContext | undefined; readonly input?: never }): Call<"read">;
+}
+
+interface Calls {
+  call: WithInput<"call", "tool" | "prompt">;
+  read: WithoutInput;
+  render: WithInput<"render", "prompt">;
+}
+
+interface Answers {
+  call: Content;
+  read: Content;
+  render: RenderedPrompt;
+}
+
+/** A verb of a toolbox that middleware wraps. To subscribe is none: it has no answer that could be wrapped. */
+export type Verb = keyof Calls;
 
 /**
- * Wraps every call, between the validation of the input and its run: call `next` once to go on, with `call.with({ input })` to
- * change the input, or answer yourself.
+ * A call, read or render on its way: a union that `verb` tells apart.
+ *
+ * @typeParam V - for the type of one verb alone: `Call<"render">`
  */
-export type Middleware = (call: Call, next: Handler) => Promise<Content>;
+export type Call<V extends Verb = Verb> = Calls[V];
+
+/** The answer of a verb: a Content, or the messages of a rendered prompt. */
+export type CallAnswer<V extends Verb = Verb> = Answers[V];
+
+/** Goes on with a call, and gives the answer of its verb. */
+export type Handler = <C extends Call>(call: C) => Promise<CallAnswer<C["verb"]>>;
+
+/**
+ * Wraps every call, read and render, between the validation of the input and the run: call `next` once to go on, or answer yourself.
+ * `call.verb` tells which it is, and with it the type of what `next` gives.
+ *
+ * @example
+ * ```ts
+ * const tenant: Middleware = (call, next) => {
+ *   if (call.verb === "read") return next(call);
+ *   return next(call.with({ context: call.context.derive({ meta: { tenant: "acme" } }) }));
+ * };
+ * ```
+ */
+export type Middleware = (call: Call, next: Handler) => Promise<CallAnswer>;

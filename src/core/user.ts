@@ -1,52 +1,52 @@
 import type { Content, Resource } from "./resource.ts";
 import type { Session } from "./session.ts";
 
-/** How much each principal may keep in the namespace `user`, and how much of it is in memory. */
+/** Limits of the namespace `user`, for each principal, and of its items in memory. */
 export interface UserLimits {
-  /** So many prompts and resources together. Default 10,000. */
+  /** The most prompts and resources together. Default 10,000. */
   readonly maxItems: number;
-  /** So many bytes each. Default 16 MiB. */
+  /** The most bytes of one item. Default 16 MiB. */
   readonly maxItemBytes: number;
-  /** So many bytes in all, past versions not counted. Default 256 MiB. */
+  /** The most bytes of all items, past versions not counted. Default 256 MiB. */
   readonly maxBytes: number;
-  /** The items of so many principals are in memory; whoever has not come for the longest time is read again. Default 1,000. */
+  /** The most principals whose items are in memory; the least recently used is evicted. Default 1,000. */
   readonly maxPrincipals: number;
 }
 
-/** Whose items are meant, and for how long somebody waits. */
+/** The principal whose items are meant, and the signal of the caller. */
 export interface UserOptions {
-  /** Those of its principal. Default: what is nobody's. */
+  /** A session of the principal. Default: items without a principal. */
   readonly session?: Session | undefined;
   /** An abort rejects with its reason; a write that had begun may still be done. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How an item is changed. */
+/** Options of a change of an item. */
 export interface UserWriteOptions extends UserOptions {
-  /** The version that must be there; 0 for none. Default: whatever is there is replaced. */
+  /** The version that is to be replaced; 0 for none. Default: any. */
   readonly expectedVersion?: number | undefined;
 }
 
-/** How a prompt is put. */
+/** Options of `putPrompt`. */
 export interface PutPromptOptions extends UserWriteOptions {
   /** Its name, where the front matter gives none. One that begins with `_` makes a partial. */
   readonly name?: string | undefined;
 }
 
-/** How an item is got. */
+/** Options of `get`. */
 export interface UserGetOptions extends UserOptions {
-  /** A past version, where it is kept. Default: what is there now. */
+  /** A past version, where it is kept. Default: the current one. */
   readonly version?: number | undefined;
 }
 
-/** What of an item was kept, and when. */
+/** One version of an item. */
 export interface UserVersion {
   readonly kind: "prompt" | "resource";
   /** `user.name`, or `uri#user`. */
   readonly ref: string;
   /** From 1, one more with each change, a removal included. */
   readonly version: number;
-  /** When it was put, in milliseconds since the epoch. */
+  /** Time it was put, in milliseconds since the epoch. */
   readonly updatedAt: number;
 }
 
@@ -62,33 +62,33 @@ export interface UserResource extends UserVersion {
   readonly content: Content;
 }
 
-/** How a folder is taken in. */
+/** Options of `import`. */
 export interface UserImportOptions extends UserOptions {
-  /** Remove what the folder has not. Default false. */
+  /** Remove the items that the folder has not. Default false. */
   readonly prune?: boolean | undefined;
 }
 
-/** What became of an import. Items are named by ref. */
+/** Result of an import. Items are named by ref. */
 export interface UserImportReport {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly unchanged: readonly string[];
   readonly removed: readonly string[];
-  /** Files that are none of its business. */
+  /** Files that are no items. */
   readonly ignored: readonly string[];
 }
 
-/** What became of an export. Files are named by their path in the folder. */
+/** Result of an export. Files are named by their path in the folder. */
 export interface UserExportReport {
   readonly written: readonly string[];
   readonly unchanged: readonly string[];
-  /** Those an earlier export wrote whose items are gone. */
+  /** Files of an earlier export whose items are gone. */
   readonly removed: readonly string[];
 }
 
 /**
  * The prompts and resources that people make while the service runs, in the namespace `user` of its store. Each principal has items of
- * its own; nobody sees those of another, and what is nobody's is seen by whoever is nobody.
+ * its own and sees those of no other; items put without a principal are seen only without one.
  *
  * Every method rejects with `NO_STORE` where the toolkit was given no store, with `STORE_FAILED` where the store fails, and with
  * `INVALID_INPUT` for a principal no store can keep: more than 512 bytes, or with half a surrogate pair.
@@ -146,11 +146,11 @@ export interface UserNamespace {
    */
   export(folder: string | URL, options?: UserOptions): Promise<UserExportReport>;
   /**
-   * Puts what a folder has that `export` wrote, or somebody by hand: a markdown file needs no line in `user.json`. What is the same
+   * Puts the items of a folder, written by `export` or by hand: a markdown file needs no line in `user.json`. What is the same
    * already is left as it is. All is checked before anything is stored, and what was stored is taken back where the store refuses the rest.
    *
    * @throws ToolkitError `INVALID_PROMPT` with all that is wrong; `INVALID_CONFIG` for a wrong `user.json`; `NOT_FOUND` for a missing
-   *   folder; `CONFLICT` where somebody changes the same items meanwhile; `LIMIT_EXCEEDED`
+   *   folder; `CONFLICT` where the same items are changed meanwhile; `LIMIT_EXCEEDED`
    */
   import(folder: string | URL, options?: UserImportOptions): Promise<UserImportReport>;
 }

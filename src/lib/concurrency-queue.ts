@@ -1,13 +1,13 @@
 import { FairQueue } from "./fair-queue.ts";
 
-/** A bound on how many may be at work at once. */
+/** A limit on how many may be at work at once. */
 export class ConcurrencyLimit {
   readonly max: number;
-  /** Who has a place of one bound may wait for one of a later bound alone. */
+  /** A holder of a place under one limit may wait for one under a limit of a later rank alone. */
   readonly rank: number;
-  /** Where somebody waits for its places, in the order of their turns. @internal */
+  /** The queues with entries that wait for a place under it, in the order of their turns. @internal */
   readonly queues = new Set<ConcurrencyQueue>();
-  /** How many are at work. @internal */
+  /** The number at work. @internal */
   taken = 0;
 
   constructor(max: number, rank: number) {
@@ -30,21 +30,21 @@ export interface QueueEntry {
 }
 
 /**
- * Where those wait who need a place of each of some bounds. They take all at once or none, so that nobody holds one and waits for
- * another; lanes that share a bound have their turns.
+ * Waits for a place under each of several limits. An entry takes all of them at once or none, so that none holds one and waits for
+ * another; queues that share a limit take turns.
  */
 export class ConcurrencyQueue {
   readonly limits: readonly ConcurrencyLimit[];
-  /** So many may wait. */
+  /** The most that may wait. */
   readonly maxWaiting: number;
   readonly #queue = new FairQueue<QueueEntry>();
 
-  constructor(bounds: readonly ConcurrencyLimit[], maxWaiting: number) {
-    this.limits = bounds;
+  constructor(limits: readonly ConcurrencyLimit[], maxWaiting: number) {
+    this.limits = limits;
     this.maxWaiting = maxWaiting;
   }
 
-  /** Takes the places if they are free and nobody was here before. */
+  /** Takes the places if they are free and no entry waits. */
   take(): boolean {
     if (this.#queue.size > 0 || this.#isFull) return false;
     this.takeAnyway();
@@ -53,56 +53,55 @@ export class ConcurrencyQueue {
 
   /** Takes the places whether or not they are free. */
   takeAnyway(): void {
-    for (const bound of this.limits) bound.taken += 1;
+    for (const limit of this.limits) limit.taken += 1;
   }
 
   /** Waits; false where too many do. */
-  enter(ticket: QueueEntry): boolean {
+  enter(entry: QueueEntry): boolean {
     if (this.#queue.size >= this.maxWaiting) {
-      const evicted = this.#queue.evict(ticket.owner);
+      const evicted = this.#queue.evict(entry.owner);
       if (evicted === undefined) return false;
       evicted.refused();
     }
-    this.#queue.push(ticket.owner, ticket);
-    for (const { queues: lanes } of this.limits) lanes.add(this);
+    this.#queue.push(entry.owner, entry);
+    for (const { queues } of this.limits) queues.add(this);
     return true;
   }
 
   /** Waits no longer. */
-  leave(ticket: QueueEntry): void {
-    this.#queue.remove(ticket.owner, ticket);
+  leave(entry: QueueEntry): void {
+    this.#queue.remove(entry.owner, entry);
     if (this.#queue.size === 0) this.#close();
   }
 
-  /** Gives the places back, to whoever is next. */
+  /** Gives the places back, to the entry that is next. */
   give(): void {
-    for (const bound of this.limits) bound.taken -= 1;
-    // Each lane has one turn before any has another.
+    for (const limit of this.limits) limit.taken -= 1;
+    // Each queue has one turn before any has another.
     let served = true;
     while (served) {
       served = false;
-      for (const lane of new Set(this.limits.flatMap(({ queues: lanes }) => [...lanes])))
-        served = lane.#serve() || served;
+      for (const queue of new Set(this.limits.flatMap(({ queues }) => [...queues]))) served = queue.#serve() || served;
     }
   }
 
   get #isFull(): boolean {
-    return this.limits.some((bound) => bound.isFull);
+    return this.limits.some((limit) => limit.isFull);
   }
 
-  /** Lets in who is next, if there is a place. */
+  /** Lets the next entry in, if there is a place. */
   #serve(): boolean {
     if (this.#isFull) return false;
-    const ticket = this.#queue.shift();
-    if (ticket === undefined) return false;
+    const entry = this.#queue.shift();
+    if (entry === undefined) return false;
     this.takeAnyway();
     this.#close();
-    if (this.#queue.size > 0) for (const { queues: lanes } of this.limits) lanes.add(this);
-    ticket.granted();
+    if (this.#queue.size > 0) for (const { queues } of this.limits) queues.add(this);
+    entry.granted();
     return true;
   }
 
   #close(): void {
-    for (const { queues: lanes } of this.limits) lanes.delete(this);
+    for (const { queues } of this.limits) queues.delete(this);
   }
 }

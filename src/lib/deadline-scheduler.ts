@@ -1,118 +1,26 @@
 import type { Clock, Timer } from "./clock.ts";
+import { type DeadlineHost, type DeadlineOwner, ScheduledDeadline, type TimeLimits } from "./deadline.ts";
 
-/** The limits of one wait. */
-export interface TimeLimits {
-  /** The longest time without a sign of life, in milliseconds. */
-  readonly inactivityMs: number;
-  /** The longest time in all, in milliseconds. */
-  readonly totalMs: number;
-}
-
-/** Whoever waits. */
-export interface DeadlineOwner {
-  /** What ends the wait when it aborts. */
-  readonly callerSignal: AbortSignal | undefined;
-  /** Another that does. */
-  readonly outerSignal: AbortSignal | undefined;
-  /** Told when a wait begins: it can be given signs of life from then on. */
-  onDeadline(wait: Deadline): void;
-  /** Makes the error for a limit that was reached. */
-  limitError(limits: TimeLimits, limit: "inactivity" | "total", elapsedMs: number): unknown;
-  /** Hears why a wait was cut, after its promise rejected. */
-  abort(reason: unknown, limits: TimeLimits): void;
-}
-
-/** What becomes of what was waited for. The wait lasts until that is settled too. */
+/** Makes the result of a wait from that of its promise. The wait lasts until that is settled too. */
 export interface Settlement<T, W, R> {
-  receive(value: T, waiter: W): R | Promise<R>;
-  /** Gives what is to be in its place, or throws. */
-  fail(thrown: unknown, waiter: W): R | Promise<R>;
-}
-
-/** No limits: the wait ends with what is waited for, or by a signal. */
-export const unlimited: TimeLimits = { inactivityMs: Number.POSITIVE_INFINITY, totalMs: Number.POSITIVE_INFINITY };
-
-/** One wait, while it lasts. */
-export interface Deadline {
-  /** A sign of life: the inactivity limit starts again. */
-  keepAlive(): void;
-  /** The inactivity limit rests from now on, or starts again. */
-  pause(resting: boolean): void;
-  /** Ends it with the reason, unless it has ended. */
-  end(reason: unknown): void;
-}
-
-/** A link of the list of those who wait: to come and go costs two pointers. */
-class ScheduledDeadline implements Deadline {
-  readonly waiter: DeadlineOwner;
-  readonly limits: TimeLimits;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (reason: unknown) => void;
-  isActive = true;
-  previous: ScheduledDeadline | undefined;
-  next: ScheduledDeadline | undefined;
-  /** Undefined in the turn of the event loop in which it came: what is over by its end needs no clock. */
-  startedAt: number | undefined;
-  readonly #room: DeadlineScheduler;
-  #activeAt = 0;
-  #rests = false;
-
-  constructor(
-    waiter: DeadlineOwner,
-    limits: TimeLimits,
-    resolve: (value: unknown) => void,
-    reject: (reason: unknown) => void,
-    room: DeadlineScheduler,
-  ) {
-    this.waiter = waiter;
-    this.limits = limits;
-    this.resolve = resolve;
-    this.reject = reject;
-    this.#room = room;
-  }
-
-  /** The limits begin. */
-  start(now: number): void {
-    this.startedAt = now;
-    this.#activeAt = now;
-  }
-
-  keepAlive(): void {
-    this.#activeAt = this.#room.clock.now();
-  }
-
-  pause(resting: boolean): void {
-    this.#rests = resting;
-    if (resting) return;
-    this.keepAlive();
-    this.#room.watch(this);
-  }
-
-  end(reason: unknown): void {
-    this.#room.abort(this, reason);
-  }
-
-  get dueAt(): number {
-    const totalAt = (this.startedAt ?? 0) + this.limits.totalMs;
-    return this.#rests ? totalAt : Math.min(this.#activeAt + this.limits.inactivityMs, totalAt);
-  }
+  readonly receive: (value: T, owner: W) => R | Promise<R>;
+  /** Gives another result in place of an error, or throws. */
+  readonly fail: (thrown: unknown, owner: W) => R | Promise<R>;
 }
 
 /**
- * Where calls wait for promises that may never settle. All share one timer, and one listener for each distinct signal, and the clock
- * is read once for all that came in one turn of the event loop, so that a wait costs none of these. Limits count from the end of
- * that turn.
+ * Waits for promises that may never settle. All waits share one timer, and one listener for each distinct signal, and the clock is read
+ * once for all that began in one turn of the event loop, so that a wait costs none of these. Limits count from the end of that turn.
  */
-export class DeadlineScheduler {
-  /** @internal */
+export class DeadlineScheduler implements DeadlineHost {
   readonly clock: Clock;
   // The latest is the first.
   #first: ScheduledDeadline | undefined;
   #size = 0;
-  // The one listener of a signal stays for as long as the signal does: to come and go with each wait would cost more than the wait.
-  readonly #heard = new WeakSet<AbortSignal>();
-  /** Set while some have come whose limits have not begun. */
-  #newcomers: Timer | undefined;
+  // The one listener of a signal stays for as long as the signal does: to add and remove it with each wait would cost more than the wait.
+  readonly #listenedTo = new WeakSet<AbortSignal>();
+  /** Set while there are waits whose limits have not begun. */
+  #starter: Timer | undefined;
   #timer: Timer | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
 
@@ -120,100 +28,105 @@ export class DeadlineScheduler {
     this.clock = clock;
   }
 
-  /** How many wait now. */
+  /** The number of waits now. */
   get size(): number {
     return this.#size;
   }
 
   /**
    * Settles as the promise does and as `settle` makes of it, or rejects when a signal aborts (with its reason) or a limit is reached.
-   * What the promise does afterwards is ignored.
+   * A promise that settles afterwards is ignored.
    */
   wait<T, W extends DeadlineOwner, R = T>(
     promise: Promise<T>,
-    waiter: W,
+    owner: W,
     limits: TimeLimits,
     settle?: Settlement<T, W, R>,
   ): Promise<R> {
     return new Promise<R>((resolve, reject) => {
-      const waiting = this.#enter(waiter, limits, resolve as (value: unknown) => void, reject);
+      const deadline = this.#enter(owner, limits, resolve as (value: unknown) => void, reject);
       if (settle === undefined) {
         promise.then(
-          (value) => this.#succeed(waiting, value),
-          (error) => this.#fail(waiting, error),
+          (value) => this.#succeed(deadline, value),
+          (error) => this.#fail(deadline, error),
         );
         return;
       }
-      // One promise for both: this is the way of every call that is not answered at once.
+      // One promise for both: every call takes this way that is not answered at once.
       promise.then(
-        (value) => this.#receive(waiting, () => settle.receive(value, waiter)),
-        (thrown) => this.#receive(waiting, () => settle.fail(thrown, waiter)),
+        (value) => this.#settle(deadline, settle.receive, value),
+        (thrown) => this.#settle(deadline, settle.fail, thrown),
       );
     });
   }
 
-  #receive(waiting: ScheduledDeadline, receive: () => unknown): void {
+  #settle(deadline: ScheduledDeadline, settle: (value: never, owner: never) => unknown, value: unknown): void {
     try {
-      const received = receive();
-      if (received instanceof Promise) {
-        received.then(
-          (value) => this.#succeed(waiting, value),
-          (error) => this.#fail(waiting, error),
+      const settled = settle(value as never, deadline.owner as never);
+      if (settled instanceof Promise) {
+        settled.then(
+          (result) => this.#succeed(deadline, result),
+          (error) => this.#fail(deadline, error),
         );
-      } else this.#succeed(waiting, received);
+      } else this.#succeed(deadline, settled);
     } catch (error) {
-      this.#fail(waiting, error);
+      this.#fail(deadline, error);
     }
   }
 
-  #succeed(waiting: ScheduledDeadline, value: unknown): void {
-    this.#leave(waiting);
-    waiting.resolve(value);
+  #succeed(deadline: ScheduledDeadline, value: unknown): void {
+    this.#leave(deadline);
+    deadline.resolve(value);
   }
 
-  #fail(waiting: ScheduledDeadline, error: unknown): void {
-    this.#leave(waiting);
-    waiting.reject(error);
+  #fail(deadline: ScheduledDeadline, error: unknown): void {
+    this.#leave(deadline);
+    deadline.reject(error);
   }
 
-  /** Cuts every wait, each with its reason. */
-  abortAll(reasonFor: (waiter: DeadlineOwner) => unknown): void {
+  /** Ends every wait, each with its reason. */
+  abortAll(reasonFor: (owner: DeadlineOwner) => unknown): void {
     this.#abortWhere(
-      ({ waiter }) => reasonFor(waiter),
+      ({ owner }) => reasonFor(owner),
       () => true,
     );
     if (this.#size > 0) return;
-    this.#newcomers?.cancel();
-    this.#newcomers = undefined;
+    this.#starter?.cancel();
+    this.#starter = undefined;
   }
 
   #enter(
-    waiter: DeadlineOwner,
+    owner: DeadlineOwner,
     limits: TimeLimits,
     resolve: (value: unknown) => void,
     reject: (reason: unknown) => void,
   ): ScheduledDeadline {
-    const waiting = new ScheduledDeadline(waiter, limits, resolve, reject, this);
+    const deadline = new ScheduledDeadline(owner, limits, resolve, reject, this);
     const first = this.#first;
-    waiting.next = first;
-    if (first !== undefined) first.previous = waiting;
-    this.#first = waiting;
+    deadline.next = first;
+    if (first !== undefined) first.previous = deadline;
+    this.#first = deadline;
     this.#size += 1;
-    if (this.#newcomers === undefined && isLimited(limits)) {
-      this.#newcomers = this.clock.setTimer(this.#begin, 0);
-      this.#newcomers.keepAlive(true);
+    if (
+      this.#starter === undefined &&
+      (limits.totalMs < Number.POSITIVE_INFINITY || limits.inactivityMs < Number.POSITIVE_INFINITY)
+    ) {
+      this.#starter = this.clock.setTimer(this.#begin, 0);
+      this.#starter.keepAlive(true);
     }
-    waiter.onDeadline(waiting);
-    const { callerSignal, outerSignal } = waiter;
-    if (callerSignal !== undefined) this.#listen(callerSignal, waiting);
-    if (outerSignal !== undefined) this.#listen(outerSignal, waiting);
-    return waiting;
+    owner.onDeadline(deadline);
+    const { callerSignal, outerSignals } = owner;
+    if (callerSignal !== undefined) this.#listen(callerSignal, deadline);
+    if (outerSignals === undefined) return deadline;
+    deadline.outerSignals = outerSignals;
+    for (const signal of outerSignals) this.#listen(signal, deadline);
+    return deadline;
   }
 
-  #leave(waiting: ScheduledDeadline): void {
-    if (!waiting.isActive) return;
-    waiting.isActive = false;
-    const { previous, next } = waiting;
+  #leave(deadline: ScheduledDeadline): void {
+    if (!deadline.isActive) return;
+    deadline.isActive = false;
+    const { previous, next } = deadline;
     if (previous === undefined) this.#first = next;
     else previous.next = next;
     if (next !== undefined) next.previous = previous;
@@ -221,66 +134,66 @@ export class DeadlineScheduler {
     if (this.#size === 0) this.#timer?.keepAlive(false);
   }
 
-  /** Begins the limits of those who came in the turn that has ended, and still wait. */
+  /** Begins the limits of the waits of the turn that has ended, as far as they still last. */
   readonly #begin = (): void => {
-    this.#newcomers = undefined;
+    this.#starter = undefined;
     const now = this.clock.now();
     let next = Number.POSITIVE_INFINITY;
-    let waiting = this.#first;
-    while (waiting !== undefined && waiting.startedAt === undefined) {
-      waiting.start(now);
-      next = Math.min(next, waiting.dueAt);
-      waiting = waiting.next;
+    let deadline = this.#first;
+    while (deadline !== undefined && deadline.startedAt === undefined) {
+      deadline.start(now);
+      next = Math.min(next, deadline.dueAt);
+      deadline = deadline.next;
     }
     this.#wakeUpAt(next);
     if (this.#size > 0) this.#timer?.keepAlive(true);
   };
 
-  /** A wait may be due sooner than was known. @internal */
-  watch(waiting: ScheduledDeadline): void {
-    if (waiting.isActive && waiting.startedAt !== undefined) this.#wakeUpAt(waiting.dueAt);
+  /** A wait may be due sooner than was known. */
+  watch(deadline: ScheduledDeadline): void {
+    if (deadline.isActive && deadline.startedAt !== undefined) this.#wakeUpAt(deadline.dueAt);
   }
 
-  /** Ends one wait with the reason. @internal */
-  abort(waiting: ScheduledDeadline, reason: unknown): void {
-    if (!waiting.isActive) return;
-    this.#leave(waiting);
-    // Reject first: whoever hears the abort below and fails because of it is too late to be the answer.
-    waiting.reject(reason);
-    waiting.waiter.abort(reason, waiting.limits);
+  /** Ends one wait with the reason. */
+  abort(deadline: ScheduledDeadline, reason: unknown): void {
+    if (!deadline.isActive) return;
+    this.#leave(deadline);
+    // Reject first: code that fails because of the abort below is too late to give the answer.
+    deadline.reject(reason);
+    deadline.owner.abort(reason, deadline.limits);
   }
 
   #abortWhere(
-    reasonFor: (waiting: ScheduledDeadline) => unknown,
-    applies: (waiting: ScheduledDeadline) => boolean,
+    reasonFor: (deadline: ScheduledDeadline) => unknown,
+    applies: (deadline: ScheduledDeadline) => boolean,
   ): void {
-    // Chosen first: who is told may come and go here itself.
+    // Chosen first: waits may begin and end while owners are called back.
     const chosen: ScheduledDeadline[] = [];
-    for (let waiting = this.#first; waiting !== undefined; waiting = waiting.next)
-      if (applies(waiting)) chosen.push(waiting);
-    for (const waiting of chosen.reverse()) this.abort(waiting, reasonFor(waiting));
+    for (let deadline = this.#first; deadline !== undefined; deadline = deadline.next)
+      if (applies(deadline)) chosen.push(deadline);
+    for (const deadline of chosen.reverse()) this.abort(deadline, reasonFor(deadline));
   }
 
-  #listen(signal: AbortSignal, waiting: ScheduledDeadline): void {
+  #listen(signal: AbortSignal, deadline: ScheduledDeadline): void {
     if (signal.aborted) {
-      this.abort(waiting, signal.reason);
+      this.abort(deadline, signal.reason);
       return;
     }
-    if (this.#heard.has(signal)) return;
-    this.#heard.add(signal);
-    // Weakly: a signal that lives as long as the process must not keep every room alive that ever heard it.
-    const room = new WeakRef(this);
-    const heard = () => {
-      const there = room.deref();
+    if (this.#listenedTo.has(signal)) return;
+    this.#listenedTo.add(signal);
+    // Weakly: a signal that lives as long as the process must not keep every scheduler alive that ever listened to it.
+    const scheduler = new WeakRef(this);
+    const onAbort = () => {
+      const there = scheduler.deref();
       if (there !== undefined) there.#aborted(signal);
     };
-    signal.addEventListener("abort", heard, { once: true });
+    signal.addEventListener("abort", onAbort, { once: true });
   }
 
   #aborted(signal: AbortSignal): void {
     this.#abortWhere(
       () => signal.reason,
-      ({ waiter }) => waiter.callerSignal === signal || waiter.outerSignal === signal,
+      ({ owner, outerSignals }) => owner.callerSignal === signal || outerSignals?.includes(signal) === true,
     );
   }
 
@@ -299,10 +212,10 @@ export class DeadlineScheduler {
     const now = this.clock.now();
     let next = Number.POSITIVE_INFINITY;
     this.#abortWhere(
-      (waiting) => limitError(waiting, now),
-      (waiting) => {
-        if (waiting.startedAt === undefined) return false;
-        const due = waiting.dueAt;
+      (deadline) => limitError(deadline, now),
+      (deadline) => {
+        if (deadline.startedAt === undefined) return false;
+        const due = deadline.dueAt;
         if (due <= now) return true;
         next = Math.min(next, due);
         return false;
@@ -312,11 +225,7 @@ export class DeadlineScheduler {
   }
 }
 
-function isLimited({ totalMs, inactivityMs }: TimeLimits): boolean {
-  return totalMs < Number.POSITIVE_INFINITY || inactivityMs < Number.POSITIVE_INFINITY;
-}
-
-function limitError({ waiter, limits, startedAt }: ScheduledDeadline, now: number): unknown {
+function limitError({ owner, limits, startedAt }: ScheduledDeadline, now: number): unknown {
   const elapsedMs = now - (startedAt ?? now);
-  return waiter.limitError(limits, elapsedMs >= limits.totalMs ? "total" : "inactivity", elapsedMs);
+  return owner.limitError(limits, elapsedMs >= limits.totalMs ? "total" : "inactivity", elapsedMs);
 }

@@ -17,7 +17,8 @@ interface Listener<E> {
  * state the event speaks of, and events it causes itself are delivered afterwards, to all.
  */
 export class Emitter<E extends TypedEvent> {
-  readonly #listeners = new Map<string, Set<Listener<E>>>();
+  /** By type. @internal */
+  readonly listeners = new Map<string, Set<Listener<E>>>();
   readonly #onError: (error: unknown, event: E) => void;
   #queue: { readonly event: E; readonly number: number }[] = [];
   #emitted = 0;
@@ -28,24 +29,24 @@ export class Emitter<E extends TypedEvent> {
 
   /** True where the type has a listener: without one, the event need not be made. */
   hears(type: E["type"]): boolean {
-    return this.#listeners.size > 0 && (this.#listeners.has(type) || this.#listeners.has("*"));
+    return this.listeners.size > 0 && (this.listeners.has(type) || this.listeners.has("*"));
   }
 
   /** Listens to a type, or to all with `*`, to what is emitted from now on and until the returned function is called. */
   on(type: E["type"] | "*", listener: (event: E) => void): () => void {
     // One of its own, so that a function that listens twice is two listeners.
     const own: Listener<E> = { hear: listener, since: this.#emitted, active: true };
-    let listeners = this.#listeners.get(type);
+    let listeners = this.listeners.get(type);
     if (listeners === undefined) {
       listeners = new Set();
-      this.#listeners.set(type, listeners);
+      this.listeners.set(type, listeners);
     }
     listeners.add(own);
     return () => {
       own.active = false;
-      const current = this.#listeners.get(type);
+      const current = this.listeners.get(type);
       current?.delete(own);
-      if (current?.size === 0) this.#listeners.delete(type);
+      if (current?.size === 0) this.listeners.delete(type);
     };
   }
 
@@ -66,7 +67,7 @@ export class Emitter<E extends TypedEvent> {
   }
 
   #tell(event: E, number: number): void {
-    for (const listener of [...(this.#listeners.get("*") ?? []), ...(this.#listeners.get(event.type) ?? [])]) {
+    for (const listener of [...(this.listeners.get("*") ?? []), ...(this.listeners.get(event.type) ?? [])]) {
       if (!listener.active || listener.since >= number) continue;
       runDetached(
         () => listener.hear(event),

@@ -1,4 +1,5 @@
-import { CallState } from "../call/call-state.ts";
+import { wholeContext } from "../call/call-context.ts";
+import { callStateOf } from "../call/call-port.ts";
 import type { ServerInfo } from "../core/connection.ts";
 import type { ConnectorSession } from "../core/connector.ts";
 import type { ReadConnectorLimits } from "../core/connector-limits.ts";
@@ -14,7 +15,7 @@ import { failureOf } from "./request-failure.ts";
 import { type TracedRequest, traced } from "./request-span.ts";
 import { promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
 import { type Cancellation, Cancelled, type Peer, type RequestOptions } from "./rpc/peer.ts";
-import type { RequestOwner, Transport } from "./transport/transport.ts";
+import type { Transport } from "./transport/transport.ts";
 
 /** The parts of a session. */
 export interface SessionParts {
@@ -89,7 +90,7 @@ export class McpSession implements ConnectorSession {
     return this.#parts.transport.silenceMs;
   }
 
-  heard(): number {
+  received(): number {
     return this.#parts.peer.received;
   }
 
@@ -97,7 +98,8 @@ export class McpSession implements ConnectorSession {
     await this.#parts.peer.request("ping", undefined, { cancellation: cancellationOf(options) });
   }
 
-  call(name: string, input: unknown, context: CallContext): Promise<Content> {
+  call(name: string, input: unknown, given: CallContext): Promise<Content> {
+    const context = wholeContext(given);
     if (context.attachments.length > 0) return Promise.reject(attachmentsRefused(name));
     const server = this.server.name;
     const { redactor } = this.#parts;
@@ -118,7 +120,8 @@ export class McpSession implements ConnectorSession {
     return this.#closing;
   }
 
-  async #render(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt> {
+  async #render(name: string, input: unknown, given: CallContext): Promise<RenderedPrompt> {
+    const context = wholeContext(given);
     const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
     return this.#traced("prompts/get", name, context, async (meta) => {
       const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };
@@ -126,7 +129,8 @@ export class McpSession implements ConnectorSession {
     });
   }
 
-  async #read(uri: string, context: CallContext | ReadOptions): Promise<Content> {
+  async #read(uri: string, given: CallContext | ReadOptions): Promise<Content> {
+    const context = wholeContext(given);
     const call = "progress" in context ? context : undefined;
     const onProgress = call === undefined ? undefined : reporter(call);
     const options = { cancellation: cancellationOf(context), onProgress, context: call };
@@ -143,8 +147,7 @@ export class McpSession implements ConnectorSession {
     context: CallContext | undefined,
     send: (meta: CallContext["meta"]) => Promise<T>,
   ): Promise<T> {
-    // Recording calls bring their trace along.
-    const { trace } = (context ?? {}) as Partial<RequestOwner>;
+    const trace = callStateOf(context)?.trace;
     return trace === undefined ? send(context?.meta) : traced(trace, { ...this.#parts, method, target, context }, send);
   }
 
@@ -222,7 +225,8 @@ class SignalCancellation implements Cancellation {
 /** The cancellation of a call, or of a reader. */
 function cancellationOf(context: ReadOptions): Cancellation | undefined {
   // A call of ours has it without the signal, whose making costs as much as a call in memory.
-  if (context instanceof CallState) return context;
+  const call = callStateOf(context);
+  if (call !== undefined) return call;
   return context.signal === undefined ? undefined : new SignalCancellation(context.signal);
 }
 

@@ -20,16 +20,25 @@ import { contentOfBytes } from "./sniff.ts";
 /** The result of reading: bytes, or text that stands for its UTF-8. */
 export type ReadResult = Uint8Array | string;
 
-/** The descriptive fields of a handle, and its reader. */
-export interface HandleFields extends ContentFields {
+interface DescriptiveFields extends ContentFields {
   readonly uri: string;
   /** In bytes, where it is known without reading. */
   readonly size?: number | undefined;
+}
+
+/** The descriptive fields of a handle, and its reader. */
+export interface HandleFields extends DescriptiveFields {
   /** Reads afresh, each time it is called. */
   bytes(options: ReadOptions): ReadResult | PromiseLike<ReadResult>;
 }
 
-class ResourceHandle implements Resource {
+/** The descriptive fields of a handle whose reader gives its whole Content. */
+export interface WholeHandleFields extends DescriptiveFields {
+  /** Reads afresh, each time it is called. */
+  read(options: ReadOptions): Promise<Content>;
+}
+
+abstract class Handle {
   readonly name: string;
   readonly uri: string;
   readonly mediaType: string | undefined;
@@ -37,9 +46,8 @@ class ResourceHandle implements Resource {
   readonly title: string | undefined;
   readonly description: string | undefined;
   readonly meta: Readonly<Record<string, unknown>> | undefined;
-  readonly #fields: HandleFields;
 
-  constructor(fields: HandleFields) {
+  constructor(fields: DescriptiveFields) {
     this.name = fields.name;
     this.uri = fields.uri;
     this.mediaType = fields.mediaType;
@@ -47,7 +55,6 @@ class ResourceHandle implements Resource {
     this.title = fields.title;
     this.description = fields.description;
     this.meta = fields.meta;
-    this.#fields = fields;
   }
 
   get kind(): "resource" {
@@ -56,6 +63,15 @@ class ResourceHandle implements Resource {
 
   get [resourceBrand](): "handle" {
     return "handle";
+  }
+}
+
+class ResourceHandle extends Handle implements Resource {
+  readonly #fields: HandleFields;
+
+  constructor(fields: HandleFields) {
+    super(fields);
+    this.#fields = fields;
   }
 
   async bytes(options: ReadOptions = {}): Promise<Uint8Array> {
@@ -80,6 +96,36 @@ class ResourceHandle implements Resource {
   async json(options?: ReadOptions): Promise<unknown> {
     return parseJsonText(await this.text(options), this.name, this.mediaType ?? "unknown media type");
   }
+}
+
+class WholeHandle extends Handle implements Resource, WholeReader {
+  readonly #fields: WholeHandleFields;
+
+  constructor(fields: WholeHandleFields) {
+    super(fields);
+    this.#fields = fields;
+  }
+
+  [readWhole](options: ReadOptions): Promise<Content> {
+    return this.#fields.read(options);
+  }
+
+  async bytes(options: ReadOptions = {}): Promise<Uint8Array> {
+    return (await this.#fields.read(options)).bytes(options);
+  }
+
+  async text(options: ReadOptions = {}): Promise<string> {
+    return (await this.#fields.read(options)).text(options);
+  }
+
+  async json(options: ReadOptions = {}): Promise<unknown> {
+    return (await this.#fields.read(options)).json(options);
+  }
+}
+
+/** A handle of something that is read as a whole, such as from a server or a store. */
+export function wholeHandle(fields: WholeHandleFields): Resource {
+  return new WholeHandle(fields);
 }
 
 /** A handle as it is described, its name and URI unchecked. */

@@ -1,40 +1,38 @@
-import { PendingCall } from "../call/pending-call.ts";
 import type { AgentEvent } from "../core/agent-event.ts";
-import type { CallContext, Toolbox } from "../core/item.ts";
-import { silentLogger } from "../core/logger.ts";
+import type { CallContext, Tool, Toolbox } from "../core/item.ts";
 import type { Resource } from "../core/resource.ts";
-import { toObjectSchema } from "../core/schema/json-schema.ts";
-import type { Logger, Progress, Session } from "../core/session.ts";
-import { DelegatedInteractions } from "../toolkit/delegated-interactions.ts";
-import { Delegates } from "../toolkit/delegates.ts";
+import type { CallOptions, Logger, Progress, Session } from "../core/session.ts";
+import { defineTool } from "../core/tool.ts";
+import { present } from "../lib/value.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 
-/** What a test context has that is not the default. */
+/** The parts of a test context that differ from the default. */
 export interface TestContextOptions {
   /** Default: a fresh id and nothing else. */
   readonly session?: Session | undefined;
   /** Default: one that never aborts. */
   readonly signal?: AbortSignal | undefined;
-  /** Default: one that says nothing. */
+  /** Default: a silent one. */
   readonly logger?: Logger | undefined;
   readonly attachments?: readonly Resource[] | undefined;
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
-  /** What `context.toolbox` is, such as a Toolkit. Default: an empty one. */
+  /** Is given as `context.toolbox`, such as a Toolkit. Default: an empty one. */
   readonly toolbox?: Toolbox | undefined;
-  /** Default 0. */
+  /** The number of calls around it. Default 0. */
   readonly depth?: number | undefined;
 }
 
 /** A context for the unit test of a tool or prompt. */
 export interface TestContext extends CallContext {
-  /** Whatever was reported through `progress`. */
+  /** Everything that was reported through `progress`. */
   readonly reported: readonly Progress[];
-  /** Whatever was told through `tell`. */
-  readonly told: readonly AgentEvent[];
+  /** Everything that was emitted through `emit`. */
+  readonly emitted: readonly AgentEvent[];
 }
 
 /**
- * Makes the context a tool's `run` gets, for a unit test without a Toolkit.
+ * Makes the context a tool's `run` gets, for a unit test without a Toolkit of yours: that of a call in progress of a Toolkit that has
+ * nothing else, so that it behaves as in a service. The call holds nothing open.
  *
  * @example
  * ```ts
@@ -44,44 +42,34 @@ export interface TestContext extends CallContext {
  * ```
  */
 export function testContext(options: TestContextOptions = {}): TestContext {
-  const { logger = silentLogger, toolbox, attachments = [], depth = 0, meta } = options;
-  const session: Session = options.session ?? Object.freeze({ id: crypto.randomUUID() });
-  const { signal = new AbortController().signal } = options;
+  const { session, signal, logger, attachments, meta, toolbox, depth = 0 } = options;
   const reported: Progress[] = [];
-  const told: AgentEvent[] = [];
-  const asking = { signal, requester: "the tool", session };
-  return {
-    session,
-    signal,
-    logger,
-    attachments,
-    meta: session.meta === undefined ? meta : { ...session.meta, ...meta },
-    toolbox: toolbox ?? new Toolkit({ logger, tracer: false, meter: false }),
-    depth,
-    reported,
-    told,
-    async progress(progress, total, message) {
-      reported.push({
-        progress,
-        ...(total === undefined ? {} : { total }),
-        ...(message === undefined ? {} : { message }),
-      });
-      return true;
-    },
-    async elicit(message, schema) {
-      const form = toObjectSchema(schema, { what: "schema of what the tool asks", direction: "input" });
-      return nobody.elicit({ message, schema: form }, asking);
-    },
-    hasListener: true,
-    emit(event) {
-      told.push(event);
-    },
-    sample: (request) => nobody.sample(request, asking),
-    pending(request) {
-      throw new PendingCall("the tool", undefined, request);
-    },
+  const emitted: AgentEvent[] = [];
+  const call: CallOptions = {
+    ...present({ session, attachments, meta }),
+    onProgress: (progress) => void reported.push(progress),
+    onEvent: (event) => void emitted.push(event),
   };
+  // Derived, not called with: a call whose signal has aborted would not run.
+  const context = contextOfCall(depth, call, logger).derive(present({ signal, toolbox }));
+  return Object.create(context, { reported: { value: reported }, emitted: { value: emitted } }) as TestContext;
 }
 
-/** Asks the session, and nobody else. */
-const nobody = new DelegatedInteractions(new Delegates(undefined));
+/** The context of a call in progress that is so many calls deep inside others. */
+function contextOfCall(depth: number, options: CallOptions, logger: Logger | undefined): CallContext {
+  // Without a limit of time no timer runs that would keep the process alive.
+  const timeoutMs = Number.POSITIVE_INFINITY;
+  const toolkit = new Toolkit({ logger, timeoutMs, maxDepth: Math.max(8, depth), tracer: false, meter: false });
+  const reached: CallContext[] = [];
+  const tool: Tool = defineTool({
+    name: "the_tool",
+    run: (_input, context) => {
+      if (context.depth < depth) return context.toolbox.call(tool, {}, options);
+      reached.push(context);
+      return new Promise<never>(() => {});
+    },
+  });
+  // It runs at once, and never ends.
+  void toolkit.call(tool, {}, options);
+  return reached[0] as CallContext;
+}

@@ -1,11 +1,11 @@
 import { ApprovalGate } from "../approval/approval-gate.ts";
 import { ToolkitApprovals } from "../approval/approvals.ts";
 import { type ApprovalJobs, approvalJobs } from "../approval/stored-approval.ts";
+import { callStateOf } from "../call/call-port.ts";
 import { CallRouter } from "../call/call-router.ts";
 import { Executor } from "../call/executor.ts";
 import { SettingsRules } from "../call/settings-rules.ts";
 import { Telemetry } from "../call/trace/telemetry.ts";
-import { isCallOf } from "../call/whose-call.ts";
 import { Builtins } from "../catalog/builtins.ts";
 import { Catalog } from "../catalog/catalog.ts";
 import { Directory } from "../catalog/directory.ts";
@@ -48,7 +48,7 @@ export interface Assembly {
   readonly sourceHost: LocalSourceHost;
   readonly store: Store;
   /** Undefined where nothing keeps what users make. */
-  readonly spaces: UserStores | undefined;
+  readonly userStores: UserStores | undefined;
   readonly user: UserNamespace;
   /** The calls that wait for approval, or for work elsewhere. */
   readonly pending: ApprovalJobs;
@@ -87,7 +87,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const isLookedAt = options.tracer !== false || options.meter !== false;
   const telemetry = isLookedAt ? new Telemetry({ options, clock, gauges }) : undefined;
   const emit = (event: ToolkitEvent) => {
-    telemetry?.heard(event);
+    telemetry?.observe(event);
     events.emit(event);
   };
   const catalog = new Catalog({ strictNames, emit });
@@ -100,11 +100,11 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
   const assertOpen = () => lifecycle.assertOpen();
   const isClosing = () => lifecycle.isClosing;
-  const directory = new Directory(catalog, assertOpen);
-  const room = new DeadlineScheduler(clock);
+  const directory = new Directory(catalog, lifecycle);
+  const deadlines = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
-  const spaces = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
-  const user = openUserNamespace(spaces, { limits: read.user, assertOpen });
+  const userStores = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
+  const user = openUserNamespace(userStores, { limits: read.user, assertOpen });
   const writing = new PendingWork();
   const hold = writing.add.bind(writing);
   const { closing } = lifecycle;
@@ -129,14 +129,16 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     ...read,
     policy,
     settings,
-    room,
+    deadlines,
     approvals: approvalGate,
     telemetry,
     interactions,
     events,
     runPrompt: (entry, input, context) => delegates.runPrompt(entry, input, context),
-    subscribe: ({ namespace, item }, call) =>
-      catalog.namespace(namespace, call.givenSession?.principal)?.subscribe?.(item.uri, call) ?? nothingToEnd,
+    subscribe: ({ namespace, item }, context) => {
+      const owner = callStateOf(context)?.givenSession?.principal;
+      return catalog.namespace(namespace, owner)?.subscribe?.(item.uri, context) ?? nothingToEnd;
+    },
     onBadSchema: (entry, message) => badSchema(entry, message, { connectors, logger }),
   });
   const toolbox = new CallRouter(directory, executor);
@@ -149,7 +151,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
     receive: executor.receive.bind(executor),
   });
-  const serves = (context: CallContext) => isCallOf(context, executor);
+  const serves = (context: CallContext) => callStateOf(context)?.host === executor;
   const checkPolicy = (rules: PolicyRules, at: string) => ruleCheck.add(...rules.lists(at));
   delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, closing });
   const made = {
@@ -167,7 +169,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     sourceHost,
   };
   const builtins = new Builtins(catalog, emit);
-  return { ...made, builtins, store, spaces, user, pending, executor, toolbox, approvals, writing };
+  return { ...made, builtins, store, userStores, user, pending, executor, toolbox, approvals, writing };
 }
 
 /** A schema that cannot be compiled is told where an operator looks for what is wrong with the connection. */

@@ -1,10 +1,9 @@
-import type { CallState } from "../call/call-state.ts";
 import type { ApprovalRequest, Decision } from "../core/approval.ts";
 import type { Connector } from "../core/connector.ts";
 import type { Delegate, InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
-import type { Entry } from "../core/item.ts";
+import type { CallContext, Entry } from "../core/item.ts";
 import { runnerOf } from "../core/prompt-runner.ts";
 import type { Resource } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
@@ -29,7 +28,7 @@ export class Delegates {
   }
 
   /** @throws ToolkitError `NO_DELEGATE`, or whatever the delegate throws */
-  async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallState): Promise<Resource> {
+  async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Resource> {
     const own = runnerOf(entry.item);
     if (own !== undefined) return own(input, context);
     const result = await this.#first((delegate) => delegate.runPrompt?.(entry, input, context));

@@ -13,6 +13,8 @@ const closeMs = 5_000;
 export class Lifecycle {
   /** The local sources that are mounted. */
   readonly sources = new Set<LocalSource>();
+  /** A plain member: each lookup looks at it. */
+  isClosing = false;
   readonly #parts: () => Assembly;
   readonly #ended = Promise.withResolvers<void>();
   readonly #begunToClose = new AbortController();
@@ -35,21 +37,17 @@ export class Lifecycle {
     return this.#closed.signal;
   }
 
-  get isClosing(): boolean {
-    return this.#closing !== undefined;
-  }
-
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void {
-    if (this.#closing !== undefined) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
+    if (this.isClosing) throw new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" });
   }
 
   /** Resolves when each connector and source has succeeded or failed once, or after `startTimeoutMs`. */
   async start(): Promise<void> {
     this.assertOpen();
-    const { telemetry, spaces, connectors, ruleCheck } = this.#parts();
+    const { telemetry, userStores, connectors, ruleCheck } = this.#parts();
     telemetry?.look();
-    spaces?.watch();
+    userStores?.watch();
     await Promise.all([
       this.#readApprovals(),
       connectors.start(),
@@ -76,17 +74,18 @@ export class Lifecycle {
 
   /** Ends everything. Closing again gives the same promise. @throws ToolkitError `TIMEOUT` naming what did not end */
   close(): Promise<void> {
+    this.isClosing = true;
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   async #close(): Promise<void> {
-    const { executor, telemetry, spaces, connectors, ruleCheck, clock, events, logger } = this.#parts();
+    const { executor, telemetry, userStores, connectors, ruleCheck, clock, events, logger } = this.#parts();
     executor.close();
     ruleCheck.stop();
     this.#begunToClose.abort();
     telemetry?.close();
-    spaces?.close();
+    userStores?.close();
     for (const source of this.sources) source.close();
     this.sources.clear();
     const all = Promise.all([connectors.close(), this.#closeStore()]);

@@ -2,8 +2,7 @@ import { CallRouter } from "../call/call-router.ts";
 import { PrincipalScope } from "../call/principal-scope.ts";
 import { Directory } from "../catalog/directory.ts";
 import { LocalSource } from "../catalog/local-source.ts";
-import type { AddConnectorOptions } from "../connection/connect-options.ts";
-import { connectionOf, connectorOf } from "../connection/connection-target.ts";
+import { type AddConnectorOptions, connectorOf } from "../connection/connect-options.ts";
 import type { Approvals } from "../core/approval.ts";
 import type { Connection } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
@@ -141,7 +140,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   async removeConnector(target: string | URL | Connection): Promise<void> {
     this.#lifecycle.assertOpen();
-    await connectionOf(this.#parts.connectors.connections, target, canonicalUrl).close();
+    await this.#parts.connectors.find(target, canonicalUrl).close();
   }
 
   /**
@@ -231,9 +230,9 @@ export class Toolkit implements Host, AsyncDisposable {
   view(selection: ViewSelection): Host {
     const filter = new ViewFilter(selection, this.#parts.catalog);
     this.#parts.ruleCheck.add(...filter.lists());
-    const directory = new Directory(this.#parts.catalog, () => this.#lifecycle.assertOpen(), filter);
-    const tenant = filter.principal === undefined ? undefined : new PrincipalScope(filter.principal);
-    return new View(new CallRouter(directory, this.#parts.executor, { tenant }), this.on.bind(this), filter);
+    const directory = new Directory(this.#parts.catalog, this.#lifecycle, filter);
+    const scope = filter.principal === undefined ? undefined : new PrincipalScope(filter.principal);
+    return new View(new CallRouter(directory, this.#parts.executor, { scope }), this.on.bind(this), filter);
   }
 
   /**

@@ -3,65 +3,60 @@ import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
 import type { Prompt } from "../core/item.ts";
 import { FilePrompt } from "../prompt/file-prompt.ts";
+import { parseFrontMatter } from "../prompt/front-matter/front-matter.ts";
+import { parsePromptFields } from "../prompt/front-matter/prompt-fields.ts";
+import { splitFrontMatter } from "../prompt/front-matter/split-front-matter.ts";
 import { parsePromptFile } from "../prompt/parse-prompt.ts";
 import { type PartialFile, Partials, partialSource } from "../prompt/template/partials.ts";
 import { Template } from "../prompt/template/prompt-template.ts";
+import { isPartialKey } from "./item-key.ts";
 
-/** Texts by key; undefined where it is taken away. */
+/** Texts by key; undefined where a text is removed. */
 export type TextChanges = ReadonlyMap<string, string | undefined>;
 
-/** A prompt that was read, or why it cannot be; undefined for a partial, which is no prompt. */
+/** A prompt, or why its text cannot be read; undefined for a partial, which is no prompt. */
 type Result = Prompt | ToolkitError | undefined;
 
-/** What some texts make of the prompts. */
+/** Changes of texts, and the prompts that change with them. */
 export interface Revision {
   readonly changes: TextChanges;
-  /** Of what is read anew, by key. */
+  /** Results of all texts that were read again, by key. */
   readonly results: ReadonlyMap<string, Result>;
+  /** Number of commits before it: it is current as long as there is no other. */
+  readonly commits: number;
 }
 
-/** No longer than this nothing else runs while many prompts are read, in milliseconds. */
+/** The longest time that the event loop is blocked while many prompts are read, in milliseconds. */
 const turnMs = 10;
 
-/** True for the key of what is a partial and no prompt. */
-export function isPartialKey(key: string): boolean {
-  return key.startsWith("_");
+/** The name of a prompt, from its front matter alone. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME` */
+export function promptNameOf(text: string, file: string | undefined): string {
+  return parsePromptFields(parseFrontMatter(splitFrontMatter(text, file), file)).name;
 }
 
-/** The texts of the prompts and partials of one owner, and the prompts they make. A prompt that breaks stays what it was. */
+/** The texts of the prompts and partials of one owner, and the prompts made of them. A prompt that breaks stays as it was. */
 export class PromptCache {
   readonly #texts = new Map<string, string>();
   readonly #prompts = new Map<string, Prompt>();
   readonly #broken = new Map<string, ToolkitError>();
+  #commits = 0;
 
-  /** Why prompts are not what their texts say, by key. */
+  /** The errors of texts that cannot be read, by key. */
   get broken(): ReadonlyMap<string, ToolkitError> {
     return this.#broken;
   }
 
-  text(key: string): string | undefined {
-    return this.#texts.get(key);
-  }
-
-  get keys(): readonly string[] {
-    return [...this.#texts.keys()];
-  }
-
-  /** Reads the text of a prompt with the partials there are. @throws ToolkitError `INVALID_PROMPT` and the like */
-  parse(text: string, name: string | undefined): Prompt {
-    return this.#parse(text, name, this.#partials(new Map()));
-  }
-
-  /** What would become of the prompts if some texts changed: of those themselves, and of those that use them as partials. */
+  /** Reads the texts that change, and those of the prompts that use them as partials. */
   revise(changes: TextChanges): Revision {
     const results = new Map<string, Result>();
     const partials = this.#partials(changes);
     for (const key of this.#affected(changes)) results.set(key, this.#result(key, changes, partials));
-    return { changes, results };
+    return { changes, results, commits: this.#commits };
   }
 
-  /** As `revise`, in turns, for many. */
+  /** As `revise`, for many texts: other work can run in between, and commit another revision. */
   async reviseAll(changes: TextChanges): Promise<Revision> {
+    const commits = this.#commits;
     const results = new Map<string, Result>();
     const partials = this.#partials(changes);
     let turnEnds = performance.now() + turnMs;
@@ -72,20 +67,26 @@ export class PromptCache {
       }
       results.set(key, this.#result(key, changes, partials));
     }
-    return { changes, results };
+    return { changes, results, commits };
   }
 
-  /** What would be wrong that is not wrong now: of each text that changes, and of each prompt that would break. */
+  /** False for a revision that was made before another was committed. */
+  isCurrent(revision: Revision): boolean {
+    return revision.commits === this.#commits;
+  }
+
+  /** The errors that a revision adds: of each text that changes, and of each prompt that would break. */
   problems({ changes, results }: Revision): readonly { readonly key: string; readonly error: ToolkitError }[] {
     return [...results].flatMap(([key, error]) =>
       ToolkitError.is(error) && (changes.has(key) || !this.#broken.has(key)) ? [{ key, error }] : [],
     );
   }
 
-  /** Makes it so. Gives the prompts that are there anew, and the names of those that are gone. */
-  commit({ changes, results }: Revision): { readonly put: readonly Prompt[]; readonly gone: readonly string[] } {
+  /** Applies a revision. Returns the prompts that are new or changed, and the names of those removed. */
+  commit({ changes, results }: Revision): { readonly put: readonly Prompt[]; readonly removed: readonly string[] } {
     const put: Prompt[] = [];
-    const gone: string[] = [];
+    const removed: string[] = [];
+    this.#commits += 1;
     for (const [key, text] of changes) {
       if (text !== undefined) {
         this.#texts.set(key, text);
@@ -93,7 +94,7 @@ export class PromptCache {
       }
       this.#texts.delete(key);
       this.#broken.delete(key);
-      if (this.#prompts.delete(key)) gone.push(key);
+      if (this.#prompts.delete(key)) removed.push(key);
     }
     for (const [key, result] of results) {
       if (ToolkitError.is(result)) {
@@ -105,10 +106,10 @@ export class PromptCache {
       this.#prompts.set(key, result);
       put.push(result);
     }
-    return { put, gone };
+    return { put, removed };
   }
 
-  /** Those whose text changes, those that use one of them, and those that were broken: what they lack may be there now. */
+  /** The keys of texts that change, of prompts that use one of them, and of broken ones, whose partial may be there now. */
   #affected(changes: TextChanges): ReadonlySet<string> {
     const affected = new Set(this.#broken.keys());
     const names = new Set([...changes.keys()].map((key) => (isPartialKey(key) ? key.slice(1) : key)));
@@ -124,24 +125,21 @@ export class PromptCache {
 
   #result(key: string, changes: TextChanges, partials: Partials): Result {
     const text = changes.get(key) ?? this.#texts.get(key) ?? "";
+    const file = `${key}.md`;
     try {
       if (isPartialKey(key)) {
         assertIdentifier(key.slice(1), "partial");
-        void new Template(partialSource({ file: `${key}.md`, text }), "partial");
+        void new Template(partialSource({ file, text }), "partial");
         return undefined;
       }
-      const prompt = this.#parse(text, key, partials);
+      const prompt = parsePromptFile(text, file, partials);
       if (prompt.name === key) return prompt;
-      const message = `${key}.md: The prompt is stored as "${key}", and its front matter says "${prompt.name}". Store it under that name.`;
-      return new ToolkitError("INVALID_PROMPT", message, { file: `${key}.md` });
+      const message = `${file}: The prompt is stored as "${key}", and its front matter says "${prompt.name}". Store it under that name.`;
+      return new ToolkitError("INVALID_PROMPT", message, { file });
     } catch (error) {
       if (ToolkitError.is(error)) return error;
       throw error;
     }
-  }
-
-  #parse(text: string, name: string | undefined, partials: Partials): Prompt {
-    return parsePromptFile(text, name === undefined ? undefined : `${name}.md`, partials);
   }
 
   #partials(changes: TextChanges): Partials {

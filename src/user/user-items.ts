@@ -1,20 +1,19 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Namespace, Registration } from "../catalog/namespace.ts";
+import type { Namespace, NamespaceChange, Registration } from "../catalog/namespace.ts";
 import { readDefinition } from "../core/definition.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { userNamespace } from "../core/identifier.ts";
-import type { Item, Kind, ListFailure } from "../core/item.ts";
-import type { Content, ReadOptions } from "../core/resource.ts";
-import type { RecordList, StoredRecord } from "../core/store.ts";
+import type { Item, ListFailure } from "../core/item.ts";
+import type { Content, ReadOptions, Resource } from "../core/resource.ts";
+import type { RecordFailure, RecordList, StoredRecord } from "../core/store.ts";
 import { present } from "../lib/value.ts";
-import { type Change, changeOf, idOf, type UserCollection } from "./item-change.ts";
-import { ItemVersions } from "./item-versions.ts";
-import { PromptCache, type Revision } from "./prompt-cache.ts";
-import { promptText } from "./prompt-text.ts";
-import { resourceValue, StoredResource } from "./stored-resource.ts";
+import { changeOf, type ItemChange, ItemVersions } from "./item-changes.ts";
+import { idOf, type UserCollection } from "./item-key.ts";
+import { PromptCache, type Revision, type TextChanges } from "./prompt-cache.ts";
+import { promptText, storedResource } from "./stored-item.ts";
 
-/** Where items are shown. */
+/** The parts that the items of an owner work with. */
 export interface ItemsHost {
   readonly catalog: Catalog;
   now(): number;
@@ -23,13 +22,16 @@ export interface ItemsHost {
   read(uri: string, options: ReadOptions): Promise<Content>;
 }
 
-/** The items that one owner has, as they are shown in its namespace. */
+/** Readings of a list that are dropped because of changes meanwhile, before one blocks the event loop. */
+const maxRepeats = 3;
+
+/** The items of one owner in memory, which its namespace shows. */
 export class UserItems {
-  readonly shelf = new PromptCache();
+  readonly prompts = new PromptCache();
   readonly #versions = new ItemVersions();
   readonly #namespace: Namespace;
   readonly #host: ItemsHost;
-  /** What cannot be read. Where an item was shown before, it is still. */
+  /** The records that cannot be read, by id. An item that was readable before stays as it was. */
   readonly #unreadable = new Map<string, ListFailure>();
 
   constructor(namespace: Namespace, host: ItemsHost) {
@@ -41,41 +43,63 @@ export class UserItems {
     return [...this.#unreadable.values()];
   }
 
-  /** When a list begins: for `takeLists`. */
-  get now(): number {
-    return this.#versions.now;
+  /** Number of changes so far; read before a list begins, for `applyLists`. */
+  get changes(): number {
+    return this.#versions.noted;
   }
 
-  /** True for what is newer than what is shown. */
-  isNews(change: Change): boolean {
-    return this.#versions.isNews(change);
+  /** True for a change that is newer than the item in memory. */
+  isNewer(change: ItemChange): boolean {
+    return this.#versions.isNewer(change);
   }
 
-  /** Shows what changed, and tells. */
-  take(changes: readonly Change[]): void {
-    const fresh = changes.filter((change) => this.isNews(change));
-    if (fresh.length > 0) this.#show(fresh, this.shelf.revise(this.#texts(fresh)), true);
+  /**
+   * Applies changes, and emits what is different.
+   *
+   * @param revision - of the same changes, made before they were stored; made again where it is not current any more
+   */
+  apply(changes: readonly ItemChange[], revision?: Revision): void {
+    const newer = changes.filter((change) => this.isNewer(change));
+    if (newer.length === 0) return;
+    const texts = this.#texts(newer);
+    const isCurrent = revision !== undefined && this.prompts.isCurrent(revision);
+    const prompts = texts.size === 0 ? {} : this.#commitPrompts(isCurrent ? revision : this.prompts.revise(texts));
+    this.#commit(newer, prompts, true);
   }
 
-  /** Makes what is shown exactly what was listed, but for what has changed since the list began. Tells, where that is news. */
-  async takeLists(lists: readonly RecordList[], since: number, isNews: boolean): Promise<void> {
+  /**
+   * Makes the items exactly those of a list, but for changes since it began.
+   *
+   * @param changesBefore - `changes` when the list began
+   * @param emits - whether differences are emitted
+   */
+  async applyLists(lists: readonly RecordList[], changesBefore: number, emits: boolean): Promise<void> {
     const records = lists.flatMap((list) => list.records.map(changeOf));
     const failures = lists.flatMap((list) => list.failures);
-    const keyOf = ({ collection, key }: (typeof failures)[number]) =>
-      idOf({ collection: collection as UserCollection, key });
-    const listed = new Set([...records.map(idOf), ...failures.map(keyOf)]);
-    const found = [...records, ...this.#versions.missing(listed, since)];
+    const listed = new Set([...records.map(idOf), ...failures.map(failureId)]);
+    const found = [...records, ...this.#versions.missing(listed, changesBefore)];
     this.#unreadable.clear();
-    for (const failure of failures) this.#fail(keyOf(failure), failure.error);
-    const fresh = found.filter((change) => this.isNews(change));
-    const revision = await this.shelf.reviseAll(this.#texts(fresh));
-    this.#show(fresh, revision, isNews);
+    for (const failure of failures) this.#fail(failureId(failure), failure.error);
+    for (let repeats = 0; ; repeats++) {
+      const newer = found.filter((change) => this.isNewer(change));
+      const texts = this.#texts(newer);
+      const revision = repeats < maxRepeats ? await this.prompts.reviseAll(texts) : this.prompts.revise(texts);
+      // A write of this process may have been faster: it must not be undone.
+      if (!this.prompts.isCurrent(revision)) continue;
+      const current = newer.filter((change) => this.isNewer(change));
+      return this.#commit(current, this.#commitPrompts(revision), emits);
+    }
   }
 
-  #show(changes: readonly Change[], revision: Revision, isNews: boolean): void {
-    const { put: prompts, gone } = this.shelf.commit(revision);
-    const put = prompts.map(registered);
-    const remove: { kind: Kind; key: string }[] = gone.map((key) => ({ kind: "prompt", key }));
+  #commitPrompts(revision: Revision): NamespaceChange {
+    const { put, removed } = this.prompts.commit(revision);
+    this.#noteBroken();
+    return { put: put.map(registrationOf), remove: removed.map((key) => ({ kind: "prompt", key })) };
+  }
+
+  #commit(changes: readonly ItemChange[], prompts: NamespaceChange, emits: boolean): void {
+    const put = [...(prompts.put ?? [])];
+    const remove = [...(prompts.remove ?? [])];
     const updated: string[] = [];
     for (const change of changes) {
       const { collection, key, record } = change;
@@ -83,13 +107,12 @@ export class UserItems {
       if (collection !== "resource") continue;
       const before = this.#namespace.get("resource", key);
       const item = record === undefined ? undefined : this.#resource(record);
-      if (item !== undefined) put.push(registered(item));
+      if (item !== undefined) put.push(registrationOf(item));
       else if (record === undefined) remove.push({ kind: "resource", key });
       if (item !== undefined && before !== undefined) updated.push(key);
     }
-    this.#failBroken();
     const { catalog, emit } = this.#host;
-    if (!isNews) {
+    if (!emits) {
       catalog.fill(this.#namespace, { put, remove });
       return;
     }
@@ -98,31 +121,29 @@ export class UserItems {
     for (const uri of updated) emit({ type: "resourceUpdated", uri, ...of });
   }
 
-  #resource(record: StoredRecord): StoredResource | undefined {
-    return this.#noting(idOf(changeOf(record)), () => {
-      const read = (options: ReadOptions) => this.#host.read(record.key, options);
-      const item = new StoredResource(record.key, resourceValue(record), read);
-      // Made now: what cannot be told of it harms this one only.
+  #resource(record: StoredRecord): Resource | undefined {
+    return this.#attempt(idOf(changeOf(record)), () => {
+      const item = storedResource(record, (options) => this.#host.read(record.key, options));
+      // Made now: what JSON cannot hold throws here, where it harms this item only.
       void readDefinition(item, "local").fingerprint;
       return item;
     });
   }
 
-  /** The texts of prompts by key. What is none is among the failures, and stays what it was. */
-  #texts(changes: readonly Change[]): ReadonlyMap<string, string | undefined> {
+  /** The texts of the prompts and partials among the changes. One that cannot be read is left out and noted. */
+  #texts(changes: readonly ItemChange[]): TextChanges {
     const texts = new Map<string, string | undefined>();
     for (const { collection, key, record } of changes) {
-      this.#unreadable.delete(idOf({ collection, key }));
+      const id = idOf({ collection, key });
+      this.#unreadable.delete(id);
       if (collection !== "prompt") continue;
-      this.#noting(idOf({ collection, key }), () =>
-        texts.set(key, record === undefined ? undefined : promptText(record)),
-      );
+      this.#attempt(id, () => texts.set(key, record === undefined ? undefined : promptText(record)));
     }
     return texts;
   }
 
-  /** Does something with one item. What is wrong with it is a failure of its own. */
-  #noting<T>(id: string, run: () => T): T | undefined {
+  /** Runs something for one item. An error is noted as a failure of that item. */
+  #attempt<T>(id: string, run: () => T): T | undefined {
     try {
       return run();
     } catch (error) {
@@ -132,14 +153,15 @@ export class UserItems {
     }
   }
 
-  #failBroken(): void {
-    const { broken } = this.shelf;
-    for (const [id, { error }] of this.#unreadable) {
-      const key = id.slice("prompt ".length);
-      if (ToolkitError.is(error, "STORE_FAILED") || broken.has(key)) continue;
-      this.#unreadable.delete(id);
-    }
-    for (const [key, error] of broken) this.#fail(`prompt ${key}`, error);
+  /** Notes the prompts whose text cannot be read, and forgets those that can be again. */
+  #noteBroken(): void {
+    const broken = new Map(
+      [...this.prompts.broken].map(([key, error]) => [idOf({ collection: "prompt", key }), error]),
+    );
+    for (const [id, { error }] of this.#unreadable)
+      if (id.startsWith("prompt ") && !broken.has(id) && !ToolkitError.is(error, "STORE_FAILED"))
+        this.#unreadable.delete(id);
+    for (const [id, error] of broken) this.#fail(id, error);
   }
 
   #fail(id: string, error: ToolkitError): void {
@@ -148,6 +170,10 @@ export class UserItems {
   }
 }
 
-function registered(item: Item): Registration {
+function failureId({ collection, key }: RecordFailure): string {
+  return idOf({ collection: collection as UserCollection, key });
+}
+
+function registrationOf(item: Item): Registration {
   return { definition: readDefinition(item, "local"), item };
 }

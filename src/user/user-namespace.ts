@@ -22,168 +22,185 @@ import { nearest } from "../lib/similar.ts";
 import { loadResource } from "../resource/handle.ts";
 import { exportFolder } from "./folder/export-folder.ts";
 import { importFolder } from "./folder/import-folder.ts";
-import { changeOf, type ItemKey, type UserCollection } from "./item-change.ts";
-import { noUser } from "./no-store.ts";
-import { isPartialKey } from "./prompt-cache.ts";
-import { promptText } from "./prompt-text.ts";
-import { storedContent, storedForm } from "./stored-resource.ts";
-import { assertPromptKey, assertStorableUri, itemKey } from "./user-key.ts";
+import { changeOf } from "./item-changes.ts";
+import { assertPromptKey, assertStorableUri, type ItemKey, isPartialKey, parseItemKey } from "./item-key.ts";
+import { type PromptCache, promptNameOf, type Revision } from "./prompt-cache.ts";
+import { itemOf, promptDraft, promptText, resourceDraft, versionOf } from "./stored-item.ts";
 import type { UserStore } from "./user-store.ts";
 import type { UserStores } from "./user-stores.ts";
 
-/** What the namespace is made with. */
+/** Options of the namespace `user`. */
 export interface UserNamespaceOptions {
   readonly limits: UserLimits;
+  /** @throws ToolkitError `CLOSED` */
   assertOpen(): void;
 }
 
-interface StoredUserOptions extends UserNamespaceOptions {
-  readonly spaces: UserStores;
+/** The methods of the namespace `user`; without stores each of them rejects with `NO_STORE`. */
+export function openUserNamespace(stores: UserStores | undefined, options: UserNamespaceOptions): UserNamespace {
+  return stores === undefined ? noStore(options.assertOpen) : new StoredUserNamespace(stores, options);
 }
 
-/** The namespace `user`, as it is changed; without spaces nothing keeps it. */
-export function openUserNamespace(spaces: UserStores | undefined, options: UserNamespaceOptions): UserNamespace {
-  return spaces === undefined ? noUser(options.assertOpen) : new StoredUser({ ...options, spaces });
+function noStore(assertOpen: () => void): UserNamespace {
+  const reject = (operation: string) => async (): Promise<never> => {
+    assertOpen();
+    const message = `The toolkit has no store, so user.${operation} does nothing. Give it one, such as new Toolkit({ store: memoryStore() }).`;
+    throw new ToolkitError("NO_STORE", message, { operation });
+  };
+  return {
+    putPrompt: reject("putPrompt"),
+    putResource: reject("putResource"),
+    get: reject("get"),
+    history: reject("history"),
+    restore: reject("restore"),
+    remove: reject("remove"),
+    export: reject("export"),
+    import: reject("import"),
+  };
 }
 
-/** The namespace `user` of a store, as it is changed. */
-class StoredUser implements UserNamespace {
-  readonly #options: StoredUserOptions;
+/** The methods of the namespace `user`: each checks, writes to the store, and applies the change to the items in memory. */
+class StoredUserNamespace implements UserNamespace {
+  readonly #options: UserNamespaceOptions;
+  readonly #stores: UserStores;
   readonly #store: Store;
   readonly #quota: Quota;
 
-  constructor(options: StoredUserOptions) {
+  constructor(stores: UserStores, options: UserNamespaceOptions) {
     this.#options = options;
-    this.#store = options.spaces.store;
+    this.#stores = stores;
+    this.#store = stores.store;
     const { maxItems: items, maxItemBytes: itemBytes, maxBytes: bytes } = options.limits;
     this.#quota = { collections: ["prompt", "resource"], items, itemBytes, bytes };
   }
 
   async putPrompt(markdown: string, options: PutPromptOptions = {}): Promise<UserVersion> {
-    return this.#within(options, async (space) => {
+    return this.#within(options, async ({ owner, items }) => {
       if (typeof markdown !== "string") throw invalid("markdown", `must be a text, and is ${shown(markdown)}`);
       assertSize(Buffer.byteLength(markdown), this.#options.limits);
-      const key = this.#nameOf(space, markdown, options.name);
-      assertWhole(space, key, markdown);
-      return this.#put(space, { collection: "prompt", owner: space.owner, key, value: { text: markdown } }, options);
+      const key = keyOf(markdown, options.name);
+      const revision = revisionOf(items.prompts, key, markdown);
+      const record = await this.#put(promptDraft(owner, key, markdown), options);
+      items.apply([changeOf(record)], revision);
+      return versionOf(record);
     });
   }
 
   async putResource(resource: Resource, options: UserWriteOptions = {}): Promise<UserVersion> {
-    return this.#within(options, async (space) => {
+    return this.#within(options, async ({ owner, items }) => {
       if (!isResource(resource))
         throw invalid("resource", "must be a Resource, made with resource.* or defineResource");
-      const { uri: key } = resource;
-      assertStorableUri(key);
-      const content = await loadResource(resource, options);
-      return this.#put(
-        space,
-        { collection: "resource", owner: space.owner, key, ...(await storedForm(content)) },
-        options,
-      );
+      const { uri } = resource;
+      assertStorableUri(uri);
+      const record = await this.#put(await resourceDraft(owner, uri, await loadResource(resource, options)), options);
+      items.apply([changeOf(record)]);
+      return versionOf(record);
     });
   }
 
   async get(key: string, options: UserGetOptions = {}): Promise<UserPrompt | UserResource> {
-    return this.#within(options, async (space) => itemOf(await this.#stored(space, itemKey(key), options)));
+    return this.#within(options, async (user) => itemOf(await this.#get(user, parseItemKey(key), options)));
   }
 
   async history(key: string, options: UserOptions = {}): Promise<readonly UserVersion[]> {
-    return this.#within(options, async (space) => {
-      const named = itemKey(key);
+    return this.#within(options, async (user) => {
+      const item = parseItemKey(key);
       const { signal } = options;
-      const { records } = await this.#store.history({ ...named, owner: space.owner }, { signal });
-      if (records.length === 0) throw notFound(space, named);
+      const { records } = await this.#store.history({ ...item, owner: user.owner }, { signal });
+      if (records.length === 0) throw notFound(user, item);
       return Object.freeze(records.map(versionOf));
     });
   }
 
   async restore(key: string, version: number, options: UserWriteOptions = {}): Promise<UserVersion> {
-    return this.#within(options, async (space) => {
+    return this.#within(options, async (user) => {
       if (!Number.isSafeInteger(version) || version < 1)
         throw invalid("version", `must be a whole number from 1, and is ${shown(version)}`);
-      const record = await this.#stored(space, itemKey(key), { ...options, version });
-      const { collection, owner, value, bytes } = record;
-      if (collection === "prompt") assertWhole(space, record.key, promptText(record));
-      return this.#put(space, { collection, owner, key: record.key, value, bytes }, options);
+      const item = parseItemKey(key);
+      const past = await this.#get(user, item, { ...options, version });
+      const { prompts } = user.items;
+      const revision = item.collection === "prompt" ? revisionOf(prompts, item.key, promptText(past)) : undefined;
+      const { collection, owner, value, bytes } = past;
+      const record = await this.#put({ collection, owner, key: past.key, value, bytes }, options);
+      user.items.apply([changeOf(record)], revision);
+      return versionOf(record);
     });
   }
 
   async remove(key: string, options: UserWriteOptions = {}): Promise<void> {
-    return this.#within(options, async (space) => {
-      const named = itemKey(key);
-      if (named.collection === "prompt") assertUnused(space, named.key);
+    return this.#within(options, async (user) => {
+      const item = parseItemKey(key);
+      const revision = item.collection === "prompt" ? removalOf(user.items.prompts, item.key) : undefined;
       const { expectedVersion, signal } = options;
-      const version = await this.#store.delete({ ...named, owner: space.owner }, { expectedVersion, signal });
-      if (version === undefined) throw notFound(space, named);
-      space.items.take([{ ...named, version }]);
+      const version = await this.#store.delete({ ...item, owner: user.owner }, { expectedVersion, signal });
+      if (version === undefined) throw notFound(user, item);
+      user.items.apply([{ ...item, version }], revision);
     });
   }
 
   async export(folder: string | URL, options: UserOptions = {}): Promise<UserExportReport> {
-    return this.#within(options, (space) =>
-      exportFolder(folder, { store: this.#store, owner: space.owner, signal: options.signal }),
+    return this.#within(options, ({ owner }) =>
+      exportFolder(folder, { store: this.#store, owner, signal: options.signal }),
     );
   }
 
   async import(folder: string | URL, options: UserImportOptions = {}): Promise<UserImportReport> {
-    return this.#within(options, (space) => {
+    return this.#within(options, ({ owner, items }) => {
       const { signal, prune = false } = options;
-      const { owner, items } = space;
       return importFolder(folder, { store: this.#store, owner, items, quota: this.#quota, signal, prune });
     });
   }
 
-  /** Runs something for an owner whose items are in memory, and stay there until it has. */
-  async #within<T>(options: UserOptions, run: (space: UserStore) => Promise<T>): Promise<T> {
-    const { assertOpen, spaces } = this.#options;
-    assertOpen();
+  /** Runs an operation for the principal of the session, whose items are in memory meanwhile. */
+  async #within<T>(options: UserOptions, run: (user: UserStore) => Promise<T>): Promise<T> {
+    this.#options.assertOpen();
     const { principal = "" } = options.session ?? {};
-    const release = spaces.keep(principal);
+    const unpin = this.#stores.pin(principal);
     try {
-      const space = spaces.of(principal);
-      await space.ready(options.signal);
-      return await run(space);
+      const user = this.#stores.of(principal);
+      await user.ready(options.signal);
+      return await run(user);
     } finally {
-      release();
+      unpin();
     }
   }
 
-  async #put(space: UserStore, draft: RecordDraft, options: UserWriteOptions): Promise<UserVersion> {
-    const { expectedVersion, signal } = options;
-    const record = await this.#store.put(draft, { expectedVersion, signal, quota: this.#quota });
-    space.items.take([changeOf(record)]);
-    return versionOf(record);
+  #put(draft: RecordDraft, { expectedVersion, signal }: UserWriteOptions): Promise<StoredRecord> {
+    return this.#store.put(draft, { expectedVersion, signal, quota: this.#quota });
   }
 
-  async #stored(space: UserStore, named: ItemKey, { version, signal }: UserGetOptions): Promise<StoredRecord> {
-    const record = await this.#store.get({ ...named, owner: space.owner }, { version, signal });
-    if (record === undefined) throw notFound(space, named, version);
+  async #get(user: UserStore, item: ItemKey, { version, signal }: UserGetOptions): Promise<StoredRecord> {
+    const record = await this.#store.get({ ...item, owner: user.owner }, { version, signal });
+    if (record === undefined) throw notFound(user, item, version);
     return record;
-  }
-
-  #nameOf(space: UserStore, markdown: string, name: string | undefined): string {
-    if (name !== undefined) assertPromptKey(name);
-    if (name !== undefined && isPartialKey(name)) return name;
-    const { name: own } = space.items.shelf.parse(markdown, name);
-    if (name === undefined || name === own) return own;
-    throw invalid("name", `is ${shown(name)}, and the front matter says ${shown(own)}: leave one of them out`);
   }
 }
 
-/** Refuses what is wrong, or would break what uses it. @throws ToolkitError */
-function assertWhole({ items }: UserStore, key: string, text: string): void {
-  const [broken] = items.shelf.problems(items.shelf.revise(new Map([[key, text]])));
-  if (broken === undefined) return;
+/** The key of a prompt: its name, which is given or in its front matter. */
+function keyOf(markdown: string, name: string | undefined): string {
+  if (name !== undefined) assertPromptKey(name);
+  if (name !== undefined && isPartialKey(name)) return name;
+  const own = promptNameOf(markdown, name === undefined ? undefined : `${name}.md`);
+  if (name === undefined || name === own) return own;
+  throw invalid("name", `is ${shown(name)}, and the front matter says ${shown(own)}: leave one of them out`);
+}
+
+/** The revision of a text that is put. @throws ToolkitError where it is wrong, or breaks a prompt that uses it */
+function revisionOf(prompts: PromptCache, key: string, text: string): Revision {
+  const revision = prompts.revise(new Map([[key, text]]));
+  const [broken] = prompts.problems(revision);
+  if (broken === undefined) return revision;
   if (broken.key === key) throw broken.error;
   const { message, details } = broken.error;
   const why = `${key}.md: The prompt "${broken.key}" uses it as a partial and would break: ${message}`;
   throw new ToolkitError("INVALID_PROMPT", why, { ...details, file: `${key}.md` }, { cause: broken.error });
 }
 
-function assertUnused({ items }: UserStore, key: string): void {
-  const [broken] = items.shelf.problems(items.shelf.revise(new Map([[key, undefined]])));
-  if (broken === undefined) return;
+/** The revision of a text that is removed. @throws ToolkitError `CONFLICT` where a prompt uses it */
+function removalOf(prompts: PromptCache, key: string): Revision {
+  const revision = prompts.revise(new Map([[key, undefined]]));
+  const [broken] = prompts.problems(revision);
+  if (broken === undefined) return revision;
   const owner = refOf("prompt", userNamespace, broken.key);
   const message = `${refOf("prompt", userNamespace, key)} cannot be removed: ${owner} uses it as a partial. Change or remove that first.`;
   throw new ToolkitError("CONFLICT", message, { key, owners: [owner] }, { cause: broken.error });
@@ -195,24 +212,9 @@ function assertSize(actual: number, { maxItemBytes: max }: UserLimits): void {
   throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "itemBytes", max, actual });
 }
 
-function versionOf({ collection, key, version, updatedAt }: StoredRecord): UserVersion {
-  const kind = collection as UserCollection;
-  return Object.freeze({ kind, ref: refOf(kind, userNamespace, key), version, updatedAt });
-}
-
-function itemOf(record: StoredRecord): UserPrompt | UserResource {
-  const about = versionOf(record);
-  return about.kind === "prompt"
-    ? Object.freeze({ ...about, kind: "prompt", markdown: promptText(record) })
-    : Object.freeze({ ...about, kind: "resource", content: storedContent(record) });
-}
-
 function notFound({ namespace }: UserStore, { collection, key }: ItemKey, version?: number): ToolkitError<"NOT_FOUND"> {
-  const suggestions = nearest(
-    key,
-    namespace.entries(collection).map(({ ref }) => ref),
-    3,
-  );
+  const refs = namespace.entries(collection).map(({ ref }) => ref);
+  const suggestions = nearest(key, refs, 3);
   const what = version === undefined ? "" : `version ${version} of a `;
   const near = version === undefined && suggestions.length > 0 ? ` Did you mean ${suggestions.join(", ")}?` : "";
   const message = `There is no ${what}${collection} ${JSON.stringify(key)} in user.${near}`;

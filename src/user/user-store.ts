@@ -10,63 +10,68 @@ import type { Clock, Timer } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
 import { abortable } from "../lib/promise.ts";
-import { type Change, eventsOf, idOf, type UserCollection } from "./item-change.ts";
-import { storedContent } from "./stored-resource.ts";
+import { eventsOf, type ItemChange } from "./item-changes.ts";
+import { idOf, type UserCollection } from "./item-key.ts";
+import { storedContent } from "./stored-item.ts";
 import { type ItemsHost, UserItems } from "./user-items.ts";
 
-/** What the spaces of a toolkit share. */
+/** The parts that the user stores of a toolkit share. */
 export interface UserStoreHost extends Pick<ItemsHost, "catalog" | "emit"> {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
-  /** How long lookups wait for the items of an owner to be read, in milliseconds. */
+  /** Time that lookups wait for the items of an owner to be read, in milliseconds. */
   readonly startTimeoutMs: number;
-  /** Why the store does not tell what others change, while it does not. */
-  down(): ToolkitError | undefined;
-  /** Whoever watches first and lists then misses nothing. */
+}
+
+/** The owner of user stores, which watches the store for all of them. */
+export interface UserStoreOwner {
+  readonly watchError: ToolkitError | undefined;
   watch(): void;
-  /** Has an owner stay in memory until the returned function is called. */
-  keep(owner: string): () => void;
+  pin(owner: string): () => void;
 }
 
 const burstMs = 10;
 const retry = { baseMs: 1_000, maxMs: 30_000 };
-/** Above so many changes at once all is listed. */
+/** The most changes at once that are read one by one; for more, everything is listed again. */
 const maxSingle = 100;
 
-/** What one owner has, in memory: read from the store when it is first asked for, and again whatever changes. */
+/** The items of one owner: read from the store at their first use, and again after each change by others. */
 export class UserStore {
   readonly owner: string;
   readonly namespace: Namespace;
   readonly items: UserItems;
   readonly #host: UserStoreHost;
+  readonly #stores: UserStoreOwner;
   readonly #abort = new AbortController();
-  readonly #settling = new FirstAttempt();
+  readonly #firstLoad = new FirstAttempt();
   readonly #refresh: Coalescer<string>;
-  /** What others changed, and is not shown yet. */
-  readonly #heard = new Map<string, Change>();
-  /** The reading that is awaited, or runs. */
+  /** Changes that were reported and are not applied yet, by id. */
+  readonly #reported = new Map<string, ItemChange>();
+  /** The last load, while it waits or runs. */
   #loading: Promise<void> | undefined;
   #isLoaded = false;
+  /** The reason the items may be stale or missing. */
   #failure: ListFailure | undefined;
   #failures = 0;
   #retry: Timer | undefined;
 
-  constructor(owner: string, host: UserStoreHost) {
+  constructor(owner: string, host: UserStoreHost, stores: UserStoreOwner) {
     const { catalog, clock, logger, emit } = host;
     this.owner = owner;
     this.#host = host;
+    this.#stores = stores;
     this.namespace = catalog.makePersonal(userNamespace, {
       principal: this.#principal,
-      settling: (start) => this.#settled(start),
+      settling: (start) => this.#settling(start),
       failures: () => [...(this.#failure === undefined ? [] : [this.#failure]), ...this.items.failures],
-      // Of whatever is in memory changes are told unasked.
-      subscribe: () => host.keep(owner),
+      // Changes of all items in memory are emitted without a subscription.
+      subscribe: () => stores.pin(owner),
     });
-    const read = (uri: string, options: ReadOptions) => this.read(uri, options);
+    const read = (uri: string, options: ReadOptions) => this.#readContent(uri, options);
     this.items = new UserItems(this.namespace, { catalog, emit, now: () => clock.now(), read });
-    this.#refresh = new Coalescer((ids) => this.#readAgain(ids), {
+    this.#refresh = new Coalescer((ids) => this.#readReported(ids), {
       delayMs: burstMs,
       clock,
       onError: (error) => logger.error(`The namespace user could not be read: ${messageOf(error)}`, { error }),
@@ -74,7 +79,7 @@ export class UserStore {
   }
 
   /**
-   * Resolves when all it has is in memory.
+   * Resolves when all items are in memory.
    *
    * @throws ToolkitError `STORE_FAILED`, `INVALID_INPUT` for an owner no store can keep; the reason of an aborted signal
    */
@@ -85,72 +90,52 @@ export class UserStore {
     if (!this.#isLoaded) throw this.#failure?.error ?? this.#abort.signal.reason;
   }
 
-  /** Reads the content of a resource as it is now. @throws ToolkitError `NOT_FOUND`, `STORE_FAILED` */
-  async read(key: string, { signal }: ReadOptions): Promise<Content> {
-    const found = await this.#host.store.get({ collection: "resource", owner: this.owner, key }, { signal });
-    if (found !== undefined) return storedContent(found);
-    const message = `There is no resource ${JSON.stringify(key)} in user any more.`;
-    throw new ToolkitError("NOT_FOUND", message, { key, suggestions: [] });
-  }
-
-  /** Hears that somebody changed something. */
-  hear(change: Change): void {
+  /** A change was reported by the store. */
+  changed(change: ItemChange): void {
     if (!this.#isLoaded && this.#loading === undefined) {
-      this.#tell(change);
+      this.#emit(change);
       return;
     }
     const id = idOf(change);
-    if ((this.#heard.get(id)?.version ?? 0) >= change.version) return;
-    this.#heard.set(id, change);
+    if ((this.#reported.get(id)?.version ?? 0) >= change.version) return;
+    this.#reported.set(id, change);
     if (this.#isLoaded) this.#refresh.request(id);
   }
 
-  /** Reads all again where it was read before: something may have been missed. */
+  /** Reads everything again where it was read before: reports may be lost. */
   reload(): void {
     if (this.#isLoaded || this.#failure !== undefined) void this.#load();
   }
 
-  /** What is shown, where anything was asked for, may be old from now on, and this is why. */
-  doubt(error: ToolkitError): void {
+  /** The watch of the store fails: items that were read may be stale from now on. */
+  watchFailed(error: ToolkitError): void {
     if (this.#isLoaded || this.#failure !== undefined) this.#fail(error);
-  }
-
-  #fail(error: unknown): void {
-    const why = ToolkitError.is(error)
-      ? error
-      : new ToolkitError(
-          "STORE_FAILED",
-          `The store failed: ${messageOf(error)}`,
-          { operation: "list" },
-          { cause: error },
-        );
-    const since = this.#failure?.since ?? this.#host.clock.now();
-    this.#failure = { namespace: userNamespace, error: why, since };
-    this.namespace.setStale(true);
   }
 
   close(): void {
     this.#abort.abort(new ToolkitError("CLOSED", "The toolkit is closed.", { what: "toolkit" }));
     this.#refresh.stop();
     this.#retry?.cancel();
-    this.#settling.settle();
+    this.#firstLoad.settle();
   }
 
   get #principal(): string | undefined {
     return this.owner === "" ? undefined : this.owner;
   }
 
-  #settled(start: boolean): Promise<void> | undefined {
-    if (start && this.#loading === undefined && this.#settling.pending !== undefined) void this.#load();
-    return this.#settling.pending;
+  #settling(start: boolean): Promise<void> | undefined {
+    if (start && this.#loading === undefined && this.#firstLoad.pending !== undefined) void this.#load();
+    return this.#firstLoad.pending;
   }
 
-  /** Reads everything, once what is being read has been. It never rejects. */
+  /** Reads everything, after a load that runs already. It never rejects. */
   #load(): Promise<void> {
     this.#retry?.cancel();
     const { clock, startTimeoutMs } = this.#host;
-    if (this.#settling.pending !== undefined && this.#loading === undefined)
-      this.#settling.limit(clock, startTimeoutMs, () => this.#fail(new Error(`no answer within ${startTimeoutMs} ms`)));
+    if (this.#firstLoad.pending !== undefined && this.#loading === undefined)
+      this.#firstLoad.limit(clock, startTimeoutMs, () =>
+        this.#fail(new Error(`no answer within ${startTimeoutMs} ms`)),
+      );
     const loading = (this.#loading ?? Promise.resolve()).then(() => this.#loadOnce());
     this.#loading = loading;
     return loading.finally(() => {
@@ -162,88 +147,105 @@ export class UserStore {
     const { signal } = this.#abort;
     if (signal.aborted) return;
     try {
-      this.#host.watch();
-      const since = this.items.now;
+      this.#stores.watch();
+      const changesBefore = this.items.changes;
       const lists = await Promise.all([this.#list("prompt"), this.#list("resource")]);
-      // What was there before anybody asked is no news.
-      const isNews = this.#isLoaded || this.#failure !== undefined;
-      await this.items.takeLists(lists, since, isNews);
+      // Items that were stored before their first load are not new.
+      const emits = this.#isLoaded || this.#failure !== undefined;
+      await this.items.applyLists(lists, changesBefore, emits);
       if (signal.aborted) return;
       this.#isLoaded = true;
       this.#failures = 0;
-      this.#goOn(isNews);
+      this.#loaded(emits);
     } catch (error) {
       if (signal.aborted) return;
       this.#fail(error);
-      if (!ToolkitError.is(error, "INVALID_INPUT") && !ToolkitError.is(error, "CLOSED")) this.#tryLater();
+      if (!ToolkitError.is(error, "INVALID_INPUT") && !ToolkitError.is(error, "CLOSED")) this.#retryLater();
     }
-    this.#settling.settle();
+    this.#firstLoad.settle();
   }
 
   #list(collection: UserCollection) {
     return this.#host.store.list({ collection, owner: this.owner }, { signal: this.#abort.signal });
   }
 
-  /** What is shown is as it should be, unless the store does not tell. */
-  #goOn(wasTold: boolean): void {
-    const down = this.#host.down();
-    if (down !== undefined) this.#fail(down);
+  /** The items are as the store has them, and stay so unless its watch fails. Applies what was reported meanwhile. */
+  #loaded(emitted: boolean): void {
+    const { watchError } = this.#stores;
+    if (watchError !== undefined) this.#fail(watchError);
     else {
       this.#failure = undefined;
       this.namespace.setStale(false);
     }
-    for (const [id, change] of this.#heard) {
-      if (this.items.isNews(change)) this.#refresh.request(id);
+    for (const [id, change] of this.#reported) {
+      if (this.items.isNewer(change)) this.#refresh.request(id);
       else {
-        this.#heard.delete(id);
-        // It was in the list, and nobody has been told.
-        if (!wasTold) this.#tell(change);
+        this.#reported.delete(id);
+        // It is in the list, whose differences were not emitted.
+        if (!emitted) this.#emit(change);
       }
     }
   }
 
-  #tryLater(): void {
+  #fail(error: unknown): void {
+    const { clock } = this.#host;
+    const message = `The store failed: ${messageOf(error)}`;
+    const failed = ToolkitError.is(error)
+      ? error
+      : new ToolkitError("STORE_FAILED", message, { operation: "list" }, { cause: error });
+    this.#failure = { namespace: userNamespace, error: failed, since: this.#failure?.since ?? clock.now() };
+    this.namespace.setStale(true);
+  }
+
+  #retryLater(): void {
     const { clock, random } = this.#host;
     this.#failures += 1;
     this.#retry?.cancel();
     this.#retry = clock.setTimer(() => void this.#load(), backoffDelay(this.#failures, { ...retry, random }));
   }
 
-  /** Reads what others changed. */
-  async #readAgain(ids: ReadonlySet<string>): Promise<void> {
+  /** Reads the items whose changes were reported. */
+  async #readReported(ids: ReadonlySet<string>): Promise<void> {
     const { signal } = this.#abort;
-    const heard = [...ids].map((id) => this.#heard.get(id)).filter((change) => change !== undefined);
-    const late = heard.filter((change) => this.items.isNews(change));
-    if (late.length > maxSingle) {
+    const reported = [...ids].map((id) => this.#reported.get(id)).filter((change) => change !== undefined);
+    const newer = reported.filter((change) => this.items.isNewer(change));
+    if (newer.length > maxSingle) {
       await this.#load();
       return;
     }
     try {
-      this.items.take(await Promise.all(late.map((change) => this.#read(change))));
+      this.items.apply(await Promise.all(newer.map((change) => this.#read(change))));
     } catch (error) {
       if (signal.aborted) return;
       if (!ToolkitError.is(error)) throw error;
-      // A list tells one bad record from a store that fails.
+      // A list distinguishes a record that cannot be read from a store that fails.
       await this.#load();
       return;
     }
-    for (const change of heard) if (!this.items.isNews(change)) this.#forget(change);
+    for (const change of reported) this.#forgetReported(idOf(change));
   }
 
-  async #read({ collection, key, version }: Change): Promise<Change> {
-    const named = { collection, owner: this.owner, key };
-    // What a resource holds is read when it is asked for.
-    const record = await this.#host.store.get(named, { bytes: false, signal: this.#abort.signal });
+  async #read({ collection, key, version }: ItemChange): Promise<ItemChange> {
+    // The content of a resource is read when it is used.
+    const options = { bytes: false, signal: this.#abort.signal };
+    const record = await this.#host.store.get({ collection, owner: this.owner, key }, options);
     return { collection, key, version: record?.version ?? version, record };
   }
 
-  #forget(change: Change): void {
-    const id = idOf(change);
-    const heard = this.#heard.get(id);
-    if (heard !== undefined && !this.items.isNews(heard)) this.#heard.delete(id);
+  #forgetReported(id: string): void {
+    const change = this.#reported.get(id);
+    if (change !== undefined && !this.items.isNewer(change)) this.#reported.delete(id);
   }
 
-  #tell(change: Change): void {
+  /** Reads the content of a resource. @throws ToolkitError `NOT_FOUND`, `STORE_FAILED` */
+  async #readContent(key: string, { signal }: ReadOptions): Promise<Content> {
+    const record = await this.#host.store.get({ collection: "resource", owner: this.owner, key }, { signal });
+    if (record !== undefined) return storedContent(record);
+    const message = `There is no resource ${JSON.stringify(key)} in user any more.`;
+    throw new ToolkitError("NOT_FOUND", message, { key, suggestions: [] });
+  }
+
+  #emit(change: ItemChange): void {
     for (const event of eventsOf(change, this.#principal)) this.#host.emit(event);
   }
 }

@@ -1,28 +1,27 @@
 import type { ToolkitError } from "../core/error.ts";
 import type { Store, StoreEvent } from "../core/store.ts";
-import { type Change, eventsOf } from "./item-change.ts";
-import { UserStore, type UserStoreHost } from "./user-store.ts";
+import { eventsOf, type ItemChange } from "./item-changes.ts";
+import { UserStore, type UserStoreHost, type UserStoreOwner } from "./user-store.ts";
 
-/** How spaces are made, and how many stay. */
-export interface UserStoresOptions extends Omit<UserStoreHost, "down" | "keep" | "watch"> {
+/** Options of the user stores of a toolkit. */
+export interface UserStoresOptions extends UserStoreHost {
+  /** The most owners whose items are in memory. */
   readonly maxPrincipals: number;
 }
 
-/** The spaces of all owners. Those that were used last are in memory. */
-export class UserStores {
+/** The user stores of all owners: those that were used last are in memory. */
+export class UserStores implements UserStoreOwner {
   readonly #options: UserStoresOptions;
-  readonly #host: UserStoreHost;
-  /** The longest unused first. */
-  readonly #spaces = new Map<string, UserStore>();
-  readonly #kept = new Map<string, number>();
-  #last: UserStore | undefined;
+  /** The least recently used first. */
+  readonly #stores = new Map<string, UserStore>();
+  readonly #pins = new Map<string, number>();
+  #latest: UserStore | undefined;
   #unwatch: (() => void) | undefined;
-  #down: ToolkitError | undefined;
+  #watchError: ToolkitError | undefined;
   #isClosed = false;
 
   constructor(options: UserStoresOptions) {
     this.#options = options;
-    this.#host = { ...options, down: () => this.#down, keep: (owner) => this.keep(owner), watch: () => this.watch() };
     options.catalog.personalize((owner) => this.of(owner).namespace);
   }
 
@@ -30,54 +29,60 @@ export class UserStores {
     return this.#options.store;
   }
 
-  /** The space of an owner. It reads nothing before it is asked. */
-  of(owner: string): UserStore {
-    if (this.#last?.owner === owner) return this.#last;
-    const space = this.#spaces.get(owner) ?? new UserStore(owner, this.#host);
-    this.#spaces.delete(owner);
-    this.#spaces.set(owner, space);
-    this.#last = space;
-    if (this.#spaces.size > this.#options.maxPrincipals) this.#forgetOne();
-    return space;
+  /** The error of the watch, while it fails: changes by others are not reported then. */
+  get watchError(): ToolkitError | undefined {
+    return this.#watchError;
   }
 
-  /** Hears from now on what changes in the store. */
+  /** The user store of an owner. It reads nothing before it is used. */
+  of(owner: string): UserStore {
+    if (this.#latest?.owner === owner) return this.#latest;
+    const store = this.#stores.get(owner) ?? new UserStore(owner, this.#options, this);
+    this.#stores.delete(owner);
+    this.#stores.set(owner, store);
+    this.#latest = store;
+    if (this.#stores.size > this.#options.maxPrincipals) this.#evict();
+    return store;
+  }
+
+  /** Watches the store for changes from now on: a list that is read after this misses none. */
   watch(): void {
     if (this.#isClosed) return;
-    this.#unwatch ??= this.#options.store.watch((event) => this.#hear(event));
+    this.#unwatch ??= this.#options.store.watch((event) => this.#on(event));
   }
 
-  /** Has an owner stay in memory until the returned function is called. */
-  keep(owner: string): () => void {
-    this.#kept.set(owner, (this.#kept.get(owner) ?? 0) + 1);
-    let isKept = true;
+  /** Keeps an owner in memory until the returned function is called. */
+  pin(owner: string): () => void {
+    this.#pins.set(owner, (this.#pins.get(owner) ?? 0) + 1);
+    let isPinned = true;
     return () => {
-      if (!isKept) return;
-      isKept = false;
-      const left = (this.#kept.get(owner) ?? 0) - 1;
-      if (left > 0) this.#kept.set(owner, left);
-      else this.#kept.delete(owner);
+      if (!isPinned) return;
+      isPinned = false;
+      const left = (this.#pins.get(owner) ?? 0) - 1;
+      if (left > 0) this.#pins.set(owner, left);
+      else this.#pins.delete(owner);
     };
   }
 
   close(): void {
     this.#isClosed = true;
     this.#unwatch?.();
-    for (const space of this.#spaces.values()) space.close();
-    this.#spaces.clear();
-    this.#last = undefined;
+    for (const store of this.#stores.values()) store.close();
+    this.#stores.clear();
+    this.#latest = undefined;
   }
 
-  #forgetOne(): void {
-    for (const [owner, space] of this.#spaces) {
-      if (space === this.#last || this.#kept.has(owner)) continue;
-      this.#spaces.delete(owner);
-      space.close();
+  #evict(): void {
+    for (const [owner, store] of this.#stores) {
+      if (store === this.#latest || this.#pins.has(owner)) continue;
+      this.#stores.delete(owner);
+      store.close();
       return;
     }
   }
 
-  #hear(event: StoreEvent): void {
+  #on(event: StoreEvent): void {
+    const stores = this.#stores.values();
     switch (event.type) {
       case "changed":
         if (event.collection === "prompt" || event.collection === "resource") {
@@ -86,21 +91,21 @@ export class UserStores {
         }
         return;
       case "failed":
-        this.#down = event.error;
-        for (const space of this.#spaces.values()) space.doubt(event.error);
+        this.#watchError = event.error;
+        for (const store of stores) store.watchFailed(event.error);
         return;
       case "recovered":
-        this.#down = undefined;
-        for (const space of this.#spaces.values()) space.reload();
+        this.#watchError = undefined;
+        for (const store of stores) store.reload();
         return;
       case "gap":
-        for (const space of this.#spaces.values()) space.reload();
+        for (const store of stores) store.reload();
     }
   }
 
-  #changed(owner: string, change: Change): void {
-    const space = this.#spaces.get(owner);
-    if (space !== undefined) space.hear(change);
-    else for (const told of eventsOf(change, owner === "" ? undefined : owner)) this.#options.emit(told);
+  #changed(owner: string, change: ItemChange): void {
+    const store = this.#stores.get(owner);
+    if (store !== undefined) store.changed(change);
+    else for (const event of eventsOf(change, owner === "" ? undefined : owner)) this.#options.emit(event);
   }
 }

@@ -334,7 +334,7 @@ describe("a call", () => {
       const { inputs, toolkit } = seen(input, {
         use: [
           (call, next) => {
-            wire.push(call.input);
+            if (call.verb === "call") wire.push(call.input);
             return next(call);
           },
         ],

@@ -1,7 +1,8 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Tool } from "../../src/core/item.ts";
-import type { Middleware } from "../../src/core/middleware.ts";
+import type { Prompt, RenderedPrompt, Tool } from "../../src/core/item.ts";
+import type { Call, Middleware } from "../../src/core/middleware.ts";
+import { defineTool } from "../../src/core/tool.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
@@ -44,7 +45,9 @@ verifies("C2", "the user's steps stand behind validation and before the run, the
 
 verifies("C2", "a changed input is validated again, by every kind of schema", async () => {
   const change: Middleware = (call, next) =>
-    next(call.with({ input: { n: (call.input as { n: unknown }).n === 1 ? "bad" : 7 } }));
+    call.verb === "read"
+      ? next(call)
+      : next(call.with({ input: { n: (call.input as { n: unknown }).n === 1 ? "bad" : 7 } }));
   const { seen, toolkit } = counting([change, (call, next) => next(call)]);
   await expect(toolkit.call("count", { n: 1 })).rejects.toMatchObject({
     code: "INVALID_INPUT",
@@ -54,7 +57,7 @@ verifies("C2", "a changed input is validated again, by every kind of schema", as
   await toolkit.call("count", { n: 2 });
   expect(seen).toEqual([{ n: 7 }]);
   const typed = counting(
-    [(call, next) => next(call.with({ input: { n: "5" } }))],
+    [(call, next) => (call.verb === "read" ? next(call) : next(call.with({ input: { n: "5" } })))],
     z.object({ n: z.string().transform(Number) }),
   );
   await typed.toolkit.call("count", { n: "1" });
@@ -207,3 +210,133 @@ verifies(
     });
   },
 );
+
+describe("reads and renders", () => {
+  const plan: Prompt = {
+    kind: "prompt",
+    name: "plan",
+    input: { type: "object", properties: { n: { type: "number" } } },
+    render: async (input) => ({ messages: [{ role: "user", content: [resource.json("input", input)] }] }),
+  };
+  const items = [plan, resource.text("note", "hi"), defineTool({ name: "count", run: () => 1 })];
+
+  verifies(["C2", "K3"], "go through the user's steps, and a subscription does not", async () => {
+    const seen: string[] = [];
+    const toolkit = new Toolkit({
+      items,
+      use: [
+        async (call, next) => {
+          const answer = await next(call);
+          seen.push(`${call.verb} ${call.entry.ref} ${call.context.depth} ${"messages" in answer}`);
+          return answer;
+        },
+      ],
+    });
+    await toolkit.call("count");
+    await toolkit.render("plan", { n: 1 });
+    await toolkit.read("text:note");
+    await (await toolkit.subscribe("text:note"))();
+    expect(seen).toEqual([
+      "call builtin.count 0 false",
+      "render builtin.plan 0 true",
+      "read text:note#builtin 0 false",
+    ]);
+  });
+
+  verifies("C2", "may be answered in place, in the form of the verb and no other", async () => {
+    const rendered: RenderedPrompt = { messages: [{ role: "user", content: [resource.text("q", "Mine.")] }] };
+    const mine: Middleware = async ({ verb }) => (verb === "render" ? rendered : resource.text("answer", "Mine."));
+    const toolkit = new Toolkit({ items, use: [mine] });
+    expect(await toolkit.render("plan")).toEqual(rendered);
+    expect(await (await toolkit.read("text:note")).text()).toBe("Mine.");
+    const wrong: Middleware = async ({ verb }) => (verb === "render" ? resource.text("answer", "Mine.") : rendered);
+    const broken = new Toolkit({ items, use: [wrong] });
+    for (const answer of [broken.render("plan"), broken.read("text:note"), broken.call("count")])
+      await expect(answer).rejects.toMatchObject({ code: "INVALID_OUTPUT", message: /middleware gave/ });
+  });
+
+  verifies("C2", "a changed input of a render is validated again", async () => {
+    const change: Middleware = (call, next) =>
+      next(
+        call.verb === "render" ? call.with({ input: { n: (call.input as { n: number }).n === 1 ? "bad" : 7 } }) : call,
+      );
+    const toolkit = new Toolkit({ items, use: [change] });
+    const { messages } = await toolkit.render("plan", { n: 2 });
+    expect(await messages[0]?.content[0]?.json()).toEqual({ n: 7 });
+    await expect(toolkit.render("plan", { n: 1 })).rejects.toMatchObject({
+      code: "INVALID_INPUT",
+      ref: "builtin.plan",
+    });
+  });
+
+  verifies("C6", "end with their caller, whatever the user's steps do", async () => {
+    const controller = new AbortController();
+    const toolkit = new Toolkit({ items, use: [() => new Promise<never>(() => {})] });
+    const { signal } = controller;
+    const answers = [toolkit.read("text:note", { signal }), toolkit.render("plan", {}, { signal })];
+    const ended = Promise.allSettled(answers);
+    controller.abort("enough");
+    expect((await ended).map((each) => (each as PromiseRejectedResult).reason)).toEqual(["enough", "enough"]);
+  });
+});
+
+describe("what middleware may get wrong", () => {
+  verifies("C2", "the call of another is not gone on with", async () => {
+    let kept: Call | undefined;
+    const toolkit = new Toolkit({
+      items: [defineTool({ name: "a", run: () => "a" }), defineTool({ name: "b", run: () => "b" })],
+      use: [
+        (call, next) => {
+          kept ??= call;
+          return next(kept);
+        },
+      ],
+    });
+    expect(await (await toolkit.call("a")).text()).toBe("a");
+    for (const name of ["a", "b"])
+      await expect(toolkit.call(name)).rejects.toMatchObject({
+        code: "TOOL_FAILED",
+        message: /the call you were given/,
+      });
+  });
+
+  verifies("C12", "an answer of next that is left alone fails for nothing but itself", async () => {
+    const failing = defineTool({ name: "failing", run: () => Promise.reject(new Error("unheard")) });
+    const use: Middleware = async (call, next) => {
+      void next(call);
+      void next(call);
+      return resource.text("answer", "anyway");
+    };
+    const toolkit = new Toolkit({ items: [failing], use: [use] });
+    expect(await (await toolkit.call("failing")).text()).toBe("anyway");
+    await settle();
+    await toolkit.close();
+  });
+
+  verifies(
+    ["C2", "C12"],
+    "next after the end runs the rest again, for nobody's answer, and ends with the toolkit",
+    async () => {
+      const late: (() => Promise<unknown>)[] = [];
+      const signals: AbortSignal[] = [];
+      const tool = defineTool({
+        name: "t",
+        run: (_input, { signal }) => {
+          signals.push(signal);
+          return signals.length === 1 ? "first" : new Promise<never>(() => {});
+        },
+      });
+      const use: Middleware = (call, next) => {
+        late.push(() => next(call));
+        return next(call);
+      };
+      const toolkit = new Toolkit({ items: [tool], use: [use] });
+      expect(await (await toolkit.call("t")).text()).toBe("first");
+      const again = late[0]?.().catch((error) => error);
+      await settle();
+      expect(signals).toHaveLength(2);
+      await toolkit.close();
+      expect(await again).toMatchObject({ code: "CLOSED" });
+    },
+  );
+});

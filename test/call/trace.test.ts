@@ -119,7 +119,7 @@ describe("a span", () => {
     for (const name of ["outer", "inner"]) {
       const { attributes, status } = recorded.span(`execute_tool ${name}`);
       expect(attributes["error.type"], name).toBe("aborted");
-      expect(status, name).toEqual({ code: SpanStatusCode.ERROR, message: "Whoever called it ended it." });
+      expect(status, name).toEqual({ code: SpanStatusCode.ERROR, message: "Its caller ended it." });
     }
   });
 

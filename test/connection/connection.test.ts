@@ -121,7 +121,7 @@ describe("a connection", () => {
       expect(shown.state).toBe("stopped");
     });
 
-    verifies("E1", "tells connected before its lists, and removed after them", async () => {
+    verifies("E1", "emits connected before its lists, and removed after them", async () => {
       await bench.start({ weather: far });
       const shown = connection();
       expect(bench.events[0]).toMatchObject({
@@ -263,7 +263,7 @@ describe("a connection", () => {
   });
 
   describe("when something of it is odd", () => {
-    verifies("I3", "a schema that cannot be compiled is told once and harms nobody", async () => {
+    verifies("I3", "a schema that cannot be compiled is reported once and affects nothing else", async () => {
       const $ref = "#/$defs/missing";
       far.lists.tool = [
         { name: "odd", input: { type: "object", properties: { a: { $ref } } } },
@@ -407,15 +407,15 @@ describe("a connection", () => {
       expect(bench.logged.splice(0)).toHaveLength(303);
     });
 
-    verifies("M12", "resources that change without end are told once a second, each of them", async () => {
+    verifies("M12", "updates of resources without end are emitted once a second, for each of them", async () => {
       await bench.start({ weather: far });
       bench.take();
       for (let count = 0; count < 10_000; count++) {
         far.session.host.changed({ kind: "resource", uri: `memo://${count % 150}` });
       }
       await bench.clock.advance(1_000);
-      const told = bench.of("resourceUpdated").map(({ uri }) => uri);
-      expect([told.length, new Set(told).size]).toEqual([100 + 150, 150]);
+      const updated = bench.of("resourceUpdated").map(({ uri }) => uri);
+      expect([updated.length, new Set(updated).size]).toEqual([100 + 150, 150]);
     });
 
     verifies("L4", "a list that was cut is a failure as long as it is", async () => {
@@ -481,7 +481,7 @@ describe("a connection", () => {
       expect(bench.take()).toEqual(["connectorDisconnected"]);
     });
 
-    test("a connector that gives no session is told so", async () => {
+    test("a connector that gives no session is an error that says so", async () => {
       far.connect = async () => ({ list: {} }) as never;
       bench.toolkit.addConnector(far, { namespace: "weather" });
       await bench.toolkit.start();
@@ -577,7 +577,7 @@ describe("a connection", () => {
       expect([connection().state, old.disposed, far.session.disposed]).toEqual(["connected", 1, 0]);
     });
 
-    verifies("M5", "a list an old generation was still reading is nobody's", async () => {
+    verifies("M5", "a list that an old generation was still reading is ignored", async () => {
       await bench.start({ weather: far });
       const reading = Promise.withResolvers<void>();
       far.lists.tool = async () => {
@@ -613,7 +613,7 @@ describe("a connection", () => {
       far.outcomes = ["hang"];
       far.session.lose();
       await settle();
-      // Time stands still from here on: whoever waited would wait for ever.
+      // Time stands still from here on: a wait would never end.
       const page = await bench.toolkit.list({ kind: "tool" });
       expect(page.entries.map(({ ref, stale }) => [ref, stale])).toEqual([
         ["warm.other", false],
@@ -721,7 +721,7 @@ describe("a connection", () => {
       expect(await (await reading).text()).toBe("memo://map of session 2");
     });
 
-    verifies("M13", "reconnect tries at once, and tells that it was away", async () => {
+    verifies("M13", "reconnect connects at once, and emits that it was disconnected", async () => {
       await bench.start({ weather: far });
       bench.take();
       far.outcomes = ["hang"];
@@ -746,7 +746,7 @@ describe("a connection", () => {
       expect(() => shown.reconnect()).toThrow(expect.objectContaining({ code: "CLOSED" }));
     });
 
-    verifies("M13", "ready starts it, waits for it, and hears its signal", async () => {
+    verifies("M13", "ready starts it, waits for it, and obeys its signal", async () => {
       far.outcomes = [new Error("refused"), new Error("refused")];
       const shown = bench.toolkit.addConnector(far, { namespace: "weather", lazy: true });
       const { signal, abort } = aborter();

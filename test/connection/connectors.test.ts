@@ -128,7 +128,7 @@ describe("the connectors of a toolkit", () => {
     },
   );
 
-  verifies("N6", "an unscoped name goes by the order they were added in, whoever connects first", async () => {
+  verifies("N6", "an unscoped name goes by the order they were added in, whichever connects first", async () => {
     const make = () => new FakeConnector({ lists: { tool: tools("search") } });
     const [first, second, third] = [make(), make(), make()];
     first.outcomes = ["hang"];
@@ -185,11 +185,11 @@ describe("the connectors of a toolkit", () => {
   });
 
   describe("log", () => {
-    verifies("M10", "to the logger and to the sessions that are calling, and to nobody else", async () => {
+    verifies("M10", "to the logger and to the sessions that are calling, and to no other", async () => {
       const far = new FakeConnector({ lists: { tool: tools("slow") } });
       await bench.start({ weather: far });
-      const heard: Record<string, LogEntry[]> = { calling: [], other: [] };
-      const session = (id: "calling" | "other"): Session => ({ id, log: (entry) => void heard[id]?.push(entry) });
+      const logged: Record<string, LogEntry[]> = { calling: [], other: [] };
+      const session = (id: "calling" | "other"): Session => ({ id, log: (entry) => void logged[id]?.push(entry) });
       const answer = Promise.withResolvers<void>();
       far.answer = async () => {
         await answer.promise;
@@ -201,7 +201,7 @@ describe("the connectors of a toolkit", () => {
       answer.resolve();
       await calling;
       far.session.host.log({ level: "critical", data: "after the call" });
-      expect(heard).toEqual({
+      expect(logged).toEqual({
         calling: [{ level: "notice", logger: "weather/disk", data: { free: 3 } }],
         other: [],
       });
@@ -211,7 +211,7 @@ describe("the connectors of a toolkit", () => {
       ]);
     });
 
-    verifies("M10", "a session whose log throws or rejects harms nobody", async () => {
+    verifies("M10", "a session whose log throws or rejects affects no other", async () => {
       const far = new FakeConnector({ lists: { tool: tools("slow") } });
       await bench.start({ weather: far });
       far.answer = async () => {

@@ -99,7 +99,7 @@ describe("the health of a connection", () => {
     },
   );
 
-  verifies("M13", "a ping that is answered tells the latency", async () => {
+  verifies("M13", "a ping that is answered gives the latency", async () => {
     await start();
     far.pinged = () => new Promise((resolve) => void bench.clock.setTimer(resolve, 42));
     await bench.clock.advance(3_000);

@@ -29,9 +29,9 @@ describe("a subscription", () => {
     expect(bench.errors()).toEqual([]);
   });
   const updates = () => bench.of("resourceUpdated").map(({ uri }) => uri);
-  const told = () => far.sessions.map(({ subscriptions }) => [...subscriptions]);
+  const subscribed = () => far.sessions.map(({ subscriptions }) => [...subscriptions]);
 
-  verifies("M10", "tells the server once, however many want it, and that nobody does after the last", async () => {
+  verifies("M10", "is requested once for all subscribers, and ended after the last", async () => {
     const [first, second] = await Promise.all([
       bench.toolkit.subscribe("memo://map"),
       bench.toolkit.subscribe("memo://map#far"),
@@ -39,26 +39,26 @@ describe("a subscription", () => {
     expect(far.session.log).toEqual(["subscribe memo://map"]);
     await first();
     await first();
-    expect(told()).toEqual([["memo://map"]]);
+    expect(subscribed()).toEqual([["memo://map"]]);
     await second();
-    expect(told()).toEqual([[]]);
+    expect(subscribed()).toEqual([[]]);
     expect(far.session.log).toEqual(["subscribe memo://map", "unsubscribe memo://map"]);
   });
 
-  verifies("M10", "is made again in each session, and what was missed is told", async () => {
+  verifies("M10", "is made again in each session, and missed updates are emitted", async () => {
     await bench.toolkit.subscribe("memo://map");
     await bench.toolkit.subscribe("memo://city/Bern");
     expect(updates()).toEqual([]);
     far.session.lose();
     await settle();
-    expect(told()[1]).toEqual(["memo://map", "memo://city/Bern"]);
+    expect(subscribed()[1]).toEqual(["memo://map", "memo://city/Bern"]);
     expect(updates()).toEqual(["memo://map", "memo://city/Bern"]);
     expect(bench.events.map(({ type }) => type).indexOf("connectorConnected")).toBeLessThan(
       bench.events.map(({ type }) => type).indexOf("resourceUpdated"),
     );
   });
 
-  verifies(["M6", "M10"], "what may have been missed within a session is told too", async () => {
+  verifies(["M6", "M10"], "updates that may be lost within a session are emitted too", async () => {
     await bench.toolkit.subscribe("memo://map");
     far.session.host.changed({ kind: "resource", gap: true });
     await settle();
@@ -129,7 +129,7 @@ describe("a subscription", () => {
     expect(far.session.log).toEqual(["subscribe memo://map", "unsubscribe memo://map"]);
   });
 
-  verifies(["M10", "C6"], "given up while the server is told, it is told that nobody wants it", async () => {
+  verifies(["M10", "C6"], "given up while it is requested, it is ended", async () => {
     const answered = Promise.withResolvers<void>();
     let asked: AbortSignal | undefined;
     far.subscribed = (_uri, { signal }) => {
@@ -151,7 +151,7 @@ describe("a subscription", () => {
     expect(bench.toolkit.connections[0]?.callsInFlight).toBe(0);
   });
 
-  verifies("M10", "wanted again while its end is told, the server is told after that", async () => {
+  verifies("M10", "wanted again while its end is requested, it is requested after that", async () => {
     const ended = Promise.withResolvers<void>();
     far.unsubscribed = () => ended.promise;
     const end = await bench.toolkit.subscribe("memo://map");
@@ -161,10 +161,10 @@ describe("a subscription", () => {
     expect(far.session.log).toEqual(["subscribe memo://map", "unsubscribe memo://map"]);
     ended.resolve();
     await Promise.all([ending, again]);
-    expect(told()).toEqual([["memo://map"]]);
+    expect(subscribed()).toEqual([["memo://map"]]);
   });
 
-  verifies("M10", "a server that never answers the end of it holds up nobody", async () => {
+  verifies("M10", "a server that never answers the end of it delays no other", async () => {
     const end = await bench.toolkit.subscribe("memo://map");
     const signals: (AbortSignal | undefined)[] = [];
     Object.assign(far.session, {
@@ -187,7 +187,9 @@ describe("a subscription", () => {
     };
     far.session.lose();
     await settle();
-    expect(bench.warnings()).toContainEqual(expect.stringContaining("not told of changes of memo://map"));
+    expect(bench.warnings()).toContainEqual(
+      expect.stringContaining("The subscription to memo://map could not be renewed"),
+    );
   });
 
   verifies("M10", "of a source is the source's; of a builtin it needs none", async () => {

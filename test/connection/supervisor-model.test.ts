@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { Supervisor, type SupervisorChange, trustedAfterMs } from "../../src/connection/supervisor.ts";
+import { Supervisor, type SupervisorChange, stableAfterMs } from "../../src/connection/supervisor.ts";
 import type { ConnectionState } from "../../src/core/connection.ts";
 import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { type ScriptedAttempt, ScriptedOpener } from "../support/scripted-opener.ts";
@@ -36,7 +36,7 @@ const commands: fc.Arbitrary<Command[]> = fc.array(
         type: fc.constant("pass"),
         ms: fc.oneof(
           fc.nat(100),
-          fc.constantFrom(trustedAfterMs, connectTimeoutMs, retryMs, maxRetryMs),
+          fc.constantFrom(stableAfterMs, connectTimeoutMs, retryMs, maxRetryMs),
           fc.nat(20_000),
         ),
       }),
@@ -101,7 +101,7 @@ class Model {
   }
 
   lost(now: number): void {
-    this.flaps = now - this.since >= trustedAfterMs ? 0 : this.flaps + 1;
+    this.flaps = now - this.since >= stableAfterMs ? 0 : this.flaps + 1;
     this.failures = Math.max(0, this.flaps - 1);
     this.#next(now);
   }
@@ -245,7 +245,7 @@ class Run {
       expect(generation !== undefined).toBe(to === "connected");
     }
     for (const attempt of opener.attempts) {
-      // One that is not the current one is told to end, once; the current one is not.
+      // One that is not the current one is ended, once; the current one is not.
       if (attempt.id === model.current) expect([attempt.disposed, attempt.signal.aborted]).toEqual([0, false]);
       else if (attempt.alive) expect(attempt.disposed).toBe(1);
       else expect(attempt.disposed).toBeLessThanOrEqual(1);

@@ -6,7 +6,7 @@ import {
   Supervisor,
   type SupervisorChange,
   type SupervisorOptions,
-  trustedAfterMs,
+  stableAfterMs,
 } from "../../src/connection/supervisor.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { settle, type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
@@ -44,7 +44,7 @@ describe("a supervisor", () => {
   const connect = async () => {
     opener.last.succeed();
     await settle();
-    await clock.advance(trustedAfterMs);
+    await clock.advance(stableAfterMs);
   };
   const fail = async (message = "refused") => {
     opener.last.fail(new Error(message));
@@ -145,7 +145,7 @@ describe("a supervisor", () => {
     for (let life = 0; life < 5; life++) {
       opener.last.succeed();
       await settle();
-      await clock.advance(trustedAfterMs - 1);
+      await clock.advance(stableAfterMs - 1);
       opener.last.lose();
       await settle();
       waits.push(changes.at(-1)?.retryInMs);
@@ -323,7 +323,7 @@ describe("a supervisor", () => {
     expect(supervisor.state).toBe("connected");
   });
 
-  test("an end that fails is told, and changes nothing else", async () => {
+  test("an end that fails is reported, and changes nothing else", async () => {
     const failing = new Error("will not end");
     supervisor.start();
     await settle();

@@ -2,12 +2,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import {
-  type Deadline,
-  type DeadlineOwner,
-  DeadlineScheduler,
-  type TimeLimits,
-} from "../../src/lib/deadline-scheduler.ts";
+import type { Deadline, DeadlineOwner, TimeLimits } from "../../src/lib/deadline.ts";
+import { DeadlineScheduler } from "../../src/lib/deadline-scheduler.ts";
 import { settle, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -18,7 +14,6 @@ function waiter(fields: Partial<DeadlineOwner> = {}) {
   let touch = () => {};
   const made: DeadlineOwner = {
     callerSignal: undefined,
-    outerSignal: undefined,
     onDeadline: (wait) => {
       touch = () => wait.keepAlive();
     },
@@ -95,11 +90,14 @@ verifies(
   "C6",
   "either signal ends the wait with its own reason, before whoever hears the abort can answer",
   async () => {
-    for (const which of ["callerSignal", "outerSignal"] as const) {
+    for (const which of ["callerSignal", "outerSignals"] as const) {
       const controller = new AbortController();
+      const { signal } = controller;
+      const fields: Partial<DeadlineOwner> =
+        which === "callerSignal" ? { callerSignal: signal } : { outerSignals: [signal] };
       const room = new DeadlineScheduler(virtualClock());
       const { promise, reject } = Promise.withResolvers<never>();
-      const one = waiter({ [which]: controller.signal, abort: () => reject(new Error("the tool's own")) });
+      const one = waiter({ ...fields, abort: () => reject(new Error("the tool's own")) });
       const result = room.wait(promise, one.waiter, unlimited);
       controller.abort("why");
       await expect(result).rejects.toBe("why");

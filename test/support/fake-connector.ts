@@ -166,7 +166,7 @@ export class FakeSession implements ConnectorSession {
     return this.#connector.answer(name, input, context);
   }
 
-  heard(): number {
+  received(): number {
     return this.said;
   }
 

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { expect } from "vitest";
 import { verifies } from "../support/verifies.ts";
 
-/** Runs a module in a process that dies of a rejection nobody handles, and must end by itself. */
+/** Runs a module in a process that dies of an unhandled rejection, and must end by itself. */
 async function runs(body: string): Promise<string> {
   const from = JSON.stringify(new URL("../../src/index.ts", import.meta.url).href);
   const script = `import { Toolkit, resource, defineResource } from ${from};\nconst never = new Promise(() => {});\n${body}`;

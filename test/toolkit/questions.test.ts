@@ -103,7 +103,7 @@ describe.each(ways)("what a server asks over %s", (way) => {
     });
   });
 
-  verifies("M10", "is declined where nobody answers", async () => {
+  verifies("M10", "is declined where there is none to answer", async () => {
     const kit = await start();
     expect(JSON.parse(await (await kit.call("far.ask")).text())).toEqual({ action: "decline" });
     expect((await failure(kit.call("far.sample"))).message).toMatch(/declined/i);
@@ -127,14 +127,14 @@ describe.each(ways)("what a server asks over %s", (way) => {
     "why an answer failed is for the operator, and for no other caller nor the server",
     async () => {
       const kit = await start();
-      const heard: unknown[] = [];
-      const log = (entry: unknown) => void heard.push(entry);
+      const logged: unknown[] = [];
+      const log = (entry: unknown) => void logged.push(entry);
       const elicit = async () => Promise.reject(new Error("the vault said hunter2"));
       const error = await failure(kit.call("far.ask", {}, { session: { id: "one", elicit, log } }));
-      // What was said before it has been heard when this is answered.
+      // Messages sent before it have arrived when this is answered.
       await kit.call("far.echo", { message: "later" });
       expect(kit.connections[0]?.warnings).toEqual([expect.stringContaining("hunter2")]);
-      expect(`${error.message} ${JSON.stringify(heard)}`).not.toContain("hunter2");
+      expect(`${error.message} ${JSON.stringify(logged)}`).not.toContain("hunter2");
     },
   );
 
@@ -219,7 +219,7 @@ describe.each(ways)("what a server asks over %s", (way) => {
       expect(sessions.map(({ asked }) => asked.length)).toEqual([1, 1]);
       return;
     }
-    // Over one pipe nothing says which of the two it belongs to: whoever is asked, it is nobody who did not call alone.
+    // Over one pipe nothing says which of the two it belongs to: no session is asked that did not call alone.
     const toDelegate = person.asked.filter(({ context }) => context?.session === undefined).length;
     expect(toDelegate + sessions.flatMap(({ asked }) => asked).length).toBe(2);
     expect(toDelegate).toBeGreaterThan(0);
@@ -263,7 +263,7 @@ describe("what a tool asks", () => {
     expect(await (await toolkit.call("outer", {}, { session })).text()).toBe("cancel");
   });
 
-  verifies("M10", "is declined where nobody answers; a model that is missing is named", async () => {
+  verifies("M10", "is declined where there is none to answer; a missing model is named", async () => {
     await using toolkit = new Toolkit({ items: [greet] });
     expect(await (await toolkit.call("greet")).text()).toBe("decline");
     const elicit = async () => ({ action: "accept", content: { name: "Ada" } }) as const;

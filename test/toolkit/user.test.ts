@@ -14,7 +14,7 @@ async function rendered(toolkit: Toolkit, key: string, input: unknown = {}): Pro
 }
 
 /** Waits for an event that fits. */
-function heard(toolkit: Toolkit, fits: (event: ToolkitEvent) => boolean): Promise<ToolkitEvent> {
+function eventOf(toolkit: Toolkit, fits: (event: ToolkitEvent) => boolean): Promise<ToolkitEvent> {
   return new Promise((resolve) => {
     const stop = toolkit.on("*", (event) => {
       if (!fits(event)) return;
@@ -50,16 +50,16 @@ describe("what is put", () => {
     },
   );
 
-  verifies("S2", "a resource is read by its URI, and is told of when it changes", async () => {
+  verifies("S2", "a resource is read by its URI, and its changes are emitted", async () => {
     await using toolkit = new Toolkit({ store: memoryStore() });
     const note = resource.text("note", "Buy milk.", { description: "What to buy." });
     await toolkit.user.putResource(note);
     expect(await (await toolkit.read("text:note")).text()).toBe("Buy milk.");
     const entry = await toolkit.lookup("text:note", { kind: "resource" });
     expect(entry).toMatchObject({ ref: "text:note#user", item: { description: "What to buy.", size: 9 } });
-    const told = heard(toolkit, ({ type }) => type === "resourceUpdated");
+    const emitted = eventOf(toolkit, ({ type }) => type === "resourceUpdated");
     await toolkit.user.putResource(resource.text("note", "Buy more milk."));
-    expect(await told).toEqual({ type: "resourceUpdated", namespace: "user", uri: "text:note" });
+    expect(await emitted).toEqual({ type: "resourceUpdated", namespace: "user", uri: "text:note" });
     expect(await (await toolkit.read("text:note#user")).text()).toBe("Buy more milk.");
     // A handle reads afresh.
     expect(await entry.item.text()).toBe("Buy more milk.");
@@ -117,7 +117,7 @@ describe("what is put", () => {
       await toolkit.user.putPrompt(greeting("Greet. {{> tone}}"));
       expect((await toolkit.list()).entries.map(({ ref }) => ref)).toEqual(["user.greet"]);
       expect(await rendered(toolkit, "greet", { mood: "kind" })).toBe("Greet. Be kind.");
-      const changed = heard(toolkit, ({ type }) => type === "promptListChanged");
+      const changed = eventOf(toolkit, ({ type }) => type === "promptListChanged");
       await toolkit.user.putPrompt("Stay {{mood}}.", { name: "_tone" });
       expect(await changed).toMatchObject({ changed: ["user.greet"] });
       expect(await rendered(toolkit, "greet", { mood: "kind" })).toBe("Greet. Stay kind.");
@@ -163,7 +163,7 @@ describe("what is put", () => {
     expect(await toolkit.user.restore("greet", 1)).toMatchObject({ version: 4 });
     expect(await rendered(toolkit, "greet")).toBe("one");
     await expect(toolkit.user.restore("greet", 9)).rejects.toMatchObject({ code: "NOT_FOUND" });
-    await expect(toolkit.user.history("nobody")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    await expect(toolkit.user.history("missing")).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
   verifies("S2", "what is too much is LIMIT_EXCEEDED: items, bytes of one, bytes in all", async () => {
@@ -182,29 +182,25 @@ describe("what is put", () => {
     await toolkit.user.putPrompt(greeting("x"), { session: { id: "1", principal: "ada" } });
   });
 
-  verifies(
-    "S2",
-    "without a store there is nothing in user, and whoever asks for it is told how there would be",
-    async () => {
-      await using toolkit = new Toolkit();
-      expect(await toolkit.list({ namespace: "user" })).toMatchObject({ count: 0, failures: [] });
-      const error = await toolkit.user.putPrompt(greeting("x")).catch((thrown: unknown) => thrown);
-      expect(error).toMatchObject({ code: "NO_STORE", details: { operation: "putPrompt" } });
-      for (const refused of [toolkit.user.get("x"), toolkit.user.import("."), toolkit.user.remove("x")])
-        await expect(refused).rejects.toMatchObject({ code: "NO_STORE" });
-      await toolkit.close();
-      await expect(toolkit.user.get("x")).rejects.toMatchObject({ code: "CLOSED" });
-    },
-  );
+  verifies("S2", "without a store there is nothing in user, and its methods say how to give one", async () => {
+    await using toolkit = new Toolkit();
+    expect(await toolkit.list({ namespace: "user" })).toMatchObject({ count: 0, failures: [] });
+    const error = await toolkit.user.putPrompt(greeting("x")).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "NO_STORE", details: { operation: "putPrompt" } });
+    for (const refused of [toolkit.user.get("x"), toolkit.user.import("."), toolkit.user.remove("x")])
+      await expect(refused).rejects.toMatchObject({ code: "NO_STORE" });
+    await toolkit.close();
+    await expect(toolkit.user.get("x")).rejects.toMatchObject({ code: "CLOSED" });
+  });
 
   verifies("N6", "user is last in the order of lookups, and makes a name ambiguous as any other", async () => {
     const greet = { kind: "prompt", name: "greet", render: async () => ({ messages: [] }) } as const;
     const store = memoryStore();
     await using toolkit = new Toolkit({ store: sharing(store), items: [greet] });
     await toolkit.user.putPrompt(greeting("x"));
-    const told = heard(toolkit, ({ type }) => type === "ambiguousName");
+    const emitted = eventOf(toolkit, ({ type }) => type === "ambiguousName");
     expect((await toolkit.lookup("greet")).ref).toBe("builtin.greet");
-    expect(await told).toMatchObject({ candidates: ["builtin.greet", "user.greet"] });
+    expect(await emitted).toMatchObject({ candidates: ["builtin.greet", "user.greet"] });
     await using strict = new Toolkit({ store: sharing(store), items: [greet], strictNames: true });
     await expect(strict.lookup("greet")).rejects.toMatchObject({ code: "AMBIGUOUS_NAME" });
   });
@@ -224,33 +220,33 @@ describe("two toolkits on one store", () => {
     await using other = new Toolkit({ store: sharing(store) });
     await other.start();
     expect((await other.list()).count).toBe(0);
-    const added = heard(other, ({ type }) => type === "promptListChanged");
+    const added = eventOf(other, ({ type }) => type === "promptListChanged");
     await one.user.putPrompt(greeting("one"));
     expect(await added).toMatchObject({ added: ["user.greet"] });
     expect(await rendered(other, "greet")).toBe("one");
-    const changed = heard(other, ({ type }) => type === "promptListChanged");
+    const changed = eventOf(other, ({ type }) => type === "promptListChanged");
     await one.user.putPrompt(greeting("two"));
     expect(await changed).toMatchObject({ changed: ["user.greet"] });
     expect(await rendered(other, "greet")).toBe("two");
-    const removed = heard(other, ({ type }) => type === "promptListChanged");
+    const removed = eventOf(other, ({ type }) => type === "promptListChanged");
     await one.user.remove("greet");
     expect(await removed).toMatchObject({ removed: ["user.greet"] });
     await expect(other.lookup("greet")).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
-  verifies("K2", "what changes is told also where nobody has asked for anything yet", async () => {
+  verifies("K2", "changes are emitted also where nothing was looked up yet", async () => {
     const store = memoryStore();
     await using one = new Toolkit({ store: sharing(store) });
     await using other = new Toolkit({ store: sharing(store) });
     await other.start();
-    const added = heard(other, ({ type }) => type === "promptListChanged");
+    const added = eventOf(other, ({ type }) => type === "promptListChanged");
     await one.user.putPrompt(greeting("one"), { session: { id: "1", principal: "ada" } });
     expect(await added).toMatchObject({ added: ["user.greet"], principal: "ada" });
-    const updated = heard(other, ({ type }) => type === "resourceUpdated");
+    const updated = eventOf(other, ({ type }) => type === "resourceUpdated");
     await one.user.putResource(resource.text("note", "1"));
     await one.user.putResource(resource.text("note", "2"));
     expect(await updated).toMatchObject({ uri: "text:note" });
-    const removed = heard(other, ({ type }) => type === "resourceListChanged");
+    const removed = eventOf(other, ({ type }) => type === "resourceListChanged");
     await one.user.remove("text:note");
     expect(await removed).toMatchObject({ removed: ["text:note#user"] });
   });
@@ -265,7 +261,7 @@ describe("two toolkits on one store", () => {
     next.on("*", (event) => events.push(event));
     expect(await rendered(next, "greet")).toBe("one");
     expect((await next.list()).count).toBe(1);
-    // It was there before anybody asked: that is no change.
+    // It was there before the first lookup: that is no change.
     expect(events.filter(({ type }) => type.endsWith("ListChanged"))).toEqual([]);
   });
 });

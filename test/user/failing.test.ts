@@ -14,7 +14,7 @@ const prompt = (name: string, text = name) => `---\nname: ${name}\n---\n${text}`
 describe("a store that fails while the toolkit runs", () => {
   verifies(
     ["S3", "L3"],
-    "user is stale and among the failures, all else goes on, and what was missed is told",
+    "user is stale and among the failures, all else goes on, and missed changes are emitted",
     async () => {
       const inner = memoryStore();
       const failing = new FailingStore(sharing(inner));
@@ -45,13 +45,13 @@ describe("a store that fails while the toolkit runs", () => {
       await other.user.putPrompt(prompt("comes"));
       await other.user.remove("goes");
       const events: ToolkitEvent[] = [];
-      const told = Promise.withResolvers<void>();
+      const emitted = Promise.withResolvers<void>();
       toolkit.on("promptListChanged", (event) => {
         events.push(event);
-        told.resolve();
+        emitted.resolve();
       });
       failing.recover();
-      await told.promise;
+      await emitted.promise;
       expect(events).toMatchObject([{ added: ["user.comes"], changed: ["user.changes"], removed: ["user.goes"] }]);
       expect((await toolkit.list()).failures).toEqual([]);
       expect((await toolkit.list({ kind: "prompt" })).entries.map(({ ref, stale }) => [ref, stale])).toEqual([
@@ -77,7 +77,7 @@ describe("a store that fails while the toolkit runs", () => {
       await using toolkit = new Toolkit({ store: failing.store, items: [ping], clock, random: () => 1 });
       expect(await toolkit.list()).toMatchObject({ count: 1, failures: [{ namespace: "user" }] });
       await expect(toolkit.lookup("there")).rejects.toThrow(/server is gone/);
-      // It comes back and says nothing: nobody but the timer asks again.
+      // It works again and reports nothing: only the timer reads again.
       failing.recoverSilently();
       expect(await toolkit.list()).toMatchObject({ count: 1, failures: [{ namespace: "user" }] });
       const isBack = new Promise((resolve) => toolkit.on("promptListChanged", resolve));
@@ -89,20 +89,20 @@ describe("a store that fails while the toolkit runs", () => {
 
   verifies(
     "S3",
-    "a record that somebody spoiled is among the failures, hides no other, and what was good before stays",
+    "a record that was edited by hand is among the failures, hides no other, and what was good before stays",
     async () => {
       const store = memoryStore();
       await using toolkit = new Toolkit({ store: sharing(store) });
       await toolkit.user.putPrompt(prompt("good"));
       await toolkit.user.putPrompt(prompt("spoiled", "as it was"));
-      const told = new Promise((resolve) => toolkit.on("promptListChanged", resolve));
+      const emitted = new Promise((resolve) => toolkit.on("promptListChanged", resolve));
       const of = { collection: "prompt", owner: "" } as const;
       await store.put({ ...of, key: "spoiled", value: { text: "---\nname: spoiled\n---\n{{#if}}" } });
       await store.put({ ...of, key: "odd", value: 7 });
       await store.put({ ...of, key: "other-name", value: { text: prompt("x") } });
       await store.put({ collection: "resource", owner: "", key: "doc:x", value: { name: 7 } });
       await store.put({ ...of, key: "last", value: { text: prompt("last") } });
-      await told;
+      await emitted;
       const all = async (of: Toolkit) => {
         const { entries, failures } = await of.list();
         return [entries.map(({ ref }) => ref), failures.map(({ error }) => error.message).sort()];
@@ -110,8 +110,8 @@ describe("a store that fails while the toolkit runs", () => {
       const [refs, failures] = await all(toolkit);
       expect(refs).toEqual(["user.good", "user.last", "user.spoiled"]);
       expect(failures).toEqual([
-        expect.stringMatching(/^The store has a prompt "odd"/),
-        expect.stringMatching(/^The store has a resource "doc:x"/),
+        expect.stringMatching(/^The record of the prompt "odd" cannot be read/),
+        expect.stringMatching(/^The record of the resource "doc:x" cannot be read/),
         expect.stringMatching(/^other-name\.md: /),
         expect.stringMatching(/^spoiled\.md:4/),
       ]);
@@ -121,8 +121,19 @@ describe("a store that fails while the toolkit runs", () => {
       await using late = new Toolkit({ store: sharing(store) });
       expect(await all(late)).toEqual([["user.good", "user.last"], failures]);
       await toolkit.user.remove("odd");
-      await toolkit.user.putPrompt(prompt("spoiled", "mended"));
+      await toolkit.user.putPrompt(prompt("spoiled", "repaired"));
       expect((await all(toolkit))[1]).toHaveLength(2);
     },
   );
+
+  verifies("S3", "so is a resource under a key that is no URI, also after other changes", async () => {
+    const store = memoryStore();
+    const value = { form: "text", name: "odd", mediaType: "text/plain", size: 0 };
+    await store.put({ collection: "resource", owner: "", key: "no uri", value });
+    await using toolkit = new Toolkit({ store: sharing(store) });
+    const failures = async () => (await toolkit.list()).failures.map(({ error }) => error.message);
+    expect(await failures()).toEqual([expect.stringContaining('"no uri"')]);
+    await toolkit.user.putPrompt(prompt("good"));
+    expect(await failures()).toEqual([expect.stringContaining('"no uri"')]);
+  });
 });

@@ -115,7 +115,7 @@ describe("a folder", () => {
     expect(await toolkit.user.import(folder)).toMatchObject({ added: [], removed: [] });
   });
 
-  verifies("S2", "imported again nothing changes but what somebody edited, added, or with prune removed", async () => {
+  verifies("S2", "imported again nothing changes but what was edited, added, or with prune removed", async () => {
     await using toolkit = await filled();
     await toolkit.user.export(folder);
     await write("greet-2.md", prompt("greet", "Edited. {{> tone}}"));
@@ -215,7 +215,7 @@ describe("a folder", () => {
     expect(await toolkit.user.import(inside)).toMatchObject({ changed: ["user._tone"] });
   });
 
-  verifies("S2", "a URI that an index has twice, as after a merge, is told", async () => {
+  verifies("S2", "a URI that an index has twice, as after a merge, is an error", async () => {
     await using toolkit = new Toolkit({ store: memoryStore() });
     const entry = (file: string) => ({ uri: "doc:x", name: "x", mediaType: "text/plain", form: "text", file });
     const resources = [entry("resources/x.txt"), entry("resources/x-2.txt")];

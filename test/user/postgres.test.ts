@@ -86,7 +86,7 @@ describe("a toolkit whose PostgreSQL goes and comes back", () => {
 
   verifies(
     ["S3", "K2", "L3"],
-    "under load: user is stale and says why, all else goes on, and what another process did meanwhile is told",
+    "under load: user is stale and says why, all else goes on, and changes by another process meanwhile are emitted",
     async () => {
       await using network = await networkTo(postgres.connectionString);
       const options = optionsOf(network.connectionString);
@@ -162,9 +162,9 @@ describe("a toolkit whose PostgreSQL goes and comes back", () => {
       expect(events.filter(({ type }) => type === "resourceUpdated")).toMatchObject([{ uri: "text:note" }]);
       expect(await (await toolkit.read("text:note")).text()).toBe("2");
       // From here on all is as it was.
-      const told = new Promise((resolve) => toolkit.on("promptListChanged", resolve));
+      const emitted = new Promise((resolve) => toolkit.on("promptListChanged", resolve));
       await other.does({ putPrompt: prompt("after") });
-      expect(await told).toMatchObject({ added: ["user.after"] });
+      expect(await emitted).toMatchObject({ added: ["user.after"] });
       await toolkit.user.putPrompt(prompt("late"));
       await Promise.all([builtin.end(), connector.end()]);
       expect([builtin.codes, connector.codes]).toEqual([[], []]);
@@ -173,7 +173,7 @@ describe("a toolkit whose PostgreSQL goes and comes back", () => {
     90_000,
   );
 
-  verifies(["S3", "K2"], "while nothing is heard of it, what others do is caught up with afterwards", async () => {
+  verifies(["S3", "K2"], "changes by others while its reports are lost are caught up with afterwards", async () => {
     await using network = await networkTo(postgres.connectionString);
     const options = optionsOf(network.connectionString);
     await using other = new Replica(makerOf({ ...options, connectionString: postgres.connectionString }));
@@ -183,11 +183,11 @@ describe("a toolkit whose PostgreSQL goes and comes back", () => {
     expect((await toolkit.list({ session })).count).toBe(1);
     network.cut(true);
     await expect.poll(async () => (await toolkit.list({ session })).failures.length, { timeout: 20_000 }).toBe(1);
-    const told = new Promise((resolve) => toolkit.on("promptListChanged", resolve));
+    const emitted = new Promise((resolve) => toolkit.on("promptListChanged", resolve));
     await other.does({ principal: "ada", putPrompt: prompt("new") });
     await other.does({ principal: "bob", putPrompt: prompt("another's") });
     network.cut(false);
-    expect(await told).toMatchObject({ added: ["user.new"], changed: [], removed: [], principal: "ada" });
+    expect(await emitted).toMatchObject({ added: ["user.new"], changed: [], removed: [], principal: "ada" });
     await expect.poll(async () => (await toolkit.list({ session })).failures, { timeout: 20_000 }).toEqual([]);
   });
 });

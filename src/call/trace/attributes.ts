@@ -4,20 +4,18 @@ import { messageOf, ToolkitError } from "../../core/error.ts";
 import { type ErrorCode, errorCatalog } from "../../core/error-catalog.ts";
 import { inlineNamespace } from "../../core/identifier.ts";
 import type { Entry } from "../../core/item.ts";
+import type { Verb } from "../../core/middleware.ts";
 
-/** What a toolbox is asked to do with an item. */
-export type Verb = "call" | "read" | "render";
-
-/** What is done: the first word of a span's name. */
+/** The first word of a span's name. */
 export type Operation = "execute_tool" | "invoke_agent" | "read_resource" | "render_prompt";
 
-/** How it ended: well, aborted by whoever called, or with the code of an error. */
-export type Outcome = "ok" | "aborted" | "_OTHER" | ErrorCode;
+/** The end of a call: well, aborted by its caller, or with the code of an error. */
+export type CallOutcome = "ok" | "aborted" | "_OTHER" | ErrorCode;
 
 /** So much is kept of what a caller wrote and nothing has for a name. */
 const maxKeyLength = 256;
 
-/** What a verb means for an item. What was not found was most likely a tool. */
+/** The operation of a verb on an item. An item that was not found was most likely a tool. */
 export function operationOf(verb: Verb, entry: Entry | undefined): Operation {
   if (verb === "read") return "read_resource";
   if (verb === "render") return "render_prompt";
@@ -30,7 +28,7 @@ export function spanName(operation: Operation, entry: Entry | undefined): string
 }
 
 /**
- * What a span says from its beginning, where a sampler sees it.
+ * The attributes of a span from its beginning, where a sampler sees them.
  *
  * @see https://github.com/open-telemetry/semantic-conventions-genai
  */
@@ -46,7 +44,7 @@ export function spanAttributes(operation: Operation, entry: Entry | undefined, k
   };
 }
 
-/** What every measurement of an operation says of it. Only what a catalogue has counts: its number is bounded. */
+/** The attributes of every measurement of an operation. Only items of a catalogue are named: their number is bounded. */
 export function metricAttributes(operation: Operation, entry: Entry | undefined): Attributes {
   if (entry === undefined) return { "toolweave.operation": operation };
   const namespace = { "toolweave.operation": operation, "toolweave.namespace": entry.namespace };
@@ -55,7 +53,7 @@ export function metricAttributes(operation: Operation, entry: Entry | undefined)
   return bounded ? { ...namespace, "toolweave.ref": entry.ref } : namespace;
 }
 
-/** What the conventions call the item. */
+/** The item as the conventions name it. */
 export function itemAttributes(operation: Operation, entry: Entry): Attributes {
   if (operation === "execute_tool") return { "gen_ai.tool.name": entry.name, "gen_ai.tool.type": "function" };
   if (operation === "invoke_agent") return { "gen_ai.agent.name": entry.name };
@@ -73,7 +71,7 @@ function operationAttributes(operation: Operation): Attributes {
   return { "toolweave.operation": operation, ...(named ? { "gen_ai.operation.name": operation } : {}) };
 }
 
-/** Who may read which page is no news for those who read spans; a password in a URI is. */
+/** Removes user and password from a URI in a text: readers of spans are not to see them. */
 export function withoutUserInfo(text: string): string {
   return text.replace(/(:\/\/)[^/?#@\s]*@/, "$1");
 }
@@ -94,7 +92,7 @@ const plain: ReadonlySet<ErrorCode> = new Set([
   "CLOSED",
 ]);
 
-/** What a span says of an error. What quotes content is said only where content is recorded. */
+/** The text of an error in a span. A message that may quote content is left out unless content is recorded. */
 export function errorText(error: unknown, recordContent: boolean): string {
   if (!ToolkitError.is(error)) return recordContent ? messageOf(error) : "It failed.";
   const { code, message } = error;

@@ -2,16 +2,17 @@ import type { Attributes, BatchObservableResult, Counter, Histogram, Meter, UpDo
 import type { TokenUsage } from "../../core/agent-event.ts";
 import type { Connection, ConnectionState } from "../../core/connection.ts";
 import type { Entry } from "../../core/item.ts";
-import { itemAttributes, metricAttributes, type Operation, type Outcome, type Verb } from "./attributes.ts";
+import type { Verb } from "../../core/middleware.ts";
+import { type CallOutcome, itemAttributes, metricAttributes, type Operation } from "./attributes.ts";
 
-/** What is looked at whenever metrics are collected. */
+/** The values that are observed whenever metrics are collected. */
 export interface Gauges {
   readonly connections: readonly Connection[];
   /** Calls that wait for their turn. */
   readonly queued: number;
 }
 
-/** What ended, and how it went. */
+/** A call, read or render that has ended. */
 export interface Ended {
   readonly verb: Verb;
   readonly operation: Operation;
@@ -26,7 +27,7 @@ export interface Ended {
 const remoteBoundaries = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 const boundaries = [0.0001, 0.001, ...remoteBoundaries];
 
-/** What the conventions advise. */
+/** As the conventions advise. */
 const tokenBoundaries = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 const states: readonly ConnectionState[] = ["idle", "connecting", "connected", "waiting"];
@@ -87,7 +88,7 @@ export class Instruments {
   }
 
   /** It has ended. */
-  ended(outcome: Outcome, { verb, operation, entry, seconds, attempts, cached }: Ended): void {
+  ended(outcome: CallOutcome, { verb, operation, entry, seconds, attempts, cached }: Ended): void {
     const item = metricAttributes(operation, entry);
     this.#active.add(-1, { "toolweave.verb": verb });
     this.#calls.add(1, { ...item, "toolweave.outcome": outcome });

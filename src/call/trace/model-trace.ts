@@ -12,11 +12,11 @@ import { ToolkitError } from "../../core/error.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { ModelSettings } from "../../core/model-settings.ts";
 import { present } from "../../lib/value.ts";
-import { CallState } from "../call-state.ts";
+import { callStateOf } from "../call-port.ts";
 import { errorText } from "./attributes.ts";
 import { type TraceParts, unharmed } from "./trace.ts";
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface ModelAsked {
   readonly provider: string;
   readonly model: string;
@@ -26,7 +26,7 @@ export interface ModelAsked {
   readonly input: unknown;
 }
 
-/** What it answered. */
+/** The answer of a model. */
 export interface ModelAnswered {
   readonly finishReason: string;
   readonly usage: TokenUsage;
@@ -35,7 +35,7 @@ export interface ModelAnswered {
 }
 
 /**
- * Asks a model in a span of its own, `chat <model>`, inside that of the call; and measures it. Where nobody looks it is only asked.
+ * Asks a model in a span of its own, `chat <model>`, inside that of the call, and measures it. A call without a trace only asks.
  *
  * @see https://github.com/open-telemetry/semantic-conventions-genai
  */
@@ -44,7 +44,7 @@ export async function tracedModel<R extends ModelAnswered>(
   asked: ModelAsked,
   ask: () => Promise<R>,
 ): Promise<R> {
-  const trace = caller instanceof CallState ? caller.trace : undefined;
+  const trace = callStateOf(caller)?.trace;
   if (trace === undefined) return ask();
   const model = new ModelTrace(trace.parts, trace.context, asked);
   try {
@@ -96,7 +96,7 @@ class ModelTrace {
   fail(error: unknown, signal: AbortSignal): void {
     const aborted = signal.aborted && signal.reason === error;
     const type = aborted ? "aborted" : ToolkitError.is(error) ? error.code : "_OTHER";
-    const message = aborted ? "Whoever called it ended it." : errorText(error, this.#parts.recorder !== undefined);
+    const message = aborted ? "Its caller ended it." : errorText(error, this.#parts.recorder !== undefined);
     unharmed(() => {
       this.#span?.setStatus({ code: SpanStatusCode.ERROR, message });
       this.#span?.setAttribute("error.type", type);

@@ -42,12 +42,12 @@ function plain(key: string): string {
   return key.toLowerCase().replaceAll(/[_-]/g, "");
 }
 
-/** What there is to see of a Content, or of what holds some, without waiting: of bytes their type and size. */
+/** The visible part of a Content, or of a value that holds some, without waiting: of bytes their type and size. */
 function visibleOf(value: unknown): unknown {
   if (isContent(value)) return contentOf(value);
   if (isResource(value)) return { uri: value.uri, mediaType: value.mediaType };
   if (Array.isArray(value)) return value.some(isRecord) ? value.map(visibleOf) : value;
-  // What a prompt renders to: its messages hold Contents.
+  // A rendered prompt: its messages hold Contents.
   if (isRecord(value) && Array.isArray(value.messages)) return { ...value, messages: value.messages.map(messageOf) };
   return value;
 }

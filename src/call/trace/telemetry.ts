@@ -16,7 +16,7 @@ import { type Gauges, Instruments } from "./instruments.ts";
 import { Recorder } from "./recorder.ts";
 import { Trace, type Wish } from "./trace.ts";
 
-/** What telemetry is made with. */
+/** The parts of telemetry. */
 export interface TelemetryParts {
   readonly options: TelemetryOptions;
   readonly clock: Clock;
@@ -27,14 +27,14 @@ const scope = "toolweave";
 const noTracers: TracerProvider = new ProxyTracerProvider().getDelegate();
 
 /**
- * Begins traces where somebody looks: a tracer or a meter was given, or an OpenTelemetry SDK is registered. It is asked at each call, so
+ * Begins traces where they go somewhere: a tracer or a meter was given, or an OpenTelemetry SDK is registered. It is asked at each call, so
  * that an SDK may be registered at any time; where there is none that costs some nanoseconds.
  */
 export class Telemetry {
   readonly #parts: TelemetryParts;
   readonly #recorder: Recorder | undefined;
   readonly #connected = new WeakSet<Connection>();
-  /** What an SDK is registered behind. Undefined while one is: then it is looked up each time. */
+  /** The proxy behind which an SDK is registered. Undefined while one is: then it is looked up each time. */
   #idle: ProxyTracerProvider | undefined;
   #tracers: TracerProvider | undefined;
   #tracer: Tracer | undefined;
@@ -52,7 +52,7 @@ export class Telemetry {
     this.look();
   }
 
-  /** True where somebody looks. */
+  /** True where a tracer or a meter is there. */
   get isOn(): boolean {
     if (this.#idle?.getDelegate() !== noTracers) this.#findTracer();
     if (this.#parts.options.meter === undefined) this.#findMeter();
@@ -64,14 +64,14 @@ export class Telemetry {
     return new Trace({ tracer: this.#tracer, instruments: this.#instruments, recorder: this.#recorder, clock }, wish);
   }
 
-  /** Looks at what is registered now: also by another copy of the API, which does not tell ours. */
+  /** Looks for an SDK that is registered now: also by another copy of the API, which does not notify ours. */
   look(): void {
     if (this.#parts.options.tracer === undefined) this.#findTracer();
     if (this.#parts.options.meter === undefined) this.#findMeter();
   }
 
   /** Counts what becomes of connections. */
-  heard(event: ToolkitEvent): void {
+  observe(event: ToolkitEvent): void {
     if (event.type !== "connectorConnected") return;
     this.look();
     const { connection, namespace } = event;

@@ -3,30 +3,43 @@ import {
   type Context,
   context,
   diag,
+  propagation,
   type Span,
   SpanKind,
   SpanStatusCode,
   trace as spans,
+  type TextMapGetter,
   type Tracer,
 } from "@opentelemetry/api";
 import { ToolkitError } from "../../core/error.ts";
 import type { Entry } from "../../core/item.ts";
+import type { Verb } from "../../core/middleware.ts";
 import type { CallOptions } from "../../core/session.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { MaybePromise } from "../../lib/promise.ts";
 import {
+  type CallOutcome,
   errorText,
   isRemote,
   type Operation,
-  type Outcome,
   operationOf,
   spanAttributes,
   spanName,
-  type Verb,
 } from "./attributes.ts";
 import type { Instruments } from "./instruments.ts";
-import { type Carrier, carry, contextIn } from "./propagation.ts";
 import type { Recorder } from "./recorder.ts";
+
+/** The carrier of a context, such as headers or `_meta`. */
+type Carrier = Record<string, unknown>;
+
+/** The texts of a carrier that a remote caller filled in: other values are its own. */
+const texts: TextMapGetter<Readonly<Carrier>> = {
+  keys: (carrier) => Object.keys(carrier),
+  get(carrier, key) {
+    const value = Object.hasOwn(carrier, key) ? carrier[key] : undefined;
+    return typeof value === "string" ? value : undefined;
+  },
+};
 
 /** A call as its trace sees it. */
 export interface TracedCall {
@@ -38,7 +51,7 @@ export interface TracedCall {
   readonly repairs?: readonly unknown[];
 }
 
-/** What somebody wants done. */
+/** The call that a trace is begun for. */
 export interface Wish {
   readonly verb: Verb;
   /** As the caller named it. */
@@ -86,7 +99,7 @@ export class Trace {
     return this.#span?.isRecording() === true ? this.#span.spanContext().spanId : undefined;
   }
 
-  /** What is active inside it, where it has a span. */
+  /** The OpenTelemetry context inside it, if it has a span. */
   get context(): Context | undefined {
     return this.#context;
   }
@@ -120,7 +133,7 @@ export class Trace {
   fail(error: unknown): void {
     const outcome = this.#outcomeOf(error);
     const aborted = outcome === "aborted";
-    const message = aborted ? "Whoever called it ended it." : errorText(error, this.parts.recorder !== undefined);
+    const message = aborted ? "Its caller ended it." : errorText(error, this.parts.recorder !== undefined);
     unharmed(() => {
       if (this.#entry === undefined) this.#begin();
       this.#span?.setStatus({ code: SpanStatusCode.ERROR, message });
@@ -136,11 +149,11 @@ export class Trace {
   /** Puts into a carrier, such as headers, by which the far side knows whose part it is. */
   inject<C extends Carrier>(carrier: C): C {
     const { context: own } = this;
-    if (own !== undefined) unharmed(() => carry(own, carrier));
+    if (own !== undefined) unharmed(() => propagation.inject(own, carrier));
     return carrier;
   }
 
-  /** A request to an MCP server began. Gives what tells that it ended. */
+  /** A request to an MCP server began. Call the returned function when it has ended. */
   request(attributes: Attributes): (more: Attributes) => void {
     const { instruments, clock } = this.parts;
     if (instruments === undefined) return ignore;
@@ -179,16 +192,16 @@ export class Trace {
     };
   }
 
-  /** Whose part it is: of what is active here, of the call it was made in, or of what a far caller says. */
+  /** Its parent: the active span, that of the call around it, or the one that a remote caller names. */
   #outerContext(): Context {
     const active = context.active();
     if (spans.getSpan(active) !== undefined) return active;
     const { parent, meta } = this.#wish;
     // Without a context manager nothing stays active.
-    return parent?.trace?.context ?? contextIn(meta, active);
+    return parent?.trace?.context ?? (meta === undefined ? active : propagation.extract(active, meta, texts));
   }
 
-  #outcomeOf(error: unknown): Outcome {
+  #outcomeOf(error: unknown): CallOutcome {
     const { options, parent } = this.#wish;
     if ([options.signal, parent?.signal].some((signal) => signal?.aborted === true && signal.reason === error))
       return "aborted";
@@ -196,7 +209,7 @@ export class Trace {
     return "_OTHER";
   }
 
-  #end(outcome: Outcome): void {
+  #end(outcome: CallOutcome): void {
     const failure = outcome === "ok" ? {} : { "error.type": outcome };
     const { attempts = 1, cached = false, repairs } = this.#call ?? {};
     this.describe({
@@ -221,7 +234,7 @@ export class Trace {
   }
 }
 
-/** Whoever looks must not harm what is looked at: what an SDK throws goes where OpenTelemetry has its own errors. */
+/** Telemetry must not harm a call: errors of an SDK go where OpenTelemetry has its own. */
 export function unharmed(run: () => void): void {
   try {
     run();
@@ -231,5 +244,5 @@ export function unharmed(run: () => void): void {
 }
 
 function ignore(): void {
-  // Nobody measures.
+  // Nothing is measured.
 }

@@ -1,3 +1,4 @@
+import { callStateOf } from "../../call/call-port.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
 import { isNestedDeeper } from "../../lib/nesting.ts";
@@ -148,7 +149,7 @@ export class Peer {
     this.#send(
       { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
       (error) => this.#take(id)?.reject(error),
-      context,
+      callStateOf(context) ?? context,
     );
     return promise;
   }

@@ -77,8 +77,10 @@ export class StdioEndpoint implements Endpoint {
   async close(): Promise<void> {
     this.#endAll();
     for (const pid of this.#processes) end(pid);
+    // The server may close before the last of its sockets says that it did.
+    const closed = [...this.#sockets].map((socket) => once(socket, "close"));
     for (const socket of this.#sockets) socket.destroy();
-    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await Promise.all([...closed, new Promise<void>((resolve) => this.#server.close(() => resolve()))]);
   }
 
   #endAll(): void {

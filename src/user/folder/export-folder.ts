@@ -1,78 +1,129 @@
-import type { Store } from "../../core/store.ts";
+import type { RecordList, Store } from "../../core/store.ts";
 import type { UserExportReport } from "../../core/user.ts";
-import { promptText } from "../prompt-text.ts";
-import { resourceValue } from "../stored-resource.ts";
+import { essenceOf } from "../../resource/media-type.ts";
+import type { UserCollection } from "../item-key.ts";
+import { promptText, type ResourceValue, resourceValue } from "../stored-item.ts";
 import { FolderFiles } from "./folder-files.ts";
-import { type IndexedPrompt, type IndexedResource, indexName, indexText, readIndex } from "./index-file.ts";
-import { ItemFileNames } from "./item-file-name.ts";
+import {
+  type FolderIndex,
+  type IndexedPrompt,
+  type IndexedResource,
+  indexName,
+  indexText,
+  readIndex,
+  resourceFolder,
+} from "./index-file.ts";
 
-/** What is exported. */
+/** Source and options of an export. */
 export interface ExportOptions {
   readonly store: Store;
   readonly owner: string;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Writes all that an owner has to a folder. See `UserNamespace.export`. */
+/** Writes all items of an owner to a folder. See `UserNamespace.export`. */
 export async function exportFolder(folder: string | URL, options: ExportOptions): Promise<UserExportReport> {
   const files = new FolderFiles(folder);
   const before = await readIndex(files);
-  const names = new ItemFileNames(before);
-  const report = new Report();
-  const prompts = await exportPrompts(files, names, report, options);
-  const resources = await exportResources(files, names, report, options);
-  const now = new Set([...prompts, ...resources].map(({ file }) => file));
-  const removed = [...before.prompts, ...before.resources].map(({ file }) => file).filter((file) => !now.has(file));
-  // Before the index is written: one that still names what is gone is noticed, a file it does not name is taken in.
-  for (const file of removed) await files.remove(file);
-  report.note(indexName, await files.write(indexName, Buffer.from(indexText({ prompts, resources }))));
-  return Object.freeze({ written: report.written, unchanged: report.unchanged, removed: Object.freeze(removed) });
-}
-
-class Report {
-  readonly written: string[] = [];
-  readonly unchanged: string[] = [];
-
-  note(file: string, isNew: boolean): void {
-    (isNew ? this.written : this.unchanged).push(file);
-  }
-}
-
-async function exportPrompts(
-  files: FolderFiles,
-  names: ItemFileNames,
-  report: Report,
-  { store, owner, signal }: ExportOptions,
-): Promise<readonly IndexedPrompt[]> {
-  const { records, failures } = await store.list({ collection: "prompt", owner }, { signal });
-  if (failures[0] !== undefined) throw failures[0].error;
-  const indexed: IndexedPrompt[] = [];
-  for (const record of records) {
+  const fileNames = new ItemFileNames(before);
+  const written: string[] = [];
+  const unchanged: string[] = [];
+  const write = async (file: string, bytes: Uint8Array) => {
+    ((await files.write(file, bytes)) ? written : unchanged).push(file);
+  };
+  const prompts: IndexedPrompt[] = [];
+  for (const record of await list("prompt", options)) {
     const name = record.key;
-    const file = names.prompt(name);
-    report.note(file, await files.write(file, Buffer.from(promptText(record))));
-    indexed.push({ name, file });
+    const file = fileNames.ofPrompt(name);
+    await write(file, Buffer.from(promptText(record)));
+    prompts.push({ name, file });
   }
-  return indexed;
-}
-
-async function exportResources(
-  files: FolderFiles,
-  names: ItemFileNames,
-  report: Report,
-  { store, owner, signal }: ExportOptions,
-): Promise<readonly IndexedResource[]> {
-  const { records, failures } = await store.list({ collection: "resource", owner }, { signal });
-  if (failures[0] !== undefined) throw failures[0].error;
-  const indexed: IndexedResource[] = [];
-  for (const { key: uri } of records) {
-    // One at a time: together they may be more than memory holds.
+  const resources: IndexedResource[] = [];
+  for (const { key: uri } of await list("resource", options)) {
+    // One at a time: together they may not fit into memory.
+    const { store, owner, signal } = options;
     const record = await store.get({ collection: "resource", owner, key: uri }, { signal });
     if (record === undefined) continue;
     const { size, ...about } = resourceValue(record);
-    const file = names.resource(uri, about);
-    report.note(file, await files.write(file, record.bytes ?? new Uint8Array()));
-    indexed.push({ uri, file, ...about });
+    const file = fileNames.ofResource(uri, about);
+    await write(file, record.bytes ?? new Uint8Array());
+    resources.push({ uri, file, ...about });
   }
-  return indexed;
+  const current = new Set([...prompts, ...resources].map(({ file }) => file));
+  const removed = [...before.prompts, ...before.resources].map(({ file }) => file).filter((file) => !current.has(file));
+  // Before the index is written: an index that names a missing file is an error, a file without an entry would be imported again.
+  for (const file of removed) await files.remove(file);
+  await write(indexName, Buffer.from(indexText({ prompts, resources })));
+  return Object.freeze({ written, unchanged, removed: Object.freeze(removed) });
+}
+
+async function list(
+  collection: UserCollection,
+  { store, owner, signal }: ExportOptions,
+): Promise<RecordList["records"]> {
+  const { records, failures } = await store.list({ collection, owner }, { signal });
+  if (failures[0] !== undefined) throw failures[0].error;
+  return records;
+}
+
+const extensions: Readonly<Record<string, string>> = {
+  "application/json": "json",
+  "application/pdf": "pdf",
+  "application/xml": "xml",
+  "application/yaml": "yaml",
+  "audio/mpeg": "mp3",
+  "image/gif": "gif",
+  "image/jpeg": "jpg",
+  "image/png": "png",
+  "image/svg+xml": "svg",
+  "image/webp": "webp",
+  "text/css": "css",
+  "text/csv": "csv",
+  "text/html": "html",
+  "text/markdown": "md",
+  "text/plain": "txt",
+};
+
+/** The file names of items: each its own, regardless of case. An item keeps that of an earlier export, so that no new one renames it. */
+class ItemFileNames {
+  readonly #taken = new Set(["readme.md"]);
+  readonly #before: ReadonlyMap<string, string>;
+
+  constructor({ prompts, resources }: FolderIndex) {
+    this.#before = new Map([
+      ...prompts.map(({ name, file }) => [`prompt ${name}`, file] as const),
+      ...resources.map(({ uri, file }) => [`resource ${uri}`, file] as const),
+    ]);
+  }
+
+  ofPrompt(name: string): string {
+    return this.#free(`prompt ${name}`, name, ".md");
+  }
+
+  ofResource(uri: string, { form, name, mediaType }: Pick<ResourceValue, "form" | "name" | "mediaType">): string {
+    const base =
+      name
+        .replace(/[^A-Za-z0-9_-]+/g, "-")
+        .replace(/^-+|-+$/g, "")
+        .slice(0, 60) || "resource";
+    const extension =
+      form === "parts" ? "parts.json" : (extensions[essenceOf(mediaType)] ?? (form === "text" ? "txt" : "bin"));
+    return this.#free(`resource ${uri}`, `${resourceFolder}/${base}`, `.${extension}`);
+  }
+
+  #free(id: string, base: string, extension: string): string {
+    const before = this.#before.get(id);
+    if (before?.endsWith(extension) && this.#take(before)) return before;
+    for (let number = 1; ; number += 1) {
+      const file = `${base}${number === 1 ? "" : `-${number}`}${extension}`;
+      if (this.#take(file)) return file;
+    }
+  }
+
+  #take(file: string): boolean {
+    const folded = file.toLowerCase();
+    if (this.#taken.has(folded)) return false;
+    this.#taken.add(folded);
+    return true;
+  }
 }

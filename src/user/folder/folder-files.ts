@@ -14,12 +14,12 @@ export class FolderFiles {
     this.path = pathOf(folder);
   }
 
-  /** Undefined where there is none. @throws ToolkitError `INVALID_INPUT` */
+  /** Reads a file; undefined where there is none. @throws ToolkitError `INVALID_INPUT` */
   async read(file: string): Promise<Buffer | undefined> {
     try {
       await this.#assertInside(file);
       const path = join(this.path, file);
-      // A pipe would be waited for without end.
+      // Reading a pipe would never end.
       if (!(await stat(path)).isFile()) throw new Error("it is no file");
       return await readFile(path);
     } catch (error) {
@@ -28,7 +28,7 @@ export class FolderFiles {
     }
   }
 
-  /** The names of what is in a folder of it and is no folder, sorted. Undefined where there is no such folder. */
+  /** The names of the files in a subfolder, sorted; undefined where there is no such folder. */
   async names(folder = ""): Promise<readonly string[] | undefined> {
     try {
       await this.#assertInside(folder);
@@ -40,7 +40,7 @@ export class FolderFiles {
     }
   }
 
-  /** Replaces a file whole: the old one or the new one is there, never a part of one. Gives whether it was another before. */
+  /** Replaces a file as a whole: at any time the old or the new one is there, never a part of one. True where it is different from before. */
   async write(file: string, bytes: Uint8Array): Promise<boolean> {
     const path = join(this.path, file);
     const temporary = join(dirname(path), `.${randomUUID()}.new`);
@@ -73,14 +73,14 @@ export class FolderFiles {
     }
   }
 
-  /** True for a file of these bytes, and no link to one: what is written is there itself. */
+  /** True for a file of these bytes; false for a link to one, which is replaced. */
   async #has(file: string, bytes: Uint8Array): Promise<boolean> {
     const path = join(this.path, file);
     const found = await lstat(path).catch(() => undefined);
     return found?.isFile() === true && (await readFile(path)).equals(bytes);
   }
 
-  /** A link may lead to another file of the folder, and nowhere else: who made it is not always who imports. */
+  /** A link may lead to another file of the folder, and nowhere else: its author may be another than the one who imports it. */
   async #assertInside(file: string): Promise<void> {
     const [folder, target] = await Promise.all([realpath(this.path), realpath(join(this.path, file))]);
     if (target !== folder && !target.startsWith(folder.endsWith(sep) ? folder : folder + sep))

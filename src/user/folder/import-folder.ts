@@ -4,14 +4,14 @@ import { messageOf, ToolkitError } from "../../core/error.ts";
 import { userNamespace } from "../../core/identifier.ts";
 import type { Quota, RecordDraft, Store, StoredRecord } from "../../core/store.ts";
 import type { UserImportReport } from "../../core/user.ts";
-import { type Change, changeOf, type UserCollection } from "../item-change.ts";
-import { isPartialKey } from "../prompt-cache.ts";
-import { storedForm } from "../stored-resource.ts";
+import { changeOf, type ItemChange } from "../item-changes.ts";
+import { isPartialKey, type UserCollection } from "../item-key.ts";
+import { promptDraft, resourceDraft } from "../stored-item.ts";
 import type { UserItems } from "../user-items.ts";
 import { FolderFiles } from "./folder-files.ts";
 import { type ReadFolder, readFolder } from "./read-folder.ts";
 
-/** Into what is imported, and how. */
+/** Target and options of an import. */
 export interface ImportOptions {
   readonly store: Store;
   readonly owner: string;
@@ -21,14 +21,14 @@ export interface ImportOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What is to be done: a draft that is put, or what is removed. Each with what was there before. */
+/** One change of an import: a draft that is put, or removed, and the record that it replaces. */
 interface Step {
   readonly draft: RecordDraft;
   readonly remove: boolean;
   readonly before: StoredRecord | undefined;
 }
 
-/** Puts what a folder has. See `UserNamespace.import`. */
+/** Puts the items of a folder. See `UserNamespace.import`. */
 export async function importFolder(folder: string | URL, options: ImportOptions): Promise<UserImportReport> {
   const found = await readFolder(new FolderFiles(folder));
   const drafts = await draftsOf(found, options);
@@ -37,7 +37,7 @@ export async function importFolder(folder: string | URL, options: ImportOptions)
   assertWhole(String(folder), found, gone, options);
   const steps: Step[] = [];
   const unchanged: string[] = [];
-  // What goes makes room for what comes.
+  // Removals first: they make room in the quota.
   for (const draft of gone) steps.push({ draft, remove: true, before: await current(draft, options) });
   for (const draft of drafts) {
     const before = await current(draft, options);
@@ -45,7 +45,7 @@ export async function importFolder(folder: string | URL, options: ImportOptions)
     else steps.push({ draft, remove: false, before });
   }
   const changes = await performAll(steps, options);
-  options.items.take(changes);
+  options.items.apply(changes);
   const refs = (fits: (step: Step) => boolean) =>
     Object.freeze(steps.filter(fits).map(({ draft }) => refOfDraft(draft)));
   return Object.freeze({
@@ -57,19 +57,18 @@ export async function importFolder(folder: string | URL, options: ImportOptions)
   });
 }
 
-/** A wrong path is enough to lead to a folder that has nothing. */
+/** An empty folder is more likely a wrong path than a wish to remove everything. */
 function wouldEmpty(folder: string, count: number): ToolkitError<"INVALID_INPUT"> {
   const message = `${folder} has nothing to import, and with prune all ${count} items would be removed`;
   const advice = "Is it the right folder? What is to go can be removed one by one.";
   return new ToolkitError("INVALID_INPUT", `${message}. ${advice}`, { issues: [{ pointer: "/prune", message }] });
 }
 
-/** Partials first, so that nobody sees a prompt without them. */
+/** The records to be put. Partials first, so that no process reads a prompt without them. */
 async function draftsOf({ texts, contents }: ReadFolder, { owner }: ImportOptions): Promise<readonly RecordDraft[]> {
-  const prompts = [...texts].map(([key, text]) => ({ collection: "prompt" as const, owner, key, value: { text } }));
+  const prompts = [...texts].map(([key, text]) => promptDraft(owner, key, text));
   const resources: RecordDraft[] = [];
-  for (const [key, content] of contents)
-    resources.push({ collection: "resource", owner, key, ...(await storedForm(content)) });
+  for (const [uri, content] of contents) resources.push(await resourceDraft(owner, uri, content));
   const isPartial = ({ key }: RecordDraft) => isPartialKey(key);
   return [...prompts.filter(isPartial), ...prompts.filter((draft) => !isPartial(draft)), ...resources];
 }
@@ -88,8 +87,8 @@ async function missing(
 /** @throws ToolkitError with all that is wrong */
 function assertWhole(folder: string, found: ReadFolder, gone: readonly RecordDraft[], { items }: ImportOptions): void {
   const removed = gone.flatMap(({ collection, key }) => (collection === "prompt" ? [[key, undefined] as const] : []));
-  const { shelf } = items;
-  const broken = shelf.problems(shelf.revise(new Map([...found.texts, ...removed])));
+  const { prompts } = items;
+  const broken = prompts.problems(prompts.revise(new Map([...found.texts, ...removed])));
   const problems = [...found.problems, ...broken.map(({ error }) => error)];
   const [first] = problems;
   if (first === undefined) return;
@@ -104,18 +103,18 @@ function current({ collection, owner, key }: RecordDraft, { store, signal }: Imp
 }
 
 function isSame(before: StoredRecord, { value, bytes }: RecordDraft): boolean {
-  // As JSON makes it: that is how the other was kept.
+  // After a round trip through JSON, as the value in the store.
   if (!isDeepStrictEqual(before.value, JSON.parse(JSON.stringify(value)))) return false;
   return Buffer.compare(before.bytes ?? new Uint8Array(), bytes ?? new Uint8Array()) === 0;
 }
 
-/** Does everything, or takes back what was done. */
-async function performAll(steps: readonly Step[], options: ImportOptions): Promise<readonly Change[]> {
-  const done: { readonly step: Step; readonly change: Change }[] = [];
+/** Makes all changes, or rolls back those made. */
+async function performAll(steps: readonly Step[], options: ImportOptions): Promise<readonly ItemChange[]> {
+  const done: { readonly step: Step; readonly change: ItemChange }[] = [];
   try {
     for (const step of steps) done.push({ step, change: await perform(step, options) });
   } catch (error) {
-    const left = await takeBack(done.reverse(), options);
+    const left = await rollBack(done.reverse(), options);
     if (left.length === 0 || !ToolkitError.is(error)) throw error;
     const message = `${error.message} What was stored before could not all be taken back: ${left.join("; ")}.`;
     throw new ToolkitError(error.code, message, error.details, { cause: error });
@@ -123,20 +122,20 @@ async function performAll(steps: readonly Step[], options: ImportOptions): Promi
   return done.map(({ change }) => change);
 }
 
-async function perform({ draft, remove, before }: Step, { store, quota, signal }: ImportOptions): Promise<Change> {
+async function perform({ draft, remove, before }: Step, { store, quota, signal }: ImportOptions): Promise<ItemChange> {
   const expectedVersion = before?.version ?? 0;
   if (!remove) return changeOf(await store.put(draft, { expectedVersion, quota, signal }));
   const version = await store.delete(draft, { expectedVersion, signal });
   return { collection: draft.collection as UserCollection, key: draft.key, version: version ?? expectedVersion + 1 };
 }
 
-/** Puts back what was there. Gives what could not be. */
-async function takeBack(
-  done: readonly { readonly step: Step; readonly change: Change }[],
+/** Puts back the records that were replaced. Returns those that could not be. */
+async function rollBack(
+  done: readonly { readonly step: Step; readonly change: ItemChange }[],
   { store, items }: ImportOptions,
 ): Promise<readonly string[]> {
   const left: string[] = [];
-  const changes: Change[] = [];
+  const changes: ItemChange[] = [];
   for (const { step, change } of done) {
     const { draft, before, remove } = step;
     try {
@@ -151,7 +150,7 @@ async function takeBack(
       left.push(`${refOfDraft(draft)} (${messageOf(error)})`);
     }
   }
-  items.take(changes);
+  items.apply(changes);
   return left;
 }
 

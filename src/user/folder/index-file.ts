@@ -1,12 +1,12 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { isRecord, present } from "../../lib/value.ts";
-import type { ResourceValue } from "../stored-resource.ts";
+import type { ResourceValue } from "../stored-item.ts";
 import type { FolderFiles } from "./folder-files.ts";
 
-/** The file of a folder that says what its other files are. */
+/** The file of a folder that describes the other files. */
 export const indexName = "user.json";
 
-/** Where the files of resources are. */
+/** The subfolder of the files of resources. */
 export const resourceFolder = "resources";
 
 const version = 1;
@@ -17,13 +17,13 @@ export interface IndexedPrompt {
   readonly file: string;
 }
 
-/** A resource, what it says of itself, and its file. */
+/** A resource, its descriptive fields, and its file. */
 export interface IndexedResource extends Omit<ResourceValue, "size"> {
   readonly uri: string;
   readonly file: string;
 }
 
-/** What the files of a folder are. */
+/** The items of a folder and their files. */
 export interface FolderIndex {
   readonly prompts: readonly IndexedPrompt[];
   readonly resources: readonly IndexedResource[];
@@ -77,7 +77,7 @@ function indexedResource(value: unknown, path: string): IndexedResource {
   return { uri, file: inFolder(file, path, /^resources\/[^/]+$/), form, name, mediaType, ...optional };
 }
 
-/** A name that leads nowhere else. */
+/** The name of a file in the folder. */
 function inFolder(file: string, path: string, form: RegExp): string {
   if (form.test(file) && !/(?:^|\/)\.|[\\\0]/.test(file)) return file;
   throw wrong(`${path}.file`, `must have files of the folder alone, and not ${JSON.stringify(file)}`);

@@ -1,26 +1,24 @@
 import { isUtf8 } from "node:buffer";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { Content } from "../../core/resource.ts";
-import { parseFrontMatter } from "../../prompt/front-matter/front-matter.ts";
-import { parsePromptFields } from "../../prompt/front-matter/prompt-fields.ts";
-import { splitFrontMatter } from "../../prompt/front-matter/split-front-matter.ts";
 import { fileRole } from "../../prompt/prompt-files.ts";
-import { contentFrom } from "../stored-resource.ts";
-import { assertPromptKey, assertStorableUri } from "../user-key.ts";
+import { assertPromptKey, assertStorableUri, isPartialKey } from "../item-key.ts";
+import { promptNameOf } from "../prompt-cache.ts";
+import { contentFrom } from "../stored-item.ts";
 import type { FolderFiles } from "./folder-files.ts";
 import { type FolderIndex, type IndexedResource, indexName, readIndex, resourceFolder } from "./index-file.ts";
 
-/** What a folder has, and what is wrong with it. */
+/** The items of a folder, and the errors in it. */
 export interface ReadFolder {
   /** The texts of prompts and partials by key. */
   readonly texts: ReadonlyMap<string, string>;
-  /** By URI. */
+  /** The contents of resources by URI. */
   readonly contents: ReadonlyMap<string, Content>;
   readonly ignored: readonly string[];
   readonly problems: readonly ToolkitError[];
 }
 
-/** Reads all there is. @throws ToolkitError `NOT_FOUND`, `INVALID_CONFIG`, `INVALID_INPUT` for a folder that cannot be read */
+/** Reads the items of a folder. @throws ToolkitError `NOT_FOUND`, `INVALID_CONFIG`, `INVALID_INPUT` for a folder that cannot be read */
 export async function readFolder(files: FolderFiles): Promise<ReadFolder> {
   const names = await files.names();
   if (names === undefined) {
@@ -89,12 +87,11 @@ async function readPromptFile(
   const text = bytes.toString("utf8");
   const name = index.prompts.find((each) => each.file === file)?.name ?? nameOf(file);
   assertPromptKey(name);
-  if (name.startsWith("_")) return { key: name, text };
-  // Of its name alone: whether all of it is as it should be is seen when all texts are there.
-  return { key: parsePromptFields(parseFrontMatter(splitFrontMatter(text, `${name}.md`), `${name}.md`)).name, text };
+  // The rest of a prompt is checked when the texts of all partials are known.
+  return { key: isPartialKey(name) ? name : promptNameOf(text, `${name}.md`), text };
 }
 
-/** The key of a file that no index names: `_tone.md` and `tone.hbs` are the partial `_tone`. */
+/** The key of a file without an entry in the index: `_tone.md` and `tone.hbs` are the partial `_tone`. */
 function nameOf(file: string): string {
   const name = file.replace(/\.[^.]*$/, "");
   return /\.hbs$/i.test(file) && !name.startsWith("_") ? `_${name}` : name;

@@ -1,60 +1,61 @@
 import { ToolkitError } from "../core/error.ts";
 import type { ConcurrencyLimit, ConcurrencyQueue } from "../lib/concurrency-queue.ts";
-import { type DeadlineScheduler, unlimited } from "../lib/deadline-scheduler.ts";
+import { unlimited } from "../lib/deadline.ts";
+import type { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import type { SlidingWindow } from "../lib/sliding-window.ts";
 import type { CallState } from "./call-state.ts";
 import type { SharedLimits } from "./shared-limits.ts";
-import { described, type Next, type Step, type StepCall, type Target } from "./step.ts";
+import { type ActionResult, described, type Next, type Step, type StepCall, type Target } from "./step.ts";
 
-/** What limits attempts. */
+/** The parts of limits on attempts. */
 export interface RateLimitOptions {
   readonly limits: SharedLimits;
-  readonly room: DeadlineScheduler;
+  readonly deadlines: DeadlineScheduler;
 }
 
 /**
  * Refuses an attempt where there were too many of late, and lets it wait where too many are at work. The caller's abort and deadline
  * end the wait.
  */
-export function rateLimit({ limits, room }: RateLimitOptions): Step {
-  const step: Step = <R>(target: Target, next: Next<R>): Next<R> => {
-    const { windows, bounds } = limits.of(target);
-    const start = windows.length === 0 ? next : (call: StepCall) => next(spent(call, windows, room));
-    const lane = limits.lane(bounds);
-    if (lane === undefined) return start;
+export function limitRate({ limits, deadlines }: RateLimitOptions): Step {
+  const step: Step = (target, next) => {
+    const { windows, concurrency } = limits.of(target);
+    const start = windows.length === 0 ? next : (call: StepCall) => next(spent(call, windows, deadlines));
+    const queue = limits.queue(concurrency);
+    if (queue === undefined) return start;
     const { ref } = target.entry;
-    const fromOutside: Admission = { lane, waits: true };
+    const fromOutside: Admission = { queue, waits: true };
     return (call) => {
-      // Refused at once rather than after a wait; what it takes it takes when it begins.
-      for (const window of windows) assertFree(window, ref, room.clock.now());
-      const admission = call.state.parent === undefined ? fromOutside : inside(call.state.parent, lane, limits);
+      // Refused at once rather than after a wait; its share is counted when it begins.
+      for (const window of windows) assertFree(window, ref, deadlines.clock.now());
+      const admission = call.state.parent === undefined ? fromOutside : inside(call.state.parent, queue, limits);
       return admit(call, admission, start);
     };
   };
   const settingsFor = (target: Target) => {
-    const { windows, bounds } = limits.of(target);
+    const { windows, concurrency } = limits.of(target);
     const rateLimits = windows.map(({ max, windowMs }) => ({ calls: max, perMs: windowMs }));
-    return { rateLimits, maxConcurrent: bounds.map(({ max }) => max) };
+    return { rateLimits, maxConcurrent: concurrency.map(({ max }) => max) };
   };
   return described(settingsFor, step);
 
-  async function queued<R>(call: StepCall, lane: ConcurrencyQueue, start: Next<R>): Promise<R> {
+  async function queued(call: StepCall, queue: ConcurrencyQueue, start: Next): Promise<ActionResult> {
     limits.queued += 1;
     try {
-      await place(call.state, lane, room);
+      await place(call.state, queue, deadlines);
     } finally {
       limits.queued -= 1;
     }
-    return occupied(call, lane, start);
+    return occupied(call, queue, start);
   }
 
-  function admit<R>(call: StepCall, { lane, waits }: Admission, start: Next<R>): MaybePromise<R> {
-    if (lane === undefined) return start(call);
-    if (lane.take()) return occupied(call, lane, start);
-    if (waits) return queued(call, lane, start);
-    lane.takeAnyway();
-    return occupied(call, lane, start);
+  function admit(call: StepCall, { queue, waits }: Admission, start: Next): MaybePromise<ActionResult> {
+    if (queue === undefined) return start(call);
+    if (queue.take()) return occupied(call, queue, start);
+    if (waits) return queued(call, queue, start);
+    queue.takeAnyway();
+    return occupied(call, queue, start);
   }
 }
 
@@ -76,33 +77,33 @@ function assertFree(window: SlidingWindow, ref: string, now: number): void {
 
 interface Admission {
   /** Undefined where it needs no place. */
-  readonly lane: ConcurrencyQueue | undefined;
+  readonly queue: ConcurrencyQueue | undefined;
   readonly waits: boolean;
 }
 
 /**
- * How a call that is inside another gets its places. What that one has it shares. It waits only for bounds that come after all it
- * is inside of: so no two can wait for each other, and none for itself.
+ * The admission of a call inside another. It shares the places of that one. It waits only under limits of a later rank than all those it
+ * is inside of: so no two calls can wait for each other, and none for itself.
  */
-function inside(parent: CallState, lane: ConcurrencyQueue, limits: SharedLimits): Admission {
+function inside(parent: CallState, queue: ConcurrencyQueue, limits: SharedLimits): Admission {
   const held = new Set<ConcurrencyLimit>();
   for (let outer: CallState | undefined = parent; outer !== undefined; outer = outer.parent)
-    for (const bound of outer.limits) held.add(bound);
-  if (held.size === 0) return { lane, waits: true };
-  const wanted = lane.limits.filter((bound) => !held.has(bound));
+    for (const limit of outer.limits) held.add(limit);
+  if (held.size === 0) return { queue, waits: true };
+  const wanted = queue.limits.filter((limit) => !held.has(limit));
   const last = Math.max(...[...held].map(({ rank }) => rank));
-  return { lane: limits.lane(wanted), waits: wanted.every(({ rank }) => rank > last) };
+  return { queue: limits.queue(wanted), waits: wanted.every(({ rank }) => rank > last) };
 }
 
 /** Runs it in its places, and gives them back. */
-function occupied<R>(call: StepCall, lane: ConcurrencyQueue, start: Next<R>): MaybePromise<R> {
+function occupied(call: StepCall, queue: ConcurrencyQueue, start: Next): MaybePromise<ActionResult> {
   const { state } = call;
-  state.limits = lane.limits;
+  state.limits = queue.limits;
   const leave = () => {
     state.limits = [];
-    lane.give();
+    queue.give();
   };
-  let result: MaybePromise<R>;
+  let result: MaybePromise<ActionResult>;
   try {
     result = start(call);
   } catch (error) {
@@ -115,28 +116,28 @@ function occupied<R>(call: StepCall, lane: ConcurrencyQueue, start: Next<R>): Ma
 }
 
 /** Waits until its places are taken for it. */
-async function place(state: CallState, lane: ConcurrencyQueue, room: DeadlineScheduler): Promise<void> {
+async function place(state: CallState, queue: ConcurrencyQueue, deadlines: DeadlineScheduler): Promise<void> {
   const turn = Promise.withResolvers<void>();
   let granted = false;
-  const ticket = {
+  const entry = {
     owner: ownerOf(state),
     granted: () => {
       granted = true;
       turn.resolve();
     },
-    refused: () => turn.reject(full(state, lane)),
+    refused: () => turn.reject(full(state, queue)),
   };
-  if (!lane.enter(ticket)) throw full(state, lane);
+  if (!queue.enter(entry)) throw full(state, queue);
   try {
-    await room.wait(turn.promise, state, unlimited);
+    await deadlines.wait(turn.promise, state, unlimited);
   } catch (error) {
-    if (granted) lane.give();
-    else lane.leave(ticket);
+    if (granted) queue.give();
+    else queue.leave(entry);
     throw error;
   }
 }
 
-/** Who has turns of their own: a principal, else a session, else all who say nothing of themselves together. */
+/** The owner of a turn: a principal, else a session, else all calls together that come without one. */
 function ownerOf({ givenSession }: CallState): string {
   if (givenSession === undefined) return "";
   return givenSession.principal === undefined ? `session ${givenSession.id}` : `principal ${givenSession.principal}`;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { RateWindow } from "../../src/lib/rate-window.ts";
+import { RateWindow } from "../../src/connection/announcements.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
-test("so many are admitted in a window; its end is told where something was held back, and not else", async () => {
+test("so many are admitted in a window; its end is reported where something was held back, and not else", async () => {
   const clock = virtualClock();
   let ends = 0;
   const window = new RateWindow({ clock, windowMs: 1_000, max: 2, over: () => void ends++ });

@@ -1,20 +1,39 @@
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier, assertItemName, assertUri, isUri, userNamespace } from "../core/identifier.ts";
 import { shown } from "../core/options.ts";
-import type { ItemKey } from "./item-change.ts";
-import { isPartialKey } from "./prompt-cache.ts";
 
-/** No store keeps a longer key, in bytes of UTF-8. */
+/** The collections of the namespace `user`. */
+export type UserCollection = "prompt" | "resource";
+
+/** The identity of an item among those of its owner. */
+export interface ItemKey {
+  readonly collection: UserCollection;
+  readonly key: string;
+}
+
+/** The most bytes of a key that a store keeps, in UTF-8. */
 const maxUriBytes = 2_048;
 
-/** What a key of `toolkit.user` names: the name of a prompt, the URI of a resource, or a ref. @throws ToolkitError `INVALID_INPUT` */
-export function itemKey(key: unknown): ItemKey {
+/** An item key as one text. */
+export function idOf({ collection, key }: ItemKey): string {
+  return `${collection} ${key}`;
+}
+
+/** True for the key of a partial, which is no prompt. */
+export function isPartialKey(key: string): boolean {
+  return key.startsWith("_");
+}
+
+/** Reads a key of `toolkit.user`: the name of a prompt, the URI of a resource, or a ref. @throws ToolkitError `INVALID_INPUT` */
+export function parseItemKey(key: unknown): ItemKey {
   if (typeof key !== "string" || key === "") {
     const message = `must be the name of a prompt, the URI of a resource or a ref, and is ${shown(key)}`;
     throw new ToolkitError("INVALID_INPUT", `The key ${message}.`, { issues: [{ pointer: "/key", message }] });
   }
-  if (!isUri(key)) return { collection: "prompt", key: without(key, `${userNamespace}.`, "start") };
-  return { collection: "resource", key: without(key, `#${userNamespace}`, "end") };
+  const [prefix, suffix] = [`${userNamespace}.`, `#${userNamespace}`];
+  return isUri(key)
+    ? { collection: "resource", key: key.endsWith(suffix) ? key.slice(0, -suffix.length) : key }
+    : { collection: "prompt", key: key.startsWith(prefix) ? key.slice(prefix.length) : key };
 }
 
 /** @throws ToolkitError `INVALID_NAME`, `RESERVED_NAME` */
@@ -23,7 +42,7 @@ export function assertPromptKey(name: unknown): asserts name is string {
   else assertItemName(name, "prompt");
 }
 
-/** @throws ToolkitError `INVALID_NAME` for what no store keeps under its own name */
+/** @throws ToolkitError `INVALID_NAME` for a URI that cannot be the key of a record */
 export function assertStorableUri(uri: unknown): asserts uri is string {
   assertUri(uri);
   const problem = !uri.isWellFormed()
@@ -46,9 +65,4 @@ function hasControl(text: string): boolean {
     if (code < 0x20 || code === 0x7f) return true;
   }
   return false;
-}
-
-function without(text: string, part: string, where: "start" | "end"): string {
-  if (where === "start") return text.startsWith(part) ? text.slice(part.length) : text;
-  return text.endsWith(part) ? text.slice(0, -part.length) : text;
 }

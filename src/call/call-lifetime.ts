@@ -1,0 +1,145 @@
+import { ToolkitError } from "../core/error.ts";
+import { type Deadline, type DeadlineOwner, type TimeLimits, unlimited } from "../lib/deadline.ts";
+
+/** Limits of an attempt, or of a call. */
+export interface CallLimits extends TimeLimits {
+  /** Those of one attempt, or of the call as its caller gave it. */
+  readonly of: "attempt" | "call";
+  /** The part of the limit that had passed before this wait began, in milliseconds. */
+  readonly spentMs?: number | undefined;
+}
+
+/** A call without limits. */
+export const callUnlimited: CallLimits = { of: "call", ...unlimited };
+
+/** The time a call has: what ends it early, and what restarts or suspends its limits. */
+export abstract class CallLifetime implements DeadlineOwner {
+  abstract readonly ref: string;
+  abstract readonly parent: CallLifetime | undefined;
+  abstract readonly callerSignal: AbortSignal | undefined;
+  abstract readonly outerSignals: readonly AbortSignal[] | undefined;
+  /** The state that goes on in its place, such as that of its attempt. */
+  inner: CallLifetime | undefined = undefined;
+  #waitingFor: (() => Error) | undefined;
+  #controller: AbortController | undefined;
+  #deadline: Deadline | undefined;
+  #outerDeadline: Deadline | undefined;
+  #pauses = 0;
+  #aborted: { readonly reason: unknown } | undefined;
+  #abortListeners: ((reason: unknown) => void)[] | undefined;
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  get waitingFor(): (() => Error) | undefined {
+    return this.#waitingFor;
+  }
+
+  set waitingFor(error: (() => Error) | undefined) {
+    this.#waitingFor = error;
+  }
+
+  /** It was ended early. */
+  get isAborted(): boolean {
+    return this.#aborted !== undefined;
+  }
+
+  /** It is waited for, and that wait ends with its signals. */
+  get isAwaited(): boolean {
+    return this.#deadline !== undefined;
+  }
+
+  /** Throws the reason for which it was ended, if it was. */
+  throwIfAborted(): void {
+    if (this.#aborted !== undefined) throw this.#aborted.reason;
+  }
+
+  /** Calls back with the reason should it be ended early: what its signal does, without the cost of one. */
+  onAbort(listener: (reason: unknown) => void): void {
+    if (this.#aborted !== undefined) {
+      listener(this.#aborted.reason);
+      return;
+    }
+    this.#abortListeners ??= [];
+    this.#abortListeners.push(listener);
+  }
+
+  offAbort(listener: (reason: unknown) => void): void {
+    const at = this.#abortListeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#abortListeners?.splice(at, 1);
+  }
+
+  /** Ends it: its signal aborts with the reason. */
+  abort(reason: unknown, limits?: TimeLimits): void {
+    // A wait inside a call that is over would be in vain, and keep the process alive.
+    if ((limits as CallLimits | undefined)?.of === "call") {
+      this.#deadline?.end(reason);
+      this.#outerDeadline?.end(reason);
+    }
+    if (this.#aborted !== undefined) return;
+    this.#aborted = { reason };
+    this.#controller?.abort(reason);
+    const listeners = this.#abortListeners;
+    this.#abortListeners = undefined;
+    for (const listener of listeners ?? []) listener(reason);
+  }
+
+  onDeadline(deadline: Deadline): void {
+    if (this.#deadline !== undefined) this.#outerDeadline = this.#deadline;
+    this.#deadline = deadline;
+    if (this.#pauses > 0) deadline.pause(true);
+  }
+
+  /** A sign of life, of the calls around it too. */
+  keepAlive(): void {
+    this.#deadline?.keepAlive();
+    this.#outerDeadline?.keepAlive();
+    this.parent?.keepAlive();
+  }
+
+  /** Suspends the inactivity limit, of the calls around it too, until the returned function is called. */
+  pauseTimeout(): () => void {
+    const release = this.parent?.pauseTimeout();
+    this.#pauses += 1;
+    if (this.#pauses === 1) this.#setPaused(true);
+    return () => {
+      this.#pauses -= 1;
+      if (this.#pauses === 0) this.#setPaused(false);
+      release?.();
+    };
+  }
+
+  #setPaused(isPaused: boolean): void {
+    this.#deadline?.pause(isPaused);
+    this.#outerDeadline?.pause(isPaused);
+  }
+
+  /** The error for a limit of time: that of the connection or the like it was waiting for, else `TIMEOUT`. */
+  limitError(limits: TimeLimits, limit: "inactivity" | "total", elapsedMs: number): unknown {
+    const waitingFor = this.waitingFor ?? this.inner?.waitingFor;
+    return waitingFor?.() ?? timeoutError(this.ref, limits, limit, elapsedMs);
+  }
+}
+
+function timeoutError(
+  ref: string,
+  limits: TimeLimits,
+  reached: "inactivity" | "total",
+  elapsedMs: number,
+): ToolkitError<"TIMEOUT"> {
+  const { of, spentMs = 0 } = limits as CallLimits;
+  const limit = of === "call" ? "call" : reached;
+  const limitMs = reached === "total" ? limits.totalMs + spentMs : limits.inactivityMs;
+  const what = {
+    inactivity: `showed no sign of life for ${limitMs} ms`,
+    total: `took longer than ${limitMs} ms, the most an attempt may take`,
+    call: `took longer than the ${limitMs} ms its caller gave it`,
+  }[limit];
+  const details = { limit, limitMs, elapsedMs: Math.round(elapsedMs + spentMs) } as const;
+  return new ToolkitError("TIMEOUT", `${ref} ${what}.`, details, { ref, phase: "execute" });
+}
