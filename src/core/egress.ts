@@ -1,4 +1,5 @@
-import { EgressPolicy } from "../lib/fetch/egress-policy.ts";
+import { type EgressError, EgressPolicy } from "../lib/fetch/egress-policy.ts";
+import { ToolkitError } from "./error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "./options.ts";
 
 /** Where requests may go whose URL a stranger chose: a server, an authorization server, a prompt, a caller. */
@@ -63,6 +64,11 @@ function readAllowed({ allow = [] }: EgressOptions): EgressPolicy {
 export const egressKey: unique symbol = Symbol("toolweave.egress");
 
 /** The egress rules of a call; the strictest for a context that no toolkit made. */
-export function egressOf(context: { readonly [egressKey]?: MediaEgress | undefined }): MediaEgress {
-  return context[egressKey] ?? strictMedia;
+export function egressOf(context: object): MediaEgress {
+  return (context as { readonly [egressKey]?: MediaEgress })[egressKey] ?? strictMedia;
+}
+
+/** The error of a request that the egress policy refuses, for its caller. */
+export function egressDenied(cause: EgressError): ToolkitError<"DENIED"> {
+  return new ToolkitError("DENIED", cause.message, { rule: "egress" }, { cause });
 }

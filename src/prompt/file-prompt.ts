@@ -1,3 +1,4 @@
+import { egressOf } from "../core/egress.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { CallContext, Prompt, RenderedPrompt } from "../core/item.ts";
 import type { ModelSettings } from "../core/model-settings.ts";
@@ -86,7 +87,14 @@ export class FilePrompt implements Prompt {
     const { file, body, system, partials } = this.#source;
     const systemText = system === undefined ? undefined : system.render(value, partials).trim();
     const text = body.render(value, partials);
-    return renderedMessages(text, { name: this.name, file, system: systemText, attachments: context.attachments });
+    const { attachments } = context;
+    return renderedMessages(text, {
+      name: this.name,
+      file,
+      system: systemText,
+      attachments,
+      egress: egressOf(context),
+    });
   }
 
   #checked(input: unknown): unknown {

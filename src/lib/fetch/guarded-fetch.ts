@@ -1,4 +1,4 @@
-import { clientHeaders, type HttpRequest } from "./client-exchange.ts";
+import { clientHeaders, type HttpRequest, HttpSendError } from "./client-exchange.ts";
 import { EgressError, type EgressPolicy } from "./egress-policy.ts";
 import { clientOf, toResponse } from "./node-fetch.ts";
 import { type ResponseHead, redirected } from "./redirect.ts";
@@ -12,7 +12,8 @@ export const maxGuardedRedirects = 5;
  * A `fetch` for requests whose URL a stranger chose: a policy decides on each, and on each redirect. Of ours the addresses that a socket
  * connects to are judged; a `fetch` that is not ours, and a proxy, resolve names themselves, so that the URL is all there is to judge.
  *
- * @throws through the function it gives, as `fetch` does; EgressError for what the policy refuses, before anything is sent there
+ * @throws through the function it gives, as `fetch` does; EgressError for what the policy refuses, before anything is sent there. No error
+ *   quotes an answer.
  */
 export function guardedFetch(fetch: Fetch, policy: EgressPolicy): Fetch {
   const client = clientOf(fetch)?.guarded(policy);
@@ -44,7 +45,10 @@ export function guardedFetch(fetch: Fetch, policy: EgressPolicy): Fetch {
       return await follow(send, first, request.redirect);
     } catch (cause) {
       if (signal?.aborted === true) throw signal.reason;
-      throw EgressError.in(cause) ?? (cause instanceof TypeError ? cause : new TypeError("fetch failed", { cause }));
+      dropAnswer(cause);
+      if (cause instanceof TypeError) throw EgressError.in(cause) ?? cause;
+      const reason = cause instanceof HttpSendError ? cause.cause : cause;
+      throw EgressError.in(reason) ?? new TypeError("fetch failed", { cause: reason });
     }
   };
 }
@@ -64,6 +68,15 @@ async function follow(
     if (redirect === "error") throw new Error("the answer is a redirect, which is not followed");
     if (hops === maxGuardedRedirects) throw new Error(`more than ${maxGuardedRedirects} redirects`);
     request = next;
+  }
+}
+
+/** The parser's error for an answer that is no HTTP holds its bytes: another service's, where a stranger chose the address. */
+function dropAnswer(error: unknown): void {
+  let at = error;
+  for (let depth = 0; depth < 8 && at instanceof Error; depth += 1) {
+    if ("data" in at) Object.assign(at, { data: undefined });
+    at = at.cause;
   }
 }
 

@@ -1,7 +1,7 @@
 // For the global namespace hbs, in the published declarations too.
 /// <reference types="handlebars" preserve="true" />
 import { loadHandlebars } from "../lazy-libraries.ts";
-import { dotpromptHelperForms, ownHelpers, toText } from "./template-helpers.ts";
+import { dotpromptHelperForms, ownHelpers, toText, writtenMedia } from "./template-helpers.ts";
 
 /** A compiled template. */
 export type CompiledTemplate = (context: unknown, options: object) => string;
@@ -16,6 +16,7 @@ const compileOptions = {
   knownHelpersOnly: true,
   knownHelpers: {
     [showHelper]: true,
+    [writtenMedia]: true,
     ...Object.fromEntries([...dotpromptHelperForms.keys()].map((name) => [name, true])),
   },
 };
@@ -83,6 +84,11 @@ function wrapValues(program: hbs.AST.Program): void {
 
 function wrapValue(node: hbs.AST.MustacheStatement): void {
   const { path, params, hash, loc } = node;
+  const isWritten = hash?.pairs.every(({ key, value }) => key !== "url" || value.type === "StringLiteral");
+  if (isWritten === true && (path as hbs.AST.PathExpression).original === "media") {
+    Object.assign(path, { parts: [writtenMedia], original: writtenMedia });
+    return;
+  }
   const isCall = params.length > 0 || hash !== undefined;
   if (isCall && dotpromptHelperForms.get((path as hbs.AST.PathExpression).original)?.givesText) return;
   const value = isCall ? { type: "SubExpression", path, params, hash, loc } : path;

@@ -81,6 +81,12 @@ const dotpromptForms: readonly (readonly [string, HelperForm])[] = [
 /** Every helper a `.prompt` file may use. */
 export const dotpromptHelperForms: ReadonlyMap<string, HelperForm> = new Map([...helperForms, ...dotpromptForms]);
 
+/**
+ * The helper of a `{{media}}` whose URL is written in the template and does not come from the input. No template can spell its name.
+ * @internal
+ */
+export const writtenMedia = "~media";
+
 /** The helpers that Handlebars does not have itself. */
 export const ownHelpers = {
   json: (value: unknown, options?: HelperOptions) => toJsonText(value, indentOf(options)),
@@ -92,7 +98,8 @@ export const ownHelpers = {
   lower: (value: unknown) => toText(value).toLowerCase(),
   trim: (value: unknown) => toText(value).trim(),
   role: (role: unknown) => roleMark(toText(role)),
-  media: (options: HelperOptions) => mediaMark(toText(options.hash.url), toText(options.hash.contentType)),
+  media: (options: HelperOptions) => mediaMark(options.hash, false),
+  [writtenMedia]: (options: HelperOptions) => mediaMark(options.hash, true),
   ifEquals(this: unknown, left: unknown, right: unknown, options: HelperOptions) {
     return left === right ? options.fn(this) : options.inverse(this);
   },
@@ -141,15 +148,21 @@ function roleMark(role: string): string {
   return `${mark}${JSON.stringify({ role })}${mark}`;
 }
 
-function mediaMark(url: string, mediaType: string): string {
-  return `${mark}${JSON.stringify({ url, mediaType: mediaType === "" ? undefined : mediaType })}${mark}`;
+function mediaMark({ url, contentType }: HelperOptions["hash"], isWritten: boolean): string {
+  const mediaType = toText(contentType);
+  return `${mark}${JSON.stringify({ url: toText(url), isWritten, mediaType: mediaType === "" ? undefined : mediaType })}${mark}`;
 }
 
 /** A piece of a rendered text: text, the beginning of the message of a role, or a file. */
 export type RenderedPiece =
   | { readonly text: string }
   | { readonly role: string }
-  | { readonly url: string; readonly mediaType?: string | undefined };
+  | {
+      readonly url: string;
+      /** It stands in the template, and does not come from the input. */
+      readonly isWritten: boolean;
+      readonly mediaType?: string | undefined;
+    };
 
 /** Splits a rendered text into its pieces; it is one piece if no helper added more than text. */
 export function splitAtMarks(rendered: string): readonly RenderedPiece[] {
