@@ -17,6 +17,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   initialize: {},
   tools_call: { tool: "add_numbers", input: { a: 5, b: 3 } },
   "sse-retry": { tool: "test_reconnection" },
+  "json-schema-ref-no-deref": {},
   "elicitation-sep1034-client-defaults": {
     tool: "test_client_elicitation_defaults",
     // The person fills in nothing: the defaults are the toolkit's to put in.
