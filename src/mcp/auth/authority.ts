@@ -31,11 +31,11 @@ export interface Challenge {
 
 const requestMs = 30_000;
 /** The most bytes of an answer: metadata, a registration, tokens. */
-const maxAnswerBytes = 128 * 1024;
+const maxAnswerBytes = 64 * 1024;
 
 /**
  * A `fetch` for authorization servers: a failure that may pass is an AuthorityUnavailableError, so that it is taken for nothing else. An
- * answer is read whole, within 30 seconds and 128 KiB.
+ * answer is read whole, within 30 seconds and 64 KiB.
  *
  * @throws through the function it gives, AuthorityUnavailableError; EgressError; ToolkitError `LIMIT_EXCEEDED`; the signal's reason
  */
@@ -83,7 +83,9 @@ async function whole(response: Response, origin: string, signal: AbortSignal): P
 export async function parseChallenge(header: string | undefined): Promise<Challenge> {
   if (header === undefined) return {};
   const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/sdk/client/auth.js");
-  return extractWWWAuthenticateParams(new Response(null, { headers: { "www-authenticate": header } }));
+  // The platform holds no other characters in a header, and none of them has a meaning here.
+  const plain = header.replace(/[^\x20-\x7e]/g, "");
+  return extractWWWAuthenticateParams(new Response(null, { headers: { "www-authenticate": plain } }));
 }
 
 /**
@@ -186,13 +188,14 @@ export function assertPage(page: URL): void {
 }
 
 /**
- * Without it whoever sees the code can use it. Metadata that are missing, as of a server of March 2025, say nothing of it.
+ * Without it whoever sees the code can use it. Only of a server older than metadata of the resource, of March 2025, it is taken for granted.
  *
  * @throws Error where the metadata do not promise PKCE with S256
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/security-considerations
  */
-export function assertPkce({ issuer, metadata }: Authority): void {
-  if (metadata === undefined || metadata.code_challenge_methods_supported?.includes("S256") === true) return;
+export function assertPkce({ issuer, metadata, resource }: Authority): void {
+  if (metadata === undefined && resource === undefined) return;
+  if (metadata?.code_challenge_methods_supported?.includes("S256") === true) return;
   const { origin } = new URL(issuer);
   throw new Error(
     `the metadata of its authorization server ${origin} do not promise PKCE with S256 (code_challenge_methods_supported)`,
