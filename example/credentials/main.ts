@@ -77,7 +77,10 @@ const tellPerson = (page: URL) => void browse(page);
 }
 
 {
-  const toolkit = new Toolkit();
+  const { issuer } = client;
+  // #region egress
+  const toolkit = new Toolkit({ egress: { allow: [issuer, "10.20.0.0/16"] } });
+  // #endregion
   // #region client
   toolkit.addConnector(url, {
     namespace: "files",

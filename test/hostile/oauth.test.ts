@@ -2,6 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { inspect } from "node:util";
 import { afterEach, describe, expect } from "vitest";
+import { ToolkitError } from "../../src/core/error.ts";
 import { clientCredentials, mcpConnector, memoryTokenStore, oauth } from "../../src/mcp/index.ts";
 import { never, RecordingHost } from "../mcp/fixture/host.ts";
 import { rejection } from "../support/failure.ts";
@@ -17,11 +18,15 @@ import {
   record,
 } from "./evil-authority.ts";
 
+import { oauthFuzz } from "./fuzz/oauth.ts";
+
 afterEach(closeAll);
 
 const listed = (...authorities: readonly Recorder[]) => ({
   authorization_servers: authorities.map(({ origin }) => origin),
 });
+/** Another one draws other answers. */
+const seed = 12;
 const secret = "client-s3cret-0123456789";
 const privateKey = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey.export({
   type: "pkcs8",
@@ -283,6 +288,21 @@ verifies("M11", "a document that describes the client is preferred to a registra
   await connecting(server, oauth({ open, clientMetadataUrl, store }), [own]);
   expect(pages[0]?.searchParams.get("client_id")).toBe(clientMetadataUrl);
   expect(own.paths).not.toContain("/register");
+});
+
+verifies(["M11", "H5"], "whatever it answers, an attempt ends with tokens or a ToolkitError", async () => {
+  let state = seed;
+  const random = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+  let left = 150;
+  for (const { describe, run } of oauthFuzz.cases(random)) {
+    if (left === 0) break;
+    left -= 1;
+    const error = await Promise.resolve(run()).catch((thrown: unknown) => thrown);
+    expect(error === undefined || ToolkitError.is(error), `seed ${seed}, ${describe}: ${String(error)}`).toBe(true);
+  }
 });
 
 describe("no error quotes what an authorization server answers", () => {

@@ -6,7 +6,7 @@ import { type ResponseHead, redirected } from "./redirect.ts";
 type Fetch = typeof globalThis.fetch;
 
 /** The most redirects of a request whose URL a stranger chose. */
-export const maxGuardedRedirects = 5;
+const maxGuardedRedirects = 5;
 
 /**
  * A `fetch` for requests whose URL a stranger chose: a policy decides on each, and on each redirect. Of ours the addresses that a socket
