@@ -23,7 +23,7 @@ export interface ToolkitOptions extends TelemetryOptions {
   /** Rules for calls, renders and reads. Default: everything is allowed. */
   readonly policy?: Policy | undefined;
   /**
-   * Where requests may go whose URL a stranger chose: of authorization servers, and of `{{media}}` in prompts. Default: public addresses, and
+   * Where requests may go whose URL a stranger chose: of authorization servers, and of files in prompts. Default: public addresses, and
    * for a connector the origin of its own server. A connector may have its own.
    */
   readonly egress?: ToolkitEgressOptions | undefined;
