@@ -1,153 +1,31 @@
 /**
- * Counts the files and functions of src that each of the main ways passes, by V8's precise coverage: a call of a builtin, a call of an MCP
- * tool in memory and over HTTP, a write to the namespace `user`, and an agent run of two steps in a new Toolkit.
+ * Counts the files and functions of src that each of the main ways passes, see docs/architecture.md.
  *
- * `--list` prints the files and functions too; `--write` brings the table in docs/architecture.md up to date.
+ * `--list` prints the files and functions too, `--json` all of it as JSON; `--write` brings the table of the page up to date.
  */
-import { createServer } from "node:http";
-import { Session } from "node:inspector/promises";
-import { join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { agent } from "../src/agent/index.ts";
-import { defineTool, memoryStore, resource, Toolkit } from "../src/index.ts";
-import { inMemoryConnector } from "../src/mcp/index.ts";
-import { scriptedModel } from "../src/testing/index.ts";
+import { measureWays } from "./support/measured-ways.ts";
 import { project } from "./support/project.ts";
 import { table } from "./support/table.ts";
 
-const { values: flags } = parseArgs({ options: { list: { type: "boolean" } } });
-const sources = join(project, "src");
-const schema = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
-const input = { text: "hello" };
+const options = { list: { type: "boolean" }, json: { type: "boolean" }, write: { type: "boolean" } } as const;
+const { values: flags } = parseArgs({ options });
+const page = join(project, "docs/architecture.md");
+const part = /(<!-- paths -->\n)[\s\S]*?(<!-- \/paths -->)/;
 
-interface Path {
-  readonly name: string;
-  readonly files: number;
-  readonly functions: number;
-  readonly passed: readonly string[];
+const ways = await measureWays();
+if (flags.json) console.log(JSON.stringify(ways));
+else {
+  const rows = ways.map(({ name, files, functions }) => [name, String(files), String(functions)]);
+  console.log(table(["way", "files", "functions"], rows, { right: ["files", "functions"] }));
 }
-
-const inspector = new Session();
-inspector.connect();
-await inspector.post("Profiler.enable");
-await inspector.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-
-const paths = [await builtinCall(), await memoryCall(), await httpCall(), await userWrite(), await agentRun()];
-await inspector.post("Profiler.stopPreciseCoverage");
-inspector.disconnect();
-
-console.log(
-  table(
-    ["way", "files", "functions"],
-    paths.map(({ name, files, functions }) => [name, String(files), String(functions)]),
-    { right: ["files", "functions"] },
-  ),
-);
-if (flags.list) for (const { name, passed } of paths) console.log(`\n${name}\n  ${passed.join("\n  ")}`);
-
-/** A file of src that a service has too: the scripted model is not one. */
-function isCounted(file: string): boolean {
-  const path = relative(sources, file);
-  return !path.startsWith("..") && !path.startsWith("testing");
-}
-
-/** The functions of src that ran while the step did; what runs once when a module is loaded does not count. */
-async function passedBy(name: string, step: () => Promise<unknown>): Promise<Path> {
-  await inspector.post("Profiler.takePreciseCoverage");
-  await step();
-  const { result } = await inspector.post("Profiler.takePreciseCoverage");
-  const passed = result
-    .filter(({ url }) => url.startsWith("file:") && isCounted(fileURLToPath(url)))
-    .flatMap(({ url, functions }) => {
-      const file = relative(sources, fileURLToPath(url));
-      return functions
-        .filter(({ functionName, ranges: [range] }) => {
-          const isModule = functionName === "" && range?.startOffset === 0;
-          return !isModule && (range?.count ?? 0) > 0;
-        })
-        .map(({ functionName, ranges: [range] }) => `${file} ${functionName || `(${range?.startOffset})`}`);
-    });
-  return { name, files: new Set(passed.map((each) => each.split(" ")[0])).size, functions: passed.length, passed };
-}
-
-/** Warm: the second call, whose way is compiled. */
-async function builtinCall(): Promise<Path> {
-  await using toolkit = new Toolkit({ items: [echo("echo")] });
-  await toolkit.call("echo", input);
-  return await passedBy("call of a builtin", () => toolkit.call("echo", input));
-}
-
-async function memoryCall(): Promise<Path> {
-  await using toolkit = new Toolkit();
-  toolkit.addConnector(
-    inMemoryConnector((transport: Transport) => mcpServer().connect(transport)),
-    { namespace: "memory" },
-  );
-  await toolkit.start();
-  await toolkit.call("memory.echo", input);
-  return await passedBy("call of an MCP tool, in memory", () => toolkit.call("memory.echo", input));
-}
-
-async function httpCall(): Promise<Path> {
-  const listener = createServer(async (request, response) => {
-    const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-    response.on("close", () => void transport.close());
-    await mcpServer().connect(transport as Transport);
-    await transport.handleRequest(request, response);
-  });
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  const address = listener.address();
-  if (address === null || typeof address === "string") throw new Error("The server has no port.");
-  const toolkit = new Toolkit();
-  try {
-    toolkit.addConnector(`http://127.0.0.1:${address.port}/mcp`, { namespace: "http" });
-    await toolkit.start();
-    await toolkit.call("http.echo", input);
-    return await passedBy("call of an MCP tool, over HTTP", () => toolkit.call("http.echo", input));
-  } finally {
-    await toolkit.close();
-    listener.closeAllConnections();
-    listener.close();
-  }
-}
-
-async function userWrite(): Promise<Path> {
-  await using toolkit = new Toolkit({ store: memoryStore() });
-  await toolkit.start();
-  await toolkit.user.putResource(note("one"));
-  return await passedBy("write to the namespace user", () => toolkit.user.putResource(note("two")));
-}
-
-/** From `new Toolkit()` to the answer: nothing of it is warm. */
-async function agentRun(): Promise<Path> {
-  await using toolkit = new Toolkit();
-  const model = scriptedModel([{ toolCalls: [{ name: "echo", input }] }, "done"]);
-  return await passedBy("agent run of two steps, in a new Toolkit", async () => {
-    toolkit.add(echo("echo"));
-    await agent({ defaultModel: model }).generate("Say hello.", { toolbox: toolkit, tools: ["echo"] });
-  });
-}
-
-function note(text: string) {
-  return resource.withUri(resource.text("note", text), "note:one");
-}
-
-function echo(name: string) {
-  return defineTool<{ text: string }, string>({ name, input: schema, run: ({ text }) => text });
-}
-
-function mcpServer(): Server {
-  const server = new Server({ name: "paths", version: "1.0.0" }, { capabilities: { tools: {} } });
-  server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: [{ name: "echo", inputSchema: { ...schema, type: "object" as const } }],
-  }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
-    content: [{ type: "text", text: JSON.stringify(params.arguments) }],
-  }));
-  return server;
+if (flags.list) for (const { name, passed } of ways) console.log(`\n${name}\n  ${passed.join("\n  ")}`);
+if (flags.write) {
+  const rows = ways.map(({ name, files, functions }) => `| ${name} | ${files} | ${functions} |`);
+  const lines = ["| way | files | functions |", "| --- | ---: | ---: |", ...rows].join("\n");
+  const text = await readFile(page, "utf8");
+  if (!part.test(text)) throw new Error(`${page} has no part <!-- paths --> to write to.`);
+  await writeFile(page, text.replace(part, `$1\n${lines}\n\n$2`));
 }

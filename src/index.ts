@@ -1,4 +1,5 @@
 export type { AddConnectorOptions } from "./connection/connect-options.ts";
+export type { ElicitationLimits, SamplingLimits } from "./connection/interaction-limits.ts";
 export type { AgentEvent } from "./core/agent-event.ts";
 export type {
   Approval,

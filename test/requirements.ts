@@ -138,7 +138,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "C10",
-    text: "rateLimit allows so many attempts in any such time, of a tool or of all whose refs fit a glob; beyond it RATE_LIMITED names the wait. maxConcurrent bounds attempts at once likewise: who comes then waits in a queue that is bounded, fair between callers, first come first served within, and left on abort, deadline and close. Kept answers spend nothing, a retry does, a backoff holds no place, and a call inside another never waits for the place it is in.",
+    text: "rateLimit allows each principal so many attempts in any such time, or all together where it says so, of a tool or of all whose refs fit a glob; beyond it RATE_LIMITED names the wait. maxConcurrent bounds attempts at once likewise: who comes then waits in a queue that is bounded, fair between callers, first come first served within, and left on abort, deadline and close. Kept answers spend nothing, a retry does, a backoff holds no place, and a call inside another never waits for the place it is in.",
   },
   {
     id: "C11",
@@ -268,7 +268,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "M12",
-    text: "A connector has limits: maxMessageBytes, maxListSize, maxNestingDepth, maxConcurrentCalls and maxStderrBytes. Beyond one, LIMIT_EXCEEDED names it and fails what it hit alone. A server that talks without end buries nothing: lists are read at growing gaps, logs counted, updates joined.",
+    text: "A connector has limits: maxMessageBytes, maxListSize, maxNestingDepth, maxConcurrentCalls and maxStderrBytes. Beyond one, LIMIT_EXCEEDED names it and fails what it hit alone; calls beyond maxConcurrentCalls wait for a fair turn within their own time first. A server that talks without end buries nothing: lists are read at growing gaps, logs counted, updates joined.",
   },
   {
     id: "M13",
@@ -390,8 +390,12 @@ export const requirements: readonly Requirement[] = [
   },
 
   {
+    id: "H4",
+    text: "Work on anything that comes from a stranger is bounded where it is parsed, in steps, bytes and depth: foreign schemas, prompts, patterns, messages, and what a server asks of a person or a model (by call, and by the minute outside of calls). Each bound is LIMIT_EXCEEDED or INVALID_* and names itself. No principal takes the share of another: of rate limits, of places in queues, of approvals.",
+  },
+  {
     id: "H5",
-    text: "One egress policy decides each request whose URL a stranger can choose: of authorization servers, of {{media}} and of resource.read, at each redirect, by all addresses a name has when the socket connects. Private, loopback, link-local and other special addresses, also inside IPv6, are DENIED or UNAUTHORIZED unless they are of the operator's own origins (scheme, host, port) or in `egress: { allow }`; behind a proxy the written address is judged. {{media}} fetches no URL from the input unless told to. No error quotes a body.",
+    text: "One egress policy decides each request whose URL a stranger can choose: of authorization servers, of {{media}} and of resource.read, at each redirect, by all addresses a name has when the socket connects. Private, loopback, link-local and other special addresses, also inside IPv6, are DENIED or UNAUTHORIZED unless they are of the operator's own origins (scheme, host, port) or in `egress: { allow }`; behind a proxy the written address is judged. {{media}} fetches no URL from the input unless told to. No error quotes a body. Secrets stay out of labels, errors, events and logs; files that hold them are their owner's alone.",
   },
   {
     id: "H7",

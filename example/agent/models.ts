@@ -32,7 +32,7 @@ export function researcher(folder: string) {
     },
     {
       toolCalls: [
-        // As a text, as models often give a number: it is mended.
+        // A number as a text, as models often write it: it is repaired.
         { name: "everything__get-sum", input: { a: "12", b: 30 } },
         { name: "gist", input: { text: "The mill in Basel has 30 looms, all of them new." } },
       ],

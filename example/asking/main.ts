@@ -27,7 +27,7 @@ const book = defineTool({
 const delegate: Delegate = {
   // Who asks is context.requester: the namespace of a server, or the ref of a tool.
   elicit: async (request, { requester, session }) => {
-    console.log(`${requester} asks ${session?.id ?? "nobody in particular"}: ${request.message}`);
+    console.log(`${requester} asks ${session?.id ?? "no session"}: ${request.message}`);
     return { action: "accept", content: {} };
   },
   sample: async ({ messages }) => ({

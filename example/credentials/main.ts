@@ -19,7 +19,7 @@ const serviceToken = "token-of-the-service";
 const vault = { tokenFor: async (principal: string) => tokens[principal] ?? "none" };
 // The authorization server of the example is on this machine.
 const egress = { allow: [client.issuer] };
-const tellPerson = (page: URL) => void browse(page);
+const showPage = (page: URL) => void browse(page);
 
 {
   const toolkit = new Toolkit();
@@ -47,7 +47,7 @@ const tellPerson = (page: URL) => void browse(page);
     namespace: "files",
     auth: oauth({
       clientName: "My service",
-      open: (page) => tellPerson(page), // open a browser, or print the URL
+      open: (page) => showPage(page), // open a browser, or print the URL
       store,
     }),
   });
@@ -65,7 +65,7 @@ const tellPerson = (page: URL) => void browse(page);
 }
 
 {
-  // After a restart nobody is asked.
+  // After a restart no person is asked.
   const toolkit = new Toolkit({ egress });
   // #region restart
   toolkit.addConnector(url, { namespace: "files", auth: oauth({ store }) });

@@ -1,4 +1,4 @@
-// An authorization server and a server that wants its tokens, on free ports of this machine: what is a service of somebody else in life.
+// An authorization server and a server that wants its tokens, on free ports of this machine: stand-ins for the service of another company.
 import { protect, service, startAuthority } from "../../test/mcp/fixture/authority.ts";
 import { listen, streamableFixture } from "../../test/mcp/fixture/http.ts";
 
@@ -28,12 +28,12 @@ export async function startServers(): Promise<Servers> {
   };
 }
 
-/** A server that says hello to whoever has a token of its own. */
+/** A server that greets every caller who has a token of its own. */
 export async function startGreeter(): Promise<{ readonly url: string; readonly seen: Set<string> } & AsyncDisposable> {
   const seen = new Set<string>();
   const { handler } = streamableFixture({ json: true });
   const server = await listen((request, response) => {
-    seen.add(request.headers.authorization ?? "nobody");
+    seen.add(request.headers.authorization ?? "none");
     void handler(request, response);
   });
   return { url: `${server.origin}/mcp`, seen, [Symbol.asyncDispose]: () => server.close() };

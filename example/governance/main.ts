@@ -1,4 +1,4 @@
-/** What may be called, what somebody must approve first, what is limited and kept: as an operator reads it. */
+/** Policy, approvals, limits and caches of calls, as an operator reads them. */
 import assert from "node:assert/strict";
 import { type Delegate, defineTool, type ToolAnswer, Toolkit, ToolkitError } from "toolweave";
 
@@ -56,9 +56,9 @@ const toolkit = new Toolkit({
   items: [transfer, rates, sms, wipe, handOver, ship],
   policy: {
     block: ["*.wipe_*"],
-    // Asked for whatever the lists let through; `true`, `false`, `{ deny: why }` or `{ approve: why }`.
+    // Asked about calls that the lists allow; `true`, `false`, `{ deny: why }` or `{ approve: why }`.
     decide: ({ entry, session }) =>
-      entry.name !== "sms" || session.principal !== undefined || { deny: "only who is known may send messages" },
+      entry.name !== "sms" || session.principal !== undefined || { deny: "only known principals may send messages" },
   },
 });
 // #endregion
@@ -67,7 +67,7 @@ const said: string[] = [];
 const say = (line: string) => said.push(line);
 
 toolkit.on("approvalRequested", ({ ref, reason }) => say(`? ${ref}: ${reason}`));
-toolkit.on("approvalResolved", ({ ref, status, by = "nobody" }) => say(`! ${ref} is ${status}, says ${by}`));
+toolkit.on("approvalResolved", ({ ref, status, by = "no decision" }) => say(`! ${ref} is ${status}, says ${by}`));
 
 /** How an operator reads what became of a call. */
 async function outcome(call: Promise<{ text(): Promise<string> }>): Promise<string> {
@@ -82,7 +82,7 @@ async function outcome(call: Promise<{ text(): Promise<string> }>): Promise<stri
 }
 
 say(`wipe_ledger: ${await outcome(toolkit.call("wipe_ledger"))}`);
-say(`sms of nobody: ${await outcome(toolkit.call("sms"))}`);
+say(`sms without a principal: ${await outcome(toolkit.call("sms"))}`);
 for (const text of ["one", "two", "three"]) say(`sms ${text}: ${await outcome(toolkit.call("sms", {}, { session }))}`);
 for (let count = 0; count < 2; count += 1) say(`rates: ${await outcome(toolkit.call("rates"))}`);
 say(`small transfer: ${await outcome(toolkit.call("transfer", { to: "Bo", amount: 5 }, { session }))}`);
@@ -91,11 +91,11 @@ say(`small transfer: ${await outcome(toolkit.call("transfer", { to: "Bo", amount
 const { approvals } = toolkit;
 const calling = toolkit.call("transfer", { to: "Bo", amount: 500 }, { session }).catch(async (error) => {
   if (!ToolkitError.is(error, "PENDING")) throw error;
-  return approvals.wait(error.details.id); // the result, once somebody approved; DENIED, once somebody did not
+  return approvals.wait(error.details.id); // the result once it is approved; rejects with DENIED once it is refused
 });
 toolkit.on("approvalRequested", async ({ id, kind }) => {
   const { arguments: input } = await approvals.get(id);
-  // Show it to a person. Whoever approves twice, or twice at the same time, has it run once.
+  // Show it to a person. Approved twice, also at the same time, it runs once.
   if (kind === "approval") await approvals.resolve(id, { approved: JSON.stringify(input).length < 100, by: "Cleo" });
 });
 say(`large transfer: ${await outcome(calling)}`);
@@ -127,7 +127,7 @@ await toolkit.close();
 
 // #region delegate
 const delegate: Delegate = {
-  // Decides at once; what it leaves undefined waits in toolkit.approvals.
+  // Decides at once; a call for which it returns undefined waits in toolkit.approvals.
   approve: async ({ tool, arguments: input, session: caller }) => {
     const isFamily = caller.principal === "ada" && tool === "builtin.transfer";
     return isFamily ? { approved: true, by: "the house", reason: JSON.stringify(input) } : undefined;
@@ -144,7 +144,7 @@ assert.equal(transfers, 3);
 assert.equal(lookups, 1);
 const expected = [
   "wipe_ledger: DENIED by block *.wipe_*",
-  "sms of nobody: DENIED by decide",
+  "sms without a principal: DENIED by decide",
   "sms two: sent",
   "sms three: RATE_LIMITED",
   'small transfer: {"to":"Bo","amount":5}',

@@ -274,7 +274,7 @@ deepStrictEqual(
   ["bell", "files", "slow", "quick"],
 );
 
-// What docs/operating.md says of a namespace that was never connected, and of one that was.
+// The promises of docs/operating.md for a namespace that was never connected, and for one that was.
 await rejects(toolkit.call("docs.search", {}), { code: "NOT_FOUND", message: /"docs\.search"\. .*404/ });
 
 const service = new Toolkit();

@@ -4,7 +4,7 @@ import { z } from "zod";
 
 const greet = defineTool({
   name: "greet",
-  description: "Greets somebody by name.",
+  description: "Greets a person by name.",
   input: z.object({ name: z.string() }),
   run: ({ name }) => `Hello, ${name}!`,
 });

@@ -1,4 +1,4 @@
-/** Names in rules: what refuses, what chooses, and how both are told of a slip. */
+/** Names in rules: rules that refuse, rules that choose, and the reports of misspelt names in both. */
 import assert from "node:assert/strict";
 import { defineTemplate, defineTool, type Source, Toolkit, ToolkitError } from "toolweave";
 
@@ -42,7 +42,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   toolkit.addSource("mail", source("list", "send"));
   toolkit.addSource("other", source("backup", "list"));
   await toolkit.start();
-  // `list` is disk.list, as for toolkit.lookup("list"); other.list is let in by nobody.
+  // `list` is disk.list, as for toolkit.lookup("list"); no rule allows other.list.
   const keys = ["disk.list", "disk.backup", "mail.list", "mail.send", "other.list", "other.backup"];
   const codes = await Promise.all(keys.map((key) => codeOf(toolkit.call(key))));
   // #endregion
@@ -67,7 +67,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
 {
   // #region slip
   const toolkit = new Toolkit({ items: [tool("wipe")], logger, policy: { block: ["wpie", "disk.*"] } });
-  await toolkit.start(); // warns: policy.block names "wpie", and nothing has that name now: it does nothing. Did you mean `builtin.wipe`?
+  await toolkit.start(); // warns: policy.block names "wpie", and no item has that name now: it does nothing. Did you mean `builtin.wipe`?
   const code = await codeOf(toolkit.toolset({ exclude: ["wpie"] })); // NOT_FOUND
   // #endregion
   assert.equal(code, "NOT_FOUND");

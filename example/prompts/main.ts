@@ -1,4 +1,4 @@
-/** A folder of prompts is edited while the service runs: written by rename as editors do, broken, mended, taken away. */
+/** A folder of prompts is edited while the service runs: written by rename as editors do, broken, repaired, removed. */
 import assert from "node:assert/strict";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ async function save(name: string, text: string): Promise<void> {
 await save("_tone.md", "Be friendly.");
 await save("greet.md", "---\ntitle: Write a greeting\n---\nGreet {{name}}. {{> tone}}");
 
-/** What an operator reads: one line for each thing that breaks, and one when it is mended. */
+/** The log of an operator: one line for each file that breaks, and one when it is repaired. */
 const log: string[] = [];
 const warned = Promise.withResolvers<void>();
 const write = (message: string) => {
@@ -44,9 +44,11 @@ async function changed(): Promise<string> {
     const { value } = await events.next();
     if (value?.type !== "promptListChanged") continue;
     const lists = { added: value.added, changed: value.changed, removed: value.removed };
-    const told = Object.entries(lists).flatMap(([what, refs]) => (refs.length > 0 ? `${what} ${refs.join(", ")}` : []));
-    console.log(`event  ${told.join("; ")}`);
-    return told.join("; ");
+    const lines = Object.entries(lists).flatMap(([what, refs]) =>
+      refs.length > 0 ? `${what} ${refs.join(", ")}` : [],
+    );
+    console.log(`event  ${lines.join("; ")}`);
+    return lines.join("; ");
   }
 }
 
@@ -64,7 +66,7 @@ await save("_tone.md", "Be brief.");
 assert.equal(await changed(), "changed prompts.greet");
 assert.equal(await text(), "Greet Ada. Be brief.");
 
-// A slip: the last good version stays in use, and it is told what is wrong, where, and what to write.
+// A mistake: the last good version stays in use, and the log says what is wrong, where, and what to write.
 await save("greet.md", "---\ntitle: Write a greeting\n---\nGreet {{#if name}}{{name}}.");
 // Something else goes on, and is not held up by it.
 await save("thank.md", "---\ntitle: Write a note of thanks\n---\nThank {{name}} warmly.");
@@ -82,7 +84,7 @@ await save("greet.md", "---\ntitle: Write a greeting\n---\nGreet {{name}} by nam
 assert.equal(await changed(), "changed prompts.greet");
 assert.equal(await text(), "Greet Ada by name.");
 assert.equal((await toolkit.list({ namespace: "prompts" })).failures.length, 0);
-assert.equal(log.length, 2, "told once that it broke, and once that it is mended");
+assert.equal(log.length, 2, "logged once when it broke, and once when it was repaired");
 
 await rm(join(folder, "thank.md"));
 assert.equal(await changed(), "removed prompts.thank");

@@ -15,7 +15,7 @@ import { findPrompt, writePrompt } from "./user.ts";
 
 const greet = defineTool({
   name: "greet",
-  description: "Greets somebody by name.",
+  description: "Greets a person by name.",
   input: z.object({ name: z.string().min(1), excited: z.boolean().default(false) }),
   run: ({ name, excited }) => `Hello, ${name}${excited ? "!" : "."}`,
 });
@@ -115,17 +115,17 @@ try {
   const found = await toolkit.call("extract_entities", { text: "Ada Lovelace wrote the first program." });
   check("extract_entities", await found.json(), (json: typeof entities) => json.entities[0]?.name === "Ada Lovelace");
 
-  const told: string[] = [];
+  const emitted: string[] = [];
   const answer = await assistant.generate("What are 40 and 2 together?", {
     tools: ["remote.get-sum", "count_words"],
-    onEvent: ({ type }) => void told.push(type),
+    onEvent: ({ type }) => void emitted.push(type),
   });
   check(
     "with tools of two servers",
     await answer.text(),
     (text: string) => text.includes("is 42") && text.includes("3"),
   );
-  check("told as it happened", [...new Set(told)], (types: string[]) =>
+  check("events of the run", [...new Set(emitted)], (types: string[]) =>
     ["textDelta", "toolCall", "toolResult", "step", "finish"].every((type) => types.includes(type)),
   );
 
@@ -150,9 +150,9 @@ try {
   check("a call waits for it", await again.text(), (text: string) => text.includes("and back"));
   check("a new process", local.processId !== before, (fresh: boolean) => fresh);
 
-  step("Events: what an operator could have heard");
-  const heard = [...new Set(events.map(({ type }) => type))].sort();
-  check("types", heard, (types: string[]) =>
+  step("Events for operators");
+  const received = [...new Set(events.map(({ type }) => type))].sort();
+  check("types", received, (types: string[]) =>
     ["ambiguousName", "connectorConnected", "connectorDisconnected", "toolListChanged"].every((type) =>
       types.includes(type),
     ),

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const everything = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
 const files = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-filesystem/dist/index.js"));
 
-/** A child process that speaks MCP over stdio, as any MCP client would be told to start it. */
+/** A child process that speaks MCP over stdio, in the form that any MCP client is configured with. */
 export const everythingOverStdio = { command: process.execPath, args: [everything, "stdio"] };
 
 /** A child process that may read and write one folder. */
@@ -16,7 +16,7 @@ export const filesystem = (folder: string) => ({
   args: [files, folder],
 });
 
-/** Starts the same server as a web service, as somebody else would run it. */
+/** Starts the same server as a web service, as another company would run it. */
 export async function startEverythingOverHttp(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const port = await freePort();
   const child = spawn(process.execPath, [everything, "streamableHttp"], {

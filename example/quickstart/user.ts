@@ -4,7 +4,7 @@ import { check } from "./show.ts";
 
 const haiku = (text: string) => `---\nname: haiku\ndescription: Writes a haiku.\n---\n${text}`;
 
-/** Somebody writes a prompt while the service runs: it is there at once, is called, and changed. */
+/** A person writes a prompt while the service runs: it is there at once, is called, and changed. */
 export async function writePrompt(toolkit: Toolkit): Promise<void> {
   const events: ToolkitEvent[] = [];
   const stop = toolkit.on("promptListChanged", (event) => events.push(event));

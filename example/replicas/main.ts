@@ -1,4 +1,4 @@
-// Two services on one PostgreSQL: what is put in one is seen in the other, and what one is asked the other may approve.
+// Two services on one PostgreSQL: a prompt put in one is found in the other, and a call of one can be approved in the other.
 import assert from "node:assert/strict";
 import { type ChildProcess, fork } from "node:child_process";
 import { EventEmitter, once } from "node:events";

@@ -1,4 +1,4 @@
-// One of several services that share a PostgreSQL. It does what its parent tells it, and says what it sees.
+// One of several services that share a PostgreSQL. It follows commands of its parent process, and reports the changes it receives.
 import { defineTool, Toolkit, ToolkitError } from "toolweave";
 import { postgresStore } from "toolweave/stores/postgres";
 

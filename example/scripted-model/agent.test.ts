@@ -22,9 +22,9 @@ test("asks for the weather before it answers", async () => {
   const answer = await assistant.generate("How is Bern?", { tools: ["forecast"] });
   expect(await answer.text()).toBe("Bern has 21 degrees.");
 
-  const [asked, told] = model.requests;
-  expect(asked?.tools?.[0]?.name).toBe("forecast");
-  expect(JSON.stringify(told?.prompt.at(-1))).toContain("Bern: 21 degrees");
+  const [first, second] = model.requests;
+  expect(first?.tools?.[0]?.name).toBe("forecast");
+  expect(JSON.stringify(second?.prompt.at(-1))).toContain("Bern: 21 degrees");
   expect(model.stepsLeft).toBe(0);
   await toolkit.close();
 });
@@ -49,12 +49,12 @@ test("comes through an overload, and not through a lost connection", async () =>
   const assistant = agent({ defaultModel: model });
   const toolkit = new Toolkit({ delegate: assistant });
   const stream = assistant.stream("Hello");
-  const heard: string[] = [];
+  const received: string[] = [];
   const listening = (async () => {
-    for await (const event of stream) if (event.type === "textDelta") heard.push(event.delta);
+    for await (const event of stream) if (event.type === "textDelta") received.push(event.delta);
   })();
   await expect(listening).rejects.toMatchObject({ code: "MODEL_FAILED", details: { provider: "scripted" } });
-  expect(heard).toEqual(["Half an ans"]);
+  expect(received).toEqual(["Half an ans"]);
   await toolkit.close();
 });
 // #endregion

@@ -1,4 +1,4 @@
-/** How tools are called: settings of the tool and of the operator, mended input, kept answers, retries, limits of rate. */
+/** Settings of tools and of the operator: repaired input, cached results, retries, rate limits. */
 import assert from "node:assert/strict";
 import { type CallReport, defineTool, Toolkit, ToolkitError } from "toolweave";
 
@@ -61,8 +61,8 @@ const toolkit = new Toolkit({
 // #endregion
 
 // #region coerce
-const mended = await toolkit.call("forecast", { city: "Bern", days: "3", unit: "celsius" });
-const { days, unit } = (await mended.json()) as { days: number; unit: string };
+const repaired = await toolkit.call("forecast", { city: "Bern", days: "3", unit: "celsius" });
+const { days, unit } = (await repaired.json()) as { days: number; unit: string };
 assert.deepEqual([days, unit], [3, "Celsius"]);
 
 const refused = toolkit.call("forecast", { city: "Bern", days: "3" }, { coerce: false });

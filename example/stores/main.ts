@@ -1,4 +1,4 @@
-// A store in a file: what people made and what waits for approval is there again after the service was restarted.
+// A store in a file: the prompts of people and the pending approvals are there after a restart of the service.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

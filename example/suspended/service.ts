@@ -1,4 +1,4 @@
-// A service whose agent pays bills, once somebody has approved that. It begins a run, or goes on with those that were left behind.
+// A service whose agent pays bills once a person has approved that. It begins a run, or resumes those that another process left.
 import { defineTool, parsePrompt, Toolkit, ToolkitError } from "toolweave";
 import { agent } from "toolweave/agent";
 import { sqliteStore } from "toolweave/stores/sqlite";
@@ -12,7 +12,7 @@ const pay = defineTool({
   run: () => `paid by process ${process.pid}`,
 });
 const clerk = parsePrompt("---\nname: clerk\ntools: [pay]\n---\nPay the bill.");
-// In place of a provider: it wants to pay, and then says what came of it.
+// In place of a provider: it requests a payment, and then reports the outcome.
 const model = scriptedModel(({ prompt }) =>
   prompt.at(-1)?.role === "tool" ? "The bill is paid." : { toolCalls: [{ name: "pay" }] },
 );

@@ -44,7 +44,7 @@ const toolset = await toolkit.toolset({
   policy: { maxToolCallsPerTurn: 8, maxTotalToolCalls: 30 },
 });
 const names = toolset.definitions().map(({ name }) => name);
-const system = toolset.guidance(); // what the tools say of their use
+const system = toolset.guidance(); // the instructions of the tools for their use
 // #endregion
 deepStrictEqual(names, ["draft", "forecast", "look_up"]); // `answer` is exclusive
 ok(system.includes("Say where"));
@@ -68,7 +68,7 @@ deepStrictEqual(
 // #region run
 const run = toolset.begin({ session: { id: "s1", principal: "ada" } });
 const answers = await run.execute([
-  { id: "1", name: "forecast", input: { city: "Bern", days: "2" } }, // mended: "2" is 2
+  { id: "1", name: "forecast", input: { city: "Bern", days: "2" } }, // repaired: "2" is 2
   { id: "2", name: "forcast", input: {} },
 ]);
 const outcome = answers.map(({ id, status, error }) => [id, status, error?.code]);

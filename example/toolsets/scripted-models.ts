@@ -1,10 +1,10 @@
-// What the clients of the providers would be: each asks for the weather once, and says what it was told.
+// In place of the clients of the providers: each asks for the weather once, and repeats the result.
 import { MockLanguageModelV4 } from "ai/test";
 
 const said = "Bern: 20 degrees.";
 const input = { city: "Bern", days: null };
 
-/** Fails as a provider does that is told something odd. */
+/** Fails as a provider does for a request that it does not accept. */
 function check(tools: unknown, results: string, isFirst: boolean): void {
   if (!Array.isArray(tools) || tools.length === 0) throw new Error("400: tools must be a list that is not empty");
   if (!isFirst && !results.includes("[20]")) throw new Error(`400: no result of the call in ${results}`);

@@ -45,7 +45,7 @@ try {
 
   const hers = await toolkit.list({ namespace: "user", session: ada });
   const unowned = await toolkit.list({ namespace: "user" });
-  const bob = toolkit.view({ principal: "bob" }); // what one of them may see, events included
+  const bob = toolkit.view({ principal: "bob" }); // the toolkit as one of them may see it, events included
   const unseen = await bob.lookup("diary").catch((error: unknown) => ToolkitError.is(error, "NOT_FOUND"));
   // #endregion principals
   assert.deepEqual(

@@ -72,6 +72,7 @@ export async function toAiSdkOutput(answer: ToolAnswer): Promise<AiSdkOutput> {
   const parts = await answerParts(answer);
   if (answer.status === "failed") return { type: "error-text", value: textOfParts(parts) };
   const [only] = parts;
+  if (parts.length === 1 && only?.kind === "text") return { type: "text", value: only.text };
   // The value was parsed from JSON.
   if (parts.length === 1 && only?.kind === "json") return { type: "json", value: only.value as Json };
   if (parts.every(({ kind }) => kind !== "media")) return { type: "text", value: textOfParts(parts) };

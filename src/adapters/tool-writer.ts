@@ -56,7 +56,8 @@ export class ToolWriter<T> {
 
   /** The offered tools. Undefined for none: providers refuse an empty list. */
   tools(): T[] | undefined {
-    const tools = this.#offeredNow().map(({ written }) => written.tool);
+    const tools: T[] = [];
+    for (const definition of this.#offered.definitions()) tools.push(this.#writtenOf(definition).tool);
     return tools.length === 0 ? undefined : tools;
   }
 
@@ -66,23 +67,22 @@ export class ToolWriter<T> {
   }
 
   lost(): readonly ToolLoss[] {
-    return this.#offeredNow().flatMap(({ name, written }) =>
-      written.projection.lost.map((loss) => ({ tool: name, ...loss })),
-    );
+    return this.#offered.definitions().flatMap((definition) => {
+      const { lost } = this.#writtenOf(definition).projection;
+      return lost.map((loss) => ({ tool: definition.name, ...loss }));
+    });
   }
 
   /** The input for a tool, from the arguments of a model. */
   input(name: string, given: unknown): unknown {
-    if (!this.#written.has(name)) this.#offeredNow();
+    if (!this.#written.has(name)) this.tools();
     return this.#written.get(name)?.projection.restore(given) ?? given;
   }
 
-  #offeredNow(): readonly { readonly name: string; readonly written: WrittenTool<T> }[] {
-    return this.#offered.definitions().map((definition) => {
-      const written = this.#write(definition);
-      this.#written.set(definition.name, written);
-      return { name: definition.name, written };
-    });
+  #writtenOf(definition: ToolDefinitionForModel): WrittenTool<T> {
+    const written = this.#write(definition);
+    this.#written.set(definition.name, written);
+    return written;
   }
 }
 

@@ -1,7 +1,10 @@
 import type { ModelSettings } from "../core/model-settings.ts";
+import { emptyScope } from "../core/name-rules.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import type { PolicyRules } from "../core/policy.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { isRecord, present } from "../lib/value.ts";
+import { runRules } from "../toolset/run-policy.ts";
 import type { RunPolicy } from "../toolset/toolset-types.ts";
 import type { ModelsOptions } from "./model/models.ts";
 import type { ModelPrice } from "./run/run-state.ts";
@@ -89,6 +92,8 @@ export interface ParsedAgentOptions {
   readonly limits: KnownLimits;
   readonly retries: ModelRetryOptions;
   readonly policy: RunPolicy;
+  /** The rules of the policy, whose names mean nothing yet; undefined without a policy. */
+  readonly rules: PolicyRules | undefined;
   readonly maxDefinitionTokens: number | undefined;
   readonly settings: ModelSettings;
   readonly prices: Readonly<Record<string, ModelPrice>>;
@@ -121,9 +126,9 @@ const fractions: ReadonlySet<string> = new Set(["maxCost", "timeoutMs", "modelTi
  */
 export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
   assertOptionNames(options, optionNames, "of an agent");
-  const { policy = {}, settings = {}, prices = {}, clock = systemClock, random = Math.random } = options;
+  const { policy, settings = {}, prices = {}, clock = systemClock, random = Math.random } = options;
   for (const [name, value] of Object.entries({ policy, settings, prices })) {
-    if (!isRecord(value)) throw invalidOption(name, "an object", value, "of an agent");
+    if (value !== undefined && !isRecord(value)) throw invalidOption(name, "an object", value, "of an agent");
   }
   if (options.sampling !== undefined && typeof options.sampling !== "boolean")
     throw invalidOption("sampling", "true or false", options.sampling, "of an agent");
@@ -131,7 +136,8 @@ export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
   return {
     limits: readLimits(options),
     retries: readNumbers(retryDefaults, options),
-    policy,
+    policy: policy ?? {},
+    rules: policy && runRules(policy, emptyScope),
     maxDefinitionTokens: options.maxDefinitionTokens,
     settings,
     prices,
@@ -152,16 +158,17 @@ export function readLimits(limits: RunLimits, others: KnownLimits = limitDefault
 }
 
 function readNumbers<T extends object>(others: T, given: { readonly [K in keyof T]?: number | undefined }): T {
-  const numbers = Object.entries(others).map(([name, other]) => {
+  const numbers: Record<string, unknown> = {};
+  for (const [name, other] of Object.entries(others)) {
     const value: unknown = (given as Readonly<Record<string, unknown>>)[name] ?? other;
     const least = name === "maxRepairs" || name === "maxToolCalls" ? 0 : 1;
     const isWhole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
     const fits = fractions.has(name) ? typeof value === "number" && value > 0 : isWhole && Number(value) >= least;
     const wanted = fractions.has(name) ? "a number above 0" : `a whole number from ${least}`;
     if (!fits) throw invalidOption(name, wanted, value, "of an agent");
-    return [name, value] as const;
-  });
-  return Object.fromEntries(numbers) as T;
+    numbers[name] = value;
+  }
+  return numbers as T;
 }
 
 function readSuspended(given: SuspendedOptions = {}): KeptRuns {

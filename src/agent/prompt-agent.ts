@@ -4,14 +4,12 @@ import type { InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Entry, Toolbox } from "../core/item.ts";
-import { emptyScope } from "../core/name-rules.ts";
 import { assertOptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
-import { runRules } from "../toolset/run-policy.ts";
 import {
   type Agent,
   type ForgetOptions,
@@ -33,7 +31,6 @@ import { type AgentStream, EventStream } from "./agent-stream.ts";
 import type { ModelCall } from "./model/model-call.ts";
 import { Models } from "./model/models.ts";
 import { sampled } from "./model/sampling.ts";
-import type { AgentRun } from "./run/agent-run.ts";
 import { type Assignment, prepareRun } from "./run/prepare-run.ts";
 import { withinDeadline } from "./run/run-limits.ts";
 import type { Results } from "./run/run-results.ts";
@@ -80,7 +77,8 @@ class PromptAgent implements Agent {
 
   attach(toolkit: ServedToolkit): void {
     this.#suspensions.attach(toolkit);
-    toolkit.checkPolicy(runRules(this.#options.policy, emptyScope), "policy of an agent");
+    const { rules } = this.#options;
+    if (rules !== undefined) toolkit.checkPolicy(rules, "policy of an agent");
   }
 
   async sample(request: SampleRequest, { signal }: InteractionContext): Promise<SampleResult | undefined> {
@@ -147,11 +145,12 @@ class PromptAgent implements Agent {
       throw pendingRun(run);
     };
     const assignment = { task, state, limits, suspend: toolkit && suspend.bind(undefined, toolkit) };
-    return this.#run(assignment, context, (run) => run.execute());
+    return this.#run(assignment, context);
   }
 
-  async #run(assignment: Assignment, context: CallContext, go: (run: AgentRun) => Promise<Content>): Promise<Content> {
-    const { task, state, limits, lost } = assignment;
+  /** Executes a run: from its first step, or from the turn that waited. */
+  async #run(assignment: Assignment, context: CallContext): Promise<Content> {
+    const { task, state, limits, lost, resumed } = assignment;
     const { clock } = this.#options;
     const { timeoutMs } = limits;
     const signal = lost === undefined ? context.signal : AbortSignal.any([context.signal, lost]);
@@ -159,7 +158,8 @@ class PromptAgent implements Agent {
     const content = await withinDeadline(deadline, async (ending) => {
       const chosen = await this.#models.choose(present({ provider: task.provider, model: task.model }));
       const call = this.#modelCall(ending);
-      return go(await prepareRun({ ...assignment, context, chosen, options: this.#options, call }));
+      const run = await prepareRun({ ...assignment, context, chosen, options: this.#options, call });
+      return resumed === undefined ? run.execute() : run.goOn(resumed.turn, resumed.outcomes);
     });
     if (content.meta !== undefined) this.#conversations.set(content.meta, conversationIn(state));
     return content;

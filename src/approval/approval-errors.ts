@@ -20,13 +20,13 @@ export function pendingError(approval: Approval): ToolkitError<"PENDING"> {
 
 /** The error of a call that was denied. */
 export function deniedBy(ref: string, { by, reason }: Decision): ToolkitError<"DENIED"> {
-  const why = [`${by ?? "the one who was asked"} decided against it`, reason].filter((text) => text !== undefined);
+  const why = [`${by ?? "the approver"} denied it`, reason].filter((text) => text !== undefined);
   return denied(ref, approvalRule, { why: why.join(": "), by, reason });
 }
 
 /** The error of an approved call whose process is gone: it may have run. */
 export function outcomeUnknown({ id, tool }: Approval, cause?: unknown): ToolkitError<"OUTCOME_UNKNOWN"> {
-  const message = `Whether ${tool} ran is not known: the process that ran it as the approval ${id} is gone. Find out before you call it again.`;
+  const message = `It is not known whether ${tool} ran: the process that ran the approval ${id} is gone. Check before you call it again.`;
   const namespace = tool.slice(0, Math.max(0, tool.indexOf(".")));
   return new ToolkitError("OUTCOME_UNKNOWN", message, { namespace }, { ref: tool, phase: "execute", cause });
 }

@@ -49,7 +49,7 @@ export class ApprovalGate implements ApprovalPort {
     const input = copyOf(requested);
     if (grant !== undefined) {
       if (grant.take(callDigest({ ref: tool, definition, session, input }))) return input;
-      throw undecided(tool, "what was approved is another call, or was made already");
+      throw undecided(tool, "the approval is for another call, or was used already");
     }
     const about = { id: randomUUID(), arguments: input, reason, message: `${tool} waits for approval.` };
     const requestedAt = this.#options.jobs.now;

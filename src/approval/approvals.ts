@@ -150,7 +150,7 @@ export class ToolkitApprovals implements Approvals {
     const claim = await this.#jobs.claim(stored, { decision, status: "running" });
     if (claim === undefined) return false;
     const running = this.#run(claim, entry, call).catch((error) => {
-      const message = `What became of the approved call of ${stored.tool} was not kept: ${messageOf(error)}`;
+      const message = `The outcome of the approved call of ${stored.tool} was not stored: ${messageOf(error)}`;
       this.#host.logger.error(message, { error });
     });
     this.#host.hold(running);
@@ -180,9 +180,9 @@ export class ToolkitApprovals implements Approvals {
     return this.#host.receive(entry, result, optionsOf(stored, call), origin);
   }
 
-  /** It is not what it was any more. */
+  /** The called item has changed or is gone. */
   async #void(stored: StoredApproval, what: string): Promise<never> {
-    const error = undecided(stored.tool, "it is not what it was when it was called; call it again");
+    const error = undecided(stored.tool, "it has changed since it was called; call it again");
     throw tooLate((await this.#jobs.cancel(stored, { status: "void", error })) ?? stored, what);
   }
 

@@ -10,17 +10,14 @@ import { described, type Step, type StepCall } from "./step.ts";
 export function askPolicy(rules: PolicyRules): Step {
   return described(
     () => ({ decide: true }),
-    (_target, next) => {
-      if (!rules.decides) return next;
-      return (call) => {
-        const { verb, entry, input, state } = call;
-        const action = verb === "subscribe" ? "read" : verb;
-        const ruling = rules.decide({ action, entry, input, session: state.session, depth: state.depth });
-        return andThen(ruling, (ruled) => {
-          follow(ruled, call);
-          return next(call);
-        });
-      };
+    (_target, next) => (call) => {
+      const { verb, entry, input, state } = call;
+      const action = verb === "subscribe" ? "read" : verb;
+      const ruling = rules.decide({ action, entry, input, session: state.session, depth: state.depth });
+      return andThen(ruling, (ruled) => {
+        follow(ruled, call);
+        return next(call);
+      });
     },
   );
 }

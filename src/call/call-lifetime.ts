@@ -138,7 +138,7 @@ function timeoutError(
   const what = {
     inactivity: `showed no sign of life for ${limitMs} ms`,
     total: `took longer than ${limitMs} ms, the most an attempt may take`,
-    call: `took longer than the ${limitMs} ms its caller gave it`,
+    call: `took longer than the ${limitMs} ms that its caller allowed`,
   }[limit];
   const details = { limit, limitMs, elapsedMs: Math.round(elapsedMs + spentMs) } as const;
   return new ToolkitError("TIMEOUT", `${ref} ${what}.`, details, { ref, phase: "execute" });

@@ -25,6 +25,12 @@ export interface CallPort {
   pauseTimeout(): () => void;
 }
 
+/** The owner of a turn in a fair queue: a principal, else a session, else all calls together that come without one. */
+export function turnOwner({ givenSession }: Pick<CallPort, "givenSession">): string {
+  if (givenSession === undefined) return "";
+  return givenSession.principal === undefined ? `session ${givenSession.id}` : `principal ${givenSession.principal}`;
+}
+
 /** The member by which a context reaches the state of its call. It is the context's own, so that a spread keeps it. */
 export const callLink: unique symbol = Symbol("toolweave.call");
 

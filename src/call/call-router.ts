@@ -15,7 +15,7 @@ import type { Verb } from "../core/middleware.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions, Session } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
-import { type MaybePromise, rescue } from "../lib/promise.ts";
+import type { MaybePromise } from "../lib/promise.ts";
 import type { ApprovalGrant } from "./approval-grant.ts";
 import { toNestedError } from "./call-error.ts";
 import { type CallOrigin, type CallState, metaOf } from "./call-state.ts";
@@ -79,13 +79,21 @@ export class CallRouter implements Toolbox, CallOrigin {
   async lookup<K extends Kind = DefaultKind>(key: string, options: LookupOptions<K> = {}): Promise<Entry<K>> {
     const { kind, signal = this.parent?.signal } = options;
     const wanted = kind === undefined ? (defaultKinds as readonly Kind[] as readonly K[]) : [kind];
-    return this.#nested(() => this.#targets.directory.find(key, wanted, this.#owner(options), signal));
+    try {
+      return await this.#targets.directory.find(key, wanted, this.#owner(options), signal);
+    } catch (thrown) {
+      throw this.#asNested(thrown);
+    }
   }
 
   async list<K extends Kind = DefaultKind>(query: ListQuery<K> = {}): Promise<ListPage<K>> {
     const { signal = this.parent?.signal } = query;
     const bound = signal === query.signal ? query : { ...query, signal };
-    return this.#nested(() => this.#targets.directory.list(bound, this.#owner(query)));
+    try {
+      return await this.#targets.directory.list(bound, this.#owner(query));
+    } catch (thrown) {
+      throw this.#asNested(thrown);
+    }
   }
 
   call(target: CallTarget, input?: unknown, options?: CallOptions): Promise<never> {
@@ -127,7 +135,7 @@ export class CallRouter implements Toolbox, CallOrigin {
           : this.#executor.run(action, entry, input, options, this, trace && { trace });
     } catch (error) {
       trace?.fail(error);
-      return Promise.reject(parent === undefined ? error : toNestedError(error));
+      return Promise.reject(this.#asNested(error));
     }
     trace?.follow(answer);
     if (!(answer instanceof Promise)) return Promise.resolve(answer);
@@ -164,9 +172,9 @@ export class CallRouter implements Toolbox, CallOrigin {
     return session === undefined ? "" : (session.principal ?? "");
   }
 
-  /** Marks the errors that a call in progress gets, so that they are not taken for its own. */
-  #nested<T>(run: () => MaybePromise<T>): MaybePromise<T> {
-    return this.parent === undefined ? run() : rescue(run, toNestedError);
+  /** Marks an error that a call in progress gets, so that it is not taken for its own. */
+  #asNested(thrown: unknown): unknown {
+    return this.parent === undefined ? thrown : toNestedError(thrown);
   }
 
   #trace(verb: Verb, target: CallTarget, options: CallOptions): Trace | undefined {

@@ -1,5 +1,4 @@
 import { type Coerced, coerceValue } from "../core/schema/coerce-value.ts";
-import type { Validator } from "../core/schema/validator.ts";
 import { Violation } from "../core/schema/violation.ts";
 import { andThen, type MaybePromise } from "../lib/promise.ts";
 import { isRecord } from "../lib/value.ts";
@@ -17,53 +16,45 @@ export function coerceInput(report: SchemaReport): Step {
       const { definition, settings, isPlain } = target;
       const byDefault = settings.coerce ?? false;
       if (definition.input === undefined || (isPlain && !byDefault)) return next;
-      let coercion: Coercion | undefined;
+      let prepare: ReturnType<typeof coercer> | undefined;
       return (call) => {
         if (!(call.state.options.coerce ?? byDefault)) return next(call);
-        coercion ??= new Coercion(target, report);
-        const ready = coercion.prepare(call);
+        prepare ??= coercer(target, report);
+        const ready = prepare(call);
         return ready instanceof Promise ? ready.then(next) : next(ready);
       };
     },
   );
 }
 
-class Coercion {
-  readonly #target: Target;
-  readonly #validate: Validator | undefined;
-
-  constructor(target: Target, report: SchemaReport) {
-    this.#target = target;
-    this.#validate = inputValidator(target, report);
-  }
-
-  /** The call as it goes on: parsed already where its input fits, as it was or repaired. */
-  prepare(call: StepCall): MaybePromise<StepCall> {
-    const validate = this.#validate;
+/** Makes the call as it goes on: parsed already where its input fits, as it was or repaired. */
+function coercer(target: Target, report: SchemaReport): (call: StepCall) => MaybePromise<StepCall> {
+  const validate = inputValidator(target, report);
+  return (call) => {
     if (validate === undefined) return call;
     return andThen(validate(call.input), (parsed) => {
       if (!(parsed instanceof Violation)) return call.as(parsed);
-      return andThen(this.#repaired(call.input), (repaired) => {
-        if (repaired === undefined) return call;
-        return andThen(validate(repaired.value), (result) => {
+      return andThen(repaired(target, call.input), (found) => {
+        if (found === undefined) return call;
+        return andThen(validate(found.value), (result) => {
           if (result instanceof Violation) return call;
-          call.state.repairs = repaired.repairs;
-          return call.with({ input: repaired.value }).as(result);
+          call.state.repairs = found.repairs;
+          return call.with({ input: found.value }).as(result);
         });
       });
     });
-  }
+  };
+}
 
-  /** By the schema as it is written down: one that validates by itself says too little of what it wants. */
-  #repaired(input: unknown): MaybePromise<Coerced | undefined> {
-    const schema = this.#target.definition.input;
-    if (schema === undefined || !(isRecord(input) || typeof input === "string")) return undefined;
-    try {
-      const repaired = coerceValue(schema, input, { trusted: this.#target.definition.origin === "local" });
-      return repaired instanceof Promise ? repaired.catch(nothing) : repaired;
-    } catch {
-      return undefined;
-    }
+/** By the schema as it is written down: one that validates by itself says too little of what it wants. */
+function repaired({ definition }: Target, input: unknown): MaybePromise<Coerced | undefined> {
+  const schema = definition.input;
+  if (schema === undefined || !(isRecord(input) || typeof input === "string")) return undefined;
+  try {
+    const coerced = coerceValue(schema, input, { trusted: definition.origin === "local" });
+    return coerced instanceof Promise ? coerced.catch(nothing) : coerced;
+  } catch {
+    return undefined;
   }
 }
 

@@ -8,8 +8,9 @@ export function limitDepth(maxDepth: number): Step {
     ({ isPlain }, next) => {
       if (isPlain) return next;
       return (call) => {
-        const { depth, chain, ref } = call.state;
+        const { depth, ref } = call.state;
         if (depth <= maxDepth) return next(call);
+        const { chain } = call.state;
         throw new ToolkitError(
           "DEPTH_EXCEEDED",
           `${ref} is ${depth} calls deep and ${maxDepth} are allowed: ${chain.join(" > ")}.`,

@@ -3,9 +3,9 @@ import type { ConcurrencyLimit, ConcurrencyQueue } from "../lib/concurrency-queu
 import { unlimited } from "../lib/deadline.ts";
 import type { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import type { MaybePromise } from "../lib/promise.ts";
-import type { SlidingWindow } from "../lib/sliding-window.ts";
+import { turnOwner } from "./call-port.ts";
 import type { CallState } from "./call-state.ts";
-import type { SharedLimits } from "./shared-limits.ts";
+import type { AttemptWindow, SharedLimits } from "./shared-limits.ts";
 import { type ActionResult, described, type Next, type Step, type StepCall, type Target } from "./step.ts";
 
 /** The parts of limits on attempts. */
@@ -20,22 +20,23 @@ export interface RateLimitOptions {
  */
 export function limitRate({ limits, deadlines }: RateLimitOptions): Step {
   const step: Step = (target, next) => {
+    const { rateLimit, maxConcurrent } = target.settings;
+    if (rateLimit === undefined && maxConcurrent === undefined) return next;
     const { windows, concurrency } = limits.of(target);
     const start = windows.length === 0 ? next : (call: StepCall) => next(spent(call, windows, deadlines));
     const queue = limits.queue(concurrency);
     if (queue === undefined) return start;
-    const { ref } = target.entry;
     const fromOutside: Admission = { queue, waits: true };
     return (call) => {
       // Refused at once rather than after a wait; its share is counted when it begins.
-      for (const window of windows) assertFree(window, ref, deadlines.clock.now());
+      for (const window of windows) assertFree(window, call.state, deadlines.clock.now());
       const admission = call.state.parent === undefined ? fromOutside : inside(call.state.parent, queue, limits);
       return admit(call, admission, start);
     };
   };
   const settingsFor = (target: Target) => {
     const { windows, concurrency } = limits.of(target);
-    const rateLimits = windows.map(({ max, windowMs }) => ({ calls: max, perMs: windowMs }));
+    const rateLimits = windows.map(({ counted: { max, windowMs }, per }) => ({ calls: max, perMs: windowMs, per }));
     return { rateLimits, maxConcurrent: concurrency.map(({ max }) => max) };
   };
   return described(settingsFor, step);
@@ -60,19 +61,25 @@ export function limitRate({ limits, deadlines }: RateLimitOptions): Step {
 }
 
 /** Counts an attempt that begins now. @throws ToolkitError `RATE_LIMITED` */
-function spent(call: StepCall, windows: readonly SlidingWindow[], { clock }: DeadlineScheduler): StepCall {
+function spent(call: StepCall, windows: readonly AttemptWindow[], { clock }: DeadlineScheduler): StepCall {
   const now = clock.now();
-  for (const window of windows) assertFree(window, call.entry.ref, now);
-  for (const window of windows) window.spend(now);
+  for (const window of windows) assertFree(window, call.state, now);
+  for (const window of windows) window.counted.spend(payerOf(window, call.state), now);
   return call;
 }
 
-function assertFree(window: SlidingWindow, ref: string, now: number): void {
-  const retryAfterMs = Math.ceil(window.waitMs(now));
+function assertFree(window: AttemptWindow, state: CallState, now: number): void {
+  const retryAfterMs = Math.ceil(window.counted.waitMs(payerOf(window, state), now));
   if (retryAfterMs === 0) return;
-  const { max, windowMs } = window;
+  const { ref } = state;
+  const { max, windowMs } = window.counted;
   const message = `${ref} was not called: its limit is ${max} in ${windowMs} ms. Call again in ${retryAfterMs} ms.`;
   throw new ToolkitError("RATE_LIMITED", message, { retryAfterMs }, { ref, phase: "policy" });
+}
+
+/** The owner of the window that an attempt counts in. Sessions without a principal share one: a new session is no way around a limit. */
+function payerOf({ per }: AttemptWindow, { givenSession }: CallState): string {
+  return per === "all" ? "" : (givenSession?.principal ?? "");
 }
 
 interface Admission {
@@ -120,7 +127,7 @@ async function place(state: CallState, queue: ConcurrencyQueue, deadlines: Deadl
   const turn = Promise.withResolvers<void>();
   let granted = false;
   const entry = {
-    owner: ownerOf(state),
+    owner: turnOwner(state),
     granted: () => {
       granted = true;
       turn.resolve();
@@ -135,12 +142,6 @@ async function place(state: CallState, queue: ConcurrencyQueue, deadlines: Deadl
     else queue.leave(entry);
     throw error;
   }
-}
-
-/** The owner of a turn: a principal, else a session, else all calls together that come without one. */
-function ownerOf({ givenSession }: CallState): string {
-  if (givenSession === undefined) return "";
-  return givenSession.principal === undefined ? `session ${givenSession.id}` : `principal ${givenSession.principal}`;
 }
 
 function full({ ref }: CallState, { maxWaiting: max }: ConcurrencyQueue): ToolkitError<"LIMIT_EXCEEDED"> {

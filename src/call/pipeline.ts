@@ -44,39 +44,46 @@ export interface StepDescription {
 /** The ways through the steps: one for each verb, and one more for prompts that are called. */
 type Way = Action | "callPrompt";
 
+/** The steps of a way, the outermost first. */
+interface WaySteps {
+  readonly outer: readonly StepName[];
+  /** Steps that may keep something for a target, such as the places of a limit: plain calls share them with all others. */
+  readonly inner: readonly StepName[];
+}
+
 /**
- * The steps of each way, the outermost first. A called prompt is not repeated: its delegate decides that, for it may have done much
+ * The steps of each way. A called prompt is not repeated: its delegate decides that, for it may have done much
  * already, and what it calls has limits of its own. Before all of them stand the trace and the lookup, after them the time limit and
  * the run.
  */
 // biome-ignore format: it is a table
-const steps: { readonly [W in Way]: readonly StepName[] } = {
-  call:       ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve", "use", "cache", "retry", "rateLimit"],
-  callPrompt: ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve", "use"],
-  render:     ["depth", "rules", "readInput",           "decide", "validateInput",            "use",          "retry"],
-  read:       [         "rules",                        "decide",                             "use",          "retry"],
-  subscribe:  [         "rules",                        "decide",                                             "retry"],
+const steps: { readonly [W in Way]: WaySteps } = {
+  call:       { outer: ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve"], inner: ["use", "cache", "retry", "rateLimit"] },
+  callPrompt: { outer: ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve"], inner: ["use"] },
+  render:     { outer: ["depth", "rules", "readInput",           "decide", "validateInput"],            inner: ["use",          "retry"] },
+  read:       { outer: [         "rules",                        "decide"],                             inner: ["use",          "retry"] },
+  subscribe:  { outer: [         "rules",                        "decide"],                             inner: [                "retry"] },
 };
 
 type StepName = keyof ReturnType<typeof stepsWith>;
 
-/** Every step by its name. */
+/** Every step by its name; undefined where no call of the toolkit needs it. */
 function stepsWith(options: PipelineOptions) {
-  const { maxDepth, policy, approvals, onBadSchema } = options;
+  const { maxDepth, policy, approvals, onBadSchema, use } = options;
   const validate = validateInput(onBadSchema);
   return {
     depth: limitDepth(maxDepth),
-    rules: applyRules(policy),
+    rules: policy.hasLists ? applyRules(policy) : undefined,
     readInput,
     coerce: coerceInput(onBadSchema),
-    decide: askPolicy(policy),
+    decide: policy.decides ? askPolicy(policy) : undefined,
     validateInput: validate,
     approve: requireApproval({ approvals, decides: policy.decides, revalidate: validate }),
-    use: useMiddleware(options.use, validate),
+    use: use.length > 0 ? useMiddleware(use, validate) : undefined,
     cache: cacheResult(options),
     retry: retryAttempt(options),
     rateLimit: limitRate(options),
-  } satisfies Readonly<Record<string, Step>>;
+  } satisfies Readonly<Record<string, Step | undefined>>;
 }
 
 /** The chains of one verb for one entry. */
@@ -89,7 +96,7 @@ export interface CompiledSteps {
 /** Composes the steps of each entry and verb. */
 export class Pipeline {
   readonly #options: PipelineOptions;
-  readonly #steps: Readonly<Record<StepName, Step>>;
+  readonly #steps: Readonly<Record<StepName, Step | undefined>>;
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -104,13 +111,17 @@ export class Pipeline {
     const limits = limitsOf(target, this.#options);
     const innermost = runItem(target, { runPrompt, subscribe, receive, deadlines, limits, approvals });
     const way = wayOf(target);
-    const middle = way.findIndex((name) => name === "use" || name === "retry");
-    const around = (inner: Next, names: readonly StepName[], of: Target) =>
-      names.reduceRight((next, name) => this.#steps[name](of, next), inner);
-    // A step may keep something for a target, such as the places of a limit: from here on both have the same steps.
-    const inner = around(innermost, way.slice(middle), target);
-    const outer = way.slice(0, middle);
-    return { next: around(inner, outer, target), plain: around(inner, outer, { ...target, isPlain: true }) };
+    const inner = this.#around(innermost, way.inner, target);
+    return {
+      next: this.#around(inner, way.outer, target),
+      plain: this.#around(inner, way.outer, { ...target, isPlain: true }),
+    };
+  }
+
+  #around(innermost: Next, names: readonly StepName[], target: Target): Next {
+    let next = innermost;
+    for (const name of names.toReversed()) next = this.#steps[name]?.(target, next) ?? next;
+    return next;
   }
 
   /** Compiles what makes the answer of a call from its result, wherever that comes from. */
@@ -125,10 +136,11 @@ export class Pipeline {
       throw new TypeError("Nothing is run.");
     };
     const { inactivityMs, totalMs } = limitsOf(target, this.#options) ?? {};
+    const { outer, inner } = wayOf(target);
     return [
-      ...wayOf(target)
-        .filter((name) => name !== "readInput" && this.#steps[name](target, end) !== end)
-        .map((name) => ({ name, settings: this.#steps[name].settingsFor?.(target) ?? {} })),
+      ...[...outer, ...inner]
+        .filter((name) => name !== "readInput" && (this.#steps[name]?.(target, end) ?? end) !== end)
+        .map((name) => ({ name, settings: this.#steps[name]?.settingsFor?.(target) ?? {} })),
       ...(inactivityMs === undefined ? [] : [{ name: "timeout", settings: { inactivityMs, totalMs } }]),
     ];
   }
@@ -145,6 +157,6 @@ export class Pipeline {
   }
 }
 
-function wayOf({ verb, entry }: Target): readonly StepName[] {
+function wayOf({ verb, entry }: Target): WaySteps {
   return steps[verb === "call" && entry.kind === "prompt" ? "callPrompt" : verb];
 }

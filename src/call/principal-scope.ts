@@ -32,7 +32,7 @@ export class PrincipalScope {
   }
 
   #denied(other: string): ToolkitError<"DENIED"> {
-    const message = `This view is that of ${JSON.stringify(this.principal)}, and the session is that of ${JSON.stringify(other)}: make a view for it.`;
+    const message = `This view is for the principal ${JSON.stringify(this.principal)}, and the session is of ${JSON.stringify(other)}: make a view for that one.`;
     return new ToolkitError("DENIED", message, { rule: "principal" }, { phase: "policy" });
   }
 }

@@ -1,4 +1,5 @@
 import type { CallContext, Entry, Prompt, RenderedPrompt, Tool } from "../core/item.ts";
+import { runnerOf } from "../core/prompt-runner.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import type { DeadlineScheduler, Settlement } from "../lib/deadline-scheduler.ts";
 import { genuine, isPromiseLike } from "../lib/promise.ts";
@@ -29,6 +30,8 @@ function invokerOf({ verb, entry }: Target, runners: Runners): Invoke {
   if (entry.kind === "prompt") {
     const prompt: Prompt = entry.item;
     if (verb === "render") return ({ parsed, context }) => prompt.render(parsed, context);
+    const own = runnerOf(prompt);
+    if (own !== undefined) return ({ parsed, context }) => own(parsed, context);
     return ({ parsed, context }) => runners.runPrompt(entry, parsed, context);
   }
   if (verb === "read") return ({ context }) => loadResource(entry.item, context);

@@ -23,11 +23,14 @@ export class SettingsRules {
 
   /** The settings an item asks for itself, with those of the toolkit in their place. */
   of(item: Named, { options }: Definition): CallSettings {
-    return Object.assign({}, options, ...this.rulesFor(item).map(({ settings }) => given(settings)));
+    const settings: CallSettings = { ...options };
+    for (const rule of this.rulesFor(item)) Object.assign(settings, given(rule.settings));
+    return settings;
   }
 
   /** The rules of the toolkit that fit an item, in order. Each is the same object again. */
   rulesFor(item: Named): readonly SettingsRule[] {
+    if (this.#rules.length === 0) return this.#rules;
     return this.names.positionsFor(item).flatMap((position) => this.#rules[position] ?? []);
   }
 }

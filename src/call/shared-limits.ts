@@ -1,12 +1,18 @@
-import type { CallSettings } from "../core/call-settings.ts";
+import type { RateLimitSetting } from "../core/call-settings.ts";
 import { ConcurrencyLimit, ConcurrencyQueue } from "../lib/concurrency-queue.ts";
-import { SlidingWindow } from "../lib/sliding-window.ts";
+import { OwnedWindows } from "../lib/sliding-window.ts";
 import type { SettingsRule, SettingsRules } from "./settings-rules.ts";
 import type { Target } from "./step.ts";
 
+/** A rate limit, with the attempts it counts. */
+export interface AttemptWindow {
+  readonly counted: OwnedWindows;
+  readonly per: "principal" | "all";
+}
+
 /** The limits on the attempts of one target. */
 export interface TargetLimits {
-  readonly windows: readonly SlidingWindow[];
+  readonly windows: readonly AttemptWindow[];
   readonly concurrency: readonly ConcurrencyLimit[];
 }
 
@@ -16,7 +22,7 @@ export class SharedLimits {
   queued = 0;
   readonly #settings: SettingsRules;
   readonly #maxQueued: number;
-  readonly #windows = new WeakMap<SettingsRule, SlidingWindow>();
+  readonly #windows = new WeakMap<SettingsRule, AttemptWindow>();
   readonly #concurrency = new WeakMap<SettingsRule, ConcurrencyLimit>();
   // By the last limit of each, which may be that of a tool that is removed.
   readonly #queues = new WeakMap<ConcurrencyLimit, Map<string, ConcurrencyQueue>>();
@@ -30,7 +36,7 @@ export class SharedLimits {
 
   /** Every limit that holds for a target: its own and those of the rules that fit, unless a later one lifts those before it. */
   of({ entry, definition }: Target): TargetLimits {
-    let windows: SlidingWindow[] = [];
+    let windows: AttemptWindow[] = [];
     let concurrency: ConcurrencyLimit[] = [];
     const own: SettingsRule = { pattern: entry.ref, settings: definition.options ?? {} };
     for (const rule of [own, ...this.#settings.rulesFor(entry)]) {
@@ -51,8 +57,8 @@ export class SharedLimits {
     return kept(queues, limits.map(({ rank }) => rank).join(), () => new ConcurrencyQueue(limits, this.#maxQueued));
   }
 
-  #window(rule: SettingsRule, { calls, perMs }: NonNullable<Exclude<CallSettings["rateLimit"], false>>): SlidingWindow {
-    return kept(this.#windows, rule, () => new SlidingWindow(calls, perMs));
+  #window(rule: SettingsRule, { calls, perMs, per = "principal" }: RateLimitSetting): AttemptWindow {
+    return kept(this.#windows, rule, () => ({ counted: new OwnedWindows(calls, perMs), per }));
   }
 
   #limit(rule: SettingsRule, max: number): ConcurrencyLimit {

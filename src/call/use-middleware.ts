@@ -23,7 +23,7 @@ function wrapped(middleware: Middleware, inner: Next, target: Target, revalidate
   return (call) => {
     const onward = async (given: unknown): Promise<unknown> => {
       if (!(given instanceof StepCall) || given.state !== call.state)
-        throw new TypeError("Pass on the call you were given, or what its with() gives.");
+        throw new TypeError("next() takes the call of the middleware, or the result of its with().");
       return given.parsed === unparsed ? again(given) : inner(given);
     };
     const next = (given: unknown) => {

@@ -24,6 +24,8 @@ export interface CatalogOptions {
   /** Refuse an unscoped name that several namespaces have. */
   readonly strictNames: boolean;
   emit(event: ToolkitEvent): void;
+  /** True where a type of event has a listener: without one, the event is not made. */
+  hears(type: ListEventType): boolean;
 }
 
 /** Gives the namespace that belongs to one owner; the empty text is no owner. */
@@ -131,7 +133,7 @@ export class Catalog implements NameScope {
 
   /** The entry that an owner has of a registered item, by identity. */
   entryOf(item: Item, owner = "", visibility: Visibility = everything): Entry | undefined {
-    const last = this.#byItem.get(item);
+    const last = this.lastEntryOf(item);
     if (last === undefined) return undefined;
     const { key } = definitionOf(last);
     const scope = this.#scope(owner);
@@ -143,10 +145,9 @@ export class Catalog implements NameScope {
     return undefined;
   }
 
-  /** True for an item that is, or was, in the namespace of an owner. */
-  isPersonal(item: Item): boolean {
-    const last = this.#byItem.get(item);
-    return last !== undefined && last.namespace === userNamespace;
+  /** The last entry of an item, which may be gone; undefined for one that was never registered. */
+  lastEntryOf(item: Item): Entry | undefined {
+    return this.#byItem.get(item);
   }
 
   /** The entry that has the kind and ref of an earlier one now. */
@@ -275,6 +276,7 @@ export class Catalog implements NameScope {
 
   #announce(namespace: Namespace, differences: readonly Difference[]): void {
     for (const [type, kinds] of announcements) {
+      if (!this.#options.hears(type)) continue;
       const lists = differences.flatMap((difference) => kinds.flatMap((kind) => difference[kind] ?? []));
       if (lists.length === 0) continue;
       const entries = {

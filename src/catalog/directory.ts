@@ -1,5 +1,6 @@
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
+import { userNamespace } from "../core/identifier.ts";
 import {
   kinds as allKinds,
   defaultKinds,
@@ -74,7 +75,8 @@ export class Directory {
 
   current<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> | undefined {
     const current = this.#catalog.current(entry, owner);
-    return current === undefined || this.#sees(current as Entry) ? current : undefined;
+    if (current === undefined || this.#visibility === undefined) return current;
+    return this.#visibility.entry(current as Entry) ? current : undefined;
   }
 
   /**
@@ -83,8 +85,12 @@ export class Directory {
    * @throws ToolkitError `NOT_FOUND` for one that may not be seen, or is another owner's: it is not the service's own to call either
    */
   entryOf(item: Item, owner: string): Entry | undefined {
+    const last = this.#catalog.lastEntryOf(item);
+    if (last === undefined) return undefined;
     const entry = this.#catalog.entryOf(item, owner, this.#visibility);
-    if (entry !== undefined || !this.#isHidden(item)) return entry;
+    if (entry !== undefined) return entry;
+    const isOutside = this.#visibility !== undefined && this.#catalog.entryOf(item) !== undefined;
+    if (!(last.namespace === userNamespace || isOutside)) return undefined;
     const { kind, name } = item;
     throw new ToolkitError(
       "NOT_FOUND",
@@ -92,16 +98,6 @@ export class Directory {
       { key: name, suggestions: [] },
       { phase: "resolve" },
     );
-  }
-
-  #isHidden(item: Item): boolean {
-    return (
-      this.#catalog.isPersonal(item) || (this.#visibility !== undefined && this.#catalog.entryOf(item) !== undefined)
-    );
-  }
-
-  #sees(entry: Entry): boolean {
-    return this.#visibility === undefined || this.#visibility.entry(entry);
   }
 
   /**
@@ -150,7 +146,8 @@ export class Directory {
   }
 
   #matching(all: readonly Entry[], name: ListQuery["name"]): readonly Entry[] {
-    const entries = this.#visibility === undefined ? all : Object.freeze(all.filter((entry) => this.#sees(entry)));
+    const visibility = this.#visibility;
+    const entries = visibility === undefined ? all : Object.freeze(all.filter((entry) => visibility.entry(entry)));
     if (name === undefined) return entries;
     const names = new Set([name].flat());
     return Object.freeze(

@@ -108,12 +108,12 @@ export class RuleCheck {
       this.#catalog.meaning(text) === "undecided" &&
       new RefusingRules([text]).unused(entries).length === 0
     )
-      return `and it is not decided which item that is: it chooses none. Write a ref.${missing}`;
+      return `and it is not known yet which item that is: it chooses none. Write a ref.${missing}`;
     this.#hints += 1;
     const refs = this.#hints > maxHints ? [] : entries.map(({ ref }) => ref);
     const suggestions = nearest(text, refs, 3).map((ref) => `\`${ref}\``);
     const hint = suggestions.length === 0 ? "" : ` Did you mean ${suggestions.join(", ")}?`;
-    return `and ${isChoosing ? "that finds nothing" : "nothing has that name"} now: it does nothing.${hint}${missing}`;
+    return `and ${isChoosing ? "that finds nothing" : "no item has that name"} now: it does nothing.${hint}${missing}`;
   }
 
   /** The namespaces that could have had a name, if they were connected. */

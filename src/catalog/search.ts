@@ -17,7 +17,7 @@ export interface Searched {
   readonly visibility: Visibility;
   /** Look on for more of an unscoped name, so that none is taken for the only one. */
   readonly strict: boolean;
-  /** Hears of an unscoped name that may mean several items, the first of which is meant. */
+  /** Receives an unscoped name that several namespaces have; the first is used. */
   ambiguous(name: string, found: readonly [Entry, ...Entry[]]): void;
 }
 

@@ -12,7 +12,7 @@ import type { Subscriptions } from "./subscriptions.ts";
 /** The parts of a connection that the announcements of a session go to. */
 export interface AnnouncementsHost {
   readonly clock: Clock;
-  readonly options: Pick<SupervisionOptions, "elicitation" | "sampling">;
+  readonly options: Pick<SupervisionOptions, "interaction">;
   readonly log: ConnectionLog;
   readonly requests: ConnectionRequests;
   readonly serverRequests: ServerRequests;
@@ -54,8 +54,9 @@ export class Announcements implements ConnectorHost {
     this.#pause = pause;
     this.#logs = new RateWindow({ clock, windowMs, max: maxPerWindow, over: () => this.#logDropped() });
     this.#updates = new RateWindow({ clock, windowMs, max: maxPerWindow, over: () => this.#passDelayed() });
-    if (options.elicitation) this.elicit = (request, asked) => serverRequests.elicit(request, asked);
-    if (options.sampling) this.sample = (request, asked) => serverRequests.sample(request, asked);
+    if (options.interaction.maxElicitations > 0)
+      this.elicit = (request, asked) => serverRequests.elicit(request, asked);
+    if (options.interaction.maxSamplings > 0) this.sample = (request, asked) => serverRequests.sample(request, asked);
   }
 
   /** The session is the current one. */

@@ -5,6 +5,12 @@ import { ToolkitError } from "../core/error.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
+import {
+  type ElicitationLimits,
+  type InteractionLimits,
+  readInteractionLimits,
+  type SamplingLimits,
+} from "./interaction-limits.ts";
 
 /** Options of `addConnector`. With a `Connector` object, the only limit to give here is `maxConcurrentCalls`: it has the others itself. */
 export interface AddConnectorOptions extends ConnectorLimits {
@@ -35,10 +41,13 @@ export interface AddConnectorOptions extends ConnectorLimits {
    * nothing while it works; `Number.POSITIVE_INFINITY` sends no pings.
    */
   readonly healthCheckMs?: number | undefined;
-  /** Offer elicitation to the server: requests go to the caller's session, else to the delegate, else they are declined. Default true. */
-  readonly elicitation?: boolean | undefined;
-  /** Offer sampling to the server, as for `elicitation`. Default true. */
-  readonly sampling?: boolean | undefined;
+  /**
+   * Offer elicitation to the server: requests go to the caller's session, else to the delegate, else they are declined. Default true, with
+   * the limits of `ElicitationLimits`.
+   */
+  readonly elicitation?: boolean | ElicitationLimits | undefined;
+  /** Offer sampling to the server, as for `elicitation`. Default true, with the limits of `SamplingLimits`. */
+  readonly sampling?: boolean | SamplingLimits | undefined;
   /** Time limit of one attempt to connect and read all lists, in milliseconds. Default 30,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** Upper bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
@@ -119,6 +128,8 @@ export interface ConnectDefaults {
   readonly startTimeoutMs: number;
   /** Time that a call waits for a connection whose connector has no limit of its own, in milliseconds. */
   readonly timeoutMs: number;
+  /** The most calls that may wait for their turn. */
+  readonly maxQueuedCalls: number;
 }
 
 /** Options of the supervision of one connection, with every default in place. */
@@ -128,13 +139,13 @@ export interface SupervisionOptions {
   readonly pollMs: number;
   /** Undefined where the session has its own. */
   readonly healthCheckMs: number | undefined;
-  readonly elicitation: boolean;
-  readonly sampling: boolean;
+  readonly interaction: InteractionLimits;
   readonly connectTimeoutMs: number;
   readonly retryMs: number;
   readonly maxRetryMs: number;
   readonly maxAttempts: number | undefined;
   readonly maxConcurrentCalls: number;
+  readonly maxQueuedCalls: number;
   /** Time that lookups and `start` wait for the first attempt, in milliseconds. */
   readonly startTimeoutMs: number;
   /** Time that a call without a limit of its own waits for the connection, in milliseconds. */
@@ -158,7 +169,7 @@ const graceMs = 3_000;
  * Reads the options of the supervision of a connection, and puts the defaults in.
  *
  * @param own - the options of the connector itself
- * @throws ToolkitError `INVALID_CONFIG` for a number that is not above 0, or a limit that is no whole number
+ * @throws ToolkitError `INVALID_CONFIG` for a number that is not above 0, or a limit that is no whole number from 1
  */
 export function readSupervision(
   options: AddConnectorOptions,
@@ -166,17 +177,18 @@ export function readSupervision(
   own: Pick<Connector, "connectTimeoutMs" | "maxConcurrentCalls">,
 ): SupervisionOptions {
   for (const name of numbers) assertPositive(name, options[name]);
-  const { elicitation = true, sampling = true, pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
+  const { pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const { timeoutMs, healthCheckMs, maxAttempts } = options;
   const { maxConcurrentCalls } = readConnectorLimits({ maxConcurrentCalls: own.maxConcurrentCalls, ...options });
   const { connectTimeoutMs: ownTimeoutMs } = own;
   const given = options.connectTimeoutMs ?? ownTimeoutMs ?? 30_000;
   const connectTimeoutMs = ownTimeoutMs !== undefined && given >= ownTimeoutMs ? ownTimeoutMs + graceMs : given;
-  const { startTimeoutMs } = defaults;
+  const { startTimeoutMs, maxQueuedCalls } = defaults;
+  const interaction = readInteractionLimits(options);
   const waitMs = timeoutMs ?? defaults.timeoutMs;
   const reconnecting = { connectTimeoutMs, retryMs, maxRetryMs, maxAttempts };
-  const limits = { timeoutMs, maxConcurrentCalls, startTimeoutMs, waitMs };
-  return { pollMs, healthCheckMs, elicitation, sampling, ...reconnecting, ...limits };
+  const limits = { timeoutMs, maxConcurrentCalls, maxQueuedCalls, startTimeoutMs, waitMs };
+  return { pollMs, healthCheckMs, interaction, ...reconnecting, ...limits };
 }
 
 function assertPositive(name: string, value: unknown): void {

@@ -1,10 +1,11 @@
 import { setImmediate } from "node:timers/promises";
-import { type CallPort, callStateOf } from "../call/call-port.ts";
+import { type CallPort, callStateOf, turnOwner } from "../call/call-port.ts";
 import type { ConnectorSession } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Session } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
+import { ConcurrencyLimit, ConcurrencyQueue } from "../lib/concurrency-queue.ts";
 import { Latch } from "../lib/latch.ts";
 import { inNamespace, unanswered } from "./connection-error.ts";
 
@@ -29,9 +30,11 @@ export interface RequestsHost {
 /** Options of the requests of a connection. */
 export interface RequestsOptions {
   readonly clock: Clock;
-  /** The most requests that may be in flight. */
+  /** The most requests that may be in flight; others wait for their turn. */
   readonly maxConcurrentCalls: number;
-  /** Time that a request without a limit of its own waits for the connection, in milliseconds. */
+  /** The most requests that may wait for their turn. */
+  readonly maxQueuedCalls: number;
+  /** Time that a request without a limit of its own waits for the connection, or for its turn, in milliseconds. */
   readonly waitMs: number;
 }
 
@@ -43,11 +46,13 @@ interface InFlightRequest {
   reject(error: unknown): void;
 }
 
-/** The requests of a connection: those in flight, and those that wait until it is connected. */
+/** The requests of a connection: those in flight, those that wait for their turn, and those that wait until it is connected. */
 export class ConnectionRequests {
   readonly #connection: RequestsHost;
   readonly #options: RequestsOptions;
   readonly #inFlight = new Set<InFlightRequest>();
+  /** A place for each request in flight. Principals have their turns one after another. */
+  readonly #places: ConcurrencyQueue;
   /** Open while there is a session. */
   readonly #connected = new Latch();
   #session: ConnectorSession | undefined;
@@ -57,6 +62,8 @@ export class ConnectionRequests {
   constructor(connection: RequestsHost, options: RequestsOptions) {
     this.#connection = connection;
     this.#options = options;
+    const { maxConcurrentCalls, maxQueuedCalls } = options;
+    this.#places = new ConcurrencyQueue([new ConcurrencyLimit(maxConcurrentCalls, 0)], maxQueuedCalls);
   }
 
   /** The current session, where it is connected. */
@@ -103,21 +110,21 @@ export class ConnectionRequests {
   }
 
   /**
-   * Makes a request in the current session, or in the next one: then the caller waits as long as its own limits allow.
+   * Makes a request in the current session, or in the next one, when it is its turn: the caller waits as long as its own limits allow.
    *
-   * @throws ToolkitError `UNAVAILABLE` where the connection was awaited in vain, `LIMIT_EXCEEDED` for one too many in flight; why it
-   *   has stopped; whatever the session throws
+   * @throws ToolkitError `UNAVAILABLE` where the connection was awaited in vain, `LIMIT_EXCEEDED` where a turn was; why it has stopped;
+   *   whatever the session throws
    */
   send<T>(request: ConnectionRequest<T>): Promise<T> {
-    if (this.#session !== undefined) return this.#sendIn(this.#session, request);
-    return this.#nextSession(request.options).then((next) => this.#sendIn(next, request));
+    if (this.#session !== undefined && this.#places.take()) return this.#sendIn(this.#session, request);
+    return this.#sendLater(request);
   }
 
   /** Fails the requests that are in flight in a session which gives no more answers. */
   fail(session: ConnectorSession, cause: Error | undefined): void {
     for (const request of this.#inFlight) {
       if (request.session !== session) continue;
-      this.#inFlight.delete(request);
+      this.#end(request);
       request.reject(unanswered(request.lost, this.#connection.namespace, cause));
     }
   }
@@ -129,21 +136,35 @@ export class ConnectionRequests {
     this.fail(session, undefined);
   }
 
-  // Every remote call takes this way: one promise, one object and no more.
+  /** It is over: its place is free, unless it was over already. */
+  #end(request: InFlightRequest): void {
+    if (this.#inFlight.delete(request)) this.#places.give();
+  }
+
+  async #sendLater<T>(request: ConnectionRequest<T>): Promise<T> {
+    for (;;) {
+      if (this.#session === undefined) await this.#nextSession(request.options);
+      if (!this.#places.take()) await this.#turn(request.options);
+      // It may have been lost while this waited for its turn, which the next one has then.
+      if (this.#session !== undefined) return this.#sendIn(this.#session, request);
+      this.#places.give();
+    }
+  }
+
+  // Every remote call takes this way: one promise, one object and no more. It has its place.
   #sendIn<T>(session: ConnectorSession, { options, lost, send }: ConnectionRequest<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const { clock, maxConcurrentCalls } = this.#options;
-      if (this.#inFlight.size >= maxConcurrentCalls) return reject(this.#full(maxConcurrentCalls));
+      const { clock } = this.#options;
       const request: InFlightRequest = { call: callStateOf(options), session, lost, reject };
       const sentAt = clock.now();
       const failed = (error: unknown) => {
-        this.#inFlight.delete(request);
+        this.#end(request);
         reject(inNamespace(error, this.#connection.namespace));
       };
       this.#inFlight.add(request);
       try {
         send(session).then((result) => {
-          this.#inFlight.delete(request);
+          this.#end(request);
           this.latencyMs = clock.now() - sentAt;
           resolve(result);
         }, failed);
@@ -153,30 +174,74 @@ export class ConnectionRequests {
     });
   }
 
-  async #nextSession(options: ReadOptions): Promise<ConnectorSession> {
-    const { clock, waitMs } = this.#options;
+  async #nextSession(options: ReadOptions): Promise<void> {
     const connection = this.#connection;
-    const unavailable = () => connection.unavailable();
+    await this.#waiting(
+      options,
+      () => connection.unavailable(),
+      async (...signals) => {
+        connection.start();
+        // It may be lost again before this runs.
+        while (this.#session === undefined) await this.connected(...signals);
+      },
+    );
+  }
+
+  /** Waits until a place is taken for a request. */
+  async #turn(options: ReadOptions): Promise<void> {
+    const turn = new Latch();
+    let granted = false;
+    const entry = {
+      owner: turnOwner(callStateOf(options) ?? { givenSession: undefined }),
+      granted: () => {
+        granted = true;
+        turn.open();
+      },
+      refused: () => turn.break(this.#tooMany()),
+    };
+    if (!this.#places.enter(entry)) throw this.#tooMany();
+    try {
+      await this.#waiting(
+        options,
+        () => this.#full(),
+        (...signals) => turn.wait(...signals),
+      );
+    } catch (error) {
+      if (granted) this.#places.give();
+      else this.#places.leave(entry);
+      throw error;
+    }
+  }
+
+  /** Waits as long as the caller does; one without a limit of its own `waitMs`. Then `late` says why it waited in vain. */
+  async #waiting(
+    options: ReadOptions,
+    late: () => Error,
+    wait: (...signals: readonly (AbortSignal | undefined)[]) => Promise<void>,
+  ): Promise<void> {
+    const { clock, waitMs } = this.#options;
     const patience = new AbortController();
-    const timer = clock.setTimer(() => patience.abort(unavailable()), waitMs);
+    const timer = clock.setTimer(() => patience.abort(late()), waitMs);
     timer.keepAlive(true);
     const call = callStateOf(options);
-    if (call !== undefined) call.waitingFor = unavailable;
+    if (call !== undefined) call.waitingFor = late;
     try {
-      connection.start();
-      for (;;) {
-        await this.connected(options.signal, patience.signal);
-        // It may have been lost again before this runs.
-        if (this.#session !== undefined) return this.#session;
-      }
+      await wait(options.signal, patience.signal);
     } finally {
       timer.cancel();
       if (call !== undefined) call.waitingFor = undefined;
     }
   }
 
-  #full(max: number): ToolkitError<"LIMIT_EXCEEDED"> {
-    const message = `${this.#connection.namespace} has ${max} calls in flight, as many as maxConcurrentCalls allows: nothing was sent. Raise the limit, or call less at once.`;
+  #full(): ToolkitError<"LIMIT_EXCEEDED"> {
+    const { maxConcurrentCalls: max } = this.#options;
+    const message = `${this.#connection.namespace} has ${max} calls in flight, as many as maxConcurrentCalls allows, and none ended in time: nothing was sent. Raise the limit, or call less at once.`;
     return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxConcurrentCalls", max });
+  }
+
+  #tooMany(): ToolkitError<"LIMIT_EXCEEDED"> {
+    const { maxQueuedCalls: max } = this.#options;
+    const message = `${max} calls wait for their turn at ${this.#connection.namespace} already, as many as maxQueuedCalls allows: nothing was sent. Call less at once.`;
+    return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxQueuedCalls", max });
   }
 }

@@ -5,8 +5,10 @@ import type { InteractionContext } from "../core/delegate.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { Session } from "../core/session.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
+import { clampedSample, InteractionBudget, type InteractionLimits, withSecrets } from "./interaction-limits.ts";
 
 /** The parts of a connection that its server's requests are answered with. */
 export interface ServerRequestsHost {
@@ -14,6 +16,8 @@ export interface ServerRequestsHost {
   readonly connection: { readonly namespace: string };
   readonly requests: ConnectionRequests;
   readonly log: ConnectionLog;
+  readonly limits: InteractionLimits;
+  readonly clock: Clock;
 }
 
 /**
@@ -23,22 +27,31 @@ export interface ServerRequestsHost {
  */
 export class ServerRequests {
   readonly #host: ServerRequestsHost;
+  readonly #budget: InteractionBudget;
 
   constructor(host: ServerRequestsHost) {
     this.#host = host;
+    this.#budget = new InteractionBudget(host.limits, host.clock);
   }
 
   elicit(request: ElicitRequest, options: InteractionOptions): Promise<ElicitResult> {
-    return this.#answer(options, (context) => this.#host.interactions.elicit(request, context, { trusted: false }));
+    return this.#answer("elicitation", options, (context) =>
+      this.#host.interactions.elicit(withSecrets(request), context, { trusted: false }),
+    );
   }
 
   sample(request: SampleRequest, options: InteractionOptions): Promise<SampleResult> {
-    return this.#answer(options, (context) => this.#host.interactions.sample(request, context));
+    const { limits, interactions } = this.#host;
+    return this.#answer("sampling", options, (context) => interactions.sample(clampedSample(request, limits), context));
   }
 
-  async #answer<T>(options: InteractionOptions, ask: (context: InteractionContext) => Promise<T>): Promise<T> {
+  async #answer<T>(
+    what: "elicitation" | "sampling",
+    options: InteractionOptions,
+    ask: (context: InteractionContext) => Promise<T>,
+  ): Promise<T> {
     try {
-      return await this.#askFor(options, ask);
+      return await this.#askFor(what, options, ask);
     } catch (error) {
       const isExpected = options.signal.aborted || ToolkitError.is(error, "NO_DELEGATE");
       if (!isExpected) this.#host.log.warn(`A request of its server could not be answered: ${messageOf(error)}`);
@@ -47,6 +60,7 @@ export class ServerRequests {
   }
 
   async #askFor<T>(
+    what: "elicitation" | "sampling",
     { signal, context }: InteractionOptions,
     ask: (context: InteractionContext) => Promise<T>,
   ): Promise<T> {
@@ -54,6 +68,7 @@ export class ServerRequests {
     const call = callStateOf(context);
     const calls = call === undefined ? requests.calls : [call];
     const requester = connection.namespace;
+    this.#budget.spend(what, calls, requester);
     if (calls.length === 0) return ask({ signal, requester });
     // A person takes longer to answer than a server may be silent.
     const resume = calls.map((call) => call.pauseTimeout());

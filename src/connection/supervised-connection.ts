@@ -142,7 +142,14 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       log,
       requests,
       catalog: new RemoteCatalog({ catalog, namespace, link, clock, log }),
-      serverRequests: new ServerRequests({ interactions, connection: this, requests, log }),
+      serverRequests: new ServerRequests({
+        interactions,
+        connection: this,
+        requests,
+        log,
+        limits: options.interaction,
+        clock,
+      }),
       subscriptions: new Subscriptions({ link, log, updated: (uri) => this.#updated(uri) }),
       started: (process) => {
         this.latestProcess = process;

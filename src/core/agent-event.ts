@@ -12,7 +12,7 @@ export interface TokenUsage {
   readonly cost?: number | undefined;
 }
 
-/** Why a model stopped, in the words of the model port. */
+/** The reason why a model stopped, as the model port defines it. */
 export type FinishReason =
   | "stop"
   | "length"
@@ -36,7 +36,7 @@ export interface AgentStep {
   readonly durationMs: number;
 }
 
-/** A tool call of a model, and what became of it. */
+/** A tool call of a model, and its outcome. */
 export interface AgentToolCall {
   /** Of the model. */
   readonly id: string;

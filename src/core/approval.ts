@@ -36,7 +36,7 @@ export interface Decision {
  * - `succeeded`, `failed`: it ran, or the work elsewhere was completed
  * - `denied`: the decision was against it
  * - `expired`: it was neither decided nor completed in time
- * - `void`: what was to be called is not what it was any more, or its arguments are not
+ * - `void`: the item that was to be called has changed or is gone, or its arguments have changed
  */
 export type ApprovalStatus = "pending" | "running" | "succeeded" | "failed" | "denied" | "expired" | "void";
 

@@ -3,7 +3,7 @@ import { ToolkitError } from "./error.ts";
 import { assertOptionNames, invalidOption, type OptionNames, shown } from "./options.ts";
 import type { Session } from "./session.ts";
 
-/** Settings of calls: of the tool itself, of its connector, and, with the last word, of the toolkit by names, refs and globs. */
+/** Settings of calls: of the tool, of its connector, and of the toolkit by names, refs and globs, which take precedence. */
 export interface CallSettings {
   /**
    * The inactivity limit of one attempt in milliseconds: it starts again whenever the tool reports progress.
@@ -20,8 +20,8 @@ export interface CallSettings {
    */
   readonly retry?: RetrySetting | false | undefined;
   /**
-   * At most so many attempts in any such time; beyond it `RATE_LIMITED`. Every limit that fits holds: a tool's own is for that tool, one
-   * of the toolkit is shared by all that fit it. `false` lifts those before it.
+   * At most so many attempts of each principal in any such time; beyond it `RATE_LIMITED`. Every limit that fits holds: a tool's own is
+   * for that tool, one of the toolkit is shared by all that fit it. `false` lifts those before it.
    */
   readonly rateLimit?: RateLimitSetting | false | undefined;
   /** At most so many attempts at once; a further one waits for a turn. Shared and lifted as `rateLimit`. */
@@ -33,7 +33,7 @@ export interface CallSettings {
   readonly needsApproval?: boolean | ApprovalTest | undefined;
 }
 
-/** Whether a call needs approval, by its input and whose it is. */
+/** Decides whether a call needs approval, from its input and session. */
 export type ApprovalTest = {
   // As a method, so that a function of a narrower input fits.
   test(input: unknown, context: { readonly session: Session }): boolean | Promise<boolean>;
@@ -57,12 +57,17 @@ export interface RetrySetting {
   readonly maxMs?: number | undefined;
 }
 
-/** A number of attempts in a time. */
+/** A number of attempts in a period. */
 export interface RateLimitSetting {
   /** So many attempts, from 1. */
   readonly calls: number;
   /** In any so many milliseconds. */
   readonly perMs: number;
+  /**
+   * `principal`: so many for each principal, and so many for all calls together that come without one. `all`: so many in all, for a
+   * quota of the far side. Default `principal`.
+   */
+  readonly per?: "principal" | "all" | undefined;
 }
 
 type Check = (value: unknown) => boolean;
@@ -98,8 +103,14 @@ const checks: { readonly [S in keyof CallSettings]-?: readonly [wanted: string, 
     ),
   ],
   rateLimit: [
-    "false, or { calls, perMs } with calls a whole number from 1 and perMs above 0",
-    orFalse(hasFields({ calls: [isCount], perMs: [isAbove0] })),
+    'false, or { calls, perMs, per? } with calls a whole number from 1, perMs above 0 and per "principal" or "all"',
+    orFalse(
+      hasFields({
+        calls: [isCount],
+        perMs: [isAbove0],
+        per: [isUndefined, (value) => value === "principal" || value === "all"],
+      }),
+    ),
   ],
   maxConcurrent: ["false, or a whole number from 1", orFalse(isCount)],
   needsApproval: ["true, false or a function", (value) => typeof value === "boolean" || typeof value === "function"],

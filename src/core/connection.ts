@@ -1,6 +1,6 @@
 import type { Entry, Kind } from "./item.ts";
 
-/** The description of a server by itself. */
+/** The description that a server gives of itself. */
 export interface ServerInfo {
   readonly name: string;
   readonly version?: string | undefined;

@@ -110,8 +110,8 @@ const readers: {
         : toObjectSchema(input, { what: `input schema of the tool "${tool.name}"`, direction: "input" });
     return {
       kind: "tool",
-      ...schemas(tool, origin),
       input: wire,
+      output: onWire(tool, "output", origin),
       // As it is written: what says no type describes an object all the same.
       inputSchema: isTypedSchema(input) ? input : wire,
       outputSchema: output,
@@ -121,29 +121,25 @@ const readers: {
     };
   },
   prompt(prompt, origin) {
-    return { kind: "prompt", ...schemas(prompt, origin), version: prompt.version };
+    const { input, output, version } = prompt;
+    return {
+      kind: "prompt",
+      input: onWire(prompt, "input", origin),
+      output: onWire(prompt, "output", origin),
+      inputSchema: input,
+      outputSchema: output,
+      version,
+    };
   },
   resource: ({ uri, mediaType, size }) => ({ kind: "resource", key: uri, mediaType, size }),
   template: ({ uriTemplate, mediaType }) => ({ kind: "template", key: uriTemplate, mediaType }),
 };
 
-function schemas(item: Tool | Prompt, origin: Origin): Partial<Fields> {
-  const { input, output } = item;
-  const what = (direction: "input" | "output") => ({
-    what: `${direction} schema of the ${item.kind} "${item.name}"`,
-    direction,
-  });
-  const read = (schema: SchemaLike | undefined, direction: "input" | "output") =>
-    schema === undefined || origin === "remote"
-      ? (schema as JsonSchema | undefined)
-      : toJsonSchema(schema, what(direction));
-  return {
-    // A tool's input is read by its own reader: it must describe an object.
-    input: item.kind === "tool" ? undefined : read(input, "input"),
-    output: read(output, "output"),
-    inputSchema: input,
-    outputSchema: output,
-  };
+/** A schema of an item as it is written on the wire. */
+function onWire(item: Tool | Prompt, direction: "input" | "output", origin: Origin): JsonSchema | undefined {
+  const schema = item[direction];
+  if (schema === undefined || origin === "remote") return schema as JsonSchema | undefined;
+  return toJsonSchema(schema, { what: `${direction} schema of the ${item.kind} "${item.name}"`, direction });
 }
 
 function assertName(item: Item): void {

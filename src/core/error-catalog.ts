@@ -1,14 +1,14 @@
-/** Where in the way of a call it failed. */
+/** The stage at which a call failed. */
 export type Phase = "resolve" | "policy" | "validate" | "connect" | "execute" | "result";
 
-/** One thing that is wrong with a value. */
+/** A problem of a value. */
 export interface Issue {
   /** Where: a JSON pointer (RFC 6901), empty for the whole value. */
   readonly pointer: string;
   readonly message: string;
 }
 
-/** One thing to change in a prompt file that was written for something else. */
+/** A change to a prompt file that was written for another template language. */
 export interface PromptChange {
   /** From 1. */
   readonly line: number;
@@ -128,11 +128,11 @@ export interface ErrorDetails {
 /** The machine-readable code of an error. */
 export type ErrorCode = keyof ErrorDetails;
 
-/** Each code in a sentence, and what to do about it. The reference in the documentation is held against this table. */
+/** The meaning of each code, and what to do about it. The reference in the documentation is held against this table. */
 export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: string; readonly remedy: string } } = {
   NOT_FOUND: {
-    summary: "Nothing has this name, URI or target.",
-    remedy: "Use one of the suggestions, or list() what there is.",
+    summary: "Nothing was found under this name, URI or path.",
+    remedy: "Use one of the suggestions, or look for the name with list().",
   },
   AMBIGUOUS_NAME: {
     summary: "Several namespaces have this name and strictNames is on.",
@@ -144,21 +144,21 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
   },
   RESERVED_NAME: { summary: "The name belongs to Toolweave itself.", remedy: "Choose another name." },
   CONFLICT: {
-    summary: "Something else has this key already, or it has changed meanwhile.",
+    summary: "Another item has this key, or the item has changed meanwhile.",
     remedy:
-      "Rename one, remove the other first, or give both explicit namespaces. What has changed: read it again, and change what is there now.",
+      "Rename one, remove the other first, or give both explicit namespaces. After a change: read the item again, and change its current version.",
   },
   INVALID_SCHEMA: {
-    summary: "A schema given for an item is not one.",
+    summary: "A schema of an item is not valid.",
     remedy: "Correct the schema at the pointer the error names.",
   },
   INVALID_INPUT: {
-    summary: "The input or an argument does not fit; nothing ran.",
-    remedy: "Correct what the issues name, each with its JSON pointer.",
+    summary: "The input or an argument is not valid; nothing ran.",
+    remedy: "Correct the values that the issues name by JSON pointer.",
   },
   INVALID_OUTPUT: {
-    summary: "The result does not fit the output schema, or JSON cannot hold it.",
-    remedy: "Correct the tool, or its output schema. It ran, so it is never repeated.",
+    summary: "The result does not fit the output schema, or cannot be written as JSON.",
+    remedy: "Correct the tool, or its output schema. The call ran, so it is not repeated.",
   },
   INVALID_PROMPT: {
     summary: "A prompt file cannot be read or rendered.",
@@ -167,12 +167,12 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
   INVALID_MANIFEST: { summary: "A tool manifest cannot be read.", remedy: "Correct the file at the line it names." },
   INVALID_CONFIG: { summary: "An option or the configuration is not valid.", remedy: "Correct the option it names." },
   INVALID_TARGET: {
-    summary: "What a connector is to connect to is not valid.",
+    summary: "The target of a connector is not valid.",
     remedy: "Give an http(s) URL, a command, or a Connector; set the variable it names.",
   },
   DENIED: {
-    summary: "The policy, or whoever was asked, refuses the call.",
-    remedy: "Change the policy rule it names, ask whoever decided, or do not call.",
+    summary: "The policy, or the person or program that was asked, refuses the call.",
+    remedy: "Change the rule it names; see by and reason for a decision.",
   },
   PENDING: {
     summary: "The call waits for an approval or for work elsewhere.",
@@ -180,21 +180,24 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
   },
   RATE_LIMITED: { summary: "Too many calls.", remedy: "Call again after the wait it names." },
   TIMEOUT: {
-    summary: "A limit of time was reached.",
+    summary: "A time limit was reached.",
     remedy: "Raise the limit it names, or report progress from the tool.",
   },
   UNAVAILABLE: {
     summary: "The connector is not connected.",
     remedy: "See the connection for the last error and the next attempt.",
   },
-  UNAUTHORIZED: { summary: "The server wants credentials.", remedy: "Give the headers or the auth it names." },
+  UNAUTHORIZED: {
+    summary: "The server requires credentials, or refused them.",
+    remedy: "Give the headers or the auth it names.",
+  },
   OUTCOME_UNKNOWN: {
     summary: "The call was sent and its answer was lost; it may have run.",
-    remedy: "Find out whether it ran before you call again.",
+    remedy: "Check whether it ran before you call again.",
   },
   LIMIT_EXCEEDED: {
-    summary: "A limit of size or number was reached.",
-    remedy: "Raise the limit it names, or ask less.",
+    summary: "A limit of size or number was exceeded.",
+    remedy: "Raise the limit it names, or request less.",
   },
   TOOL_FAILED: {
     summary: "The tool ran and failed.",
@@ -218,11 +221,12 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
     remedy: "Look for the recursion in the chain it names, or raise maxDepth.",
   },
   NO_DELEGATE: {
-    summary: "A prompt was called and nothing executes prompts, or a model was asked for and there is none.",
+    summary:
+      "A prompt was called and no delegate executes prompts, or a sampling was requested and no delegate answers it.",
     remedy: "Give the toolkit a delegate with runPrompt or sample; render() needs none.",
   },
-  NO_STORE: { summary: "Nothing stores the user namespace.", remedy: "Give the toolkit a store." },
+  NO_STORE: { summary: "The toolkit has no store for the user namespace.", remedy: "Give the toolkit a store." },
   STORE_FAILED: { summary: "The store failed.", remedy: "See the cause." },
   MISSING_PEER: { summary: "An optional package is not installed.", remedy: "Install it with the command it names." },
-  CLOSED: { summary: "It was closed and takes no more calls.", remedy: "Make a new one." },
+  CLOSED: { summary: "The toolkit, connection, source or store was closed.", remedy: "Make a new one." },
 };

@@ -10,7 +10,7 @@ export interface ToolkitErrorOptions {
 }
 
 /**
- * The one error class. `code` says what went wrong, `details` the particulars of that code, the message what, where and what to
+ * The error class of Toolweave. `code` says what went wrong, `details` the particulars of that code, the message what, where and what to
  * do. An error of a call also carries the `ref` of what was called and the `phase` in which it failed.
  *
  * @example

@@ -125,7 +125,7 @@ export function assertListener(type: unknown, listener: unknown): void {
       ? { pointer: "/listener", message: "the listener must be a function" }
       : undefined;
   if (problem === undefined) return;
-  throw new ToolkitError("INVALID_INPUT", `Nobody can listen so: ${problem.message}.`, { issues: [problem] });
+  throw new ToolkitError("INVALID_INPUT", `The listener was not added: ${problem.message}.`, { issues: [problem] });
 }
 
 /** An event of the toolkit, emitted after the change it reports. */
@@ -172,7 +172,7 @@ export function changedEntriesOf(event: ToolkitEvent): ChangedEntries | undefine
 export function assertEventLimit(limit: number | undefined): void {
   if (limit === undefined || limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit > 0)) return;
   const message = `the limit must be a whole number from 1, and is ${shown(limit)}`;
-  throw new ToolkitError("INVALID_INPUT", `Events cannot be read so: ${message}.`, {
+  throw new ToolkitError("INVALID_INPUT", `The events cannot be read: ${message}.`, {
     issues: [{ pointer: "/limit", message }],
   });
 }

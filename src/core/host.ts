@@ -3,7 +3,7 @@ import type { Entry, Toolbox } from "./item.ts";
 import type { CallOptions } from "./session.ts";
 import type { Unsubscribe } from "./source.ts";
 
-/** A toolbox that also says what happens: a Toolkit, or a view of one. */
+/** A toolbox with events and views: a Toolkit, or a view of one. */
 export interface Host extends Toolbox {
   /** Listens to events of a type, or to all with `*`, until the returned function is called. */
   on<T extends ToolkitEventType | "*">(type: T, listener: EventListener<T>): () => void;

@@ -1,6 +1,6 @@
 import type { Session } from "./session.ts";
 
-/** The request for which a header function is asked. */
+/** The request for which a header function is called. */
 export interface HeaderRequest {
   /** Of the call the request belongs to; undefined for a handshake, a list, a ping, or the stream of what a server says unasked. */
   readonly session: Session | undefined;
@@ -11,17 +11,17 @@ export interface HeaderRequest {
 }
 
 /**
- * Decides headers request by request. What it gives is treated as a secret. Where it throws, that request fails, with `UNAVAILABLE`
+ * Returns the headers of each request. What it gives is treated as a secret. Where it throws, that request fails, with `UNAVAILABLE`
  * or the ToolkitError that it threw: it was not sent, and nothing else is harmed.
  */
 export type HeaderFunction = (
   request: HeaderRequest,
 ) => Readonly<Record<string, string>> | PromiseLike<Readonly<Record<string, string>>>;
 
-/** Headers: fixed ones, or a function that is asked for each request. */
+/** Headers: fixed, or a function that returns those of each request. */
 export type HeadersOption = Readonly<Record<string, string>> | Headers | HeaderFunction;
 
-/** A server that wants to know who is asking. */
+/** A server that requires credentials. */
 export interface ProtectedServer {
   readonly url: URL;
   /** For people, without secrets. */
@@ -73,7 +73,7 @@ export interface HttpCredentials {
   ): Promise<void>;
 }
 
-/** A way to get credentials: `oauth()` and `clientCredentials()` make one, and so may you. */
+/** A source of credentials, such as `oauth()` and `clientCredentials()` make. */
 export interface HttpAuth {
   /** Origins that the operator has named, such as that of the authorization server: its requests may go there, whatever address that has. */
   readonly origins?: readonly string[] | undefined;

@@ -3,7 +3,7 @@ import type { JsonSchema } from "./schema/types.ts";
 // Requests of a server or a tool to a person or a model while it works. The names and shapes are those of MCP.
 
 /**
- * Something a person is asked: to fill in a form, or to visit a page.
+ * A request to a person: to fill in a form, or to visit a page.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
  */
@@ -14,10 +14,15 @@ export interface ElicitRequest {
   readonly schema?: JsonSchema | undefined;
   /** The page to visit. Show the person where it leads, and open it only with consent. */
   readonly url?: string | undefined;
+  /**
+   * Of the form of a server: its members that seem to ask for a secret, such as a password, which the specification forbids. Warn the person,
+   * or decline. It is a guess by their names and texts: what is not here may be a secret too.
+   */
+  readonly secrets?: readonly string[] | undefined;
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The answer of the person: `cancel` where the form was left without one. */
+/** The answer of the person: `cancel` if the form was closed without one. */
 export type ElicitResult =
   | {
       readonly action: "accept";
@@ -38,7 +43,7 @@ export interface SampleMessage {
 }
 
 /**
- * Something a model is asked.
+ * A request to a model.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling
  */

@@ -11,7 +11,7 @@ import type { ToolAnnotations, ToolOptions } from "./tool-options.ts";
 // A tool gets a context, a context has a toolbox, a toolbox calls tools: one idea, so one file.
 
 /**
- * Something a model may call.
+ * A tool: a function that a model may call.
  *
  * @typeParam In - what a caller passes
  * @typeParam Parsed - what `run` gets: the input after the schema's defaults and transforms
@@ -113,6 +113,10 @@ export type Entry<K extends Kind = Kind> = {
     readonly ref: string;
     /** The namespace was not connected when the entry was made: the item may have changed since. */
     readonly stale: boolean;
+    /**
+     * The item itself. Its `run`, called directly, is outside of the steps of a call: no policy, validation, approval, limit or trace holds
+     * there. Pass the entry to `call`, `read` or `render` instead.
+     */
     readonly item: ItemMap[P];
   };
 }[K];
@@ -198,7 +202,7 @@ export interface ContextOverrides {
   onEvent?(event: AgentEvent): void | PromiseLike<void>;
 }
 
-/** The kinds `lookup` and `list` mean where none is named. */
+/** The kinds that `lookup` and `list` use by default. */
 export type DefaultKind = Exclude<Kind, "template">;
 
 /** Those kinds, in the order in which they are looked up and listed. */
@@ -224,7 +228,7 @@ export interface ListQuery<K extends Kind = DefaultKind> {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A namespace that could not contribute, or only what it knew before. */
+/** A namespace that could not be listed, or only with entries from before. */
 export interface ListFailure {
   readonly namespace: string;
   readonly error: ToolkitError;

@@ -38,7 +38,7 @@ interface Answers {
 export type Verb = keyof Calls;
 
 /**
- * A call, read or render on its way: a union that `verb` tells apart.
+ * A call, read or render in progress: a union with the discriminant `verb`.
  *
  * @typeParam V - for the type of one verb alone: `Call<"render">`
  */
@@ -47,12 +47,12 @@ export type Call<V extends Verb = Verb> = Calls[V];
 /** The answer of a verb: a Content, or the messages of a rendered prompt. */
 export type CallAnswer<V extends Verb = Verb> = Answers[V];
 
-/** Goes on with a call, and gives the answer of its verb. */
+/** Continues a call, and resolves to the answer of its verb. */
 export type Handler = <C extends Call>(call: C) => Promise<CallAnswer<C["verb"]>>;
 
 /**
  * Wraps every call, read and render, between the validation of the input and the run: call `next` once to go on, or answer yourself.
- * `call.verb` tells which it is, and with it the type of what `next` gives.
+ * `call.verb` says which it is, and narrows the type of the result of `next`.
  *
  * @example
  * ```ts

@@ -52,11 +52,20 @@ export function assertOptionNames<T>(options: unknown, names: OptionNames<T>, ow
     throw new ToolkitError("INVALID_CONFIG", message, { path });
   }
   if (!isPlainObject(options)) return;
-  const odd = Object.keys(options).find((name) => !Object.hasOwn(names, name) && options[name] !== undefined);
-  if (odd === undefined) return;
-  const known = Object.keys(names);
+  for (const name of Object.keys(options)) {
+    if (Object.hasOwn(names, name) || options[name] === undefined) continue;
+    throw unknownOption(name, Object.keys(names), owner, path);
+  }
+}
+
+function unknownOption(
+  odd: string,
+  known: readonly string[],
+  owner: string,
+  path: string,
+): ToolkitError<"INVALID_CONFIG"> {
   const [near] = nearest(odd, known, 1);
   const hint = near === undefined ? "" : ` Did you mean ${near}?`;
   const message = `There is no option ${JSON.stringify(odd)} ${owner}.${hint} There are ${known.join(", ")}.`;
-  throw new ToolkitError("INVALID_CONFIG", message, { path: path === "" ? odd : `${path}.${odd}` });
+  return new ToolkitError("INVALID_CONFIG", message, { path: path === "" ? odd : `${path}.${odd}` });
 }

@@ -114,5 +114,5 @@ export function outputTool(output: SchemaLike): OutputTool {
   return tool;
 }
 
-/** The instruction by which a model learns to answer through the tool. */
+/** The instruction to a model to answer through the tool. */
 export const outputInstruction = `When you have what you need, give the answer by calling the tool ${outputToolName}, alone and once. Do not write the answer as text.`;

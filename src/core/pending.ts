@@ -1,4 +1,4 @@
-/** Why a call ends `PENDING`: what `context.pending` is given. */
+/** The argument of `context.pending`: why a call ends `PENDING`. */
 export interface PendingRequest {
   /** In a word or two, for programs: `payment`, `review`. */
   readonly reason: string;

@@ -12,7 +12,7 @@ export interface PolicyRequest {
   /** To subscribe to a resource is to read it. */
   readonly action: "call" | "render" | "read";
   readonly entry: Entry<"tool" | "prompt" | "resource">;
-  /** As it was given: not validated yet. Undefined for a read. */
+  /** As it was given, or repaired where coercion is on; not validated yet. Undefined for a read. */
   readonly input: unknown;
   readonly session: Session;
   /** The number of calls this one is inside of. */
@@ -26,7 +26,7 @@ export interface PolicyRequest {
 export type Verdict = boolean | { readonly deny: string } | { readonly approve: string };
 
 /**
- * The rules of what may be called, rendered and read. What is refused is `DENIED`, naming the rule, before anything is said of its schema.
+ * The rules for calls, renders and reads. What is refused is `DENIED`, naming the rule, before anything is said of its schema.
  * The lists are read once.
  */
 export interface Policy {
@@ -67,7 +67,8 @@ export function ruleName({ list, text }: PolicyRule): string {
 
 /** A policy, its lists compiled. */
 export class PolicyRules {
-  readonly block: RefusingRules;
+  /** Undefined without a list. */
+  readonly block: RefusingRules | undefined;
   readonly allow: ChoosingRules | undefined;
   readonly #policy: Policy;
   readonly #names: OptionNames<Policy>;
@@ -84,7 +85,7 @@ export class PolicyRules {
     this.#names = names;
     this.#scope = scope;
     const { block = [], allow } = policy;
-    this.block = new RefusingRules([...block]);
+    this.block = block.length === 0 ? undefined : new RefusingRules([...block]);
     this.allow = allow === undefined ? undefined : new ChoosingRules([...allow]);
   }
 
@@ -95,7 +96,7 @@ export class PolicyRules {
 
   /** The rule that refuses an item; undefined where none does. */
   refusal(item: Named): PolicyRule | undefined {
-    const blocking = this.block.ruleFor(item);
+    const blocking = this.block?.ruleFor(item);
     if (blocking !== undefined) return { list: "block", text: blocking };
     if (this.allow === undefined || this.allow.ruleFor(item, this.#scope) !== undefined) return undefined;
     return { list: "allow", text: this.allow.texts.join(", ") };
@@ -112,13 +113,19 @@ export class PolicyRules {
 
   /** True where it depends on what `lookup` finds at the time whether an item is refused. */
   isOpen(item: Named): boolean {
-    return this.block.ruleFor(item) === undefined && this.allow?.isOpen(item) === true;
+    return this.allow?.isOpen(item) === true && this.block?.ruleFor(item) === undefined;
   }
 
   /** Its lists, each with the place it stands in. @param at - of the policy: `policy` */
   lists(at: string): readonly { readonly at: string; readonly rules: RefusingRules | ChoosingRules }[] {
-    const block = { at: `${at}.block`, rules: this.block };
-    return this.allow === undefined ? [block] : [block, { at: `${at}.allow`, rules: this.allow }];
+    const block = this.block === undefined ? [] : [{ at: `${at}.block`, rules: this.block }];
+    const allow = this.allow === undefined ? [] : [{ at: `${at}.allow`, rules: this.allow }];
+    return [...block, ...allow];
+  }
+
+  /** True where a list says something. */
+  get hasLists(): boolean {
+    return this.block !== undefined || this.allow !== undefined;
   }
 
   /** True where the lists do not say all. */
@@ -128,11 +135,12 @@ export class PolicyRules {
 
   /** Asks `decide` about a request that the lists let through. At once where it decides at once; it never throws. */
   decide(request: PolicyRequest): MaybePromise<Ruling> {
+    if (this.#policy.decide === undefined) return undefined;
     const { ref } = request.entry;
     const failed = (cause: unknown) =>
       denied(ref, "decide", { why: `the function decide failed: ${messageOf(cause)}`, cause });
     try {
-      const verdict: unknown = this.#policy.decide === undefined ? true : this.#policy.decide(request);
+      const verdict: unknown = this.#policy.decide(request);
       if (!isPromiseLike(verdict)) return rulingOf(verdict, ref);
       return genuine(verdict).then((decided) => rulingOf(decided, ref), failed);
     } catch (cause) {

@@ -16,7 +16,7 @@ export interface ReadOptions {
 }
 
 /**
- * Something to read: a handle, which reads when it is asked. Made with `resource.*` or `defineResource` and recognised by
+ * A resource: a handle, which reads on demand. Made with `resource.*` or `defineResource` and recognised by
  * its brand, never by its shape.
  */
 export interface Resource<T = unknown> extends Described {
@@ -78,7 +78,7 @@ export interface WholeReader {
   [readWhole](options: ReadOptions): Promise<Content>;
 }
 
-/** True for whatever was made with `resource.*` or `defineResource`, or came from a connector. */
+/** True for a Resource made with `resource.*` or `defineResource`, or by a connector. */
 export function isResource(value: unknown): value is Resource {
   return brandOf(value) !== undefined;
 }

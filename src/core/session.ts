@@ -2,7 +2,7 @@ import type { AgentEvent } from "./agent-event.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { Content, Resource } from "./resource.ts";
 
-/** Where messages for an operator go: pino, console or anything with these four methods. */
+/** Receives messages for operators: pino, console or any object with these four methods. */
 export interface Logger {
   debug(message: string, details?: unknown): void;
   info(message: string, details?: unknown): void;

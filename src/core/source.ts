@@ -1,7 +1,7 @@
 import type { ItemMap, Kind } from "./item.ts";
 import type { ReadOptions } from "./resource.ts";
 
-/** Something a source says: the list of a kind changed, or the content of one resource. */
+/** A change that a source reports: of the list of a kind, or of the content of one resource. */
 export interface SourceChange {
   readonly kind: Kind;
   readonly uri?: string | undefined;
@@ -12,10 +12,10 @@ export interface SourceChange {
 /** Ends a subscription. Calling it again does nothing. */
 export type Unsubscribe = () => Promise<void> | void;
 
-/** Gives the items of a kind that there are now. */
+/** Returns the current items of a kind. */
 export type Lister<K extends Kind> = (options: ReadOptions) => readonly ItemMap[K][] | Promise<readonly ItemMap[K][]>;
 
-/** Whatever supplies items to a namespace. It lists by kind, and may say that something changed. */
+/** Supplies items to a namespace. It lists by kind, and may say that something changed. */
 export interface Source extends Partial<{ readonly [K in Kind]: Lister<K> }> {
   /** Calls the listener on every change until the returned function is called. */
   watch?(listener: (change: SourceChange) => void): () => void;

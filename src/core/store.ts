@@ -80,7 +80,7 @@ export interface ListRecordsOptions extends StoreOptions {
   readonly bytes?: boolean | undefined;
 }
 
-/** Which records are listed. */
+/** The filters of a list of records. */
 export interface RecordQuery {
   readonly collection: Collection;
   /** Default: every owner. */
@@ -106,6 +106,7 @@ export interface PutOptions extends DeleteOptions {
  * - `gap`: something may have been missed: list again
  * - `failed`: changes of other processes are not seen any more, or the store does not answer at all
  * - `recovered`: it can again. Where something may have been missed, a `gap` follows
+ * - `warning`: something an operator should know and that fails nothing, such as a file that others may read
  */
 export type StoreEvent =
   | (RecordKey & {
@@ -117,10 +118,11 @@ export type StoreEvent =
     })
   | { readonly type: "gap" }
   | { readonly type: "failed"; readonly error: ToolkitError<"STORE_FAILED"> }
-  | { readonly type: "recovered" };
+  | { readonly type: "recovered" }
+  | { readonly type: "warning"; readonly message: string };
 
 /**
- * A memory that outlives a process, and that several may share. Each operation opens the store where that has not been done.
+ * Keeps state that outlives a process, and that several processes may share. Each operation opens the store where that has not been done.
  *
  * Every operation fails with `STORE_FAILED`, naming the operation, where the storage itself does; with `CLOSED` after `close`; and with
  * `INVALID_INPUT` for a key, owner or value that cannot be stored. No error holds a secret such as a password of a database.

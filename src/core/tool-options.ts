@@ -1,7 +1,7 @@
 import type { CallSettings } from "./call-settings.ts";
 
 /**
- * Hints about what a tool does. They are hints: nothing is to be trusted because of them.
+ * Hints about the behaviour of a tool. They are hints: nothing is to be trusted because of them.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
  */

@@ -39,7 +39,7 @@ export interface ToolDefinition<In, Out> extends ToolBase {
  * ```ts
  * const greet = defineTool({
  *   name: "greet",
- *   description: "Greets somebody by name.",
+ *   description: "Greets a person by name.",
  *   input: z.object({ name: z.string() }),
  *   run: ({ name }) => `Hello, ${name}!`,
  * });

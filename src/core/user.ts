@@ -13,7 +13,7 @@ export interface UserLimits {
   readonly maxPrincipals: number;
 }
 
-/** The principal whose items are meant, and the signal of the caller. */
+/** The principal that owns the items, and the signal of the caller. */
 export interface UserOptions {
   /** A session of the principal. Default: items without a principal. */
   readonly session?: Session | undefined;

@@ -4,7 +4,7 @@ import type { ConnectionState } from "../core/connection.ts";
 import type { DefaultKind } from "../core/item.ts";
 import type { StandingRule } from "../core/policy.ts";
 
-/** An item that a key may mean. */
+/** A candidate for the item of a key. */
 export interface ExplainedItem {
   readonly kind: DefaultKind;
   readonly ref: string;
@@ -12,7 +12,7 @@ export interface ExplainedItem {
   readonly stale: boolean;
 }
 
-/** A rule that has a say, as it is written and with the option it stands in. */
+/** A rule that applies to an item, as it is written, with the option that contains it. */
 export interface ExplainedRule extends StandingRule {
   /** The owner of the rule. */
   readonly of: "toolkit" | "toolset";

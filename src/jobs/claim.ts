@@ -150,7 +150,7 @@ export class Claim<T extends Job, R> {
       await pause(this.#lease.lastsMs / endAttempts, { clock, signal }).catch(() => undefined);
       const isHeld = await this.#overLatest(write).catch(() => undefined);
       if (isHeld === true)
-        logger.info(`What became of ${this.#records.type.one} "${this.#job.id}" is in the store now.`);
+        logger.info(`The outcome of ${this.#records.type.one} "${this.#job.id}" is in the store now.`);
       if (isHeld !== undefined) break;
     }
     this.#onOver(this);

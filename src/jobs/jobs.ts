@@ -7,6 +7,7 @@ import { Claim } from "./claim.ts";
 import type { Job, JobChange, JobType, Lease } from "./job.ts";
 import { isUnreadable, type JobOptions, JobRecords } from "./job-records.ts";
 import { DueTimes, ObservedLeases } from "./job-times.ts";
+import { PrincipalShares } from "./principal-shares.ts";
 
 /** The options of jobs. */
 export interface JobsOptions<T extends Job> extends JobOptions {
@@ -34,12 +35,14 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
   readonly #claims = new Map<string, Claim<T, R>>();
   readonly #local = new Map<string, L>();
   readonly #changes = new Map<string, PromiseWithResolvers<void>>();
+  readonly #shares: PrincipalShares;
   #waiting = 0;
 
   constructor(type: JobType<T, R>, options: JobsOptions<T>) {
     super(type, options);
     this.#options = options;
     this.#leases = new ObservedLeases(options.clock);
+    this.#shares = new PrincipalShares(options.clock);
     this.#due = new DueTimes(options.clock, (id) => void this.#attend(id));
     const unwatch = options.store.watch((event) => this.#onStoreEvent(event));
     options.closing.addEventListener("abort", () => this.#close(unwatch), { once: true });
@@ -52,17 +55,21 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
   /**
    * @param job - its version is 0
    * @param local - what only this process knows of it, until it has ended
-   * @throws ToolkitError `LIMIT_EXCEEDED` where there is no place; `CONFLICT` for an id that is taken
+   * @throws ToolkitError `LIMIT_EXCEEDED` where there is no place, or the principal holds half of them; `CONFLICT` for an id that is taken
    */
   async create(job: T, local: L): Promise<T> {
     const { id } = job;
+    await this.#assertShare(job);
     // Before it is there: a listener may ask for it at once.
     this.#local.set(id, local);
     let created: T | undefined;
     try {
       created = await this.update(job, {});
     } finally {
-      if (created === undefined) this.#local.delete(id);
+      if (created === undefined) {
+        this.#local.delete(id);
+        this.#shares.forget(id);
+      }
     }
     if (created !== undefined) return created;
     throw new ToolkitError("CONFLICT", `There is ${this.type.one} "${id}" already.`, { key: id, owners: [] });
@@ -171,7 +178,17 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
     return true;
   }
 
+  /** Counts a job that is to be created, unless its principal holds half of the places already. */
+  async #assertShare(job: T): Promise<void> {
+    const { principal } = job.session;
+    if (principal === undefined) return;
+    if (this.#shares.isStale) this.#shares.listed(await this.readAll());
+    this.#shares.assertPlace(principal, this.options.limit, this.type.many);
+    this.#shares.note(job);
+  }
+
   protected override written(job: T, before: T): void {
+    this.#shares.note(job);
     if (job.settledAt !== undefined) this.#local.delete(job.id);
     this.#setDue(job.id, this.#dueAt(job));
     this.#options.changed?.(job, before);
@@ -219,6 +236,7 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
 
   override forget(id: string): void {
     super.forget(id);
+    this.#shares.forget(id);
     this.#local.delete(id);
     this.#leases.forget(id);
     this.#due.delete(id);

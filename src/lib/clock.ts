@@ -5,7 +5,7 @@ export interface Timer {
   keepAlive(keep: boolean): void;
 }
 
-/** Time, so that a test can make it pass. */
+/** Time and timers, which a test can control. */
 export interface Clock {
   /** Milliseconds since the epoch; never goes back. */
   now(): number;

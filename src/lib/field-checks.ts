@@ -37,7 +37,7 @@ export function all<F extends string>(check: FieldCheck, ...fields: readonly F[]
 export function assertFields(value: unknown, fields: FieldChecks<object>): asserts value is object {
   const odd = isRecord(value) ? oddField(value, fields) : undefined;
   if (!isRecord(value)) throw new TypeError("it is no object");
-  if (odd !== undefined) throw new TypeError(`its ${odd} is not what it should be`);
+  if (odd !== undefined) throw new TypeError(`its ${odd} is not valid`);
 }
 
 function oddField(value: Readonly<Record<string, unknown>>, fields: object): string | undefined {

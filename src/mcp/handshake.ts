@@ -51,7 +51,7 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
   if (!protocolVersions.includes(protocolVersion)) {
     throw new ToolkitError(
       "REMOTE_ERROR",
-      `${label} speaks MCP ${redactor.text(protocolVersion)}, which is none of ours: ${protocolVersions.join(", ")}.`,
+      `${label} speaks MCP ${redactor.text(protocolVersion)}, which is not supported: ${protocolVersions.join(", ")}.`,
       { server: label },
     );
   }

@@ -97,7 +97,7 @@ function unavailable(error: Error, { what, label }: FailedRequest): ToolkitError
 function unknownOutcome(error: Error, { what, label }: FailedRequest): ToolkitError {
   return new ToolkitError(
     "OUTCOME_UNKNOWN",
-    `${what} was sent to ${label} and its answer was lost: ${sentence(error.message)} It may have run: find out before you call again.`,
+    `${what} was sent to ${label} and its answer was lost: ${sentence(error.message)} It may have run: check before you call again.`,
     { namespace: label, ...lossOf(error) },
     { cause: error },
   );

@@ -39,7 +39,7 @@ export function toolContent(
     const text = errorText(result.content) || (structured === undefined ? "" : (JSON.stringify(structured) ?? ""));
     throw new ToolkitError(
       "TOOL_FAILED",
-      text === "" ? `${server} says that its tool ${name} failed, and not why.` : text,
+      text === "" ? `${server} says that its tool ${name} failed, without a reason.` : text,
       { content },
     );
   }

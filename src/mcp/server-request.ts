@@ -40,7 +40,8 @@ export function clientCapabilities(host: ConnectorHost, roots: readonly object[]
 }
 
 async function elicit(host: ConnectorHost, params: Fields, options: InteractionOptions): Promise<Fields> {
-  const result = await host.elicit?.(elicitRequest(params), options);
+  const request = elicitRequest(params);
+  const result = await Promise.resolve(host.elicit?.(request, options)).catch(declineExcess);
   const { action = "decline", content } = result ?? {};
   return content === undefined ? { action } : { action, content };
 }
@@ -67,16 +68,22 @@ async function sample(host: ConnectorHost, params: Fields, options: InteractionO
   try {
     return { ...(await host.sample?.(request, options)) };
   } catch (error) {
-    if (!ToolkitError.is(error, "NO_DELEGATE")) throw error;
+    if (!ToolkitError.is(error, "NO_DELEGATE")) return declineExcess(error);
     throw new RpcError({ code: declined, message: "Sampling was declined: there is no handler for it here." });
   }
+}
+
+/** @throws RpcError where a limit declined the request: the server is to see why; else the error itself */
+function declineExcess(error: unknown): never {
+  if (!ToolkitError.is(error, "LIMIT_EXCEEDED")) throw error;
+  throw new RpcError({ code: declined, message: "Declined: a limit of such requests has been reached." });
 }
 
 /** The other fields go along as they are. */
 function sampleRequest({ _meta, ...params }: Fields): SampleRequest {
   const { messages, maxTokens } = params;
   if (!Array.isArray(messages) || !messages.every(isMessage)) throw invalid("messages must be a list of messages");
-  if (typeof maxTokens !== "number") throw invalid("maxTokens must be a number");
+  if (typeof maxTokens !== "number" || !(maxTokens > 0)) throw invalid("maxTokens must be a number above 0");
   if (params.tools !== undefined) throw invalid("the client did not say that it takes tools");
   return { ...params, messages, maxTokens, meta: isRecord(_meta) ? _meta : undefined };
 }

@@ -5,7 +5,7 @@ import type { Described, ReadOptions, Resource } from "../core/resource.ts";
 import { typeName } from "../lib/value.ts";
 import { type ReadResult, resourceHandle } from "./handle.ts";
 
-/** A resource that is read when it is asked. */
+/** The definition of a resource that is read on demand. */
 export interface ResourceDefinition extends Described {
   /** With a scheme (RFC 3986). */
   readonly uri: string;
@@ -18,7 +18,7 @@ export interface ResourceDefinition extends Described {
 }
 
 /**
- * Defines a resource that reads when it is asked: `bytes()` calls the definition's, `text()` and `json()` decode what it gives.
+ * Defines a resource that reads on demand: `bytes()` calls that of the definition, `text()` and `json()` decode its result.
  *
  * @throws ToolkitError `INVALID_NAME` for a name that is no identifier or a URI without a scheme, `INVALID_INPUT` without `bytes`
  *

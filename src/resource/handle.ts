@@ -17,7 +17,7 @@ import { parseJsonText } from "./json-text.ts";
 import { textType } from "./media-type.ts";
 import { contentOfBytes } from "./sniff.ts";
 
-/** The result of reading: bytes, or text that stands for its UTF-8. */
+/** The result of reading: bytes, or a text, which is encoded in UTF-8. */
 export type ReadResult = Uint8Array | string;
 
 interface DescriptiveFields extends ContentFields {

@@ -98,10 +98,10 @@ function connectionOf(received: unknown, matcher: string): Connection {
   if (isRecord(received) && "state" in received && "since" in received && "attempts" in received) {
     return received as unknown as Connection;
   }
-  throw new TypeError(`${matcher} is for a Connection, such as addConnector gives.`);
+  throw new TypeError(`${matcher} is for a Connection, such as addConnector returns.`);
 }
 
 function serverOf(received: unknown): FaultyServer {
   if (isRecord(received) && typeof received.running === "function") return received as unknown as FaultyServer;
-  throw new TypeError("toBeLeftAlone is for what faultyServer gives.");
+  throw new TypeError("toBeLeftAlone is for a server of faultyServer().");
 }

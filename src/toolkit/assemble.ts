@@ -73,7 +73,7 @@ export interface LifecycleState {
 
 const callableKinds = ["tool", "prompt"] as const;
 
-/** Ends what was never begun: builtins tell of their changes unasked. */
+/** Ends nothing: builtins report their changes without a subscription. */
 const nothingToEnd = () => undefined;
 
 /** Makes the parts of a toolkit. @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or one there is not */
@@ -93,14 +93,15 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     telemetry?.observe(event);
     events.emit(event);
   };
-  const catalog = new Catalog({ strictNames, emit });
+  const catalog = new Catalog({ strictNames, emit, hears: events.hears.bind(events) });
   const policy = read.policy.within(catalog);
   const settings = new SettingsRules(read.settings);
   const ruleCheck = new RuleCheck(catalog, logger);
   ruleCheck.add(...policy.lists("policy"), { at: "settings", rules: settings.names, kinds: callableKinds });
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
-  const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs: read.timeoutMs });
+  const { timeoutMs, maxQueuedCalls } = read;
+  const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs, maxQueuedCalls });
   const assertOpen = () => lifecycle.assertOpen();
   const isClosing = () => lifecycle.isClosing;
   const directory = new Directory(catalog, lifecycle);
@@ -111,6 +112,10 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const writing = new PendingWork();
   const hold = writing.add.bind(writing);
   const { closing } = lifecycle;
+  const unwatch = store.watch((event) => {
+    if (event.type === "warning") logger.warn(event.message);
+  });
+  closing.addEventListener("abort", unwatch, { once: true });
   const pending = approvalJobs({
     ...read.approvals,
     store,
@@ -176,7 +181,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   return { ...made, builtins, store, userStores, user, pending, executor, toolbox, approvals, writing };
 }
 
-/** A schema that cannot be compiled is told where an operator looks for what is wrong with the connection. */
+/** Reports a schema that cannot be compiled among the warnings of its connection, where operators look for problems. */
 function badSchema(
   { namespace }: Entry,
   message: string,

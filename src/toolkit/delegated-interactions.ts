@@ -12,7 +12,7 @@ import type { Delegates } from "./delegates.ts";
 
 const actions: ReadonlySet<unknown> = new Set(["accept", "decline", "cancel"]);
 
-/** Hands what is asked to whoever can answer: the session of the call, else the delegates in order. Else it is declined. */
+/** Passes a request on to the session of the call, else to the delegates in order. If none answers it is declined. */
 export class DelegatedInteractions implements InteractionRouter {
   readonly #delegates: Delegates;
 
@@ -46,7 +46,7 @@ export class DelegatedInteractions implements InteractionRouter {
       (isRecord(result.content) || Array.isArray(result.content))
     )
       return result as unknown as SampleResult;
-    throw unfit("What a model was asked", [{ pointer: "", message: "the answer needs role, content and model" }]);
+    throw unfit("a sampling request", [{ pointer: "", message: "the answer needs role, content and model" }]);
   }
 }
 
@@ -55,7 +55,7 @@ async function readAnswer(
   { message, schema }: ElicitRequest,
   trust: Trust,
 ): Promise<ElicitResult> {
-  const what = `What was asked with ${JSON.stringify(message)}`;
+  const what = `the elicitation ${JSON.stringify(message)}`;
   if (!isRecord(result) || !actions.has(result.action)) {
     throw unfit(what, [{ pointer: "/action", message: "the action must be accept, decline or cancel" }]);
   }
@@ -77,5 +77,7 @@ function defaultsOf({ properties }: JsonSchema): Readonly<Record<string, unknown
 }
 
 function unfit(what: string, issues: readonly Issue[]): ToolkitError<"INVALID_OUTPUT"> {
-  return new ToolkitError("INVALID_OUTPUT", `${what} was answered unfittingly: ${describeIssues(issues)}.`, { issues });
+  return new ToolkitError("INVALID_OUTPUT", `The answer to ${what} does not fit: ${describeIssues(issues)}.`, {
+    issues,
+  });
 }

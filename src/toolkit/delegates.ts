@@ -4,7 +4,6 @@ import type { Delegate, InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Entry } from "../core/item.ts";
-import { runnerOf } from "../core/prompt-runner.ts";
 import type { Resource } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import type { ConnectorTarget } from "../core/target.ts";
@@ -17,20 +16,18 @@ export class Delegates {
     this.#delegates = delegates === undefined ? [] : [delegates].flat();
   }
 
-  /** Tells each which toolkit it serves. */
+  /** Passes the toolkit to each. */
   attach(toolkit: ServedToolkit): void {
     for (const delegate of this.#delegates) delegate.attach?.(toolkit);
   }
 
-  /** Those that hear events. */
+  /** The delegates that receive events. */
   get listeners(): readonly Delegate[] {
     return this.#delegates.filter((delegate) => delegate.onEvent !== undefined);
   }
 
   /** @throws ToolkitError `NO_DELEGATE`, or whatever the delegate throws */
   async runPrompt(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Resource> {
-    const own = runnerOf(entry.item);
-    if (own !== undefined) return own(input, context);
     const result = await this.#first((delegate) => delegate.runPrompt?.(entry, input, context));
     if (result !== undefined) return result;
     const able = this.#delegates.some((delegate) => delegate.runPrompt !== undefined);

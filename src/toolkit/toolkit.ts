@@ -264,7 +264,7 @@ export class Toolkit implements Host, AsyncDisposable {
   }
 
   /**
-   * All events until it is closed, as they happen; a reader that is too slow loses the oldest, and is told with `eventsLost`.
+   * All events until it is closed, as they happen; a reader that is too slow loses the oldest, and receives `eventsLost`.
    *
    * @throws ToolkitError `INVALID_INPUT` for a limit that is no whole number from 1
    */

@@ -48,8 +48,7 @@ export interface DisclosurePlan {
 
 /** A budget for definitions. */
 export interface BudgetOptions {
-  /** Default: no limit. */
-  readonly maxTokens?: number | undefined;
+  readonly maxTokens: number;
   /** True for the alias of a tool that is disclosed in any case. */
   readonly isKept: (alias: string) => boolean;
 }
@@ -62,9 +61,7 @@ export function planDisclosure(
   full: readonly ToolDefinitionForModel[],
   { maxTokens, isKept }: BudgetOptions,
 ): DisclosurePlan {
-  if (maxTokens === undefined || sumTokens(full) <= maxTokens) {
-    return { disclosure: "full", all: full, first: full, maxTokens: maxTokens ?? Number.POSITIVE_INFINITY };
-  }
+  if (sumTokens(full) <= maxTokens) return { disclosure: "full", all: full, first: full, maxTokens };
   const short = Object.freeze(full.map(shortened));
   const first = [describeTool, searchTool, ...short.filter(({ name }) => isKept(name))];
   const cost = sumTokens(short);
@@ -80,7 +77,7 @@ export function planDisclosure(
 
 /** @throws ToolkitError `INVALID_INPUT` for a budget that is no whole number from 1 */
 export function assertBudget(maxTokens: unknown): void {
-  if (maxTokens === undefined || (Number.isInteger(maxTokens) && Number(maxTokens) > 0)) return;
+  if (Number.isInteger(maxTokens) && Number(maxTokens) > 0) return;
   const message = "must be a whole number from 1";
   throw new ToolkitError("INVALID_INPUT", `maxTokens ${message}, and is ${shown(maxTokens)}.`, {
     issues: [{ pointer: "/maxTokens", message }],

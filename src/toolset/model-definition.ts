@@ -65,14 +65,20 @@ function bare(schema: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** The guidance of tools as sections of a system prompt: on their use (`guidance`), or on reading their results (`formatGuidance`). */
+/**
+ * The guidance of tools as sections of a system prompt: on their use (`guidance`), or on reading their results (`formatGuidance`).
+ *
+ * @param wanted - aliases. Default: all
+ */
 export function guidanceOf(
   entries: Iterable<readonly [alias: string, entry: ToolEntry]>,
   option: "guidance" | "formatGuidance",
+  wanted?: readonly string[],
 ): string {
   // Tools with the same text, as those of a pack have, share a section.
   const byText = new Map<string, string[]>();
   for (const [alias, entry] of entries) {
+    if (wanted?.includes(alias) === false) continue;
     const text = definitionOf(entry).options?.[option]?.trim();
     if (text === undefined || text === "") continue;
     byText.set(text, [...(byText.get(text) ?? []), alias]);
@@ -95,13 +101,19 @@ export function aliasesOf<E extends Entry>(
   entries: readonly E[],
   reserved: ReadonlySet<string> = new Set(),
 ): ReadonlyMap<string, E> {
-  const wanted = entries.map((entry) => [entry, plainAlias(entry)] as const);
+  const wanted: (readonly [E, string])[] = [];
   const seen = new Set<string>();
-  const clashing = new Set(wanted.map(([, alias]) => alias).filter((alias) => seen.size === seen.add(alias).size));
+  const clashing = new Set<string>();
+  for (const entry of entries) {
+    const alias = plainAlias(entry);
+    if (seen.has(alias)) clashing.add(alias);
+    seen.add(alias);
+    wanted.push([entry, alias]);
+  }
   const aliases = new Map<string, E>();
   const hashed: E[] = [];
   for (const [entry, alias] of wanted) {
-    if (isShort(alias) && !reserved.has(alias) && (!clashing.has(alias) || keepsName(entry, alias)))
+    if (alias.length <= maxAlias && !reserved.has(alias) && (!clashing.has(alias) || keepsName(entry, alias)))
       aliases.set(alias, entry);
     else hashed.push(entry);
   }
@@ -115,10 +127,6 @@ function plainAlias({ namespace, name }: Entry): string {
   const text = isBare ? name : `${namespace}__${name}`;
   const safe = text.replaceAll(/[^A-Za-z0-9_-]/g, "_");
   return /^[A-Za-z_]/.test(safe) ? safe : `_${safe}`;
-}
-
-function isShort(alias: string): boolean {
-  return alias.length <= maxAlias;
 }
 
 /** A namespace may have a tool and a prompt of one name: of the builtins the tool keeps it. */

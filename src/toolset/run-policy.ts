@@ -1,7 +1,9 @@
+import { ToolkitError } from "../core/error.ts";
 import type { NameScope } from "../core/name-rules.ts";
 import { invalidOption, type OptionNames } from "../core/options.ts";
-import { PolicyRules, policyNames } from "../core/policy.ts";
-import type { RunPolicy } from "./toolset-types.ts";
+import { denied, PolicyRules, policyNames, type Ruling, ruleName } from "../core/policy.ts";
+import type { Session } from "../core/session.ts";
+import type { Callee, RunPolicy, ToolCall } from "./toolset-types.ts";
 
 const names: OptionNames<RunPolicy> = {
   ...policyNames,
@@ -30,4 +32,86 @@ export function runRules(policy: RunPolicy, scope: NameScope): PolicyRules {
     }
   }
   return rules;
+}
+
+/** A call of a batch whose alias is known. */
+export interface KnownCall {
+  readonly call: ToolCall;
+  readonly callee: Callee;
+}
+
+/** A call, and the decision of the policy on it. */
+export interface RuledCall extends KnownCall {
+  readonly ruling: Ruling;
+}
+
+/** The decisions on a batch. */
+export interface BatchRuling {
+  readonly calls: readonly RuledCall[];
+  /** Calls that count against the limits. */
+  readonly counted: number;
+}
+
+/** A policy, and the run that it is asked for. */
+export interface PolicyCheck {
+  readonly policy: RunPolicy;
+  readonly rules: PolicyRules | undefined;
+  readonly session: Session;
+  /** Calls around those of the run. */
+  readonly depth: number;
+}
+
+/**
+ * Decides which calls of one batch may be made, in order: first rule after rule for each, then that a tool that takes control is alone
+ * among those that passed. It never throws.
+ *
+ * @param before - calls that the conversation has made already
+ */
+export async function rulingsOn(batch: readonly KnownCall[], before: number, check: PolicyCheck): Promise<BatchRuling> {
+  const calls: RuledCall[] = [];
+  const controlling: KnownCall[] = [];
+  let passed = 0;
+  let counted = 0;
+  for (const known of batch) {
+    const { isCounted, options } = known.callee;
+    const ruling = isCounted ? await rulingOn(known, counted, before + counted, check) : undefined;
+    calls.push({ ...known, ruling });
+    if (ToolkitError.is(ruling)) continue;
+    passed += 1;
+    if (isCounted) counted += 1;
+    if (options?.takesControl === true) controlling.push(known);
+  }
+  if (controlling.length === 0 || passed === 1) return { calls, counted };
+  const error = notAlone(controlling);
+  const refused = calls.map((each) => (ToolkitError.is(each.ruling) ? each : { ...each, ruling: error }));
+  return { calls: refused, counted: 0 };
+}
+
+async function rulingOn(
+  { callee, call: { input } }: KnownCall,
+  inTurn: number,
+  inAll: number,
+  { policy, rules, session, depth }: PolicyCheck,
+): Promise<Ruling> {
+  const { toolChoice, maxToolCallsPerTurn, maxTotalToolCalls } = policy;
+  const { ref, entry } = callee;
+  if (toolChoice === "none") return denied(ref, "toolChoice", { why: "no tool may be called in this run" });
+  if (maxToolCallsPerTurn !== undefined && inTurn >= maxToolCallsPerTurn) {
+    const why = `at most ${maxToolCallsPerTurn} calls may be made in one turn; make it in the next one`;
+    return denied(ref, "maxToolCallsPerTurn", { why });
+  }
+  const listed = entry && rules?.refusal(entry);
+  if (listed !== undefined) return denied(ref, ruleName(listed));
+  if (maxTotalToolCalls !== undefined && inAll >= maxTotalToolCalls) {
+    const why = `all ${maxTotalToolCalls} calls of this conversation were made; answer with what you have`;
+    return denied(ref, "maxTotalToolCalls", { why });
+  }
+  if (entry === undefined || rules === undefined) return undefined;
+  return rules.decide({ action: "call", entry, input, session, depth });
+}
+
+function notAlone(controlling: readonly KnownCall[]): ToolkitError<"DENIED"> {
+  const tools = [...new Set(controlling.map(({ call }) => call.name))].join(", ");
+  const why = `${tools} takes control and must be called alone, so none of these calls ran. Make the others first, and then call ${tools} by itself`;
+  return denied("The batch", "takesControl", { why });
 }

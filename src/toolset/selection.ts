@@ -9,7 +9,7 @@ import { isGlob } from "../lib/glob.ts";
 import { nearest } from "../lib/similar.ts";
 import type { ToolEntry } from "./toolset-types.ts";
 
-/** The tools one model run may use. A name that nothing has is `NOT_FOUND`; a glob may fit nothing. */
+/** The tools that one model run may use. A name that nothing has is `NOT_FOUND`; a glob may fit nothing. */
 export interface Selection {
   /**
    * Refs, globs on refs, such as `weather.*`, or bare names, each of which means what `lookup` finds. Default: every tool. Prompts are taken
@@ -35,6 +35,13 @@ export class LookedUpNames implements NameScope {
 
   meaning(name: string): Entry | "undecided" | undefined {
     return this.#meanings.get(name);
+  }
+
+  /** The names in a list that may mean nothing, looked up. */
+  static async of(texts: readonly string[], lookup: NameLookup): Promise<LookedUpNames> {
+    const names = new LookedUpNames();
+    await names.allow(texts, lookup);
+    return names;
   }
 
   /** Looks up the names in a list. @throws as `namedTool` */
@@ -167,7 +174,8 @@ function isMeant(meant: Entry | "undecided" | undefined, { kind, ref }: ToolEntr
   return typeof meant === "object" && meant.kind === kind && meant.ref === ref;
 }
 
-function isExclusive(entry: ToolEntry): boolean {
+/** True for a tool that is offered only where it is forced. */
+export function isExclusive(entry: ToolEntry): boolean {
   return definitionOf(entry).options?.exclusive === true;
 }
 

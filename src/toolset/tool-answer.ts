@@ -1,15 +1,17 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallReport } from "../core/session.ts";
+import { systemClock } from "../lib/clock.ts";
 import { nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
-import type { KnownCall } from "./run-policy-check.ts";
+import type { KnownCall } from "./run-policy.ts";
 import type { ToolAnswer, ToolCall } from "./toolset-types.ts";
 
 /** The run of a call, for its answer. */
 export interface CallRun {
   readonly isForced: boolean;
-  readonly durationMs: number;
+  /** Undefined for a call that did not run. */
+  readonly startedAt?: number | undefined;
   /** Filled in by the call. */
   readonly report: CallReport;
 }
@@ -30,7 +32,7 @@ export function failed(known: KnownCall, run: CallRun, error: unknown): ToolAnsw
 
 /** The answer of a call that a rule refuses, and that did not run. */
 export function refused(known: KnownCall, isForced: boolean, error: ToolkitError): ToolAnswer {
-  const run = { isForced, durationMs: 0, report: { attempts: 0 } };
+  const run = { isForced, report: { attempts: 0 } };
   return Object.freeze({ ...about(known, run), ...failure(error) });
 }
 
@@ -67,7 +69,8 @@ export function referencesOf(content: Content): readonly string[] {
   return [...new Set([...linked, ...own])].filter((uri) => typeof uri === "string");
 }
 
-function about({ call: { id, name }, callee }: KnownCall, { isForced, durationMs, report }: CallRun) {
+function about({ call: { id, name }, callee }: KnownCall, { isForced, startedAt, report }: CallRun) {
+  const durationMs = startedAt === undefined ? 0 : systemClock.now() - startedAt;
   const { namespace: origin, ref, options } = callee;
   const exclusive = options?.exclusive === true;
   const { cached = false, attempts = 1 } = report;

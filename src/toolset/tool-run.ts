@@ -1,16 +1,17 @@
+import { randomUUID } from "node:crypto";
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { shown } from "../core/options.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
-import type { CallOptions, CallReport } from "../core/session.ts";
+import type { CallOptions } from "../core/session.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
 import { isRecord } from "../lib/value.ts";
 import type { Disclosure } from "./disclosure.ts";
-import { type KnownCall, type RuledCall, RunPolicyCheck } from "./run-policy-check.ts";
+import { type KnownCall, type PolicyCheck, type RuledCall, rulingsOn } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
-import { failed, notFound, refused, shared, succeeded } from "./tool-answer.ts";
+import { type CallRun, failed, notFound, refused, shared, succeeded } from "./tool-answer.ts";
 import type {
   Callee,
   OfferedTools,
@@ -21,7 +22,7 @@ import type {
   ToolDefinitionForModel,
 } from "./toolset-types.ts";
 
-/** Options of a run, with which its calls are made. */
+/** Options of a run, for all of its calls. */
 export interface BeginOptions extends CallOptions {
   /** Calls that the conversation has made before this run. Default 0. */
   readonly toolCalls?: number | undefined;
@@ -38,7 +39,8 @@ export interface Turn {
 /** The parts of a run. */
 export interface ToolRunParts {
   readonly offered: OfferedTools;
-  readonly rules: PolicyRules;
+  /** Undefined for a policy without rules. */
+  readonly rules: PolicyRules | undefined;
   readonly caller: ToolCaller;
   /** Of a toolset that does not fit its budget. */
   readonly disclosure: Disclosure | undefined;
@@ -49,9 +51,11 @@ export interface ToolRunParts {
 /** The state of one model run: its turn, its calls with their answers, and the tools of the next turn. */
 export class ToolRun {
   readonly #parts: ToolRunParts;
-  readonly #own: ReadonlyMap<string, RunTool>;
+  /** The tools that it executes itself, by alias. */
+  readonly #own = new Map<string, RunTool>();
+  readonly #ownDefinitions: ToolDefinitionForModel[] = [];
   readonly #options: CallOptions;
-  readonly #check: RunPolicyCheck;
+  readonly #check: PolicyCheck;
   readonly #history: Turn[] = [];
   readonly #evaluations = new Set<string>();
   #toolCalls: number;
@@ -60,11 +64,16 @@ export class ToolRun {
   /** See `Toolset.begin`. */
   constructor(parts: ToolRunParts, { toolCalls = 0, depth = 0, ...options }: BeginOptions) {
     const { offered, rules, disclosure, own } = parts;
+    const { session = Object.freeze({ id: randomUUID() }) } = options;
     this.#parts = parts;
-    this.#own = new Map([...(disclosure?.tools ?? []), ...own].map((tool) => [tool.definition.name, tool]));
+    for (const tool of disclosure?.tools ?? []) this.#own.set(tool.definition.name, tool);
+    for (const tool of own) {
+      this.#own.set(tool.definition.name, tool);
+      this.#ownDefinitions.push(tool.definition);
+    }
     this.#options = options;
     this.#toolCalls = toolCalls;
-    this.#check = new RunPolicyCheck(offered.policy, rules, { ...options, depth });
+    this.#check = { policy: offered.policy, rules, session, depth };
   }
 
   /** From 0. */
@@ -99,14 +108,14 @@ export class ToolRun {
 
   /** The definitions of the tools that a model may use in this turn. */
   definitions(): readonly ToolDefinitionForModel[] {
-    const { offered, disclosure, own } = this.#parts;
-    const definitions = (disclosure ?? offered).definitionsOf(this.turn);
-    return own.length === 0 ? definitions : [...definitions, ...own.map(({ definition }) => definition)];
+    const { offered, disclosure } = this.#parts;
+    const definitions = (disclosure ?? offered).definitionsOf(this.#history.length);
+    return this.#ownDefinitions.length === 0 ? definitions : [...definitions, ...this.#ownDefinitions];
   }
 
   /** The tool choice of this turn. */
   get toolChoice(): ToolChoice {
-    return this.#parts.offered.toolChoiceOf(this.turn);
+    return this.#parts.offered.toolChoiceOf(this.#history.length);
   }
 
   /**
@@ -120,29 +129,28 @@ export class ToolRun {
     this.#options.signal?.throwIfAborted();
     assertCalls(calls);
     const distinct = new Map<string, ToolCall>();
-    const firsts = calls.map((call) => {
+    const firsts: ToolCall[] = [];
+    const known: KnownCall[] = [];
+    for (const call of calls) {
       const key = `${call.name} ${canonicalJson(call.input)}`;
-      const first = distinct.get(key) ?? call;
-      distinct.set(key, first);
-      return first;
-    });
-    const known = [...distinct.values()].flatMap((call) => {
+      const first = distinct.get(key);
+      firsts.push(first ?? call);
+      if (first !== undefined) continue;
+      distinct.set(key, call);
       const callee = this.#calleeOf(call.name);
-      return callee === undefined ? [] : [{ call, callee }];
-    });
-    const answered = new Map(await this.#answer(known));
+      if (callee !== undefined) known.push({ call, callee });
+    }
+    const { calls: ruled, counted } = await rulingsOn(known, this.#toolCalls, this.#check);
+    this.#toolCalls += counted;
+    const answered = new Map<ToolCall, ToolAnswer>();
+    await Promise.all(ruled.map(async (each) => answered.set(each.call, await this.#run(each))));
     const answers = calls.map((call, at) => {
       const first = firsts[at] ?? call;
-      return shared(answered.get(first) ?? notFound(first, this.#aliases), call, first.id);
+      const answer = answered.get(first) ?? notFound(first, this.#aliases);
+      return first === call ? answer : shared(answer, call, first.id);
     });
     this.#history.push(Object.freeze({ calls: Object.freeze([...calls]), answers: Object.freeze(answers) }));
     return answers;
-  }
-
-  async #answer(known: readonly KnownCall[]): Promise<readonly (readonly [ToolCall, ToolAnswer])[]> {
-    const { calls, counted } = await this.#check.rulingsOn(known, this.#toolCalls);
-    this.#toolCalls += counted;
-    return Promise.all(calls.map(async (ruled) => [ruled.call, await this.#run(ruled)] as const));
   }
 
   async #run({ ruling, ...known }: RuledCall): Promise<ToolAnswer> {
@@ -150,21 +158,19 @@ export class ToolRun {
     const { offered, disclosure } = this.#parts;
     const isForced = offered.isForced(call.name);
     if (ToolkitError.is(ruling)) return refused(known, isForced, ruling);
-    const startedAt = systemClock.now();
-    const report: CallReport = {};
-    const run = () => ({ isForced, report, durationMs: systemClock.now() - startedAt });
+    const run: CallRun = { isForced, startedAt: systemClock.now(), report: {} };
     const { signal } = this.#options;
     try {
       disclosure?.reveal(call.name);
       const approval = ruling === undefined ? {} : { needsApproval: ruling.approve };
-      const options = { coerce: true, ...this.#options, ...approval, report, toolCallId: call.id };
+      const options = { coerce: true, ...this.#options, ...approval, report: run.report, toolCallId: call.id };
       const content = await callee.execute(call.input, options);
       for (const evaluation of callee.options?.evaluations ?? []) this.#evaluations.add(evaluation);
       if (callee.options?.takesControl === true) this.#final = content;
-      return succeeded(known, run(), content);
+      return succeeded(known, run, content);
     } catch (error) {
       if (!ToolkitError.is(error)) signal?.throwIfAborted();
-      return failed(known, run(), error);
+      return failed(known, run, error);
     }
   }
 
@@ -179,16 +185,18 @@ export class ToolRun {
   }
 
   get #aliases(): readonly string[] {
-    const { offered, own } = this.#parts;
-    return [...offered.tools.map(({ alias }) => alias), ...own.map(({ definition }) => definition.name)];
+    const own = this.#ownDefinitions.map(({ name }) => name);
+    return [...this.#parts.offered.tools.map(({ alias }) => alias), ...own];
   }
 }
 
 /** Calls come as the service parsed them from the reply of a model. */
 function assertCalls(calls: unknown): void {
   if (!Array.isArray(calls)) throw invalidCalls("", `must be a list of calls, and is ${shown(calls)}`);
-  const wrong = calls.findIndex((call) => !(isRecord(call) && typeof call.name === "string"));
-  if (wrong >= 0) throw invalidCalls(`/${wrong}`, `must be a call { id, name, input }, and is ${shown(calls[wrong])}`);
+  for (const [at, call] of calls.entries()) {
+    if (isRecord(call) && typeof call.name === "string") continue;
+    throw invalidCalls(`/${at}`, `must be a call { id, name, input }, and is ${shown(call)}`);
+  }
 }
 
 function invalidCalls(pointer: string, message: string): ToolkitError<"INVALID_INPUT"> {

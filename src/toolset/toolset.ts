@@ -11,7 +11,7 @@ import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } fr
 import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
-import { LookedUpNames, namedTool, type Selection, SelectionRules, selectionNames } from "./selection.ts";
+import { isExclusive, LookedUpNames, namedTool, type Selection, SelectionRules, selectionNames } from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
 import { type BeginOptions, ToolRun } from "./tool-run.ts";
 import type { OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
@@ -46,36 +46,51 @@ const requestNames: OptionNames<ToolsetRequest> = {
   session: true,
 };
 
+/** The parts of a toolset. */
+interface ToolsetParts {
+  readonly toolbox: Toolbox;
+  readonly entries: readonly ToolEntry[];
+  /** Undefined where the entries are chosen already. */
+  readonly selection: Selection | undefined;
+  /** Finds what names in the selection mean. */
+  readonly scope: NameScope;
+  readonly policy: RunPolicy;
+  /** The rules of the policy; undefined where it has none. */
+  readonly rules: PolicyRules | undefined;
+  readonly maxTokens: number | undefined;
+}
+
 /** The tools that one model run may use: a frozen view, with aliases and definitions that stay the same from turn to turn. */
 export class Toolset implements OfferedTools {
   /** The offered tools, in the order of lists. */
   readonly tools: readonly { readonly alias: string; readonly entry: ToolEntry }[];
   readonly policy: RunPolicy;
-  readonly #toolbox: Toolbox;
-  readonly #entries: readonly ToolEntry[];
-  readonly #options: ToolsetOptions;
-  readonly #selection: SelectionRules;
-  readonly #scope: NameScope;
+  readonly #parts: ToolsetParts;
+  /** Undefined for tools that are chosen already. */
+  readonly #selection: SelectionRules | undefined;
   readonly #byAlias: ReadonlyMap<string, ToolEntry>;
   readonly #forced: ReadonlySet<string>;
-  readonly #rules: PolicyRules;
   #cachedPlan: DisclosurePlan | undefined;
 
-  private constructor(toolbox: Toolbox, entries: readonly ToolEntry[], options: ToolsetOptions, scope: NameScope) {
-    const { policy = {}, maxTokens, ...selection } = options;
-    assertBudget(maxTokens);
-    this.#selection = new SelectionRules(selection, scope);
-    this.#scope = scope;
-    const { offered, forced } = this.#selection.select(entries);
-    this.#toolbox = toolbox;
-    this.#entries = entries;
-    this.#options = options;
+  private constructor(parts: ToolsetParts) {
+    const { entries, scope, selection, policy, maxTokens } = parts;
+    if (maxTokens !== undefined) assertBudget(maxTokens);
+    this.#parts = parts;
+    this.#selection = selection && new SelectionRules(selection, scope);
+    const { offered, forced } = this.#selection?.select(entries) ?? {
+      offered: entries.filter((entry) => !isExclusive(entry)),
+      forced: [],
+    };
     this.policy = policy;
-    this.#rules = runRules(policy, scope);
     this.#byAlias = aliasesOf(offered, maxTokens === undefined ? undefined : reservedAliases);
-    const aliasOf = new Map([...this.#byAlias].map(([alias, entry]) => [entry, alias]));
-    this.tools = Object.freeze(offered.map((entry) => Object.freeze({ alias: aliasOf.get(entry) ?? "", entry })));
-    this.#forced = new Set([...forced].map((entry) => aliasOf.get(entry) ?? ""));
+    const aliasOf = new Map<ToolEntry, string>();
+    for (const [alias, entry] of this.#byAlias) aliasOf.set(entry, alias);
+    const tools: { readonly alias: string; readonly entry: ToolEntry }[] = [];
+    for (const entry of offered) tools.push(Object.freeze({ alias: aliasOf.get(entry) ?? "", entry }));
+    this.tools = Object.freeze(tools);
+    const forcedAliases = new Set<string>();
+    for (const entry of forced) forcedAliases.add(aliasOf.get(entry) ?? "");
+    this.#forced = forcedAliases;
   }
 
   /**
@@ -87,27 +102,22 @@ export class Toolset implements OfferedTools {
   static async of(toolbox: Toolbox, options: ToolsetRequest = {}): Promise<Toolset> {
     assertOptionNames(options, requestNames, "of a toolset");
     for (const name of ["include", "exclude", "forced"] as const) assertRules(options[name], name, "of a toolset");
-    const { signal, session, ...selection } = options;
-    const { include, exclude = [], forced, policy = {} } = selection;
+    const { signal, session, include, exclude = [], forced, policy = {}, maxTokens } = options;
     // Before anything is looked up: a policy that is none is refused at once.
-    const { allow } = runRules(policy, emptyScope);
+    const rules = runRules(policy, emptyScope);
     const lookup = { toolbox, signal, session };
     const names = new LookedUpNames();
     await Promise.all([names.require("include", include, lookup), names.require("forced", forced, lookup)]);
-    await names.allow(allow?.texts, lookup);
+    await names.allow(rules.allow?.texts, lookup);
     const { entries } = await toolbox.list({ kind: ["tool", "prompt"], signal, session });
     for (const name of new RefusingRules(exclude).unused(entries)) await namedTool("exclude", name, lookup);
-    return new Toolset(toolbox, entries, selection, names);
+    const selection = { include, exclude, forced };
+    return new Toolset({ toolbox, entries, selection, scope: names, policy, rules: rules.within(names), maxTokens });
   }
 
   /** As `of`, of entries that are chosen already. @internal */
-  static ofEntries(
-    toolbox: Toolbox,
-    entries: readonly ToolEntry[],
-    options: ToolsetOptions,
-    scope: NameScope = emptyScope,
-  ): Toolset {
-    return new Toolset(toolbox, entries, options, scope);
+  static ofEntries(parts: Omit<ToolsetParts, "selection" | "scope">): Toolset {
+    return new Toolset({ ...parts, selection: undefined, scope: emptyScope });
   }
 
   /** The definitions for the first turn, within the budget. The same objects at each call. */
@@ -152,9 +162,7 @@ export class Toolset implements OfferedTools {
    */
   guidance({ used }: { readonly used?: readonly string[] | undefined } = {}): string {
     if (used === undefined) return guidanceOf(this.#byAlias, "guidance");
-    const wanted = new Set(used);
-    const entries = [...this.#byAlias].filter(([alias]) => wanted.has(alias));
-    return guidanceOf(entries, "formatGuidance");
+    return guidanceOf(this.#byAlias, "formatGuidance", used);
   }
 
   /** The entry of an alias. */
@@ -164,7 +172,7 @@ export class Toolset implements OfferedTools {
 
   /** The alias of a tool or prompt, if it is offered, and the rules that say so. */
   standingOf({ kind, ref }: Entry): ToolStanding {
-    const entry = this.#entries.find((each) => each.kind === kind && each.ref === ref);
+    const entry = this.#parts.entries.find((each) => each.kind === kind && each.ref === ref);
     const absent: StandingRule = { rule: "it was not there when the toolset was made", verdict: "hides" };
     if (entry === undefined) return { rules: [absent] };
     const forced = new Set(
@@ -172,8 +180,8 @@ export class Toolset implements OfferedTools {
     );
     const alias = this.tools.find((each) => each.entry === entry)?.alias;
     const none: StandingRule = { at: "policy.toolChoice", rule: "none", verdict: "refuses" };
-    const ofPolicy = this.policy.toolChoice === "none" ? [none] : this.#rules.standingRules(entry);
-    return { alias, rules: [this.#selection.ruleFor(entry, forced) ?? [], ofPolicy].flat() };
+    const ofPolicy = this.policy.toolChoice === "none" ? [none] : (this.#parts.rules?.standingRules(entry) ?? []);
+    return { alias, rules: [this.#selection?.ruleFor(entry, forced) ?? [], ofPolicy].flat() };
   }
 
   /** True for an alias that must be called in the first turn. */
@@ -195,7 +203,8 @@ export class Toolset implements OfferedTools {
   static beginWith(toolset: Toolset, options: BeginOptions, own: readonly RunTool[]): ToolRun {
     const plan = toolset.#plan();
     const disclosure = plan.disclosure === "search" ? new Disclosure(toolset, plan) : undefined;
-    return new ToolRun({ offered: toolset, rules: toolset.#rules, caller: toolset.#toolbox, disclosure, own }, options);
+    const { rules, toolbox: caller } = toolset.#parts;
+    return new ToolRun({ offered: toolset, rules, caller, disclosure, own }, options);
   }
 
   /**
@@ -204,16 +213,14 @@ export class Toolset implements OfferedTools {
    * @throws ToolkitError as `toolkit.add` does
    */
   add(...tools: readonly Tool[]): Toolset {
-    const added = tools.map((tool) => makeEntry(readDefinition(tool, "local"), tool, inlineNamespace, false));
-    const { include } = this.#options;
-    const refs = added.map(({ ref }) => ref);
-    const options = include === undefined ? this.#options : { ...this.#options, include: [...include, ...refs] };
-    return new Toolset(
-      this.#toolbox,
-      [...this.#entries, ...(added as unknown as readonly ToolEntry[])],
-      options,
-      this.#scope,
-    );
+    const added = inlineEntries(tools);
+    const { selection, entries } = this.#parts;
+    const include = selection?.include && [...selection.include, ...added.map(({ ref }) => ref)];
+    return new Toolset({
+      ...this.#parts,
+      entries: [...entries, ...added],
+      selection: selection && { ...selection, include },
+    });
   }
 
   /**
@@ -223,15 +230,19 @@ export class Toolset implements OfferedTools {
    */
   exclude(ref: string): Toolset {
     assertRules([ref], "exclude", "of a toolset");
-    const exclude = [...(this.#options.exclude ?? []), ref];
-    return new Toolset(this.#toolbox, this.#entries, { ...this.#options, exclude }, this.#scope);
+    const { selection = { include: ["*"] } } = this.#parts;
+    const exclude = [...(selection.exclude ?? []), ref];
+    return new Toolset({ ...this.#parts, selection: { ...selection, exclude } });
   }
 
   #plan(): DisclosurePlan {
     if (this.#cachedPlan === undefined) {
       const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
-      const { maxTokens } = this.#options;
-      this.#cachedPlan = planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
+      const { maxTokens } = this.#parts;
+      this.#cachedPlan =
+        maxTokens === undefined
+          ? { disclosure: "full", all: full, first: full, maxTokens: Number.POSITIVE_INFINITY }
+          : planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
     }
     return this.#cachedPlan;
   }
@@ -245,4 +256,9 @@ export class Toolset implements OfferedTools {
     const entry = this.#byAlias.get(alias);
     return entry === undefined ? undefined : definitionOf(entry as Entry).options;
   }
+}
+
+/** Tools that are called under the namespace `inline`. @throws ToolkitError as `toolkit.add` does */
+export function inlineEntries(tools: readonly Tool[]): readonly ToolEntry[] {
+  return tools.map((tool) => makeEntry<"tool">(readDefinition(tool, "local"), tool, inlineNamespace, false));
 }

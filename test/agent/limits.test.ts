@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { agent } from "../../src/agent/index.ts";
 import { defineTool, parsePrompt } from "../../src/index.ts";
 import { type ScriptedStep, virtualClock } from "../../src/testing/index.ts";
 import { failure } from "../support/failure.ts";
@@ -170,4 +171,11 @@ describe("prompts that call prompts", () => {
     await served.assistant.generate("Go.", options);
     expect(seen).toEqual([["s1", "t1", 2]]);
   });
+});
+
+verifies("A2", "in a policy that is none are refused when the agent is made", () => {
+  const policy = (given: object) => () => agent({ policy: given });
+  expect(policy({ block: "a.*" })).toThrow(/policy\.block must be a list of names/);
+  expect(policy({ maxToolCallsPerTurn: 0.5 })).toThrow(/policy\.maxToolCallsPerTurn must be a whole number from 0/);
+  expect(policy({ alow: [] })).toThrow(/There is no option "alow" of a policy/);
 });

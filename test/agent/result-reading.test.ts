@@ -4,7 +4,7 @@ import type { ModelRequest } from "../../src/testing/index.ts";
 import { verifies } from "../support/verifies.ts";
 import { resultsIn, serve, toldIn } from "./support.ts";
 
-const notice = /\n\n\[(?:Cut|Characters)[^\]]*?(?:"offset":|offset )(\d+)[^\]]*\]$/s;
+const notice = /\n\n\[(?:Truncated|Characters)[^\]]*?(?:"offset":|offset )(\d+)[^\]]*\]$/s;
 const uriIn = (text: string) => /"uri":"([^"]+)"/.exec(text)?.[1] ?? "";
 
 /** Reads a result to its end as a model does that follows the notices, and gives what it was shown of it in all. */
@@ -73,7 +73,7 @@ describe("a long result", () => {
     const [result] = resultsIn(served.model.requests[1]);
     expect(result?.output).toMatchObject({
       type: "content",
-      value: [{ type: "text", text: expect.stringMatching(/^y{600}\n\nz{398}\n\n\[Cut:/) }, { type: "file" }],
+      value: [{ type: "text", text: expect.stringMatching(/^y{600}\n\nz{398}\n\n\[Truncated:/) }, { type: "file" }],
     });
   });
 
@@ -95,7 +95,7 @@ describe("a long result", () => {
       { agent: { maxResultBytes: 1_000 } },
     );
     await served.assistant.generate("Try.", { tools: ["fails"] });
-    expect(toldIn(served.model.requests[1])).toMatch(/^Failed \(TOOL_FAILED\).*\[Cut:/s);
+    expect(toldIn(served.model.requests[1])).toMatch(/^Failed \(TOOL_FAILED\).*\[Truncated:/s);
     expect(toldIn(served.model.requests[2])).toMatch(/because of the last word$/);
   });
 
@@ -132,6 +132,6 @@ describe("a long result", () => {
     await served.assistant.generate("Read.", { tools: ["read_resource"] });
     const names = served.model.requests[0]?.tools?.map(({ name }) => name);
     expect(names).toEqual(["read_resource", "read_tool_result"]);
-    expect(toldIn(served.model.requests[1])).toMatch(/^mine.*\[Cut:.*read_tool_result\(/s);
+    expect(toldIn(served.model.requests[1])).toMatch(/^mine.*\[Truncated:.*read_tool_result\(/s);
   });
 });

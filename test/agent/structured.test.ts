@@ -186,7 +186,7 @@ describe("a structured answer", () => {
     await using served = serve([{ text: '{"n":', finishReason: "length" }]);
     const error = await failure(served.assistant.generate("Go.", { output }));
     expect(error).toMatchObject({ code: "INVALID_OUTPUT" });
-    expect(error.message).toMatch(/cut at the limit of tokens/);
+    expect(error.message).toMatch(/truncated at the token limit/);
   });
 
   verifies(["A3", "T5"], "is given whatever the policy says of other tools", async () => {

@@ -144,7 +144,7 @@ describe("a call that needs approval", () => {
     decision = { approved: false, by: "Bo", reason: "too much" };
     const error = await failure(toolkit.call("pay", { to: "Ada" }));
     expect(error).toMatchObject({ code: "DENIED", details: { rule: "approval", by: "Bo", reason: "too much" } });
-    expect(error.message).toContain("Bo decided against it: too much");
+    expect(error.message).toContain("Bo denied it: too much");
     for (decision of ["yes", { approved: "yes" }, { approved: true, by: 7 }])
       expect((await failure(toolkit.call("pay", { to: "Ada" }))).message).toContain("is no decision");
     expect(runs).toHaveLength(1);
@@ -282,7 +282,7 @@ describe("a call that needs approval", () => {
     failing.fail();
     done.resolve();
     await settle();
-    expect(bench.errors().join()).toContain("What became of the approved call of builtin.pay was not kept");
+    expect(bench.errors().join()).toContain("The outcome of the approved call of builtin.pay was not stored");
     await clock.advance(15_000);
     failing.recoverSilently();
     await clock.advance(1_000);

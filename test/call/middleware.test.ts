@@ -109,7 +109,7 @@ verifies("C12", "what middleware throws or gives wrongly is an error of the call
   }
   await expect(counting([(call, next) => next({ ...call } as never)]).toolkit.call("count")).rejects.toMatchObject({
     code: "TOOL_FAILED",
-    message: expect.stringContaining("Pass on the call"),
+    message: expect.stringContaining("next() takes the call of the middleware"),
   });
   // The error of the call itself goes through as it is.
   const failing: Tool = {

@@ -217,9 +217,9 @@ describe("names in rules that nothing has", () => {
     await bench.start();
     const meant = "Did you mean `builtin.wipe`?";
     expect(bench.warnings()).toEqual([
-      `policy.block names "wpie", and nothing has that name now: it does nothing. ${meant}`,
+      `policy.block names "wpie", and no item has that name now: it does nothing. ${meant}`,
       `policy.allow names "wip", and that finds nothing now: it does nothing. ${meant}`,
-      `settings names "wiep", and nothing has that name now: it does nothing. ${meant}`,
+      `settings names "wiep", and no item has that name now: it does nothing. ${meant}`,
     ]);
     bench.toolkit.add(defineTool({ name: "wpie", run: () => "" }));
     await bench.start();
@@ -232,12 +232,12 @@ describe("names in rules that nothing has", () => {
     bench.toolkit.addConnector(new FakeConnector({ lists: { tool: tools("a") } }), { namespace: "lazy", lazy: true });
     await bench.start();
     expect(bench.warnings()).toEqual([
-      'policy.block names "typo", and nothing has that name now: it does nothing. Not connected: lazy (not asked for yet).',
+      'policy.block names "typo", and no item has that name now: it does nothing. Not connected: lazy (not asked for yet).',
     ]);
     await bench.toolkit.list({ namespace: "lazy" });
     await bench.clock.advance(0);
     expect(bench.warnings().slice(1)).toEqual([
-      'policy.block names "lazy.typo", and nothing has that name now: it does nothing.',
+      'policy.block names "lazy.typo", and no item has that name now: it does nothing.',
     ]);
   });
 
@@ -247,7 +247,7 @@ describe("names in rules that nothing has", () => {
     down.outcomes = [new Error("ECONNREFUSED")];
     await bench.start({ down });
     expect(bench.warnings().filter((message) => message.startsWith("policy"))).toEqual([
-      'policy.block names "down.a", and nothing has that name now: it does nothing. Not connected: down (ECONNREFUSED).',
+      'policy.block names "down.a", and no item has that name now: it does nothing. Not connected: down (ECONNREFUSED).',
     ]);
   });
 
@@ -294,7 +294,7 @@ describe("names in rules that nothing has", () => {
     const lists = { tool: tools("same") };
     await bench.start({ one: new FakeConnector({ lists }), two: new FakeConnector({ lists }) });
     expect(bench.warnings()).toEqual([
-      'policy.allow names "same", and it is not decided which item that is: it chooses none. Write a ref.',
+      'policy.allow names "same", and it is not known yet which item that is: it chooses none. Write a ref.',
     ]);
   });
 });

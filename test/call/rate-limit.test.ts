@@ -38,6 +38,33 @@ describe("a limit of rate", () => {
     expect(await failure(toolkit.call("t"))).toMatchObject({ details: { retryAfterMs: 600 } });
   });
 
+  verifies(
+    ["C10", "H4"],
+    "counts each principal apart, new sessions without one together, and all together where it says so",
+    async () => {
+      const each = { rateLimit: { calls: 2, perMs: 60_000 } };
+      const all = { rateLimit: { calls: 2, perMs: 60_000, per: "all" } } as const;
+      const toolkit = make({ items: [quick("each", each), quick("all", all)] });
+      const passed = async (
+        name: string,
+        owner: (time: number) => { readonly id: string; readonly principal?: string },
+      ) => {
+        let count = 0;
+        for (let time = 0; time < 5; time += 1)
+          await toolkit.call(name, {}, { session: owner(time) }).then(
+            () => (count += 1),
+            (error) => expect(error).toMatchObject({ code: "RATE_LIMITED" }),
+          );
+        return count;
+      };
+      const ann = (time: number) => ({ id: `ann ${time}`, principal: "ann" });
+      const bob = (time: number) => ({ id: `bob ${time}`, principal: "bob" });
+      const stranger = (time: number) => ({ id: `stranger ${time}` });
+      expect([await passed("each", ann), await passed("each", bob), await passed("each", stranger)]).toEqual([2, 2, 2]);
+      expect([await passed("all", ann), await passed("all", bob), await passed("all", stranger)]).toEqual([2, 0, 0]);
+    },
+  );
+
   const limit = (calls: number) => ({ rateLimit: { calls, perMs: 1_000 } });
   const shared: readonly (readonly [
     what: string,

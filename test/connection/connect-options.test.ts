@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readSupervision } from "../../src/connection/connect-options.ts";
 
-const defaults = { startTimeoutMs: 10_000, timeoutMs: 60_000 };
+const defaults = { startTimeoutMs: 10_000, maxQueuedCalls: 10_000, timeoutMs: 60_000 };
 
 test("a connector that minds its own time is left the time to say why it failed", () => {
   const cases: readonly (readonly [given: number | undefined, own: number | undefined, limit: number])[] = [

@@ -9,7 +9,12 @@ const session = { server: { name: "weather" } } as unknown as ConnectorSession;
 function makeRequests(clock = virtualClock()): ConnectionRequests {
   const unavailable = () => new ToolkitError("UNAVAILABLE", "still connecting", { namespace: "weather" });
   const connection = { namespace: "weather", start: () => undefined, unavailable };
-  return new ConnectionRequests(connection, { clock, maxConcurrentCalls: 1_000, waitMs: 60_000 });
+  return new ConnectionRequests(connection, {
+    clock,
+    maxConcurrentCalls: 1_000,
+    maxQueuedCalls: 10_000,
+    waitMs: 60_000,
+  });
 }
 
 const hang = () => new Promise<never>(() => undefined);

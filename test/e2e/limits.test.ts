@@ -135,28 +135,36 @@ describe("a server and its limits", () => {
       expect(performance.now() - started).toBeLessThan(2_000);
     });
 
-    verifies("M12", "calls beyond maxConcurrentCalls fail at once and are not sent; lists go on", async () => {
-      server = faultyServer();
-      const connection = await connect(way, { maxConcurrentCalls: 3 });
-      const hang = await server.fault("hang", { tool: "record" });
-      const stop = new AbortController();
-      const waiting = [1, 2, 3].map((id) =>
-        toolkit.call("far.record", { id: `held${id}` }, { signal: stop.signal }).catch(() => "stopped"),
-      );
-      await until(() => connection.callsInFlight === 3);
-      expect(await failure(toolkit.call("far.record", { id: "beyond" }))).toMatchObject({
-        code: "LIMIT_EXCEEDED",
-        details: { limit: "maxConcurrentCalls", max: 3 },
-      });
-      expect(await failure(toolkit.read("memo://one"))).toMatchObject({ details: { limit: "maxConcurrentCalls" } });
-      server.change({ prompts: { other: { text: "Other." } } });
-      await until(() => connection.list("prompt").some(({ name }) => name === "other"));
-      stop.abort();
-      expect(await Promise.all(waiting)).toEqual(["stopped", "stopped", "stopped"]);
-      await hang.off();
-      expect(await (await toolkit.call("far.record", { id: "after" })).text()).toBe("Recorded after");
-      expect([server.runs("beyond"), server.runs("after")]).toEqual([0, 1]);
-    });
+    verifies(
+      "M12",
+      "calls beyond maxConcurrentCalls wait within their own time and are not sent; lists go on",
+      async () => {
+        server = faultyServer();
+        const connection = await connect(way, { maxConcurrentCalls: 3 });
+        const hang = await server.fault("hang", { tool: "record" });
+        const stop = new AbortController();
+        const waiting = [1, 2, 3].map((id) =>
+          toolkit.call("far.record", { id: `held${id}` }, { signal: stop.signal }).catch(() => "stopped"),
+        );
+        await until(() => connection.callsInFlight === 3);
+        expect(await failure(toolkit.call("far.record", { id: "beyond" }, { timeoutMs: 50 }))).toMatchObject({
+          code: "LIMIT_EXCEEDED",
+          details: { limit: "maxConcurrentCalls", max: 3 },
+        });
+        expect(await failure(toolkit.read("memo://one", { timeoutMs: 50 }))).toMatchObject({
+          details: { limit: "maxConcurrentCalls" },
+        });
+        const patient = toolkit.read("memo://one");
+        server.change({ prompts: { other: { text: "Other." } } });
+        await until(() => connection.list("prompt").some(({ name }) => name === "other"));
+        stop.abort();
+        expect(await Promise.all(waiting)).toEqual(["stopped", "stopped", "stopped"]);
+        expect((await patient).size).toBeGreaterThan(0);
+        await hang.off();
+        expect(await (await toolkit.call("far.record", { id: "after" })).text()).toBe("Recorded after");
+        expect([server.runs("beyond"), server.runs("after")]).toEqual([0, 1]);
+      },
+    );
   });
 
   describe.each(["stdio", "http as json", "http as events"] as const)("a large result over %s", (way) => {

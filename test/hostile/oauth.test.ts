@@ -305,7 +305,7 @@ verifies(["M11", "H5"], "whatever it answers, an attempt ends with tokens or a T
   }
 });
 
-describe("no error quotes what an authorization server answers", () => {
+describe("an error", () => {
   const quote = "root:x:0:0:quoted-s3cret";
   const json = (status: number, body: unknown): RequestListener => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -323,20 +323,25 @@ describe("no error quotes what an authorization server answers", () => {
     (_request, response) => void response.socket?.end(`${quote}\r\n`),
   ];
 
-  for (const place of ["/token", "/register", "/.well-known/oauth-authorization-server"]) {
-    verifies(["M11", "H5"], `at ${place}`, async () => {
-      for (const [index, answer] of answers.entries()) {
-        const evil = await authority(() => ({ [place]: answer }));
-        const server = await protectedServer(() => listed(evil));
-        const auths = [
-          oauth({ open: person().open }),
-          clientCredentials({ client: { id: "me", issuer: evil.origin, secret } }),
-        ];
-        for (const auth of auths) {
-          const error = await connecting(server, auth, [evil]);
-          expect(inspect(error, { depth: 12, showHidden: true }), `answer ${index}`).not.toContain("quoted-s3cret");
+  verifies(
+    ["M11", "H5"],
+    "quotes nothing of what an authorization server answers, at any of its endpoints",
+    async () => {
+      for (const place of ["/token", "/register", "/.well-known/oauth-authorization-server"]) {
+        for (const [index, answer] of answers.entries()) {
+          const evil = await authority(() => ({ [place]: answer }));
+          const server = await protectedServer(() => listed(evil));
+          const auths = [
+            oauth({ open: person().open }),
+            clientCredentials({ client: { id: "me", issuer: evil.origin, secret } }),
+          ];
+          for (const auth of auths) {
+            const error = await connecting(server, auth, [evil]);
+            const said = inspect(error, { depth: 12, showHidden: true });
+            expect(said, `answer ${index} at ${place}`).not.toContain("quoted-s3cret");
+          }
         }
       }
-    });
-  }
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FairQueue } from "../../src/lib/fair-queue.ts";
+import { FairQueue } from "../../src/lib/concurrency-queue.ts";
 
 const drain = (queue: FairQueue<string>): string[] => {
   const all: string[] = [];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { SlidingWindow } from "../../src/lib/sliding-window.ts";
+import { OwnedWindows, SlidingWindow } from "../../src/lib/sliding-window.ts";
 
 test("in any window there are at most so many, and the wait for the next is as long as it says", () => {
   fc.assert(
@@ -27,4 +27,16 @@ test("in any window there are at most so many, and the wait for the next is as l
       },
     ),
   );
+});
+
+test("each owner has a window of its own, and owners who have gone are forgotten", () => {
+  const windows = new OwnedWindows(2, 1_000);
+  for (let owner = 0; owner < 100_000; owner += 1) {
+    windows.spend(`owner ${owner}`, owner);
+    windows.spend(`owner ${owner}`, owner);
+    expect(windows.waitMs(`owner ${owner}`, owner)).toBe(1_000);
+  }
+  expect(windows.waitMs("owner 99999", 100_500)).toBe(499);
+  expect(windows.waitMs("somebody else", 100_500)).toBe(0);
+  expect(windows.size).toBeLessThan(5_000);
 });

@@ -90,7 +90,7 @@ describe("the result of a tool", () => {
     ]);
     expect(ToolkitError.is(error, "TOOL_FAILED") && error.message).toBe("first\nsecond");
     expect((error as ToolkitError<"TOOL_FAILED">).details.content).toMatchObject({ mediaType: "multipart/mixed" });
-    expect((fail([]) as Error).message).toBe("far says that its tool tool failed, and not why.");
+    expect((fail([]) as Error).message).toBe("far says that its tool tool failed, without a reason.");
   });
 });
 

@@ -790,7 +790,7 @@ describe("what is no MCP server", () => {
     const error = await failure(connect(origin));
     expect([error.code, error.message]).toEqual([
       "REMOTE_ERROR",
-      expect.stringContaining("speaks MCP 1999-01-01, which is none of ours: 2025-11-25"),
+      expect.stringContaining("speaks MCP 1999-01-01, which is not supported: 2025-11-25"),
     ]);
   });
 });

@@ -271,7 +271,7 @@ verifies("M11", "a network error never costs what was authorized", async () => {
   refuseSeen();
   const error = await failure(echo(client, "one"));
   expect(error.code).toBe("UNAVAILABLE");
-  expect(error.message).toMatch(/authorization server gives no answer.*What was authorized is kept/);
+  expect(error.message).toMatch(/authorization server gives no answer.*The tokens are kept/);
   expect(await store.read(url)).toEqual(kept);
   expect(connection.state).toBe("connected");
   await authority.start();
@@ -311,7 +311,7 @@ verifies("M11", "an answer with another state is refused, and harms the login th
   const connection = client.add(url, { auth });
   await client.toolkit.start();
   await connection.ready();
-  expect(forged).toMatchObject({ status: 400, text: expect.stringContaining("does not belong") });
+  expect(forged).toMatchObject({ status: 400, text: expect.stringContaining("belongs to no login") });
   expect(authority.grants).toEqual(["authorization_code ok"]);
 });
 

@@ -239,7 +239,7 @@ describe("a peer", () => {
     for (let id = 0; id < 5_000; id++) events?.message({ jsonrpc: "2.0", id, method: "ping" });
     await new Promise((resolve) => setImmediate(resolve));
     expect([answers, warnings.length]).toEqual([1_000, 4_000]);
-    expect(warnings[0]).toContain("faster than it takes answers");
+    expect(warnings[0]).toContain("faster than it reads answers");
     await peer.close();
   });
 

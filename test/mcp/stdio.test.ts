@@ -286,7 +286,7 @@ describe("a child that is no server", () => {
     await session.call("any", {}, contextOf());
     // What fits into the pipe is answered, a thousand wait, and the others are left out.
     expect(host.entries.length).toBeGreaterThan(10_000);
-    expect(host.entries[0]?.data).toBe("It asks faster than it takes answers: its request ping is left out.");
+    expect(host.entries[0]?.data).toBe("It sends requests faster than it reads answers: its request ping is left out.");
     await session[Symbol.asyncDispose]();
   });
 

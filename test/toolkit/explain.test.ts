@@ -51,7 +51,7 @@ describe("explain", () => {
                      validateInput
                      approve (needsApproval: a function of the input)
                      cache (cache: {"ttlMs":60000})
-                     rateLimit (rateLimits: [{"calls":10,"perMs":1000}])
+                     rateLimit (rateLimits: [{"calls":10,"perMs":1000,"per":"principal"}])
                      timeout (inactivityMs: 60000, totalMs: 600000)"
     `);
     expect(bench.of("ambiguousName")).toEqual([]);

@@ -240,7 +240,7 @@ describe("a folder", () => {
     const error = await failure(toolkit.user.import(folder, { prune: true }));
     expect([error.code, error.message]).toEqual([
       "STORE_FAILED",
-      expect.stringMatching(/could not all be taken back: user\.y/),
+      expect.stringMatching(/could not be rolled back: user\.y/),
     ]);
   });
 });

@@ -70,7 +70,7 @@ class GoogleWriter {
     const value = isRecord(given) ? given : {};
     this.#written += 1;
     if (depth > maxDepth || this.#written > maxSchemas) {
-      this.#losses.add(pointer, "is cut: the schema is too deep or too large");
+      this.#losses.add(pointer, "is left out: the schema is too deep or too large");
       return this.#cut(value);
     }
     if (value.$ref !== undefined) return this.#reference(value, place);
@@ -90,7 +90,7 @@ class GoogleWriter {
     const reference = String($ref);
     if (target !== undefined && !place.within.includes(reference) && !(reference === "#" && place.depth > 0))
       return this.schema({ ...target, ...beside }, { ...place, within: [...place.within, reference] });
-    const what = target === undefined ? "is left out: it does not resolve" : "is cut where the recursion repeats";
+    const what = target === undefined ? "is left out: it does not resolve" : "is left out where the recursion repeats";
     this.#losses.add(pointerTo(place.pointer, "$ref"), what);
     return target === undefined ? this.schema(beside, place) : this.#cut({ ...target, ...beside });
   }

@@ -1,3 +1,4 @@
+import { findSchemaProblem } from "../../core/schema/check.ts";
 import { mapChildren } from "../../core/schema/children.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { listOf } from "../../core/schema/union-branches.ts";
@@ -10,6 +11,12 @@ import { follow } from "./resolve-schema.ts";
 
 /** Keywords for validators, which mean nothing to a model. */
 const unsaid = new Set("$schema $id id $anchor $vocabulary $dynamicAnchor $recursiveAnchor $comment".split(" "));
+/** Keywords without schemas in them that every provider accepts. */
+const accepted = new Set([
+  ..."type title description default examples format pattern enum const deprecated uniqueItems".split(" "),
+  ..."minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength".split(" "),
+  ..."minItems maxItems minProperties maxProperties".split(" "),
+]);
 const outside = new Set(["$dynamicRef", "$recursiveRef"]);
 
 /** Accepts every property name. */
@@ -34,6 +41,11 @@ export const anthropicProjection = remembered((schema) => plainProjection(schema
  * @param allowed - the property names that the provider accepts
  */
 export function plainProjection(schema: JsonSchema, allowed: RegExp): Projection {
+  if (isAcceptedRoot(schema, allowed)) {
+    // A copy: what is sent is the provider's own.
+    const copy = JSON.parse(JSON.stringify(schema)) as JsonSchema;
+    return Object.freeze({ schema: Object.freeze(copy), lost: nothing, restore: asGiven });
+  }
   const losses = new Losses();
   const document = objectRoot(schema, losses);
   const names = new MemberNames(document, allowed);
@@ -48,6 +60,34 @@ export function plainProjection(schema: JsonSchema, allowed: RegExp): Projection
     lost: losses.all(),
     restore: (input: unknown) => names.restore(input),
   });
+}
+
+const nothing: Projection["lost"] = Object.freeze([]);
+const asGiven: Projection["restore"] = (input) => input;
+
+/** True for a schema that needs no change, as most do. */
+function isAcceptedRoot(schema: JsonSchema, allowed: RegExp): boolean {
+  const { type, properties, enum: choices, const: only } = schema;
+  const isObject = type === "object" && properties !== undefined && choices === undefined && only === undefined;
+  return isObject && findSchemaProblem(schema) === undefined && isAccepted(schema, allowed);
+}
+
+/** The same of a well-formed schema inside it. */
+function isAccepted(schema: unknown, allowed: RegExp): boolean {
+  if (!isRecord(schema)) return true;
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (keyword === "properties") {
+      for (const [name, member] of Object.entries(isRecord(value) ? value : {}))
+        if (!allowed.test(name) || !isAccepted(member, allowed)) return false;
+    } else if (keyword === "required" && Array.isArray(value)) {
+      const names = new Set<string>(value);
+      for (const name of names) if (!allowed.test(name)) return false;
+      if (names.size < value.length) return false;
+    } else if (keyword === "items" || keyword === "additionalProperties") {
+      if (Array.isArray(value) || !isAccepted(value, allowed)) return false;
+    } else if (value === undefined || !accepted.has(keyword)) return false;
+  }
+  return schema.items !== undefined || ![schema.type].flat().includes("array");
 }
 
 /** A tuple in `items` is that of draft-07, and some providers refuse an array without `items`. */

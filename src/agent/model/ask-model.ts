@@ -34,7 +34,8 @@ export async function ask(
   if (listener === undefined) {
     const { content, finishReason, usage, structuredOutputText } = await generate(chosen, question, call);
     const reply = { content, usage, finishReason: finishReason.unified, structuredText: structuredOutputText };
-    const bytes = reply.content.reduce((sum, part) => sum + Buffer.byteLength(textOfPart(part)), 0);
+    let bytes = 0;
+    for (const part of reply.content) bytes += Buffer.byteLength(textOfPart(part));
     if (bytes > maxOutputBytes) throw tooLong(maxOutputBytes, bytes);
     return withDistinctIds(reply);
   }

@@ -36,19 +36,25 @@ type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["con
  */
 export function withDistinctIds(reply: Reply): Reply {
   const taken = new Set<string>();
-  const content = reply.content.map((part) => {
-    if (part.type !== "tool-call" || part.providerExecuted === true) return part;
+  const content: LanguageModelV4Content[] = [];
+  for (const part of reply.content) {
+    if (part.type !== "tool-call" || part.providerExecuted === true) {
+      content.push(part);
+      continue;
+    }
     const isOwn = part.toolCallId !== "" && !taken.has(part.toolCallId);
     const toolCallId = isOwn ? part.toolCallId : `call-${randomUUID()}`;
     taken.add(toolCallId);
-    return isOwn ? part : { ...part, toolCallId };
-  });
+    content.push(isOwn ? part : { ...part, toolCallId });
+  }
   return { ...reply, content };
 }
 
 /** The text of a reply. */
 export function textIn({ content }: Reply): string {
-  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  let text = "";
+  for (const part of content) if (part.type === "text") text += part.text;
+  return text;
 }
 
 /** A reply as a message of the conversation, and the calls that the run has to make: a provider has already made its own. */
@@ -57,12 +63,16 @@ export function toMessage({ content }: Reply): {
   readonly calls: readonly ModelToolCall[];
 } {
   const calls: ModelToolCall[] = [];
-  const parts = content.flatMap((part) => {
-    if (part.type !== "tool-call") return assistantPart(part);
+  const parts: AssistantPart[] = [];
+  for (const part of content) {
+    if (part.type !== "tool-call") {
+      parts.push(...assistantPart(part));
+      continue;
+    }
     const call = parsedCall(part);
     if (part.providerExecuted !== true) calls.push(call);
-    return callPart(part, call);
-  });
+    parts.push(callPart(part, call));
+  }
   return { message: { role: "assistant", content: parts }, calls };
 }
 

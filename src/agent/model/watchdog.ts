@@ -26,6 +26,8 @@ export interface WatchdogOptions {
  */
 export class Watchdog {
   readonly #controller = new AbortController();
+  /** Aborts the request. */
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #options: WatchdogOptions;
   readonly #onAbort: () => void;
   /** One timer for all waits: a stream has thousands. */
@@ -41,33 +43,20 @@ export class Watchdog {
     else signal.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** Aborts the request. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
   /** Waits for the model, one thing at a time. Rejects at once with the reason of an abort, or with a ModelSilence, whatever the model does. */
-  wait<T>(promise: PromiseLike<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      if (this.signal.aborted) reject(this.signal.reason);
-      // No abort listener for each wait: every abort rejects the one wait there is.
-      this.#rejectWait = reject;
-      this.#waitingSince = this.#options.clock.now();
-      if (this.#timer === undefined) this.#arm(this.#options.limitMs);
-      const over = () => {
-        this.#waitingSince = undefined;
-      };
-      promise.then(
-        (value) => {
-          over();
-          resolve(value);
-        },
-        (error) => {
-          over();
-          reject(error);
-        },
-      );
-    });
+  async wait<T>(promise: PromiseLike<T>): Promise<T> {
+    const wait = Promise.withResolvers<T>();
+    if (this.signal.aborted) wait.reject(this.signal.reason);
+    promise.then(wait.resolve, wait.reject);
+    // No abort listener for each wait: every abort rejects the one wait there is.
+    this.#rejectWait = wait.reject;
+    this.#waitingSince = this.#options.clock.now();
+    if (this.#timer === undefined) this.#arm(this.#options.limitMs);
+    try {
+      return await wait.promise;
+    } finally {
+      this.#waitingSince = undefined;
+    }
   }
 
   /** Waits for a promise that does not reject, up to a limit. */

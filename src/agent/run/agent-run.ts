@@ -112,14 +112,14 @@ export class AgentRun {
     const { form, name, tools } = this.#parts;
     const { finishReason } = reply;
     if (form === undefined) {
-      const content = await textAnswer(reply, name);
+      const content = textAnswer(reply, name);
       if (content !== undefined) return { content, finishReason };
       return this.#repair([{ pointer: "", message: "is empty" }], "Your answer was empty. Answer now.");
     }
     const answer = await form.parse(reply.structuredText ?? textIn(reply));
     if (answer.issues === undefined) return { content: jsonContent(answer.value, { name }), finishReason };
     if (finishReason === "length")
-      throw invalidAnswer([{ pointer: "", message: "was cut at the limit of tokens for an answer" }], 0);
+      throw invalidAnswer([{ pointer: "", message: "was truncated at the token limit of an answer" }], 0);
     const how =
       tools === undefined
         ? "Answer again, with nothing but JSON that fits the schema."

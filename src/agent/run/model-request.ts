@@ -1,6 +1,6 @@
 import type { LanguageModelV4FunctionTool, LanguageModelV4Prompt, LanguageModelV4ToolChoice } from "@ai-sdk/provider";
 import { anthropicProjection } from "../../adapters/projection/plain-schema.ts";
-import { type AdaptedTools, cachedWriter, ToolWriter } from "../../adapters/tool-writer.ts";
+import { cachedWriter, type ToolWriter } from "../../adapters/tool-writer.ts";
 import type { ModelSettings } from "../../core/model-settings.ts";
 import { present } from "../../lib/value.ts";
 import type { ToolChoice, ToolDefinitionForModel } from "../../toolset/toolset-types.ts";
@@ -10,12 +10,8 @@ import type { StructuredForm } from "./run-answer.ts";
 /** Writes the tools of a run in the form of the model port, and restores the inputs of its calls. */
 export type PortTools = ToolWriter<LanguageModelV4FunctionTool>;
 
-export function portTools(offered: AdaptedTools): PortTools {
-  return new ToolWriter(offered, write);
-}
-
 /** The same object for the same definition, from step to step and from run to run. */
-const write = cachedWriter(({ name, description, inputSchema }: ToolDefinitionForModel) => {
+export const writePortTool = cachedWriter(({ name, description, inputSchema }: ToolDefinitionForModel) => {
   // The rules of Anthropic lose no constraint, and keep out a combination at the top, which several providers refuse.
   const projection = anthropicProjection(inputSchema);
   // The port is typed with draft 7; providers accept keywords that both drafts have.

@@ -1,20 +1,19 @@
 import type { CallContext } from "../../core/item.ts";
 import { present } from "../../lib/value.ts";
-import type { RunTool } from "../../toolset/run-tool.ts";
-import { Toolset } from "../../toolset/toolset.ts";
+import type { Toolset } from "../../toolset/toolset.ts";
+import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import { type ChosenModel, modelRefOf } from "../model/models.ts";
 import { thinkingOptions } from "../model/provider-quirks.ts";
 import { AgentRun } from "./agent-run.ts";
-import { portTools } from "./model-request.ts";
 import { type StructuredForm, structuredForm } from "./run-answer.ts";
 import { RunEvents } from "./run-events.ts";
 import { Results } from "./run-results.ts";
 import type { RunState } from "./run-state.ts";
-import { offeredTools } from "./run-tools.ts";
+import { beginTools, offeredTools } from "./run-tools.ts";
 import type { Task } from "./task.ts";
-import type { RunTools, WaitingTurn } from "./tool-turn.ts";
+import type { WaitingTurn } from "./tool-turn.ts";
 
 /** Everything a run needs. */
 export interface Preparation {
@@ -33,6 +32,8 @@ export interface Preparation {
 
 /** The part of a preparation that does not depend on the call. */
 export interface Assignment extends Pick<Preparation, "task" | "state" | "results" | "limits" | "suspend"> {
+  /** The turn that it goes on after, and the answers to the calls that waited, where it is resumed. */
+  readonly resumed?: { readonly turn: WaitingTurn; readonly outcomes: readonly ToolAnswer[] } | undefined;
   /** Aborts once another process may have resumed it. */
   readonly lost?: AbortSignal | undefined;
 }
@@ -47,14 +48,13 @@ const readNames = ["read_resource", "read_tool_result", "read_rest_of_tool_resul
  */
 export async function prepareRun(preparation: Preparation): Promise<AgentRun> {
   const { task, state, context, chosen, limits, options, call, suspend } = preparation;
-  const { toolbox, session } = context;
-  const set = await offeredTools(task, { ...toolLimits(options, limits), toolbox, session, signal: call.signal });
+  const set = await offeredTools(task, { options, limits, context, signal: call.signal });
   const form = task.output === undefined ? undefined : structuredForm(task.output, task.name, set !== undefined);
   const toolName = readNames.find((name) => set?.get(name) === undefined) ?? "read_resource";
   const results = new Results({ run: state.id, maxBytes: limits.maxResultBytes, toolName });
   if (preparation.results !== undefined) results.restore(preparation.results);
   const own = [results.tool, ...(form?.tool === undefined ? [] : [form.tool])];
-  const tools = set === undefined ? undefined : runTools(set, own, { context, call, state });
+  const tools = set && beginTools(set, own, { context, signal: call.signal, toolCalls: state.toolCalls });
   return new AgentRun({
     name: task.name,
     chosen,
@@ -78,32 +78,6 @@ export async function prepareRun(preparation: Preparation): Promise<AgentRun> {
   });
 }
 
-function toolLimits({ policy, maxDefinitionTokens: maxTokens }: ParsedAgentOptions, { maxToolCalls }: KnownLimits) {
-  const maxTotalToolCalls = Math.min(policy.maxTotalToolCalls ?? Number.POSITIVE_INFINITY, maxToolCalls);
-  return { policy: { ...policy, maxTotalToolCalls }, maxTokens };
-}
-
-/** The calls go through the toolbox of the call around the run, so they inherit its session, trace, policy and depth. */
-function runTools(
-  set: Toolset,
-  own: readonly RunTool[],
-  { context, call, state }: { readonly context: CallContext; readonly call: ModelCall; readonly state: RunState },
-): RunTools {
-  const { session, meta } = context;
-  const listener = context.hasListener ? { onEvent: context.emit.bind(context) } : {};
-  const begin = {
-    session,
-    meta,
-    signal: call.signal,
-    toolCalls: state.toolCalls,
-    depth: context.depth + 1,
-    ...listener,
-  };
-  const run = Toolset.beginWith(set, begin, own);
-  return { run, port: portTools(run), set };
-}
-
 function systemOf({ system }: Task, set: Toolset | undefined, form: StructuredForm | undefined): string {
-  const parts = [system?.trim(), set?.guidance(), form?.instruction];
-  return parts.filter((part) => part !== undefined && part !== "").join("\n\n");
+  return [system?.trim(), set?.guidance(), form?.instruction].filter(Boolean).join("\n\n");
 }

@@ -36,16 +36,16 @@ export interface AnswerMeta {
 }
 
 /** The text of a reply with the files in it; undefined for an empty reply. */
-export async function textAnswer(reply: Reply, name: string): Promise<Content | undefined> {
+export function textAnswer(reply: Reply, name: string): Content | undefined {
   const text = textIn(reply);
-  const files = reply.content.flatMap((part) => {
-    if (part.type !== "file" || part.data.type !== "data") return [];
+  const parts = text.trim() === "" ? [] : [textContent(text, { name })];
+  for (const part of reply.content) {
+    if (part.type !== "file" || part.data.type !== "data") continue;
     const { data } = part.data;
     const base64 = typeof data === "string" ? data : Buffer.from(data).toString("base64");
-    return [base64Content(base64, { name, mediaType: part.mediaType })];
-  });
-  const texts = text.trim() === "" ? [] : [textContent(text, { name })];
-  return texts.length + files.length === 0 ? undefined : joinParts([...texts, ...files], { name });
+    parts.push(base64Content(base64, { name, mediaType: part.mediaType }));
+  }
+  return parts.length === 0 ? undefined : joinParts(parts, { name });
 }
 
 /** The answer of a run, with the facts about it in `meta`. */

@@ -38,7 +38,8 @@ export interface ResultsOptions {
 export class Results {
   readonly #run: string;
   readonly #maxBytes: number;
-  readonly #toolName: string;
+  /** The alias of the reading tool. Its results are within the limit, and are not kept again. */
+  readonly toolName: string;
   readonly #contents = new Map<number, Content>();
   #count = 0;
   #bytes = 0;
@@ -46,7 +47,7 @@ export class Results {
   constructor({ run, maxBytes, toolName }: ResultsOptions) {
     this.#run = run;
     this.#maxBytes = maxBytes;
-    this.#toolName = toolName;
+    this.toolName = toolName;
   }
 
   /** Keeps a result, and gives its URI. */
@@ -62,14 +63,9 @@ export class Results {
     return this.#uri(this.#count);
   }
 
-  /** True for the alias of the reading tool, whose results are within the limit and not kept again. */
-  isReading(alias: string): boolean {
-    return alias === this.#toolName;
-  }
-
-  /** True for texts within the limit. */
-  fits(...texts: readonly string[]): boolean {
-    return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) <= this.#maxBytes;
+  /** True for a text within the limit. */
+  fits(text: string): boolean {
+    return Buffer.byteLength(text) <= this.#maxBytes;
   }
 
   /**
@@ -81,7 +77,7 @@ export class Results {
     if (this.fits(text)) return text;
     const kept = beginningOf(text, this.#maxBytes);
     const rest = JSON.stringify({ uri: uri ?? this.add(textContent(text, { name: "text" })), offset: kept.length });
-    return `${kept}\n\n[Cut: this is the beginning of ${text.length} characters. ${this.#toolName}(${rest}) gives what follows.]`;
+    return `${kept}\n\n[Truncated: these are the first of ${text.length} characters. ${this.toolName}(${rest}) returns the rest.]`;
   }
 
   /** For the record of a suspended run. */
@@ -101,7 +97,7 @@ export class Results {
 
   /** The tool by which a model reads the rest of a result. */
   get tool(): RunTool {
-    return runTool(readingDefinition(this.#toolName), (input: ReadInput) => this.#read(input));
+    return runTool(readingDefinition(this.toolName), (input: ReadInput) => this.#read(input));
   }
 
   async #read({ uri, offset = 0, length = pageLength }: ReadInput): Promise<string> {
@@ -144,8 +140,8 @@ export interface ResultOptions {
 /** The answer to a call for the model that made it, cut where it is too long. */
 export async function resultPart(answer: ToolAnswer, options: ResultOptions): Promise<LanguageModelV4ToolResultPart> {
   const whole = await toAiSdkOutput(answer);
-  const shown = options.results.isReading(answer.name) ? whole : await cut(whole, answer, options);
-  const output = guided(shown, options.guidance);
+  const shown = answer.name === options.results.toolName ? whole : await cut(whole, answer, options);
+  const output = options.guidance === "" ? shown : guided(shown, options.guidance);
   return { type: "tool-result", toolCallId: answer.id, toolName: answer.name, output };
 }
 
@@ -168,7 +164,7 @@ async function cut(
       return { type: "text", value: results.shown(await textOfContent(content), uri) };
     default: {
       const texts = output.value.flatMap((part) => (part.type === "text" ? [part.text] : []));
-      if (content === undefined || results.fits(...texts)) return output;
+      if (content === undefined || results.fits(texts.join(""))) return output;
       const text = results.shown(await textOfContent(content), uri);
       const others = output.value.filter(({ type }) => type !== "text");
       return { type: "content", value: [{ type: "text", text }, ...others] };
@@ -178,7 +174,6 @@ async function cut(
 
 /** Guidance goes into the result: some providers refuse a message between results and answer. */
 function guided(output: AiSdkOutput, guidance: string): AiSdkOutput {
-  if (guidance === "") return output;
   const note: AiSdkContentPart = { type: "text", text: `[How to read this result]\n${guidance}` };
   if (output.type === "content") return { type: "content", value: [...output.value, note] };
   if (output.type === "text") return { type: "text", value: `${output.value}\n\n${note.text}` };
@@ -196,11 +191,11 @@ function readingDefinition(name: string): ToolDefinitionForModel {
 }
 
 const readingTool: Omit<ToolDefinitionForModel, "name"> = {
-  description: "Reads more of a tool result that was cut: a part of its text, from an offset.",
+  description: "Reads more of a tool result that was truncated: a part of its text, from an offset.",
   inputSchema: {
     type: "object",
     properties: {
-      uri: { type: "string", description: "The URI in the notice of the cut: result:..." },
+      uri: { type: "string", description: "The URI in the notice of the truncation: result:..." },
       offset: { type: "integer", minimum: 0, description: "Where to begin, in characters. Default 0." },
       length: { type: "integer", minimum: 1, description: `How many characters. Default ${pageLength}.` },
     },

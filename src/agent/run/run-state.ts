@@ -10,7 +10,7 @@ export const noUsage: TokenUsage = Object.freeze({
   reasoningTokens: 0,
 });
 
-/** The messages between a user, a model and its tools: a plain JSON value from which a later run goes on. */
+/** The messages between a user, a model and its tools: a plain JSON value that a later run continues. */
 export interface Conversation {
   /** In the form of the model port, without the system prompt. */
   readonly messages: LanguageModelV4Prompt;

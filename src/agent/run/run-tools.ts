@@ -1,20 +1,22 @@
-import type { Toolbox } from "../../core/item.ts";
+import { ToolWriter } from "../../adapters/tool-writer.ts";
+import type { CallContext } from "../../core/item.ts";
 import { ChoosingRules, emptyScope } from "../../core/name-rules.ts";
-import type { Session } from "../../core/session.ts";
 import { isGlob } from "../../lib/glob.ts";
+import type { RunTool } from "../../toolset/run-tool.ts";
 import { LookedUpNames, type NameLookup, namedTool } from "../../toolset/selection.ts";
-import { Toolset } from "../../toolset/toolset.ts";
-import type { RunPolicy, ToolEntry } from "../../toolset/toolset-types.ts";
+import { inlineEntries, Toolset } from "../../toolset/toolset.ts";
+import type { ToolEntry } from "../../toolset/toolset-types.ts";
+import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
+import { writePortTool } from "./model-request.ts";
 import type { Task } from "./task.ts";
+import type { RunTools } from "./tool-turn.ts";
 
-/** The source of the tools of a run, and their limits. */
-export interface RunToolsOptions {
-  readonly policy: RunPolicy;
-  /** In tokens. */
-  readonly maxTokens: number | undefined;
-  readonly toolbox: Toolbox;
-  readonly session: Session;
+/** The call around a run, and the limits of its tools. */
+export interface OfferOptions {
+  readonly context: CallContext;
   readonly signal: AbortSignal;
+  readonly options: ParsedAgentOptions;
+  readonly limits: KnownLimits;
 }
 
 /**
@@ -25,15 +27,17 @@ export interface RunToolsOptions {
  */
 export async function offeredTools(
   { ref, tools = [], ownTools = [] }: Task,
-  { toolbox, signal, session, policy, maxTokens }: RunToolsOptions,
+  { context: { toolbox, session }, signal, options, limits }: OfferOptions,
 ): Promise<Toolset | undefined> {
   if (tools.length === 0 && ownTools.length === 0) return undefined;
   const lookup = { toolbox, signal, session };
-  const entries = tools.length === 0 ? [] : await namedEntries(ref, tools, lookup);
-  const names = new LookedUpNames();
-  await names.allow(policy.allow, lookup);
-  const toolset = Toolset.ofEntries(toolbox, entries, { include: ["*"], policy, maxTokens }, names);
-  return ownTools.length === 0 ? toolset : toolset.add(...ownTools);
+  const { policy, maxDefinitionTokens: maxTokens } = options;
+  const maxTotalToolCalls = Math.min(policy.maxTotalToolCalls ?? limits.maxToolCalls, limits.maxToolCalls);
+  const named = tools.length === 0 ? [] : await namedEntries(ref, tools, lookup);
+  const entries = ownTools.length === 0 ? named : [...named, ...inlineEntries(ownTools)];
+  const scope = policy.allow && (await LookedUpNames.of(policy.allow, lookup));
+  const rules = scope === undefined ? options.rules : options.rules?.within(scope);
+  return Toolset.ofEntries({ toolbox, entries, policy: { ...policy, maxTotalToolCalls }, rules, maxTokens });
 }
 
 async function namedEntries(ref: string, tools: readonly string[], lookup: NameLookup): Promise<readonly ToolEntry[]> {
@@ -53,7 +57,33 @@ async function namedEntries(ref: string, tools: readonly string[], lookup: NameL
 
 /** Each entry once, in the order of lists: tools first, then by ref. */
 function inOrder(entries: readonly ToolEntry[]): readonly ToolEntry[] {
+  if (entries.length < 2) return entries;
   const keyOf = ({ kind, ref }: ToolEntry) => `${kind === "tool" ? 0 : 1} ${ref}`;
   const distinct = new Map(entries.map((entry) => [keyOf(entry), entry]));
   return [...distinct].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry);
+}
+
+/** The call around a run, as far as the calls of its tools need it. */
+export interface ToolCallOptions {
+  readonly context: CallContext;
+  readonly signal: AbortSignal;
+  /** Calls that the conversation has made so far. */
+  readonly toolCalls: number;
+}
+
+/**
+ * Begins to use the tools. The calls go through the toolbox of the call around the run, so they inherit its session, trace, policy and
+ * depth.
+ *
+ * @param own - tools that the run executes itself
+ */
+export function beginTools(
+  set: Toolset,
+  own: readonly RunTool[],
+  { context, signal, toolCalls }: ToolCallOptions,
+): RunTools {
+  const { session, meta, depth } = context;
+  const listener = context.hasListener ? { onEvent: context.emit.bind(context) } : {};
+  const run = Toolset.beginWith(set, { session, meta, signal, toolCalls, depth: depth + 1, ...listener }, own);
+  return { run, port: new ToolWriter(run, writePortTool), set };
 }

@@ -72,7 +72,8 @@ export async function taskOf(entry: Entry<"prompt">, input: unknown, context: Ca
  */
 export async function textTask(text: string, options: TextOptions, context: CallContext): Promise<Task> {
   const { conversation, tools = [], output, system, model, provider, thinking, thinkingBudget, settings } = options;
-  const attached = await partsOf(context.attachments, context);
+  const { attachments } = context;
+  const attached = attachments.length === 0 ? [] : await partsOf(attachments, context);
   if (text.trim() === "" && attached.length === 0) throw emptyRequest("The text");
   return {
     ref: "inline.generate",

@@ -7,7 +7,7 @@ import type { Content } from "../../core/resource.ts";
 import { notRun } from "../../toolset/tool-answer.ts";
 import type { ToolRun } from "../../toolset/tool-run.ts";
 import type { Toolset } from "../../toolset/toolset.ts";
-import type { ToolAnswer } from "../../toolset/toolset-types.ts";
+import type { ToolAnswer, ToolCall } from "../../toolset/toolset-types.ts";
 import type { ModelToolCall } from "../model/reply.ts";
 import type { PortTools } from "./model-request.ts";
 import { type RunEvents, type Spending, withSpending } from "./run-events.ts";
@@ -107,10 +107,11 @@ async function answersTo(
 ): Promise<readonly ToolAnswer[]> {
   if (tools === undefined) return calls.map(unmadeAnswer);
   const { port, run } = tools;
-  const made = calls
-    .filter(({ malformed }) => malformed === undefined)
-    .map(({ id, name, input }) => ({ id, name, input: port.input(name, input) }));
+  const made: ToolCall[] = [];
+  for (const { id, name, input, malformed } of calls)
+    if (malformed === undefined) made.push({ id, name, input: port.input(name, input) });
   const answers = await withSpending(spending, () => run.execute(made));
+  if (made.length === calls.length) return answers;
   const byId = new Map(answers.map((answer) => [answer.id, answer]));
   return calls.map((call) => byId.get(call.id) ?? unmadeAnswer(call));
 }
@@ -129,7 +130,7 @@ function unmadeAnswer(call: ModelToolCall): ToolAnswer {
 /** The result of a call for the model; it is kept and recorded. */
 async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<LanguageModelV4ToolResultPart> {
   const { results, state, tools } = parts;
-  const isKept = answer.content !== undefined && !results.isReading(answer.name);
+  const isKept = answer.content !== undefined && answer.name !== results.toolName;
   const uri = isKept ? results.add(answer.content) : undefined;
   const isNew = answer.status === "ok" && !state.guided.includes(answer.name);
   if (isNew) state.guided.push(answer.name);
@@ -148,7 +149,7 @@ async function record(answer: ToolAnswer, uri: string | undefined, { state, even
   else state.calls[waited] = call;
   await events.emit("toolResult", { ...call, uri, error });
   const { usage: used, run } = answer.content?.meta ?? {};
-  if (!isUsage(used) || typeof run !== "string") return;
+  if (typeof run !== "string" || !isUsage(used)) return;
   // The usage of a sub-agent in this process was added as it arose; that in another process was not.
   const rest = difference(used, state.inner[run] ?? noUsage);
   if (rest.inputTokens + rest.outputTokens > 0) await events.usedInside(run, rest);

@@ -6,7 +6,6 @@ import { present } from "../../lib/value.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { ResumeOptions } from "../agent.ts";
 import { limitNames, readLimits } from "../agent-options.ts";
-import type { AgentRun } from "../run/agent-run.ts";
 import type { Assignment } from "../run/prepare-run.ts";
 import type { RunState } from "../run/run-state.ts";
 import { inlinePrompt, type Task } from "../run/task.ts";
@@ -16,11 +15,7 @@ import { pendingRun, runConflict, type SuspendedRun, suspendedFields } from "./s
 import type { FoundRun, Suspensions } from "./suspensions.ts";
 
 /** Executes what is assigned, in the context of a call. */
-type Executor = (
-  assignment: Assignment,
-  context: CallContext,
-  go: (run: AgentRun) => Promise<Content>,
-) => Promise<Content>;
+type Executor = (assignment: Assignment, context: CallContext) => Promise<Content>;
 
 /** The options by which a run is resumed. */
 interface Resumption extends ResumeOptions {
@@ -75,8 +70,8 @@ export class ResumeRun {
     try {
       const outcomes = await Promise.all(run.turn.waiting.map((wait) => outcomeOf(wait, found, context, child)));
       isKnown = outcomes.some(({ status }) => status !== "pending");
-      const go = (agentRun: AgentRun) => agentRun.goOn(turnOf(run, outcomes), outcomes);
-      const content = await this.#execute(this.#assignment(found, claim, state), context, go);
+      const resumed = { turn: turnOf(run, outcomes), outcomes };
+      const content = await this.#execute({ ...this.#assignment(found, claim, state), resumed }, context);
       await this.#end(found, () => claim.complete(content));
       return content;
     } catch (error) {
@@ -121,7 +116,7 @@ async function noted({ run, toolkit }: FoundRun, write: () => Promise<unknown>):
   try {
     await write();
   } catch (error) {
-    const message = `What became of the run "${run.id}" of ${run.task.ref} was not kept: ${messageOf(error)}`;
+    const message = `The outcome of the run "${run.id}" of ${run.task.ref} was not stored: ${messageOf(error)}`;
     toolkit.logger.error(message, { error });
   }
 }

@@ -148,7 +148,7 @@ type Named = Pick<SuspendedRun, "id" | "task">;
 
 /** The error for an id that no run has; said of the run of another principal in the same words. */
 export function noRun(id: string): ToolkitError<"NOT_FOUND"> {
-  const message = `There is no suspended run "${id}". It may have ended, or been forgotten; or its store is another one.`;
+  const message = `There is no suspended run "${id}". It may have ended or been forgotten, or it is in another store.`;
   return new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
 }
 
@@ -160,13 +160,13 @@ export function runConflict({ id, task }: Named, why: string): ToolkitError<"CON
 
 /** The error for a run whose holder is gone: it is not known how far it went. */
 export function lostRun({ id, task: { ref } }: Named): ToolkitError<"OUTCOME_UNKNOWN"> {
-  const message = `The process that went on with the run "${id}" of ${ref} is gone. What it did is not known, so it is not repeated: find out, then begin anew; agent.forget("${id}") removes it.`;
+  const message = `The process that resumed the run "${id}" of ${ref} is gone. Its last calls may have run, so they are not repeated: check that, then start a new run. agent.forget("${id}") removes this one.`;
   return outcomeUnknown(ref, message);
 }
 
 /** The error for a call whose approval, or whose run, is not kept any more. */
 export function forgottenCall(ref: string, id: string, cause: unknown): ToolkitError<"OUTCOME_UNKNOWN"> {
-  const message = `What became of ${ref} is not known any more: "${id}", for which the run waited, was forgotten. It may have run. Find out before you call it again.`;
+  const message = `The outcome of ${ref} is not known any more: the record "${id}" that the run waited for is gone. It may have run: check that before you call it again.`;
   return outcomeUnknown(ref, message, cause);
 }
 

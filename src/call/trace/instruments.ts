@@ -70,7 +70,7 @@ export class Instruments {
     );
     this.#tokens = meter.createHistogram("gen_ai.client.token.usage", {
       unit: "{token}",
-      description: "Tokens that models were given and gave.",
+      description: "Tokens of requests to models, and of their answers.",
       advice: { explicitBucketBoundaries: tokenBoundaries },
     });
     this.#model = duration(
@@ -78,7 +78,7 @@ export class Instruments {
       "The duration of a request to a model.",
       remoteBoundaries,
     );
-    this.#cost = counter("toolweave.model.cost", "{cost}", "What models cost, where their prices are known.");
+    this.#cost = counter("toolweave.model.cost", "{cost}", "The cost of requests to models whose prices are known.");
     this.#forget = watch(meter, gauges);
   }
 

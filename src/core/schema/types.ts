@@ -17,8 +17,8 @@ export type StandardResult<Out> =
   | { readonly issues: readonly StandardIssue[] };
 
 /**
- * A schema that validates by itself and knows its JSON Schema: zod 4.2 or later and arktype are such as they are, valibot
- * through `toStandardJsonSchema` of `@valibot/to-json-schema`.
+ * A schema that validates by itself and has a JSON Schema: zod 4.2 or later, arktype, and valibot through
+ * `toStandardJsonSchema` of `@valibot/to-json-schema`.
  *
  * @see https://standardschema.dev the Standard Schema and Standard JSON Schema specifications
  */
@@ -44,13 +44,13 @@ export interface JsonSchemaOptions {
   readonly libraryOptions?: Record<string, unknown> | undefined;
 }
 
-/** Any schema Toolweave takes. */
+/** A schema that Toolweave accepts. */
 export type SchemaLike = TypedSchema | JsonSchema;
 
-/** The type a value has before it goes through the schema. */
+/** The type of a value before validation by the schema. */
 export type InputOf<S> = S extends TypedSchema<infer In, unknown> ? In : unknown;
 
-/** The type a value has after it went through the schema. */
+/** The type of a value after validation by the schema. */
 export type OutputOf<S> = S extends TypedSchema<unknown, infer Out> ? Out : unknown;
 
 /** True for a Standard Schema, whether or not it knows its JSON Schema. */

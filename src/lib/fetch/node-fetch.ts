@@ -8,7 +8,7 @@ const clients = new WeakMap<Fetch, HttpClient>();
 
 /**
  * A `fetch` over connections of its own, by undici, for a fraction of the processor time of the platform's: a request that is a URL, plain
- * headers and a text or bytes goes past the machinery of the standard. Whatever else there is, such as a `Request`, a form or a
+ * headers and a text or bytes bypasses the standard implementation. Whatever else there is, such as a `Request`, a form or a
  * stream, the platform's `fetch` sends over the same connections. Unused connections keep no process alive.
  *
  * It follows redirects (without credentials where they lead to another origin), aborts at every stage, streams bodies, and undoes gzip,

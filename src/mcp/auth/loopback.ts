@@ -21,8 +21,8 @@ const path = "/callback";
 
 const pages = {
   authorized: [200, "Authorized", "You can close this page."],
-  failed: [400, "Not authorized", "It did not work. What is wrong stands in the error of the connection."],
-  unknown: [400, "Not authorized", "This page does not belong to a login that is going on. Begin again."],
+  failed: [400, "Not authorized", "The authorization failed. The error of the connection says why."],
+  unknown: [400, "Not authorized", "This page belongs to no login in progress. Start again."],
   missing: [404, "Not found", "There is nothing here."],
 } as const;
 

@@ -13,7 +13,7 @@ export function clientCredentialsFlow(client: OAuthClient, scope: string | undef
     clientId: client.id,
     issuer: client.issuer,
     isService: true,
-    remedy: "its authorization server takes these client credentials back: check the client there",
+    remedy: "its authorization server no longer accepts these client credentials: check the client there",
     scope,
     async renew({ server, authority, scope: wanted }) {
       const { fetchToken } = await import("@modelcontextprotocol/sdk/client/auth.js");

@@ -241,7 +241,7 @@ export class OAuthCredentials implements HttpCredentials {
   }
 
   #uselessError({ scope }: Challenge): Error {
-    const what = `refuses what has the scope${scope === undefined ? "" : ` "${scope}"`} already: who authorized it may not do this`;
+    const what = `refuses a token that has the scope${scope === undefined ? "" : ` "${scope}"`} already: the person who authorized it may not do this`;
     return unauthorized(this.#server.label, what);
   }
 }

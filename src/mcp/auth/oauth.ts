@@ -8,9 +8,9 @@ import type { Flow } from "./token-flow.ts";
 import { memoryTokenStore } from "./token-store.ts";
 
 /**
- * Credentials that a person gives in a browser (authorization code with PKCE), as the MCP specification has it: where to authorize is
- * found out from the server, the service registers itself, tokens are renewed before they expire, or when they are refused, once for
- * all requests that need it. Errors of the network never cost what was authorized.
+ * Credentials that a person gives in a browser (authorization code with PKCE), as MCP specifies it: the authorization server is discovered
+ * from the server, the service registers itself, tokens are renewed before they expire, or when they are refused, once for all requests
+ * that need it. Network errors never delete tokens.
  *
  * While a person is waited for, a connector stays `connecting`: no limit of time runs, no attempt is lost, and `lastError` says what
  * to do. Once it is connected no call waits for that: one that needs a person fails with `UNAUTHORIZED`, and may be made again afterwards.

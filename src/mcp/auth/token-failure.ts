@@ -58,7 +58,7 @@ export function tokenFailure(failure: unknown, label: string): ToolkitError {
   if (ToolkitError.is(failure)) return failure;
   const error = unquoted(failure);
   if (isPassing(error)) {
-    const message = `${label} was not asked: its authorization server gives no answer: ${sentence(messageOf(error))} What was authorized is kept.`;
+    const message = `${label} was not asked: its authorization server gives no answer: ${sentence(messageOf(error))} The tokens are kept.`;
     return new ToolkitError("UNAVAILABLE", message, { namespace: label }, { cause: error });
   }
   if (error instanceof PersonError) {

@@ -12,7 +12,7 @@ export function memoryTokenStore(): TokenStore {
   };
 }
 
-/** The client as which an authorization server knows us. */
+/** The client as it is registered at an authorization server. */
 export interface StoredClient {
   readonly id: string;
   readonly secret?: string | undefined;

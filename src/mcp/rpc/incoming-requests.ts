@@ -110,7 +110,7 @@ export class IncomingRequests {
   }
 
   #leaveOut(method: string): void {
-    this.#host.warning(`It asks faster than it takes answers: its request ${method} is left out.`);
+    this.#host.warning(`It sends requests faster than it reads answers: its request ${method} is left out.`);
   }
 }
 

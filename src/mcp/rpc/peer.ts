@@ -215,7 +215,7 @@ export class Peer {
     this.#received += 1;
     const pending = answered === undefined ? undefined : this.#take(Number(answered));
     if (pending !== undefined) pending.reject(error);
-    else this.#handlers.warning(`It sent what cannot be read. ${error.message}`);
+    else this.#handlers.warning(`It sent a message that cannot be read. ${error.message}`);
   }
 
   #notified(method: string, params: unknown): void {

@@ -60,7 +60,7 @@ export function parseUrl(given: string | URL): URL {
   const text = String(given).trim();
   if (text === "") throw invalidTarget("The URL is empty: write one such as https://host/mcp.", "");
   const shown = withoutSecrets(text);
-  // The parser of the platform mends `http:host` and `http:///host`: they are slips here.
+  // The parser of the platform accepts `http:host` and `http:///host`: here they are mistakes.
   if (/^https?:/i.test(text) && !/^https?:\/\/[^/?#]/i.test(text)) {
     throw invalidTarget(`${shown} has no host: write a URL such as https://host/mcp.`, shown);
   }

@@ -30,7 +30,7 @@ const patienceMs = 5_000;
 /** Sent by each listener when it first listens: that notices arrive is tried, not hoped. */
 const greeting = "hello";
 const unreached =
-  "LISTEN hears nothing. A pooler in transaction mode does that: connect to the server itself, or pool by session.";
+  "LISTEN receives no notification, as behind a pooler in transaction mode: connect to the server itself, or pool by session.";
 
 /** Listens on a connection of its own for as long as it lives: after a break it connects again, later and later. */
 export class Listener {

@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { messageOf, ToolkitError } from "../../core/error.ts";
@@ -37,8 +37,10 @@ export class Database {
   }
 }
 
+const inMemory = ":memory:";
+
 /**
- * Opens the database of a file, which is made where there is none; its folder is not.
+ * Opens the database of a file, which is made where there is none, for its owner alone (mode 600); its folder is not.
  *
  * @throws Error of SQLite where it is busy; else ToolkitError `STORE_FAILED`, saying what is wrong with the file
  */
@@ -47,6 +49,8 @@ export async function openDatabase(file: string): Promise<Database> {
   const { DatabaseSync } = await import("node:sqlite");
   let database: DatabaseSync | undefined;
   try {
+    // SQLite gives the files beside it, its log and its index, the mode that this one has.
+    if (file !== inMemory) await (await open(file, "a", 0o600)).close();
     database = new DatabaseSync(file);
     prepare(database, file);
     return new Database(database);
@@ -62,7 +66,7 @@ function prepare(database: DatabaseSync, file: string): void {
   database.exec(`PRAGMA busy_timeout = ${blockingMs}`);
   migrate(database);
   const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.journal_mode;
-  if (mode !== "wal" && file !== ":memory:")
+  if (mode !== "wal" && file !== inMemory)
     throw new Error(`its file system does not allow SQLite's write-ahead log (it stays ${String(mode)})`);
   // FULL: what was acknowledged survives a loss of power too.
   database.exec("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
@@ -74,6 +78,14 @@ async function reasonFor(file: string, cause: unknown): Promise<string> {
   if (folderStat === undefined) return `there is no folder ${folder}. Make it first`;
   if (fileStat?.isDirectory()) return "it is a folder. Give a file in it";
   return messageOf(cause);
+}
+
+/** A warning about a file that others than its owner may read or change; undefined where there is none to give. */
+export async function wideAccess(file: string): Promise<string | undefined> {
+  if (file === inMemory || process.platform === "win32") return undefined;
+  const { mode } = await stat(file);
+  if ((mode & 0o077) === 0) return undefined;
+  return `The store ${file} has mode ${(mode & 0o777).toString(8)}: others than its owner may read or change what is in it. Run chmod 600 on it.`;
 }
 
 /** True where another connection has the lock: to try again helps. */

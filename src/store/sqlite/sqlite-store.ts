@@ -21,7 +21,7 @@ import { assertCollection, assertOwner, compareKeys, parseRow, parseRows, readDr
 import { readKeepVersions } from "../record-rules.ts";
 import { Watchers } from "../watchers.ts";
 import { Access } from "./access.ts";
-import { type Database, openDatabase } from "./database.ts";
+import { type Database, openDatabase, wideAccess } from "./database.ts";
 import { readAll, readHistory, readOne, type WriteContext, writeDelete, writePut } from "./rows.ts";
 import { SqliteFeed } from "./sqlite-feed.ts";
 
@@ -176,8 +176,10 @@ class SqliteStore implements Store {
 
   #open(): Promise<Database> {
     this.#opening ??= openDatabase(this.#file).then(
-      (database) => {
+      async (database) => {
         this.#feed.use(database);
+        const message = await wideAccess(this.#file).catch(() => undefined);
+        if (message !== undefined) this.#watchers.tell({ type: "warning", message });
         return database;
       },
       (error) => {

@@ -60,7 +60,7 @@ export async function importFolder(folder: string | URL, options: ImportOptions)
 /** An empty folder is more likely a wrong path than a wish to remove everything. */
 function wouldEmpty(folder: string, count: number): ToolkitError<"INVALID_INPUT"> {
   const message = `${folder} has nothing to import, and with prune all ${count} items would be removed`;
-  const advice = "Is it the right folder? What is to go can be removed one by one.";
+  const advice = "Is it the right folder? Items can also be removed one by one.";
   return new ToolkitError("INVALID_INPUT", `${message}. ${advice}`, { issues: [{ pointer: "/prune", message }] });
 }
 
@@ -116,7 +116,7 @@ async function performAll(steps: readonly Step[], options: ImportOptions): Promi
   } catch (error) {
     const left = await rollBack(done.reverse(), options);
     if (left.length === 0 || !ToolkitError.is(error)) throw error;
-    const message = `${error.message} What was stored before could not all be taken back: ${left.join("; ")}.`;
+    const message = `${error.message} Some changes could not be rolled back: ${left.join("; ")}.`;
     throw new ToolkitError(error.code, message, error.details, { cause: error });
   }
   return done.map(({ change }) => change);

@@ -263,6 +263,42 @@ describe("any schema", () => {
     }
   });
 
+  verifies("T6", "that a provider accepts as it is is passed on, in a copy of its own", () => {
+    const schema = object(
+      { list: { type: "array", items: object({ a: { type: "string", enum: ["x"] } }) } },
+      { description: "Lists.", required: ["list"], additionalProperties: false },
+    );
+    for (const project of [openAIProjection, anthropicProjection]) {
+      const { schema: projected, lost, restore } = project(schema);
+      expect(projected).toEqual(schema);
+      expect(projected.properties).not.toBe(schema.properties);
+      expect(lost).toEqual([]);
+      expect(restore({ list: [] })).toEqual({ list: [] });
+    }
+  });
+
+  verifies("T6", "is passed on as JSON writes it, whatever it holds", () => {
+    const schema = object({ a: { type: "string", default: () => "now", examples: [{ toJSON: () => "x" }] } });
+    expect(anthropicProjection(schema).schema).toEqual(object({ a: { type: "string", examples: ["x"] } }));
+  });
+
+  const changed: readonly [what: string, schema: JsonSchema, expected: object][] = [
+    ["an array without items", object({ a: { type: "array" } }), { properties: { a: { type: "array", items: {} } } }],
+    ["a name in required", object({}, { required: ["a b"] }), { required: [expect.stringMatching(/^a_b_/)] }],
+    ["a name twice in required", object({ a: {} }, { required: ["a", "a"] }), { required: ["a"] }],
+    ["a list of items", object({ a: { items: [{}] } }), { properties: { a: { prefixItems: [{}], items: {} } } }],
+    ["choices at the top", object({ a: {} }, { enum: [{}] }), { enum: undefined }],
+    ["no properties", { type: "object" }, { properties: {} }],
+    ["what is no schema", object({ a: { type: "text" } }), { properties: { a: {} } }],
+    ["a keyword for validators", object({ a: { $comment: "c" } }), { properties: { a: {} } }],
+  ];
+  for (const [what, schema, expected] of changed) {
+    verifies("T6", `is not passed on as it is with ${what}`, () => {
+      const { schema: projected } = anthropicProjection(schema);
+      expect(projected).toEqual({ ...schema, ...expected });
+    });
+  }
+
   verifies("T6", "is projected once: for the same schema, and for one with the same content", () => {
     const schema = () => member({ type: "string", description: "Once." });
     for (const project of [openAIProjection, openAIStrictProjection, anthropicProjection, googleProjection])

@@ -84,7 +84,7 @@ describe("a suspended run whose process was killed", () => {
     await processes.ran("pay");
     await killed.kill();
     const other = await processes.start();
-    expect(await other.do(`wait ${id}`)).toMatch(/^payer: .*Whether builtin.pay ran is not known/);
+    expect(await other.do(`wait ${id}`)).toMatch(/^payer: .*It is not known whether builtin.pay ran/);
     expect(await effects(processes)).toEqual(["pay"]);
   });
 

@@ -227,7 +227,7 @@ describe("a run that is resumed", () => {
     const id = await service.suspended();
     await service.decide();
     expect(await (await service.assistant.resume(id)).text()).toBe("done");
-    expect(service.logged.join()).toContain(`What became of the run "${id}" of builtin.payer was not kept`);
+    expect(service.logged.join()).toContain(`The outcome of the run "${id}" of builtin.payer was not stored`);
     failing.recover();
     expect((await failure(service.assistant.resume(id))).code).toBe("CONFLICT");
     failing.fail();

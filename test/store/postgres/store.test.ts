@@ -105,7 +105,9 @@ describe("a pool that is given", () => {
       const opening = failure(store.open());
       await asked.promise;
       await clock.advance(5_000);
-      expect((await opening).message).toMatch(/LISTEN hears nothing. A pooler in transaction mode/);
+      expect((await opening).message).toMatch(
+        /LISTEN receives no notification, as behind a pooler in transaction mode/,
+      );
       await store.close();
       await postgres.drop(schema);
     });

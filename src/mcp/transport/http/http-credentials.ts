@@ -135,7 +135,7 @@ async function decided(
 }
 
 function badHeaders(label: string, problem: string): ToolkitError<"INVALID_CONFIG"> {
-  const message = `${label} was not asked: its function "headers" gave what cannot be sent: ${problem}.`;
+  const message = `${label} was not asked: its function "headers" returned a value that cannot be sent: ${problem}.`;
   return new ToolkitError("INVALID_CONFIG", message, { path: "headers" });
 }
 

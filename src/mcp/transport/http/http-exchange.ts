@@ -198,7 +198,7 @@ export function networkOf({ hostname, port, protocol }: URL): Readonly<Record<st
 
 /** The warning of a text that should be a message. Redacted whole: of a text that was cut, a part of a secret may be left. */
 export function warningOfNoMessage(text: string, redactor: Redactor): string {
-  return `It sent what is no message: ${JSON.stringify(redactor.text(text).slice(0, quotedWarningLength))}`;
+  return `It sent something that is no message: ${JSON.stringify(redactor.text(text).slice(0, quotedWarningLength))}`;
 }
 
 function traced(request: EndpointRequest, trace: Trace): EndpointRequest {

@@ -164,7 +164,7 @@ export class StdioTransport implements Transport {
     const shown = said.length > quotedLength ? `${said.slice(0, quotedLength)}…` : said;
     this.#firstOddLine ??= shown;
     this.#events?.warning(
-      `It wrote what is no message to stdout (${this.#oddLines} lines so far): ${JSON.stringify(shown)}`,
+      `It wrote something to stdout that is no message (${this.#oddLines} lines so far): ${JSON.stringify(shown)}`,
     );
   }
 

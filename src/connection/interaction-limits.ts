@@ -1,0 +1,162 @@
+import type { CallPort } from "../call/call-port.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { ElicitRequest, SampleRequest } from "../core/interaction.ts";
+import { assertOptionNames, invalidOption } from "../core/options.ts";
+import type { Clock } from "../lib/clock.ts";
+import { SlidingWindow } from "../lib/sliding-window.ts";
+import { isRecord } from "../lib/value.ts";
+
+/** Limits of the requests of a server to a person. */
+export interface ElicitationLimits {
+  /** The most during one call, from 1; and in a minute, outside of calls. Default 10. */
+  readonly maxPerCall?: number | undefined;
+}
+
+/** Limits of the requests of a server to a model. */
+export interface SamplingLimits {
+  /** The most during one call, from 1; and in a minute, outside of calls. Default 10. */
+  readonly maxPerCall?: number | undefined;
+  /** The most tokens a server may ask for; more become so many. Default 4,096. */
+  readonly maxTokens?: number | undefined;
+}
+
+/** Both limits, with every default in place; 0 for what is not offered. */
+export interface InteractionLimits {
+  readonly maxElicitations: number;
+  readonly maxSamplings: number;
+  readonly maxSampleTokens: number;
+}
+
+const defaultPerCall = 10;
+const defaultTokens = 4_096;
+const idleWindowMs = 60_000;
+
+/** @throws ToolkitError `INVALID_CONFIG` */
+export function readInteractionLimits({
+  elicitation = true,
+  sampling = true,
+}: {
+  readonly elicitation?: boolean | ElicitationLimits | undefined;
+  readonly sampling?: boolean | SamplingLimits | undefined;
+}): InteractionLimits {
+  return {
+    maxElicitations: perCall("elicitation", elicitation, { maxPerCall: true }),
+    maxSamplings: perCall("sampling", sampling, { maxPerCall: true, maxTokens: true }),
+    maxSampleTokens: isRecord(sampling)
+      ? count("sampling.maxTokens", sampling.maxTokens, defaultTokens)
+      : defaultTokens,
+  };
+}
+
+function perCall(
+  name: string,
+  given: boolean | ElicitationLimits | SamplingLimits,
+  known: Readonly<Record<string, true>>,
+): number {
+  if (given === true) return defaultPerCall;
+  if (given === false) return 0;
+  if (!isRecord(given)) throw invalidOption(name, "true, false or its limits", given, "of a connector");
+  assertOptionNames(given, known, `in ${name} of a connector`, name);
+  return count(`${name}.maxPerCall`, given.maxPerCall, defaultPerCall);
+}
+
+function count(name: string, value: unknown, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (Number.isInteger(value) && (value as number) >= 1) return value as number;
+  throw invalidOption(name, "a whole number from 1", value, "of a connector");
+}
+
+type Asked = "elicitation" | "sampling";
+
+/** Counts the requests of a server: each call has its own number, and what it asks outside of calls counts by the minute. */
+export class InteractionBudget {
+  readonly #most: Readonly<Record<Asked, number>>;
+  readonly #clock: Clock;
+  readonly #byCall = new WeakMap<CallPort, Record<Asked, number>>();
+  readonly #idle: Readonly<Record<Asked, SlidingWindow>>;
+
+  constructor({ maxElicitations, maxSamplings }: InteractionLimits, clock: Clock) {
+    this.#most = { elicitation: maxElicitations, sampling: maxSamplings };
+    this.#clock = clock;
+    this.#idle = {
+      elicitation: new SlidingWindow(maxElicitations, idleWindowMs),
+      sampling: new SlidingWindow(maxSamplings, idleWindowMs),
+    };
+  }
+
+  /**
+   * Counts one request. Where a server does not say which of several calls it asks for, the first pays that can.
+   *
+   * @throws ToolkitError `LIMIT_EXCEEDED`
+   */
+  spend(what: Asked, calls: readonly CallPort[], server: string): void {
+    const most = this.#most[what];
+    if (calls.length === 0) {
+      const now = this.#clock.now();
+      if (this.#idle[what].waitMs(now) > 0) throw tooMany(what, most, `${server} asked in a minute, outside of calls`);
+      this.#idle[what].spend(now);
+      return;
+    }
+    for (const call of calls) {
+      const spent = this.#byCall.get(call) ?? { elicitation: 0, sampling: 0 };
+      if (spent[what] >= most) continue;
+      spent[what] += 1;
+      this.#byCall.set(call, spent);
+      return;
+    }
+    throw tooMany(what, most, `${server} asked during a call`);
+  }
+}
+
+function tooMany(what: Asked, max: number, who: string): ToolkitError<"LIMIT_EXCEEDED"> {
+  const message = `${who} more often than ${what}.maxPerCall allows (${max}): the request was declined.`;
+  return new ToolkitError("LIMIT_EXCEEDED", message, { limit: `${what}.maxPerCall`, max });
+}
+
+/** The request with no more tokens than allowed. One for no number of tokens is for the most. */
+export function clampedSample(request: SampleRequest, { maxSampleTokens }: InteractionLimits): SampleRequest {
+  const { maxTokens } = request;
+  return maxTokens <= maxSampleTokens ? request : { ...request, maxTokens: maxSampleTokens };
+}
+
+// Words of names, once `apiKey` and `api_key` are `api key`.
+const secretWords =
+  /\b(?:pass ?(?:words?|wd|phrases?|codes?)|secrets?|(?:api|access|private|secret|encryption|ssh) ?keys?|tokens?|credentials?|pin(?: ?codes?)?|otp|cvv|cvc|ssn|(?:credit|debit) ?cards?|card ?numbers?|seed ?phrases?|mnemonic|bearer)\b/;
+/** The most members of a form. */
+const maxMembers = 1_000;
+/** More of a text is not looked at. */
+const maxTextLength = 10_000;
+
+/**
+ * The request with its members that seem to ask for a secret; the same where none does.
+ *
+ * @throws ToolkitError `LIMIT_EXCEEDED` for a form that no person would fill in
+ */
+export function withSecrets(request: ElicitRequest): ElicitRequest {
+  const properties = request.schema?.properties;
+  if (!isRecord(properties)) return request;
+  if (Object.keys(properties).length > maxMembers) {
+    const message = `A form of more than ${maxMembers} members is declined.`;
+    throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "form members", max: maxMembers });
+  }
+  const asked = isSecret(request.message);
+  const secrets = Object.entries(properties)
+    .filter(
+      ([name, member]) => isRecord(member) && (isSecretMember(name, member) || (asked && member.type === "string")),
+    )
+    .map(([name]) => name);
+  return secrets.length === 0 ? request : { ...request, secrets };
+}
+
+function isSecretMember(name: string, { title, description, format }: Readonly<Record<string, unknown>>): boolean {
+  return format === "password" || [name, title, description].some((text) => typeof text === "string" && isSecret(text));
+}
+
+function isSecret(text: string): boolean {
+  const plain = text
+    .slice(0, maxTextLength)
+    .normalize("NFKC")
+    .replace(/\p{Cf}/gu, "");
+  const words = plain.replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2").replace(/[^\p{L}\p{N}]+/gu, " ");
+  return secretWords.test(words.toLowerCase());
+}
