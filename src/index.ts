@@ -14,6 +14,7 @@ export type {
 export type { ApprovalTest, CacheSetting, CallSettings, RateLimitSetting, RetrySetting } from "./core/call-settings.ts";
 export type { Connection, ConnectionState, ServerInfo } from "./core/connection.ts";
 export type { Delegate, InteractionContext } from "./core/delegate.ts";
+export type { EgressOptions, ToolkitEgressOptions } from "./core/egress.ts";
 export { ToolkitError } from "./core/error.ts";
 export { type ErrorCode, type ErrorDetails, errorCatalog, type Issue, type Phase } from "./core/error-catalog.ts";
 export type { EventListener, EventMap, ListChange, ToolkitEvent, ToolkitEventType } from "./core/event.ts";

@@ -1,3 +1,4 @@
+import { egressOf } from "../core/egress.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { CallContext, Prompt, RenderedPrompt } from "../core/item.ts";
 import type { ModelSettings } from "../core/model-settings.ts";
@@ -94,7 +95,9 @@ export class FilePrompt implements Prompt {
     const run = new Rendering(limits, this.#partial);
     const systemText = system?.render(value, run).trim();
     const pieces = run.piecesOf(body.render(value, run));
-    return renderedMessages(pieces, { name: this.name, file, system: systemText, attachments: context.attachments });
+    const { attachments } = context;
+    const egress = egressOf(context);
+    return renderedMessages(pieces, { name: this.name, file, system: systemText, attachments, egress });
   }
 
   #checked(input: unknown): unknown {

@@ -71,9 +71,11 @@ class TemplateCompiler {
     const helper = helperFunctions[nameOf(node.path)] ?? (() => undefined);
     const values = node.params.map((param) => this.#value(param, params));
     const named = this.#named(node.hash, params);
+    const written = writtenNames(node.hash);
     return (scope, run) => {
       run.step(1, at);
-      return helper({ values: values.map((value) => value(scope, run)), named: valuesOf(named, scope, run), run, at });
+      const given = { values: values.map((value) => value(scope, run)), named: valuesOf(named, scope, run) };
+      return helper({ ...given, written, run, at });
     };
   }
 
@@ -123,6 +125,14 @@ class TemplateCompiler {
 /** The name of a helper, block or partial; it may be written as text. */
 function nameOf(node: hbs.AST.Node): string {
   return String((node as hbs.AST.PathExpression).original);
+}
+
+/** The names of the values that are texts of the template, wherever they are given. */
+function writtenNames(hash: hbs.AST.Hash | undefined): ReadonlySet<string> {
+  const pairs = hash?.pairs ?? [];
+  const names = pairs.filter(({ value }) => value.type === "StringLiteral").map(({ key }) => key);
+  const others = new Set(pairs.filter(({ value }) => value.type !== "StringLiteral").map(({ key }) => key));
+  return new Set(names.filter((name) => !others.has(name)));
 }
 
 const none: Readonly<Record<string, unknown>> = Object.freeze({});

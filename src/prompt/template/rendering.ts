@@ -12,7 +12,14 @@ export interface TagPlace extends Place {
 export type RenderedPiece = { readonly text: string } | PromptMark;
 
 /** A thing that a helper adds to a text besides text. */
-export type PromptMark = { readonly role: string } | { readonly url: string; readonly mediaType?: string | undefined };
+export type PromptMark =
+  | { readonly role: string }
+  | {
+      readonly url: string;
+      /** It stands in the template, and does not come from the input. */
+      readonly isWritten: boolean;
+      readonly mediaType?: string | undefined;
+    };
 
 // Encloses the number of a mark in the text. No value can forge it: it is another one in each process.
 const fence = `\u0000${randomUUID()}\u0000`;

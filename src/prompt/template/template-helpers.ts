@@ -7,6 +7,8 @@ export interface HelperCall {
   readonly values: readonly unknown[];
   /** Those that are given as `name=value`. */
   readonly named: Readonly<Record<string, unknown>>;
+  /** The names of those that stand in the template as texts, and do not come from the input. */
+  readonly written: ReadonlySet<string>;
   readonly run: Rendering;
   readonly at: TagPlace;
 }
@@ -23,10 +25,10 @@ export const helperFunctions: Readonly<Record<string, (call: HelperCall) => unkn
   trim: (call) => textOf(call).trim(),
   lookup: ({ values: [holder, name], run, at }) => (holder ? propertyOf(holder, keyOf(name, run, at)) : holder),
   role: ({ values: [role], run, at }) => run.mark({ role: toText(role, run, at) }),
-  media: ({ named: { url, contentType }, run, at }) => {
+  media: ({ named: { url, contentType }, written, run, at }) => {
     const [file, mediaType] = [toText(url, run, at), toText(contentType, run, at)];
     run.work(file.length + mediaType.length, at);
-    return run.mark({ url: file, mediaType: mediaType === "" ? undefined : mediaType });
+    return run.mark({ url: file, isWritten: written.has("url"), mediaType: mediaType === "" ? undefined : mediaType });
   },
 };
 

@@ -62,10 +62,11 @@ export class SchemaDocument {
     this.root = this.#node(schema, this.#resource);
   }
 
-  /** Makes every schema ready that can be applied. @throws Error for the first that cannot be used */
-  prepareAll(): void {
-    // Those that one refers to are added while it is made ready.
-    for (const node of this.#nodes.values()) node.prepare();
+  /** Makes every schema in the document ready. @throws Error for the first that cannot be used */
+  prepareAll(schema: unknown = this.#resource.schema, resource: SchemaResource = this.#resource): void {
+    const inside = (isRecord(schema) && this.#resources.get(schema)) || resource;
+    this.#node(schema, inside).prepare();
+    if (isRecord(schema)) for (const child of childrenOf(schema)) this.prepareAll(child, inside);
   }
 
   /** The matcher of a pattern, made once. */
