@@ -3,7 +3,8 @@ import { compile } from "../../src/core/schema/ajv.ts";
 import { interpret } from "../../src/core/schema/interpreter/interpreter.ts";
 import type { JsonSchema } from "../../src/core/schema/types.ts";
 import { Violation } from "../../src/core/schema/violation.ts";
-import { RandomSchemas, randomOf } from "../support/random-schema.ts";
+import { randomOf } from "../support/random.ts";
+import { RandomSchemas } from "../support/random-schema.ts";
 import { verifies } from "../support/verifies.ts";
 
 type Verdict = true | "cannot be used" | readonly string[];

@@ -10,7 +10,7 @@ import { Violation } from "../../src/core/schema/violation.ts";
 import { digest } from "../../src/lib/canonical.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
-import { randomOf } from "../support/random-schema.ts";
+import { randomOf } from "../support/random.ts";
 import { verifies } from "../support/verifies.ts";
 import { schemaFuzz } from "./fuzz/schema.ts";
 

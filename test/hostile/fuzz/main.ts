@@ -1,5 +1,5 @@
 /**
- * `npm run fuzz -- [seconds] [--seed N] [--only AREA]`: hostile inputs of every area, for so many seconds in all. It exits with 1 for an input
+ * `npm run fuzz -- [seconds] [--seed N] [--only AREA [--input N]]`: hostile inputs of every area, for so many seconds in all. It exits with 1 for an input
  * that blocks the event loop for more than 250 ms of processor time, grows memory by more than 100 MB, never ends, or fails otherwise than
  * with a ToolkitError; the seed and the number of the input say which. One that blocks is run twice more, alone, before it counts: the first
  * time may have been that of the compiler.
@@ -35,7 +35,7 @@ const hangMs = 20_000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seed: { type: "string" }, only: { type: "string" } },
+  options: { seed: { type: "string" }, only: { type: "string" }, input: { type: "string" } },
 });
 const seconds = Number(positionals[0] ?? 40);
 const chosen = areas.filter(({ name }) => values.only === undefined || name === values.only);
@@ -48,7 +48,11 @@ console.log(`seed ${seed}`);
 const problems: string[] = [];
 for (const { name } of chosen) {
   const ms = (seconds * 1_000) / chosen.length;
-  const { count, found } = await runWorker({ area: name, seed, ms, skip: 0, limitMs });
+  const order = { area: name, seed, ms, limitMs };
+  const one = values.input === undefined ? undefined : Number(values.input);
+  const { count, found } = await (one === undefined
+    ? runWorker({ ...order, skip: 0 })
+    : runWorker({ ...order, skip: one - 1 }, one));
   const real = [];
   for (const each of found) if (each.type !== "blocked" || (await blocksAgain(name, each.index))) real.push(each.text);
   problems.push(...real.map((text) => `${name}, seed ${seed}, ${text}`));

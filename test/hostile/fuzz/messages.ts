@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { ToolkitError } from "../../../src/core/error.ts";
 import { inMemoryConnector } from "../../../src/mcp/index.ts";
 import { parseMessages } from "../../../src/mcp/rpc/rpc-message.ts";
@@ -6,7 +6,8 @@ import { eventFeed } from "../../../src/mcp/transport/http/http-exchange.ts";
 import type { ServerTransport } from "../../../src/mcp/transport/in-memory-transport.ts";
 import { answeredBy, LineReader } from "../../../src/mcp/transport/stdio/child-output.ts";
 import { Toolkit } from "../../../src/toolkit/toolkit.ts";
-import type { HostileArea, Random } from "./area.ts";
+import type { Random } from "../../support/random.ts";
+import type { HostileArea, HostileCase } from "./area.ts";
 
 const mebibyte = 1024 * 1024;
 const keys =
@@ -63,20 +64,24 @@ const eventPieces = [
 /** What a server may send: bytes of stdout and of streams, and answers of any form to every request of a whole connection. */
 export const messageFuzz: HostileArea = {
   name: "messages",
-  make(random) {
-    const kind = Math.floor(random() * 4);
-    if (kind === 0) {
-      const bytes = Buffer.from(stretched(random, linePieces));
-      return { describe: `lines of ${bytes.length} bytes`, run: () => readLines(bytes, random) };
-    }
-    if (kind === 1) {
-      const text = stretched(random, eventPieces);
-      return { describe: `events of ${text.length} characters`, run: () => readEvents(text, random) };
-    }
-    const answer = answers(random);
-    return { describe: "a connection", run: () => connect(answer, random) };
+  *cases(random) {
+    for (;;) yield caseOf(random);
   },
 };
+
+function caseOf(random: Random): HostileCase {
+  const kind = Math.floor(random() * 4);
+  if (kind === 0) {
+    const bytes = Buffer.from(stretched(random, linePieces));
+    return { describe: `lines of ${bytes.length} bytes`, run: () => readLines(bytes, random) };
+  }
+  if (kind === 1) {
+    const text = stretched(random, eventPieces);
+    return { describe: `events of ${text.length} characters`, run: () => readEvents(text, random) };
+  }
+  const answer = answers(random);
+  return { describe: "a connection", run: () => connect(answer, random) };
+}
 
 /** Pieces repeated up to 1 MiB in all. */
 function stretched(random: Random, pieces: readonly string[]): string {
@@ -90,19 +95,26 @@ function stretched(random: Random, pieces: readonly string[]): string {
   return text.slice(0, mebibyte);
 }
 
-function readLines(bytes: Buffer, random: Random): void {
+async function readLines(bytes: Buffer, random: Random): Promise<void> {
   const reader = new LineReader({
     maxBytes: random() < 0.5 ? 64 * 1024 : mebibyte,
     onLine: (line) => void parseMessages(line),
     onOverlong: (line) => void answeredBy(line),
   });
-  for (const chunk of chunksOf(bytes, random)) reader.push(chunk);
+  for (const chunk of chunksOf(bytes, random)) {
+    reader.push(chunk);
+    // Each chunk of a stream comes in a turn of its own.
+    await nextTurn();
+  }
 }
 
-function readEvents(text: string, random: Random): void {
+async function readEvents(text: string, random: Random): Promise<void> {
   const feed = eventFeed({ event: (_name, data) => void parseMessages(data) }, mebibyte);
   try {
-    for (const chunk of chunksOf(Buffer.from(text), random)) feed(chunk.toString("utf8"));
+    for (const chunk of chunksOf(Buffer.from(text), random)) {
+      feed(chunk.toString("utf8"));
+      await nextTurn();
+    }
   } catch (error) {
     if (!(error instanceof Error)) throw error;
   }
@@ -110,7 +122,7 @@ function readEvents(text: string, random: Random): void {
 
 function* chunksOf(bytes: Buffer, random: Random): Iterable<Buffer> {
   for (let at = 0; at < bytes.length; ) {
-    const next = at + 1 + Math.floor(2 ** (random() * 17));
+    const next = at + 1 + Math.floor(2 ** (4 + random() * 12));
     yield bytes.subarray(at, next);
     at = next;
   }
@@ -128,7 +140,7 @@ function answers(random: Random): (method: string) => unknown {
 }
 
 function changed(value: unknown, random: Random): unknown {
-  if (typeof value !== "object" || value === null || random() < 0.15) return anything(random, 0);
+  if (typeof value !== "object" || value === null || random() < 0.15) return anything(random, 0, { left: 20_000 });
   if (Array.isArray(value)) {
     if (random() < 0.3)
       return Array.from({ length: Math.floor(2 ** (random() * 13)) }, (_, at) => ({
@@ -140,7 +152,7 @@ function changed(value: unknown, random: Random): unknown {
   }
   const entries = Object.entries(value);
   const at = Math.floor(random() * (entries.length + 1));
-  if (at === entries.length) return { ...value, [word(random, keys)]: anything(random, 0) };
+  if (at === entries.length) return { ...value, [word(random, keys)]: anything(random, 0, { left: 20_000 }) };
   return Object.fromEntries(entries.map(([key, entry], index) => [key, index === at ? changed(entry, random) : entry]));
 }
 
@@ -148,20 +160,30 @@ function word(random: Random, list: readonly string[]): string {
   return list[Math.floor(random() * list.length)] ?? "";
 }
 
-function anything(random: Random, depth: number): unknown {
+/** Any JSON value, of at most so many values and as many characters as a message of a mebibyte has. */
+function anything(random: Random, depth: number, room: { left: number }): unknown {
+  room.left -= 1;
+  if (room.left < 0) return null;
   const kind = Math.floor(random() * (depth > 6 ? 6 : 10));
   if (kind === 0) return null;
   if (kind === 1) return random() < 0.5;
   if (kind === 2) return [0, -1, 1e308, 0.1, 2 ** 53, -0][Math.floor(random() * 6)];
   if (kind === 3) return word(random, words);
-  if (kind === 4) return word(random, words).repeat(Math.floor(2 ** (random() * 16)));
-  if (kind === 5) return nested(Math.floor(2 ** (random() * 12)));
+  if (kind === 4) {
+    room.left -= 1_000;
+    return word(random, words).repeat(Math.floor(2 ** (random() * 14)));
+  }
+  if (kind === 5) {
+    const levels = Math.min(room.left, Math.floor(2 ** (random() * 12)));
+    room.left -= levels;
+    return nested(levels);
+  }
   const count = Math.floor(2 ** (random() * (depth === 0 ? 10 : 3)));
-  if (kind < 8) return Array.from({ length: count }, () => anything(random, depth + 1));
+  if (kind < 8) return Array.from({ length: count }, () => anything(random, depth + 1, room));
   return Object.fromEntries(
     Array.from({ length: count }, (_, at) => [
       at % 3 === 0 ? word(random, keys) : `k${at}`,
-      anything(random, depth + 1),
+      anything(random, depth + 1, room),
     ]),
   );
 }
@@ -177,9 +199,9 @@ async function connect(answer: (method: string) => unknown, random: Random): Pro
     transport.onmessage = (message) => {
       const { id, method } = message as { readonly id?: number; readonly method: string };
       if (id === undefined) return;
-      const reply = random() < 0.05 ? { error: anything(random, 3) } : { result: answer(method) };
+      const reply = random() < 0.05 ? { error: anything(random, 3, { left: 1_000 }) } : { result: answer(method) };
       transport.send({ jsonrpc: "2.0", id, ...reply }).catch(() => {});
-      if (random() < 0.2) transport.send(anything(random, 0)).catch(() => {});
+      if (random() < 0.2) transport.send(anything(random, 0, { left: 20_000 })).catch(() => {});
       if (random() < 0.2)
         transport
           .send({
@@ -191,7 +213,7 @@ async function connect(answer: (method: string) => unknown, random: Random): Pro
               "notifications/resources/updated",
               "notifications/cancelled",
             ]),
-            params: anything(random, 0),
+            params: anything(random, 0, { left: 20_000 }),
           })
           .catch(() => {});
       if (random() < 0.1)
@@ -200,7 +222,7 @@ async function connect(answer: (method: string) => unknown, random: Random): Pro
             jsonrpc: "2.0",
             id: word(random, words),
             method: word(random, ["ping", "sampling/createMessage", "elicitation/create", "roots/list"]),
-            params: anything(random, 0),
+            params: anything(random, 0, { left: 20_000 }),
           })
           .catch(() => {});
     };

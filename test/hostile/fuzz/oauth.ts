@@ -3,18 +3,13 @@ import { EgressPolicy } from "../../../src/lib/fetch/egress-policy.ts";
 import { guardedFetch } from "../../../src/lib/fetch/guarded-fetch.ts";
 import { clientCredentials, oauth } from "../../../src/mcp/index.ts";
 import { metadataOf } from "../evil-authority.ts";
-
-/** One input of the fuzz: it may reject with a ToolkitError, and must do nothing else. */
-export interface HostileCase {
-  readonly describe: string;
-  run(): unknown;
-}
+import type { HostileArea } from "./area.ts";
 
 const server = "https://mcp.example/mcp";
 const issuer = "https://auth.example";
 
 /** Authorization servers that answer anything, to a service that authorizes itself or asks a person. */
-export const oauthFuzz: { readonly name: string; cases(random: () => number): Iterable<HostileCase> } = {
+export const oauthFuzz: HostileArea = {
   name: "oauth",
   *cases(random) {
     for (let index = 0; ; index += 1) {

@@ -1,8 +1,7 @@
 import { lintPrompts } from "../../../src/prompt/lint/lint-prompts.ts";
 import { parsePrompt } from "../../../src/prompt/parse-prompt.ts";
 import { contextOf } from "../../prompt/support.ts";
-
-type Random = () => number;
+import type { Random } from "../../support/random.ts";
 
 const tags = [
   ..."{{a}} {{#if_a}} {{/if}} {{else}} {{else_if_b}} {{#each_xs}} {{/each}} {{#each_@root.xs}} {{#with_c}} {{/with}}".split(

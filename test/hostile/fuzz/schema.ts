@@ -6,7 +6,8 @@ import { ToolkitError } from "../../../src/core/error.ts";
 import { coerceValue } from "../../../src/core/schema/coerce-value.ts";
 import type { JsonSchema } from "../../../src/core/schema/types.ts";
 import { validatorOf } from "../../../src/core/schema/validator.ts";
-import { type Random, RandomSchemas } from "../../support/random-schema.ts";
+import type { Random } from "../../support/random.ts";
+import { RandomSchemas } from "../../support/random-schema.ts";
 
 interface Attack {
   readonly describe: string;
