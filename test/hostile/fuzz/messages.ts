@@ -140,7 +140,7 @@ function answers(random: Random): (method: string) => unknown {
 }
 
 function changed(value: unknown, random: Random): unknown {
-  if (typeof value !== "object" || value === null || random() < 0.15) return anything(random, 0, { left: 20_000 });
+  if (typeof value !== "object" || value === null || random() < 0.15) return anything(random, 0, { left: 5_000 });
   if (Array.isArray(value)) {
     if (random() < 0.3)
       return Array.from({ length: Math.floor(2 ** (random() * 13)) }, (_, at) => ({
@@ -152,7 +152,7 @@ function changed(value: unknown, random: Random): unknown {
   }
   const entries = Object.entries(value);
   const at = Math.floor(random() * (entries.length + 1));
-  if (at === entries.length) return { ...value, [word(random, keys)]: anything(random, 0, { left: 20_000 }) };
+  if (at === entries.length) return { ...value, [word(random, keys)]: anything(random, 0, { left: 5_000 }) };
   return Object.fromEntries(entries.map(([key, entry], index) => [key, index === at ? changed(entry, random) : entry]));
 }
 
@@ -201,7 +201,7 @@ async function connect(answer: (method: string) => unknown, random: Random): Pro
       if (id === undefined) return;
       const reply = random() < 0.05 ? { error: anything(random, 3, { left: 1_000 }) } : { result: answer(method) };
       transport.send({ jsonrpc: "2.0", id, ...reply }).catch(() => {});
-      if (random() < 0.2) transport.send(anything(random, 0, { left: 20_000 })).catch(() => {});
+      if (random() < 0.2) transport.send(anything(random, 0, { left: 5_000 })).catch(() => {});
       if (random() < 0.2)
         transport
           .send({
@@ -213,7 +213,7 @@ async function connect(answer: (method: string) => unknown, random: Random): Pro
               "notifications/resources/updated",
               "notifications/cancelled",
             ]),
-            params: anything(random, 0, { left: 20_000 }),
+            params: anything(random, 0, { left: 5_000 }),
           })
           .catch(() => {});
       if (random() < 0.1)
@@ -222,7 +222,7 @@ async function connect(answer: (method: string) => unknown, random: Random): Pro
             jsonrpc: "2.0",
             id: word(random, words),
             method: word(random, ["ping", "sampling/createMessage", "elicitation/create", "roots/list"]),
-            params: anything(random, 0, { left: 20_000 }),
+            params: anything(random, 0, { left: 5_000 }),
           })
           .catch(() => {});
     };

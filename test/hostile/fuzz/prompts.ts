@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { lintPrompts } from "../../../src/prompt/lint/lint-prompts.ts";
 import { parsePrompt } from "../../../src/prompt/parse-prompt.ts";
 import { contextOf } from "../../prompt/support.ts";
@@ -88,5 +89,7 @@ export const promptFuzz = {
 
 async function attack(text: string, filename: string, partials: Record<string, string>, input: unknown): Promise<void> {
   await lintPrompts({ text, filename, partials });
+  // Each is work of its own, between which the loop turns.
+  await nextTurn();
   await parsePrompt(text, { filename, partials }).render(input, contextOf());
 }
