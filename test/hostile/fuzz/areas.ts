@@ -1,0 +1,9 @@
+import type { HostileArea } from "./area.ts";
+import { messageFuzz } from "./messages.ts";
+import { oauthFuzz } from "./oauth.ts";
+import { promptFuzz } from "./prompts.ts";
+import { schemaFuzz } from "./schema.ts";
+import { textFuzz } from "./text.ts";
+
+/** Every area of the hostile fuzz. */
+export const areas: readonly HostileArea[] = [schemaFuzz, promptFuzz, messageFuzz, oauthFuzz, textFuzz];
