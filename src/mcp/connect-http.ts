@@ -6,6 +6,7 @@ import { clientHeaders, HttpSendError } from "../lib/fetch/client-exchange.ts";
 import { clientOf } from "../lib/fetch/node-fetch.ts";
 import { type Attempt, openSession } from "./open-session.ts";
 import type { CheckedHttpTarget } from "./target/parse-target.ts";
+import { canonicalUrl } from "./target/target-values.ts";
 import { sendWithCredentials } from "./transport/http/http-credentials.ts";
 import { HttpStatusError, isDown } from "./transport/http/http-error.ts";
 import type { EndpointSend, McpEndpoint } from "./transport/http/http-exchange.ts";
@@ -45,7 +46,8 @@ export function httpConnect(
     if (headers === undefined && credentials === undefined) return connect(target, endpoint, attempt);
     const lifetime = new AbortController();
     const host = credentialsHost(attempt.host, lifetime.signal);
-    const send = sendWithCredentials({ send: sendAsIs, label, headers, credentials, redactor, host });
+    const url = canonicalUrl(target.url);
+    const send = sendWithCredentials({ send: sendAsIs, url, label, headers, credentials, redactor, host });
     try {
       const session = await connect(target, { ...endpoint, send }, attempt);
       void session.closed.then(() => lifetime.abort());

@@ -179,7 +179,7 @@ function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
   };
   return {
     ...bound(host),
-    changed: (change) => attempt(() => host.changed(change)),
+    changed: (change) => attempt(() => host.changed(redactor.described(change))),
     started: (process) => attempt(() => host.started?.(process)),
     log: ({ level, logger, data }) =>
       attempt(() =>

@@ -1,3 +1,5 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
@@ -11,11 +13,16 @@ const allOf = (value: unknown) => `${inspect(value, { depth: 20, showHidden: tru
 
 /** A server by hand, in a child process. */
 const child = (script: string) => ({ command: process.execPath, args: ["-e", script] });
-const server = (onMessage: string) => `
+const server = (
+  onMessage: string,
+  about = `{ serverInfo: { name: "hand", version: "1" } }`,
+  capabilities = "{ tools: {} }",
+) => `
+const about = ${about}, capabilities = ${capabilities};
 const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...m }) + "\\n");
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
   const m = JSON.parse(line);
-  if (m.method === "initialize") send({ id: m.id, result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "hand", version: "1" } } });
+  if (m.method === "initialize") send({ id: m.id, result: { protocolVersion: "2025-06-18", capabilities, ...about } });
   ${onMessage}
 });`;
 const die = `process.stderr.write(${JSON.stringify(`${secret}\n`)}, () => process.exit(1));`;
@@ -91,5 +98,137 @@ describe("what a server prints", () => {
     expect(allOf(errors)).toContain("exited with code 1");
     expect(allOf(errors)).not.toContain("Tr0ub4dor");
     expect(connection.lastError?.message).toContain(secret);
+  });
+});
+
+describe("a key in the path of a URL", () => {
+  const keys = [
+    "550e8400-e29b-41d4-a716-446655440000",
+    "sk-live-4eC39HqLyjWDarjtT1zdp7dc",
+    "9f86d081884c7d659a2feaa0c55ad015",
+    "bot123456:ABC-DEF1234ghIkl",
+    "1234567890123456",
+    "AbCdEfGhIjKlMnOpQrSt",
+  ];
+  let server: Server;
+  let origin: string;
+
+  beforeEach(async () => {
+    // A server that says what it was sent.
+    server = createServer((request, response) => {
+      response
+        .writeHead(418)
+        .end(`${request.method} ${request.url?.toUpperCase()} ${decodeURIComponent(request.url ?? "")}`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    origin = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterEach(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  verifies("H5", "is in no label, error, event, log or snapshot, whatever the server repeats of it", async () => {
+    for (const key of keys) {
+      const seen: unknown[] = [];
+      const log = (...line: unknown[]) => void seen.push(line);
+      await using toolkit = new Toolkit({ logger: { debug: log, info: log, warn: log, error: log }, random: () => 1 });
+      toolkit.on("*", (event) => void seen.push(event));
+      const url = `http://us3r-name:p4ss-word@${origin}/s/${encodeURIComponent(key)}/mcp?api=qu3ry-value#fr4gment`;
+      const connection = toolkit.addConnector(url, { retryMs: 600_000 });
+      await toolkit.start();
+      expect(connection.label).toBe(`http://${origin}/s/***/mcp`);
+      seen.push(connection, connection.lastError, await toolkit.list(), connection.namespace);
+      seen.push(await failure(toolkit.call("mnie", {})), await toolkit.explain("mnie"));
+      const again = () => toolkit.addConnector(url.replace("#fr4gment", ""));
+      seen.push(await failure(Promise.resolve().then(again)));
+      seen.push(await failure(toolkit.removeConnector(url.replace("/mcp", "/none"))));
+      const invalid = () => toolkit.addConnector(url.replace("http:", "ftp:"));
+      seen.push(await failure(Promise.resolve().then(invalid)));
+      expect(allOf(seen)).toContain("418");
+      for (const each of [key, encodeURIComponent(key), "us3r-name", "p4ss-word", "qu3ry-value", "fr4gment"]) {
+        expect(allOf(seen).toLowerCase()).not.toContain(each.toLowerCase());
+      }
+    }
+  });
+
+  verifies("H5", "still tells two servers apart, and finds the one to remove", async () => {
+    await using toolkit = new Toolkit();
+    const [first = "", second = ""] = keys.map((key) => `http://${origin}/s/${key}/mcp`);
+    const connections = [first, second].map((url) => toolkit.addConnector(url));
+    expect(connections.map(({ label }) => label)).toEqual([`http://${origin}/s/***/mcp`, `http://${origin}/s/***/mcp`]);
+    await toolkit.removeConnector(first);
+    expect(toolkit.connections).toEqual([connections[1]]);
+  });
+
+  verifies("H5", "is told from a name, which is shown", () => {
+    const toolkit = new Toolkit();
+    for (const name of [
+      "modelcontextprotocol",
+      "streamable-http-server",
+      "my-mcp-server-2025-11-25",
+      "myCompanyKnowledgeBase",
+      "oauth2-server-example",
+    ]) {
+      expect(toolkit.addConnector(`http://${origin}/${name}/mcp`).label).toBe(`http://${origin}/${name}/mcp`);
+    }
+  });
+});
+
+describe("a secret that a server was sent", () => {
+  const key = "Hunter2-hunter2/ÄÖ";
+  const about = `{ serverInfo: { name: "a " + shout, title: key, version: key }, instructions: "Use " + shout }`;
+  const script = `
+const key = process.env.API_KEY, shout = key.toUpperCase();
+const schema = { type: "object", description: key, properties: { stage: { enum: ["production", shout] } } };
+const lists = {
+  "tools/list": { tools: [{ name: "run_" + key, title: shout, description: shout, inputSchema: schema, _meta: { note: [shout] } }] },
+  "prompts/list": { prompts: [{ name: "ask_" + key, description: shout, arguments: [{ name: "a", description: key }] }] },
+  "resources/list": { resources: [{ uri: "note:" + key, name: shout, description: shout }] },
+  "resources/templates/list": { resourceTemplates: [{ uriTemplate: "note:" + shout + "/{x}", name: shout }] },
+};
+const text = (text) => ({ type: "text", text });
+${server(
+  `
+  const { name, uri, arguments: given, _meta } = m.params ?? {};
+  if (m.method in lists) send({ id: m.id, result: lists[m.method] });
+  if (m.method === "prompts/get") send({ id: m.id, result: { messages: [{ role: "user", content: text(name) }] } });
+  if (m.method === "resources/read") send({ id: m.id, result: { contents: [{ uri, text: uri }] } });
+  if (m.method === "tools/call" && given.stage === "production") {
+    send({ method: "notifications/message", params: { level: "warning", logger: shout, data: { [shout]: shout } } });
+    send({ method: "notifications/progress", params: { progressToken: _meta.progressToken, progress: 1, message: shout } });
+    send({ id: m.id, result: { content: [text(name + shout)] } });
+  }
+  if (m.method === "tools/call" && given.stage === undefined) send({ id: m.id, error: { code: -1, message: shout, data: shout } });`,
+  about,
+  "{ tools: {}, prompts: {}, resources: {}, logging: {} }",
+)}`;
+
+  verifies("H5", "is masked in all it tells of itself, in upper or lower case, and relayed in results", async () => {
+    const seen: unknown[] = [];
+    const log = (...line: unknown[]) => void seen.push(line);
+    await using toolkit = new Toolkit({ logger: { debug: log, info: log, warn: log, error: log } });
+    toolkit.on("*", (event) => void seen.push(event));
+    const env = { API_KEY: key, NODE_ENV: "production" };
+    const connection = toolkit.addConnector({ ...child(script), env });
+    await connection.ready();
+    const { entries } = await toolkit.list({ kind: ["tool", "prompt", "resource", "template"] });
+    expect(entries).toHaveLength(4);
+    seen.push(
+      entries,
+      connection,
+      connection.server,
+      await Promise.all(entries.map(({ ref }) => toolkit.explain(ref))),
+    );
+    const options = { onProgress: (progress: unknown) => void seen.push(progress) };
+    const ran = await toolkit.call("run_***", { stage: "production" }, options);
+    seen.push(await failure(toolkit.call("run_***", {})), toolkit.connections);
+    // The server knows them by their own names.
+    expect(await ran.text()).toBe(`run_${key}${key.toUpperCase()}`);
+    expect((await toolkit.render("ask_***", { a: "b" })).messages).toMatchObject([{ role: "user" }]);
+    expect(await (await toolkit.read("note:***")).text()).toBe(`note:${key}`);
+    expect(allOf(seen)).toContain("production");
+    expect(allOf(seen).match(/\*{3}/g)?.length).toBeGreaterThan(20);
+    expect(allOf(seen).toLowerCase()).not.toContain("hunter2");
   });
 });
