@@ -1,7 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
-import { afterEach, beforeEach, describe, expect } from "vitest";
+import { afterEach, beforeEach, describe, expect, vi } from "vitest";
+import { nodeIn, type Sandbox, sandboxes, works } from "../../example/sandbox/sandboxes.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
@@ -232,3 +234,100 @@ ${server(
     expect(allOf(seen).toLowerCase()).not.toContain("hunter2");
   });
 });
+
+describe("the environment of a child", () => {
+  const passed = {
+    HTTPS_PROXY: "http://proxy.corp:3128",
+    http_proxy: "proxy.corp:3128",
+    NO_PROXY: "localhost,.corp",
+    NODE_EXTRA_CA_CERTS: "/etc/ssl/certs/ca-certificates.crt",
+    SSL_CERT_FILE: "/etc/ssl/corp@2x.pem",
+    REQUESTS_CA_BUNDLE: "/etc/ssl/corp.pem",
+    npm_config_registry: "https://npm.corp/api/npm/virtual/",
+    LANG: "de_CH.UTF-8",
+  };
+  const kept = {
+    ALL_PROXY: "http://anna:p4ss@proxy.corp:3128",
+    FTP_PROXY: "http://proxy.corp:3128",
+    npm_config_https_proxy: "anna:p4ss@proxy.corp:3128",
+    PIP_INDEX_URL: "https://pip.corp/9f86d081884c7d659a2feaa0c55ad015/simple",
+    npm_config__authToken: "npm_abc",
+    AWS_SECRET_ACCESS_KEY: "abc",
+    GITHUB_TOKEN: "abc",
+    DATABASE_URL: "postgres://anna:p4ss@db/main",
+  };
+  const script = server(`
+    if (m.method === "tools/list") send({ id: m.id, result: { tools: [{ name: "env", inputSchema: { type: "object" } }] } });
+    if (m.method === "tools/call") send({ id: m.id, result: { content: [], structuredContent: process.env } });`);
+  const warnings: string[] = [];
+  const ignore = () => undefined;
+  const logger = { debug: ignore, info: ignore, error: ignore, warn: (message: string) => void warnings.push(message) };
+  const environmentOf = async (more: object) => {
+    await using toolkit = new Toolkit({ logger });
+    toolkit.addConnectors({ mcpServers: { far: { ...child(script), ...more } } });
+    await toolkit.start();
+    return (await (await toolkit.call("far.env", {})).json()) as Record<string, string>;
+  };
+
+  beforeEach(() => {
+    warnings.length = 0;
+    for (const [name, value] of Object.entries({ ...passed, ...kept })) vi.stubEnv(name, value);
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  verifies("H5", "leads to the registries behind a proxy, and has no credential that it was not given", async () => {
+    const environment = await environmentOf({ env: { GITHUB_TOKEN: "${GITHUB_TOKEN}" } });
+    expect(environment).toMatchObject({ ...passed, PATH: process.env.PATH, GITHUB_TOKEN: "abc" });
+    const { GITHUB_TOKEN: _given, ...rest } = kept;
+    for (const name of Object.keys(rest)) expect(environment).not.toHaveProperty(name);
+    const [warning = "", ...others] = warnings.filter((each) => each.includes("credential"));
+    expect(others).toEqual([]);
+    for (const name of ["ALL_PROXY", "npm_config_https_proxy", "PIP_INDEX_URL"]) expect(warning).toContain(name);
+    expect(warning).not.toContain("p4ss");
+  });
+
+  verifies("H5", "has what it is given by name, without a warning", async () => {
+    const names = ["ALL_PROXY", "npm_config_https_proxy", "PIP_INDEX_URL"] as const;
+    const env = Object.fromEntries(names.map((name) => [name, `\${${name}}`]));
+    expect(await environmentOf({ env })).toMatchObject(Object.fromEntries(names.map((name) => [name, kept[name]])));
+    expect(warnings).toEqual([]);
+  });
+
+  describe.skipIf(process.platform === "win32")("of a wrapped one (`env` is not on Windows)", () => {
+    verifies("H5", "is that of the command which wraps it", async () => {
+      const wrap = ["env", "-u", "HTTPS_PROXY", "IN=${NO_PROXY}"];
+      const environment = await environmentOf({ wrap });
+      expect(environment).toMatchObject({ IN: passed.NO_PROXY, SSL_CERT_FILE: passed.SSL_CERT_FILE });
+      expect(environment).not.toHaveProperty("HTTPS_PROXY");
+    });
+  });
+});
+
+const sandboxNames = Object.keys(sandboxes) as Sandbox[];
+for (const name of sandboxNames) {
+  const isUsable = works(name);
+  const why = isUsable ? "" : " (skipped: it is not installed here, or may not be used)";
+  describe.skipIf(!isUsable)(`a server in the sandbox of ${name}${why}`, () => {
+    verifies("H5", "answers, cannot reach the network, and ends with its connection", async () => {
+      const page = createServer((_request, response) => response.end("a page"));
+      await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}/`;
+      const script = await readFile(new URL("../../example/sandbox/server.mjs", import.meta.url), "utf8");
+      const args = ["--input-type=module", "--eval", script];
+      await using toolkit = new Toolkit();
+      toolkit.addConnector({ command: process.execPath, args }, { namespace: "open" });
+      const closed = { command: nodeIn(name), args, wrap: sandboxes[name] };
+      const connection = toolkit.addConnector(closed, { namespace: "closed" });
+      await toolkit.start();
+      expect(connection.label).toBe("node");
+      expect(await (await toolkit.call("open.page", { url })).text()).toBe("a page");
+      expect((await failure(toolkit.call("closed.page", { url }))).code).toBe("TOOL_FAILED");
+      const { processId = 0 } = connection;
+      await connection.close();
+      expect(() => process.kill(processId, 0)).toThrow("ESRCH");
+      page.close();
+    });
+  });
+}

@@ -375,8 +375,11 @@ describe("what passes through the pipes", () => {
     await little[Symbol.asyncDispose]();
   });
 
-  test("what is inherited is what the SDK lets through", () => {
-    expect(inheritedEnvironment()).toEqual(getDefaultEnvironment());
+  test("what is inherited is what the SDK lets through, and what leads to the registries of this machine", () => {
+    const { variables } = inheritedEnvironment();
+    expect(variables).toMatchObject(getDefaultEnvironment());
+    const { PATH } = process.env;
+    expect(inheritedEnvironment({ PATH, API_KEY: "x" }).variables).toEqual({ PATH });
   });
 });
 
