@@ -1,9 +1,12 @@
-import { readFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import { nodeIn, type Sandbox, sandboxes, works } from "../../example/sandbox/sandboxes.ts";
+import { fileTokenStore, oauth } from "../../src/mcp/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
@@ -331,3 +334,47 @@ for (const name of sandboxNames) {
     });
   });
 }
+
+describe.skipIf(process.platform === "win32")("a file of tokens (Windows has no modes)", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "toolweave-tokens-"));
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  verifies(
+    "H5",
+    "that others may read is reported to the operator, and is its owner's alone once it is written",
+    async () => {
+      const file = join(folder, "tokens.json");
+      const store = fileTokenStore(file);
+      const modeOf = async () => ((await stat(file)).mode & 0o777).toString(8);
+      const warnings: string[] = [];
+      const ignore = () => undefined;
+      const logger = {
+        debug: ignore,
+        info: ignore,
+        error: ignore,
+        warn: (message: string) => void warnings.push(message),
+      };
+      const connect = async () => {
+        await using toolkit = new Toolkit({ logger });
+        // Nothing listens there: the report needs no server.
+        toolkit.addConnector("http://127.0.0.1:9/mcp", { namespace: "far", auth: oauth({ store }), retryMs: 600_000 });
+        await toolkit.start();
+        return warnings.splice(0).filter((warning) => warning.includes("mode"));
+      };
+      expect(await connect()).toEqual([]);
+      await store.write("key", { issuer: "https://issuer" });
+      expect([await modeOf(), await connect()]).toEqual(["600", []]);
+      await chmod(file, 0o644);
+      const [warning, ...others] = await connect();
+      expect([warning, others]).toEqual([expect.stringContaining(`The token file ${file} has mode 644`), []]);
+      expect(warning).toContain("chmod 600");
+      await store.write("other", { issuer: "https://issuer" });
+      expect([await modeOf(), await connect()]).toEqual(["600", []]);
+    },
+  );
+});
