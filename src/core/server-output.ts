@@ -24,7 +24,7 @@ export function operatorError(error: Error): Error {
   const full = ToolkitError.is(error)
     ? new ToolkitError(error.code, message, error.details, { cause, ref: error.ref, phase: error.phase })
     : new Error(message, { cause: error });
-  // Both strings are read now: an unread stack retains the frames of its call.
+  // The place is that of the error, not of this function.
   full.stack = `${full.name}: ${message}${framesOf(error)}`;
   operatorErrors.set(error, full);
   return full;

@@ -44,7 +44,9 @@ export const noRedactor: Redactor = {
  * or more.
  */
 export function redactorOf(target: CheckedTarget): Redactor {
-  return new SecretRedactor(target.kind === "http" ? sentOverHttp(target) : Object.entries(target.env).map(sentValue));
+  return new SecretRedactor(
+    target.kind === "http" ? sentOverHttp(target) : Object.entries(target.env).map(sentInEnvironment),
+  );
 }
 
 // A server echoes what it was sent lately.
@@ -146,21 +148,27 @@ function cleanError(error: unknown, redact: (text: string) => string): Error {
 function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>): readonly Sent[] {
   const keys = tokensInPath(url.pathname).flatMap((key) => [key, decoded(key)]);
   return [
-    ...Object.entries(headers).map(sentValue),
-    ...[...url.searchParams].map(sentValue),
+    ...[...Object.entries(headers), ...url.searchParams].map(([name, value]) => sentValue(name, value, partsOf(value))),
     { all: keys, credentials: keys },
   ];
 }
 
+const headerScheme = /^(?:basic|bearer|token)\s/i;
 const credentialName = /key|token|secret|passw|passphrase|pwd|auth|credential|cookie|signature|jwt|private|session/i;
 
-function sentValue([name, value]: readonly [name: string, value: string]): Sent {
-  const parts = partsOf(value);
+/** Of a variable only one that holds a header has parts: another may be a sentence. */
+function sentInEnvironment([name, value]: readonly [name: string, value: string]): Sent {
+  const isHeader = credentialName.test(name) || headerScheme.test(value);
+  return sentValue(name, value, isHeader ? partsOf(value) : [value]);
+}
+
+function sentValue(name: string, value: string, parts: readonly string[]): Sent {
   const [, password] = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@:]*:([^/?#@]+)@/.exec(value) ?? [];
   const all = password === undefined ? parts : [...parts, password, decoded(password)];
+  const isHeader = headerScheme.test(value);
   // The path of a folder is no key, however odd it is.
-  const isCredential =
-    credentialName.test(name) || password !== undefined || (isTokenLike(value) && !/[/\\\s]/.test(value));
+  const isKey = isTokenLike(value) && !/[/\\\s]/.test(value);
+  const isCredential = credentialName.test(name) || password !== undefined || isHeader || isKey;
   return { all, credentials: isCredential ? all : [] };
 }
 

@@ -160,8 +160,15 @@ describe("a key in the path of a URL", () => {
   verifies("H5", "still tells two servers apart, and finds the one to remove", async () => {
     await using toolkit = new Toolkit();
     const [first = "", second = ""] = keys.map((key) => `http://${origin}/s/${key}/mcp`);
-    const connections = [first, second].map((url) => toolkit.addConnector(url));
+    const asked: string[] = [];
+    const headers = ({ url }: { readonly url: string }) => {
+      asked.push(url);
+      return {};
+    };
+    const connections = [first, second].map((url) => toolkit.addConnector(url, { headers, retryMs: 600_000 }));
     expect(connections.map(({ label }) => label)).toEqual([`http://${origin}/s/***/mcp`, `http://${origin}/s/***/mcp`]);
+    await toolkit.start();
+    expect(new Set(asked)).toEqual(new Set([first, second]));
     await toolkit.removeConnector(first);
     expect(toolkit.connections).toEqual([connections[1]]);
   });

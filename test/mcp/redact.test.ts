@@ -52,6 +52,8 @@ describe("a redactor", () => {
       API_KEY: "hunter2-key",
       OTHER: "9f86d081884c7d659a2f",
       DATABASE: "postgres://anna:p4ssw%21rd@db/main",
+      HEADER: "Bearer t0ken-t0ken",
+      GREETING: "hello everyone",
     };
     const child = redactorOf(parseTarget({ command: "x", env }));
     const harmless = { enum: ["production", "us-east-1", "/home/anna/project-2024x", "password"], deep: [[{}]] };
@@ -61,7 +63,8 @@ describe("a redactor", () => {
       a: ["***", "***", "***", "***"],
       kept,
     });
-    expect(child.text("Production")).toBe("***");
+    expect(child.text("Production, everyone, hello everyone")).toBe("***, everyone, ***");
+    expect(child.described("t0ken-t0ken, hello everyone")).toBe("***, hello everyone");
     const http = redactorOf(parseTarget({ url: "https://h/s/9f86d081884c7d659a2f/mcp?profile=default-1&key=abc123" }));
     expect(http.described("9F86D081884C7D659A2F default-1 abc123")).toBe("*** default-1 ***");
   });
