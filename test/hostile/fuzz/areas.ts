@@ -3,6 +3,7 @@ import { messageFuzz } from "./messages.ts";
 import { oauthFuzz } from "./oauth.ts";
 import { promptFuzz } from "./prompts.ts";
 import { schemaFuzz } from "./schema.ts";
+import { secretFuzz } from "./secrets.ts";
 
 /** Every area of the hostile fuzz. */
-export const areas: readonly HostileArea[] = [schemaFuzz, promptFuzz, messageFuzz, oauthFuzz];
+export const areas: readonly HostileArea[] = [schemaFuzz, promptFuzz, messageFuzz, oauthFuzz, secretFuzz];
