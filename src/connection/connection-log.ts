@@ -1,5 +1,6 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { logToSession } from "../core/logger.ts";
+import { operatorError } from "../core/server-output.ts";
 import type { LogEntry, Logger, LogLevel, Session } from "../core/session.ts";
 import { mapTexts, visible } from "../lib/visible-text.ts";
 
@@ -59,9 +60,10 @@ export class ConnectionLog {
   /** Logs that it was lost or an attempt failed. The same reason again is for debugging only: the connection has the whole error. */
   disconnected(error: Error, attempts: number): void {
     const details = { attempts, ...(ToolkitError.is(error) ? { code: error.code } : {}) };
-    const method = this.#lastReason === error.message ? "debug" : "warn";
-    this.#lastReason = error.message;
-    this.#logger[method](`${this.#connection.namespace} is not connected: ${error.message}`, details);
+    const { message } = operatorError(error);
+    const method = this.#lastReason === message ? "debug" : "warn";
+    this.#lastReason = message;
+    this.#logger[method](`${this.#connection.namespace} is not connected: ${message}`, details);
   }
 
   /** Logs that it is connected, where it was logged that it is not. */

@@ -2,6 +2,7 @@ import type { Namespace } from "../catalog/namespace.ts";
 import type { ConnectionState, ServerInfo } from "../core/connection.ts";
 import type { Connector, ConnectorSession, ServerProcess } from "../core/connector.ts";
 import type { Entry, Kind } from "../core/item.ts";
+import { operatorError } from "../core/server-output.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
@@ -69,7 +70,8 @@ export abstract class ConnectionView {
   }
 
   get lastError(): Error | undefined {
-    return this.parts.supervisor.lastError;
+    const error = this.parts.supervisor.lastError;
+    return error === undefined ? undefined : operatorError(error);
   }
 
   get attempts(): number {

@@ -2,6 +2,7 @@ import type { Connection, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { assertNamespace, isFreeNamespace, toIdentifier } from "../core/identifier.ts";
+import { withoutTokens } from "../lib/token-shape.ts";
 import { type AddConnectorOptions, type ConnectDefaults, readSupervision } from "./connect-options.ts";
 import { type ConnectionHost, type ConnectionOwner, SupervisedConnection } from "./supervised-connection.ts";
 
@@ -96,15 +97,16 @@ export class Connectors implements ConnectionOwner {
     const found = connections.filter((connection) => connection === target || connection.namespace === target);
     const url = found.length > 0 ? undefined : urlOf(target);
     const key = url === undefined ? undefined : keyOf(url);
+    const shown = key === undefined ? undefined : withoutTokens(key);
     if (key !== undefined) found.push(...connections.filter(({ connector }) => connector.key === key));
     const [connection, other] = found;
     if (other !== undefined) {
       const owners = found.map(({ namespace }) => namespace);
-      const message = `${key} belongs to several connectors: name one of ${owners.join(", ")}.`;
-      throw new ToolkitError("CONFLICT", message, { key: String(key), owners });
+      const message = `${shown} belongs to several connectors: name one of ${owners.join(", ")}.`;
+      throw new ToolkitError("CONFLICT", message, { key: String(shown), owners });
     }
     if (connection !== undefined) return connection;
-    const name = key ?? (typeof target === "string" ? target : String((target as Connection | undefined)?.namespace));
+    const name = shown ?? (typeof target === "string" ? target : String((target as Connection | undefined)?.namespace));
     const suggestions = connections.map(({ namespace }) => namespace);
     const known = suggestions.length === 0 ? "There are no connectors" : `There are ${suggestions.join(", ")}`;
     throw new ToolkitError("NOT_FOUND", `There is no connector "${name}". ${known}.`, { key: name, suggestions });
@@ -146,7 +148,7 @@ export class Connectors implements ConnectionOwner {
       if (namespace !== undefined && other.hasGivenName && namespace !== other.namespace) continue;
       const same = /^https?:/.test(key) ? " The query and the user info of a URL do not count." : "";
       const message = `${label} is connected already, as "${other.namespace}".${same} Give both connectors explicit, different namespaces.`;
-      throw new ToolkitError("CONFLICT", message, { key, owners: [other.namespace] });
+      throw new ToolkitError("CONFLICT", message, { key: withoutTokens(key), owners: [other.namespace] });
     }
   }
 

@@ -5,6 +5,7 @@ import { readDefinition } from "../core/definition.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { isMcpName } from "../core/identifier.ts";
 import { type Kind, kinds, type ListFailure } from "../core/item.ts";
+import { operatorError } from "../core/server-output.ts";
 import type { Clock } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
 import { visible, withoutInvisible } from "../lib/visible-text.ts";
@@ -88,7 +89,7 @@ export class RemoteCatalog {
       if (list === undefined) continue;
       if (list instanceof Error) {
         this.#note(kind, list, false);
-        this.#host.log.warnOnce(list.message);
+        this.#host.log.warnOnce(operatorError(list).message);
         continue;
       }
       registrations.set(kind, this.#registrations(kind, list));

@@ -116,7 +116,9 @@ export class SupervisedConnection extends ConnectionView implements Connection {
 
   /** The error that says why it is not connected. */
   unavailable(): ToolkitError<"UNAVAILABLE"> {
-    const { namespace, label, lastError: cause, nextAttemptAt } = this;
+    const { namespace, label, nextAttemptAt } = this;
+    // Not `lastError`, which quotes what the server printed: a caller gets this.
+    const cause = this.parts.supervisor.lastError;
     const now = this.#host.clock.now();
     const retryInMs = nextAttemptAt === undefined ? undefined : Math.max(0, Math.round(nextAttemptAt - now));
     return unavailable({ namespace, label, cause, retryInMs });

@@ -56,6 +56,8 @@ export interface HttpRefusal {
 
 /** The credentials of one connector for its server. They outlive its connections. */
 export interface HttpCredentials {
+  /** Something that the operator should know and that fails nothing, such as tokens in a file that others may read. Asked at each connection. */
+  warning?(): Promise<string | undefined>;
   /**
    * The header `Authorization` of the next request; undefined where there is none yet. At once where nothing has to be asked.
    *

@@ -10,9 +10,14 @@ export interface HttpTarget {
 export interface StdioTarget {
   readonly command: string;
   readonly args?: readonly string[] | undefined;
-  /** Added to a short list of harmless variables (PATH, HOME, ...), not to the whole environment. */
+  /**
+   * Added to a short list of variables without credentials, not to the whole environment: the home, `PATH`, language and temporary folder, and
+   * the proxies, certificates and registries of this machine. One that is named here replaces the inherited one.
+   */
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly cwd?: string | undefined;
+  /** A command that starts this one, such as a sandbox: its name, then its arguments. Command and arguments follow as its last ones. */
+  readonly wrap?: readonly string[] | undefined;
   readonly type?: "stdio" | undefined;
 }
 

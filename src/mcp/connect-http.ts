@@ -4,8 +4,10 @@ import type { CredentialsHost, HeaderFunction, HttpCredentials } from "../core/h
 import { kinds } from "../core/item.ts";
 import { clientHeaders, HttpSendError } from "../lib/fetch/client-exchange.ts";
 import { clientOf } from "../lib/fetch/node-fetch.ts";
+import { abortable } from "../lib/promise.ts";
 import { type Attempt, openSession } from "./open-session.ts";
 import type { CheckedHttpTarget } from "./target/parse-target.ts";
+import { canonicalUrl } from "./target/target-values.ts";
 import { sendWithCredentials } from "./transport/http/http-credentials.ts";
 import { HttpStatusError, isDown } from "./transport/http/http-error.ts";
 import type { EndpointSend, McpEndpoint } from "./transport/http/http-exchange.ts";
@@ -30,6 +32,7 @@ export function httpConnect(
   parts: HttpConnectParts,
 ): (attempt: Attempt) => Promise<ConnectorSession> {
   const { headers, credentials, maxMessageBytes } = parts;
+  const warn = credentialsWarnings(credentials);
   return async (attempt) => {
     const { label, redactor } = attempt;
     const client = clientOf(parts.fetch);
@@ -43,9 +46,12 @@ export function httpConnect(
     };
     // Without anything to decide at each request nothing is between the transport and the network.
     if (headers === undefined && credentials === undefined) return connect(target, endpoint, attempt);
+    // Awaited: what is logged after the end of an attempt is left out.
+    await warn(attempt);
     const lifetime = new AbortController();
     const host = credentialsHost(attempt.host, lifetime.signal);
-    const send = sendWithCredentials({ send: sendAsIs, label, headers, credentials, redactor, host });
+    const url = canonicalUrl(target.url);
+    const send = sendWithCredentials({ send: sendAsIs, url, label, headers, credentials, redactor, host });
     try {
       const session = await connect(target, { ...endpoint, send }, attempt);
       void session.closed.then(() => lifetime.abort());
@@ -76,6 +82,18 @@ function sendOverFetch(fetch: typeof globalThis.fetch): EndpointSend {
       },
       discard: () => void response.body?.cancel().catch(() => {}),
     };
+  };
+}
+
+/** Logs what the operator should know of the credentials, each thing once. */
+function credentialsWarnings(credentials: HttpCredentials | undefined): (attempt: Attempt) => Promise<void> {
+  let last: string | undefined;
+  return async ({ label, host, signal }) => {
+    if (credentials?.warning === undefined) return;
+    // A failure of theirs shows when they are used.
+    const text = await abortable(credentials.warning(), signal).catch(() => undefined);
+    if (text !== undefined && text !== last) host.log({ level: "warning", logger: label, data: text });
+    last = text;
   };
 }
 

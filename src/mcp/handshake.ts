@@ -59,14 +59,14 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
   await peer.notify("notifications/initialized");
   await transport.ready?.();
   const info = isRecord(result.serverInfo) ? result.serverInfo : {};
-  return {
+  return redactor.described({
     name: parseText(info.name)?.slice(0, maxNameLength) ?? label,
     version: parseText(info.version)?.slice(0, maxNameLength),
     title: parseText(info.title)?.slice(0, maxNameLength),
     instructions: parseText(result.instructions),
     protocolVersion,
     capabilities: isRecord(result.capabilities) ? result.capabilities : {},
-  };
+  });
 }
 
 /** Names go into messages and logs. */

@@ -158,12 +158,27 @@ function httpOpener(
   });
 }
 
-function stdioOpener({ command, args, env, cwd }: CheckedStdioTarget, trust: McpConnectorOptions["trust"]): Open {
+function stdioOpener(
+  { command: given, args: own, env, cwd, wrap }: CheckedStdioTarget,
+  trust: McpConnectorOptions["trust"],
+): Open {
+  const [command = given, ...args] = [...wrap, given, ...own];
+  let isReported = false;
   return async (attempt) => {
     // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
     const { StdioTransport } = await import("./transport/stdio/stdio-transport.ts");
     const { limits, redactor } = attempt;
-    const environment = { ...(trust === "untrusted" ? leastEnvironment() : inheritedEnvironment()), ...env };
-    return openSession(new StdioTransport({ command, args, env: environment, cwd, ...limits, redactor }), attempt);
+    const { variables, withheld } = trust === "untrusted" ? leastEnvironment() : inheritedEnvironment();
+    const missing = withheld.filter((name) => env[name] === undefined);
+    if (missing.length > 0 && !isReported) {
+      isReported = true;
+      attempt.host.log({ level: "warning", logger: attempt.label, data: withheldText(missing) });
+    }
+    const parameters = { command, args, env: { ...variables, ...env }, cwd, ...limits, redactor };
+    return openSession(new StdioTransport(parameters), attempt);
   };
+}
+
+function withheldText([name = "", ...others]: readonly string[]): string {
+  return `${[name, ...others].join(", ")} of this process may hold a credential, so the child does not get it. If it needs it, name it in the target: env: { ${name}: "\${${name}}" }.`;
 }

@@ -46,6 +46,8 @@ export class McpSession implements ConnectorSession {
   readonly subscribe?: NonNullable<ConnectorSession["subscribe"]>;
   readonly unsubscribe?: NonNullable<ConnectorSession["unsubscribe"]>;
   readonly #parts: SessionParts;
+  /** The names and URIs in which there is a secret, by kind and by the form in which they are listed. The server knows them by the first. */
+  readonly #ownKeys = new Map<Kind, ReadonlyMap<string, string>>();
   #closing: Promise<void> | undefined;
 
   constructor(parts: SessionParts) {
@@ -103,10 +105,10 @@ export class McpSession implements ConnectorSession {
     if (context.attachments.length > 0) return Promise.reject(attachmentsRefused(name));
     const server = this.server.name;
     const { redactor } = this.#parts;
-    const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
+    const options = { cancellation: cancellationOf(context), onProgress: reporter(context, redactor), context };
     return this.#traced("tools/call", name, context, (meta) => {
-      const params =
-        meta === undefined ? { name, arguments: input ?? {} } : { name, arguments: input ?? {}, _meta: meta };
+      const own = { name: this.#ownKey("tool", name), arguments: input ?? {} };
+      const params = meta === undefined ? own : { ...own, _meta: meta };
       return this.#parts.peer.request("tools/call", params, options).then(
         (result) =>
           toolContent(isRecord(result) && result.isError === true ? redactor.value(result) : result, { name, server }),
@@ -122,9 +124,11 @@ export class McpSession implements ConnectorSession {
 
   async #render(name: string, input: unknown, given: CallContext): Promise<RenderedPrompt> {
     const context = wholeContext(given);
-    const options = { cancellation: cancellationOf(context), onProgress: reporter(context), context };
+    const onProgress = reporter(context, this.#parts.redactor);
+    const options = { cancellation: cancellationOf(context), onProgress, context };
     return this.#traced("prompts/get", name, context, async (meta) => {
-      const params = { name, arguments: promptArguments(input), ...(meta === undefined ? {} : { _meta: meta }) };
+      const own = { name: this.#ownKey("prompt", name), arguments: promptArguments(input) };
+      const params = meta === undefined ? own : { ...own, _meta: meta };
       return renderedPrompt(await this.#request("prompts/get", params, options, { what: `prompts/get ${name}` }), name);
     });
   }
@@ -132,10 +136,11 @@ export class McpSession implements ConnectorSession {
   async #read(uri: string, given: CallContext | ReadOptions): Promise<Content> {
     const context = wholeContext(given);
     const call = "progress" in context ? context : undefined;
-    const onProgress = call === undefined ? undefined : reporter(call);
+    const onProgress = call === undefined ? undefined : reporter(call, this.#parts.redactor);
     const options = { cancellation: cancellationOf(context), onProgress, context: call };
     return this.#traced("resources/read", uri, call, async (meta) => {
-      const params = meta === undefined ? { uri } : { uri, _meta: meta };
+      const own = { uri: this.#ownKey("resource", uri) };
+      const params = meta === undefined ? own : { ...own, _meta: meta };
       const attempt = { what: `resources/read ${uri}`, uri };
       return readContent(await this.#request("resources/read", params, options, attempt), uri);
     });
@@ -152,13 +157,15 @@ export class McpSession implements ConnectorSession {
   }
 
   async #follow(method: string, uri: string, options: ReadOptions): Promise<void> {
-    await this.#request(method, { uri }, { cancellation: cancellationOf(options) }, { what: `${method} ${uri}`, uri });
+    const params = { uri: this.#ownKey("resource", uri) };
+    await this.#request(method, params, { cancellation: cancellationOf(options) }, { what: `${method} ${uri}`, uri });
   }
 
   #lists(): ConnectorSession["list"] {
     const { server, limits, redactor } = this.#parts;
-    const lister = (kind: Kind) => (options: ReadOptions) =>
-      readList(kind, {
+    const lister = (kind: Kind) => (options: ReadOptions) => {
+      const ownKeys = new Map<string, string>();
+      return readList(kind, {
         request: (method, params) =>
           this.#parts.peer.request(method, params, {
             cancellation: cancellationOf(options),
@@ -168,11 +175,23 @@ export class McpSession implements ConnectorSession {
         server: server.name,
         limits,
         redactor,
-      }).catch((error: unknown) => this.#fail(error, { what: lists[kind].method, repeatable: true }));
+        renamed: (own, shown) => void ownKeys.set(shown, own),
+      }).then(
+        (list) => {
+          this.#ownKeys.set(kind, ownKeys);
+          return list;
+        },
+        (error: unknown) => this.#fail(error, { what: lists[kind].method, repeatable: true }),
+      );
+    };
     const offered = (Object.keys(lists) as Kind[]).filter(
       (kind) => server.capabilities[capabilityOf[kind]] !== undefined,
     );
     return Object.fromEntries(offered.map((kind) => [kind, lister(kind)])) as ConnectorSession["list"];
+  }
+
+  #ownKey(kind: Kind, shown: string): string {
+    return this.#ownKeys.get(kind)?.get(shown) ?? shown;
   }
 
   /** A request that changes nothing at the server. */
@@ -230,10 +249,10 @@ function cancellationOf(context: ReadOptions): Cancellation | undefined {
   return context.signal === undefined ? undefined : new SignalCancellation(context.signal);
 }
 
-function reporter(context: CallContext): (progress: Progress) => void {
+function reporter(context: CallContext, redactor: Redactor): (progress: Progress) => void {
   return ({ progress, total, message }) => {
     try {
-      context.progress(progress, total, message).catch(ignore);
+      context.progress(progress, total, redactor.described(message)).catch(ignore);
     } catch {
       // An error of a listener must not end the connection.
     }

@@ -1,6 +1,7 @@
 import type { ConnectorHost, ConnectorSession } from "../core/connector.ts";
 import type { ConnectorLimits, ReadConnectorLimits } from "../core/connector-limits.ts";
 import type { Kind } from "../core/item.ts";
+import { withServerOutput } from "../core/server-output.ts";
 import type { LogLevel } from "../core/session.ts";
 import { lists } from "./descriptor.ts";
 import { type ClientInfo, ownClientInfo, shakeHands } from "./handshake.ts";
@@ -141,17 +142,18 @@ export function connectFailure(error: unknown, { label, redactor, signal }: Atte
   return failureOf(error, { what: "initialize", label, redactor, server: undefined, repeatable: true });
 }
 
-/** Adds the output of the server that came in place of an answer. */
+/** Adds how the server ended in place of an answer, and beside the error what it printed. */
 function explained(error: unknown, transport: Transport, signal: AbortSignal): unknown {
-  const diagnosis = transport.diagnosis?.();
+  const { reason: why, output } = transport.diagnosis?.() ?? { reason: undefined, output: undefined };
   const reason: unknown = signal.reason;
   if (reason instanceof ConnectTimeoutError) {
-    const said = diagnosis === undefined ? reason.message : `${reason.message}; ${diagnosis}`;
-    return new ConnectionLostError(said, { sent: true, cause: reason });
+    const message = why === undefined ? reason.message : `${reason.message}; ${why}`;
+    return withServerOutput(new ConnectionLostError(message, { sent: true, cause: reason }), output);
   }
   if (signal.aborted) return reason;
-  if (diagnosis === undefined || !(error instanceof ConnectionLostError)) return error;
-  return new ConnectionLostError(diagnosis, { sent: error.sent, cause: error });
+  if (!(error instanceof ConnectionLostError)) return error;
+  const lost = why === undefined ? error : new ConnectionLostError(why, { sent: error.sent, cause: error });
+  return withServerOutput(lost, output);
 }
 
 /** The methods of a host without the host, to put others in the place of some. */
@@ -177,7 +179,7 @@ function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
   };
   return {
     ...bound(host),
-    changed: (change) => attempt(() => host.changed(change)),
+    changed: (change) => attempt(() => host.changed(redactor.described(change))),
     started: (process) => attempt(() => host.started?.(process)),
     log: ({ level, logger, data }) =>
       attempt(() =>

@@ -15,8 +15,10 @@ export interface ListOptions {
   /** The server, for errors and warnings. */
   readonly server: string;
   readonly limits: Pick<ReadConnectorLimits, "maxListSize" | "maxNestingDepth">;
-  /** Redacts the quotes in warnings. */
+  /** Redacts the entries, and the quotes in warnings. */
   readonly redactor: Redactor;
+  /** An entry has a secret in its name or URI, and is listed under another: the server knows it by the first. */
+  renamed?(own: string, shown: string): void;
 }
 
 /** So many pages in a row may bring nothing new: with a new cursor each, a server could go on for ever. */
@@ -76,9 +78,11 @@ class Collector<K extends Kind> implements DescriptorList<K> {
   readonly #kind: K;
   readonly #redactor: Redactor;
   readonly #maxNestingDepth: number;
+  readonly #renamed: ListOptions["renamed"];
   readonly #keys = new Set<unknown>();
 
-  constructor(kind: K, { redactor, limits }: ListOptions) {
+  constructor(kind: K, { redactor, limits, renamed }: ListOptions) {
+    this.#renamed = renamed;
     this.#kind = kind;
     this.#redactor = redactor;
     this.#maxNestingDepth = limits.maxNestingDepth;
@@ -107,7 +111,10 @@ class Collector<K extends Kind> implements DescriptorList<K> {
       return;
     }
     this.#keys.add(id);
-    this.items.push(item);
+    const shown = this.#redactor.described(item);
+    const shownId = (shown as unknown as Readonly<Record<string, unknown>>)[key];
+    if (shownId !== id) this.#renamed?.(String(id), String(shownId));
+    this.items.push(shown);
   }
 }
 

@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { decoded, isTokenLike, secretMask, tokensInPath } from "../lib/token-shape.ts";
 import { isRecord } from "../lib/value.ts";
 import type { CheckedTarget } from "./target/parse-target.ts";
 
@@ -6,10 +7,19 @@ import type { CheckedTarget } from "./target/parse-target.ts";
 export interface Redactor {
   /** The length of the longest secret: where a text was cut, so much at the cut may be a part of one. */
   readonly longest: number;
-  /** The text with `***` in place of every secret. Give it whole: of a text that was cut, a part of a secret may be left. */
+  /**
+   * The text with `***` in place of every secret, in upper or lower case. Give it whole: of a text that was cut, a part of a secret may be
+   * left.
+   */
   text(text: string): string;
   /** The same for every text in a JSON value. */
   value(value: unknown): unknown;
+  /**
+   * The part of an interface, such as a descriptor or a name, without secrets; itself where there is none in it. Everything that was sent
+   * counts in `text`, and here only what is a credential by its name or its form: a schema with the word `production` keeps it, though the
+   * environment of the child has it too.
+   */
+  described<T>(value: T): T;
   /** The error itself where there is no secret in it, in what it carries or in its causes; else one with no more than message and code. */
   error(error: unknown): unknown;
   /** From now on this is a secret too. Of those that come and go the last thousand are known. */
@@ -17,7 +27,6 @@ export interface Redactor {
 }
 
 const minLength = 6;
-const mask = "***";
 const maxDepth = 8;
 
 /** Knows no secret. */
@@ -25,28 +34,41 @@ export const noRedactor: Redactor = {
   longest: 0,
   text: (text) => text,
   value: (value) => value,
+  described: (value) => value,
   error: (error) => error,
   conceal: () => {},
 };
 
-/** A redactor of what a target sends: the values of its headers, user info, query and environment, of 6 characters or more. */
+/**
+ * A redactor of what a target sends: the values of its headers, user info, query and environment, and the keys in its path, of 6 characters
+ * or more.
+ */
 export function redactorOf(target: CheckedTarget): Redactor {
-  return new SecretRedactor(target.kind === "http" ? sentOverHttp(target) : Object.values(target.env));
+  return new SecretRedactor(
+    target.kind === "http" ? sentOverHttp(target) : Object.entries(target.env).map(sentInEnvironment),
+  );
 }
 
 // A server echoes what it was sent lately.
 const maxPassing = 1_000;
 
+/** A value that is sent, and what of it is a credential. */
+interface Sent {
+  readonly all: readonly string[];
+  readonly credentials: readonly string[];
+}
+
 class SecretRedactor implements Redactor {
-  readonly #lasting: readonly string[];
+  readonly #lasting: readonly Sent[];
   /** Those that come and go, the oldest first. */
   readonly #passing = new Set<string>();
   #pattern: RegExp | undefined;
+  #credentials: RegExp | undefined;
   #longest = 0;
   /** The pattern has to be made anew when it is needed. */
   #outdated = true;
 
-  constructor(lasting: readonly string[]) {
+  constructor(lasting: readonly Sent[]) {
     this.#lasting = lasting;
   }
 
@@ -65,12 +87,18 @@ class SecretRedactor implements Redactor {
 
   text(text: string): string {
     this.#update();
-    return this.#pattern === undefined ? text : text.replace(this.#pattern, mask);
+    return this.#pattern === undefined ? text : text.replace(this.#pattern, secretMask);
   }
 
   value(value: unknown): unknown {
     this.#update();
     return this.#pattern === undefined ? value : redactValue(value, (text) => this.text(text), 0);
+  }
+
+  described<T>(value: T): T {
+    this.#update();
+    const pattern = this.#credentials;
+    return pattern === undefined ? value : (redactDescribed(value, (text) => text.replace(pattern, secretMask)) as T);
   }
 
   error(error: unknown): unknown {
@@ -83,14 +111,29 @@ class SecretRedactor implements Redactor {
   #update(): void {
     if (!this.#outdated) return;
     this.#outdated = false;
-    const sent = [...this.#lasting, ...[...this.#passing].flatMap(partsOf)];
-    const secrets = [...new Set(sent.flatMap(forms))].filter((secret) => secret.length >= minLength);
-    // The longest first: one may be a part of another.
-    secrets.sort((a, b) => b.length - a.length);
-    const escaped = secrets.map((secret) => secret.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
-    this.#pattern = secrets.length === 0 ? undefined : new RegExp(escaped.join("|"), "g");
+    const passing = [...this.#passing].flatMap(partsOf);
+    const secrets = formsOf([...this.#lasting.flatMap(({ all }) => all), ...passing]);
+    this.#pattern = patternOf(secrets);
     this.#longest = secrets[0]?.length ?? 0;
+    const credentials = formsOf([...this.#lasting.flatMap((sent) => sent.credentials), ...passing]);
+    this.#credentials = patternOf(credentials.filter((form) => !isOrdinary(form)));
   }
+}
+
+/** The forms in which values may come back, the longest first: one may be a part of another. */
+function formsOf(values: readonly string[]): readonly string[] {
+  const found = new Set(values.flatMap(forms).filter((form) => form.length >= minLength));
+  return [...found].sort((a, b) => b.length - a.length);
+}
+
+function patternOf(texts: readonly string[]): RegExp | undefined {
+  const escaped = texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  return escaped.length === 0 ? undefined : new RegExp(escaped.join("|"), "gi");
+}
+
+/** A word or a number that an interface may have for another reason, though a poor password may be the same. */
+function isOrdinary(text: string): boolean {
+  return /^(?:[A-Za-z]{1,15}|[0-9]{1,9})$/.test(text);
 }
 
 /** An error that says no more than its message and its code. */
@@ -102,8 +145,31 @@ function cleanError(error: unknown, redact: (text: string) => string): Error {
   return typeof code === "string" || typeof code === "number" ? Object.assign(clean, { code }) : clean;
 }
 
-function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>): string[] {
-  return [...Object.values(headers).flatMap(partsOf), ...url.searchParams.values()];
+function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>): readonly Sent[] {
+  const keys = tokensInPath(url.pathname).flatMap((key) => [key, decoded(key)]);
+  return [
+    ...[...Object.entries(headers), ...url.searchParams].map(([name, value]) => sentValue(name, value, partsOf(value))),
+    { all: keys, credentials: keys },
+  ];
+}
+
+const headerScheme = /^(?:basic|bearer|token)\s/i;
+const credentialName = /key|token|secret|passw|passphrase|pwd|auth|credential|cookie|signature|jwt|private|session/i;
+
+/** Of a variable only one that holds a header has parts: another may be a sentence. */
+function sentInEnvironment([name, value]: readonly [name: string, value: string]): Sent {
+  const isHeader = credentialName.test(name) || headerScheme.test(value);
+  return sentValue(name, value, isHeader ? partsOf(value) : [value]);
+}
+
+function sentValue(name: string, value: string, parts: readonly string[]): Sent {
+  const [, password] = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@:]*:([^/?#@]+)@/.exec(value) ?? [];
+  const all = password === undefined ? parts : [...parts, password, decoded(password)];
+  const isHeader = headerScheme.test(value);
+  // The path of a folder is no key, however odd it is.
+  const isKey = isTokenLike(value) && !/[/\\\s]/.test(value);
+  const isCredential = credentialName.test(name) || password !== undefined || isHeader || isKey;
+  return { all, credentials: isCredential ? all : [] };
 }
 
 /** The secrets in the value of a header: it, and its credentials without their scheme. */
@@ -133,12 +199,26 @@ function redactValue(value: unknown, redact: (text: string) => string, depth: nu
   if (typeof value === "string") return redact(value);
   if (typeof value !== "object" || value === null) return value;
   // No reader looks so deep, and it must not end the stack.
-  if (depth > maxDepth * 4) return mask;
+  if (depth > maxDepth * 4) return secretMask;
   if (Array.isArray(value)) return value.map((entry) => redactValue(entry, redact, depth + 1));
   if (!isRecord(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => [redact(key), redactValue(entry, redact, depth + 1)]),
   );
+}
+
+/** As `redactValue`, and to every depth: a part that holds no secret is the same object. */
+function redactDescribed(value: unknown, redact: (text: string) => string): unknown {
+  if (typeof value === "string") return redact(value);
+  if (Array.isArray(value)) {
+    const entries = value.map((entry) => redactDescribed(entry, redact));
+    return entries.every((entry, index) => entry === value[index]) ? value : entries;
+  }
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value);
+  const redacted = entries.map(([key, entry]) => [redact(key), redactDescribed(entry, redact)] as const);
+  const isSame = redacted.every(([key, entry], index) => key === entries[index]?.[0] && entry === entries[index]?.[1]);
+  return isSame ? value : Object.fromEntries(redacted);
 }
 
 function holds(error: unknown, redact: (text: string) => string): boolean {

@@ -39,6 +39,36 @@ describe("a redactor", () => {
     expect(child.longest).toBeGreaterThanOrEqual('first "line"\nsecond line'.length);
   });
 
+  test("takes out what comes back in upper or lower case", () => {
+    expect(text("T0KEN-T0KEN, bearer t0ken-T0ken, P%40SS-WORD")).toBe("***, ***, ***");
+  });
+
+  test("takes out of an interface only what is a credential by its name or form, and leaves the rest the same object", () => {
+    const env = {
+      NODE_ENV: "production",
+      REGION: "us-east-1",
+      FOLDER: "/home/anna/project-2024x",
+      DB_PASSWORD: "password",
+      API_KEY: "hunter2-key",
+      OTHER: "9f86d081884c7d659a2f",
+      DATABASE: "postgres://anna:p4ssw%21rd@db/main",
+      HEADER: "Bearer t0ken-t0ken",
+      GREETING: "hello everyone",
+    };
+    const child = redactorOf(parseTarget({ command: "x", env }));
+    const harmless = { enum: ["production", "us-east-1", "/home/anna/project-2024x", "password"], deep: [[{}]] };
+    expect(child.described(harmless)).toBe(harmless);
+    const { enum: kept } = harmless;
+    expect(child.described({ a: ["HUNTER2-KEY", env.OTHER, env.DATABASE, "p4ssw!rd"], kept })).toEqual({
+      a: ["***", "***", "***", "***"],
+      kept,
+    });
+    expect(child.text("Production, everyone, hello everyone")).toBe("***, everyone, ***");
+    expect(child.described("t0ken-t0ken, hello everyone")).toBe("***, hello everyone");
+    const http = redactorOf(parseTarget({ url: "https://h/s/9f86d081884c7d659a2f/mcp?profile=default-1&key=abc123" }));
+    expect(http.described("9F86D081884C7D659A2F default-1 abc123")).toBe("*** default-1 ***");
+  });
+
   test("takes the longer of two first", () => {
     const child = redactorOf(parseTarget({ command: "x", env: { A: "secret", B: "secret-longer" } }));
     expect(child.text("secret-longer secret")).toBe("*** ***");

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { operatorError } from "../../src/core/server-output.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { commandLine, inheritedEnvironment } from "../../src/mcp/transport/stdio/child-command.ts";
 import { LineReader, OutputTail } from "../../src/mcp/transport/stdio/child-output.ts";
@@ -32,6 +33,11 @@ function connect(
 ) {
   const { host = new RecordingHost(), signal = never, ...rest } = options;
   return mcpConnector({ command: node, args: ["-e", script] }, rest).connect({ signal, host });
+}
+
+/** The message in which an operator finds the output of the server, which a caller never gets. */
+function shownToOperator(error: Error | undefined): string {
+  return error === undefined ? "" : operatorError(error).message;
 }
 
 function alive(pid: number): boolean {
@@ -79,7 +85,7 @@ describe("a child process", () => {
       const pid = (await (await session.call("die", {}, contextOf())).json()) as number;
       const error = await session.closed;
       expect(error?.message).toContain("exited with code 3");
-      expect(error?.message).toContain("out of memory");
+      expect(shownToOperator(error)).toContain("out of memory");
       await session[Symbol.asyncDispose]();
       expect(alive(pid)).toBe(false);
     },
@@ -112,8 +118,8 @@ describe("a child process", () => {
       "console.log('x'.repeat(195) + process.env.TOKEN); console.error(process.env.TOKEN.repeat(9000)); process.exit(1)";
     const target = { command: node, args: ["-e", loud], env };
     const error = await failure(mcpConnector(target).connect({ signal: never, host }));
-    expect(error.message).toMatch(/stdout began with "x{195}\*\*\*"/);
-    expect(error.message).toMatch(/stderr ended with "[^"]*[*]+"/);
+    expect(shownToOperator(error)).toMatch(/stdout began with "x{195}\*\*\*"/);
+    expect(shownToOperator(error)).toMatch(/stderr ended with "[^"]*[*]+"/);
     expect(inspect([error, host.entries], { depth: 20, showHidden: true })).not.toContain("hunt");
     const talkative = server(
       "process.stderr.write(process.env.TOKEN.repeat(9000), () => send({ jsonrpc: '2.0', method: 'notifications/message', params: { data: process.env.TOKEN } }))",
@@ -227,9 +233,9 @@ describe("a child that is no server", () => {
       connect(`console.log("Usage: server [options]"); console.error("fatal: no config"); process.exitCode = 2`),
     );
     expect(error.code).toBe("UNAVAILABLE");
-    expect(error.message).toContain("exited with code 2");
-    expect(error.message).toContain("Usage: server [options]");
-    expect(error.message).toContain("fatal: no config");
+    expect(shownToOperator(error)).toContain("exited with code 2");
+    expect(shownToOperator(error)).toContain("Usage: server [options]");
+    expect(shownToOperator(error)).toContain("fatal: no config");
   });
 
   test("one that never answers is given up, and quoted", async () => {
@@ -239,9 +245,9 @@ describe("a child that is no server", () => {
       }),
     );
     expect(error.code).toBe("UNAVAILABLE");
-    expect(error.message).toContain("did not answer within 1500 ms");
-    expect(error.message).toContain("Listening...");
-    expect(error.message).toContain("warming up");
+    expect(shownToOperator(error)).toContain("did not answer within 1500 ms");
+    expect(shownToOperator(error)).toContain("Listening...");
+    expect(shownToOperator(error)).toContain("warming up");
   });
 
   test("lines that are no messages are reported and harm nothing", async () => {
@@ -369,8 +375,11 @@ describe("what passes through the pipes", () => {
     await little[Symbol.asyncDispose]();
   });
 
-  test("what is inherited is what the SDK lets through", () => {
-    expect(inheritedEnvironment()).toEqual(getDefaultEnvironment());
+  test("what is inherited is what the SDK lets through, and what leads to the registries of this machine", () => {
+    const { variables } = inheritedEnvironment();
+    expect(variables).toMatchObject(getDefaultEnvironment());
+    const { PATH } = process.env;
+    expect(inheritedEnvironment({ PATH, API_KEY: "x" }).variables).toEqual({ PATH });
   });
 });
 

@@ -3,6 +3,7 @@ import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
+import { wideAccess } from "../../lib/wide-access.ts";
 import { withFileLock } from "./file-lock.ts";
 import {
   KeyedMutex,
@@ -19,7 +20,7 @@ type Kept = Readonly<Record<string, StoredAuthorization>>;
 /**
  * Keeps the tokens of any number of servers in one file, for several processes of this machine at once: after a restart no person has
  * to authorize again. The file can be read by its owner only (mode 600, a folder made for it 700), and is replaced whole or not at all.
- * It is not encrypted. While it is written, and while a token is refreshed, a file ending in `.lock` lies beside it.
+ * A file that others may read is reported when a connector connects, and becomes 600 at the next write. It is not encrypted. While it is written, and while a token is refreshed, a file ending in `.lock` lies beside it.
  *
  * @param file - its path; the folder is made where it is missing
  * @example
@@ -50,6 +51,8 @@ export function fileTokenStore(file: string): TokenStore {
           await withFileLock(`${path}.lock`, () => change(key, authorization));
         }),
       ),
+    // Where there is none yet, or it cannot be read, `read` says so.
+    warning: () => wideAccess(path, "The token file").catch(() => undefined),
     exclusively: (key, run) => mutex.run(`key ${key}`, () => exclusively(path, key, run)),
   };
 }

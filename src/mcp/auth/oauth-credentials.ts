@@ -43,6 +43,10 @@ export class OAuthCredentials implements HttpCredentials {
     this.#key = [canonicalUrl(server.url), flow.clientId].filter((part) => part !== undefined).join(" ");
   }
 
+  async warning(): Promise<string | undefined> {
+    return this.#store.warning?.();
+  }
+
   authorization({ signal }: { readonly signal: AbortSignal }): string | undefined | Promise<string | undefined> {
     if (this.#loaded && Date.now() < this.#renewAt) return this.#bearer;
     return this.#current(signal);

@@ -54,6 +54,8 @@ export interface TokenStore {
   read(key: string): Promise<StoredAuthorization | undefined>;
   /** Keeps it in place of what was there; undefined removes it. Durable when it resolves. @throws ToolkitError `STORE_FAILED` */
   write(key: string, authorization: StoredAuthorization | undefined): Promise<void>;
+  /** Something that the operator should know and that fails nothing, such as a file that others may read. Missing, there is nothing. */
+  warning?(): Promise<string | undefined>;
   /** Runs while no other owner of the store runs for this key. @throws whatever `run` throws; ToolkitError `STORE_FAILED` */
   exclusively<T>(key: string, run: () => Promise<T>): Promise<T>;
 }

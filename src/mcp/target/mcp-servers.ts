@@ -5,7 +5,7 @@ import { invalidTarget } from "./target-values.ts";
 export type NamedConfig = readonly [name: string, config: ConnectorConfig];
 
 /**
- * Reads the configuration MCP clients share: `{ mcpServers: { name: { command, args, env } | { url, headers, type } } }`, or the
+ * Reads the configuration MCP clients share: `{ mcpServers: { name: { command, args, env, wrap } | { url, headers, type } } }`, or the
  * same under `mcp_servers`. Entries with `disabled: true` or `enabled: false` are left out, fields we do not know are ignored.
  * Variables are expanded later, when a connector is made.
  *
@@ -57,6 +57,7 @@ type Field = readonly [expected: string, fits: (value: unknown) => boolean];
 const isString = (value: unknown): boolean => typeof value === "string";
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 const text: Field = ["a string", isString];
+const texts: Field = ["a list of strings", (value) => Array.isArray(value) && value.every(isString)];
 const values: Field = ["an object of strings", isObject];
 
 const httpFields: Readonly<Record<string, Field>> = { url: text, headers: values, type: text };
@@ -64,9 +65,10 @@ const stdioFields: Readonly<Record<string, Field>> = {
   // Refused with the target, for a child process takes none.
   headers: values,
   command: text,
-  args: ["a list of strings", (value) => Array.isArray(value) && value.every(isString)],
+  args: texts,
   env: values,
   cwd: text,
+  wrap: texts,
   type: text,
 };
 

@@ -23,6 +23,8 @@ export interface CheckedStdioTarget {
   /** In addition to the inherited ones. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
+  /** The command that starts it, with its arguments; empty for none. */
+  readonly wrap: readonly string[];
   /** The command as it was written, variables not expanded. */
   readonly written: string;
 }
@@ -83,7 +85,14 @@ export function parseTarget(target: ConnectorTarget, options: TargetOptions = {}
 }
 
 const httpFields: OptionNames<HttpTarget> = { url: true, headers: true, type: true };
-const stdioFields: OptionNames<StdioTarget> = { command: true, args: true, env: true, cwd: true, type: true };
+const stdioFields: OptionNames<StdioTarget> = {
+  command: true,
+  args: true,
+  env: true,
+  cwd: true,
+  wrap: true,
+  type: true,
+};
 
 /** The fields a target may have. Those of the other kind have errors of their own, or are none of this one. */
 function fieldsOf({ url, command }: Readonly<Record<string, unknown>>): object {
@@ -131,23 +140,31 @@ function httpTarget(
 }
 
 function stdioTarget(config: Readonly<Record<string, unknown>>, env: Environment): CheckedStdioTarget {
-  const { command: given, args = [], cwd, type } = config;
+  const { command: given, args = [], cwd, wrap, type } = config;
   if (type !== undefined && type !== "stdio")
     throw invalidTarget(`A connector target of type "${type}" needs "url", not "command".`, "type");
   const command = typeof given === "string" ? expand(given, env, "command").trim() : "";
   if (command === "") throw invalidTarget('"command" must name a program, such as "npx".', "command");
-  if (!Array.isArray(args) || !args.every((argument) => typeof argument === "string")) {
+  if (!isTexts(args)) {
     throw invalidTarget('"args" must be a list of strings: one argument each, no shell reads them.', "args");
+  }
+  if (wrap !== undefined && (!isTexts(wrap) || wrap[0]?.trim() === "" || wrap.length === 0)) {
+    throw invalidTarget('"wrap" must be a list of strings: a program, such as "bwrap", and its arguments.', "wrap");
   }
   if (cwd !== undefined && typeof cwd !== "string") throw invalidTarget('"cwd" must be the path of a folder.', "cwd");
   return {
     kind: "stdio",
     command,
-    args: args.map((argument: string, index) => expand(argument, env, `args[${index}]`)),
+    args: args.map((argument, index) => expand(argument, env, `args[${index}]`)),
     env: expandValues(config.env, env, "env"),
     cwd: cwd === undefined || cwd === "" ? undefined : expand(cwd, env, "cwd"),
+    wrap: (wrap ?? []).map((argument, index) => expand(argument, env, `wrap[${index}]`)),
     written: String(given).trim(),
   };
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === "string");
 }
 
 function expandValues(values: unknown, env: Environment, where: string): Record<string, string> {

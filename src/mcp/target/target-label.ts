@@ -1,9 +1,13 @@
+import { decoded, isTokenLike, withoutTokens } from "../../lib/token-shape.ts";
 import type { CheckedTarget } from "./parse-target.ts";
 import { canonicalUrl } from "./target-values.ts";
 
-/** The label of a target, without secrets: the canonical URL, or the command without its folder and its arguments. */
+/**
+ * The label of a target, without secrets: the canonical URL with `***` in place of what may be a key in its path, or the command without its
+ * folder and its arguments. Targets are told apart by the URL itself, never by this.
+ */
 export function labelOf(target: CheckedTarget): string {
-  return target.kind === "http" ? canonicalUrl(target.url) : commandName(target.written);
+  return target.kind === "http" ? withoutTokens(canonicalUrl(target.url)) : commandName(target.written);
 }
 
 /**
@@ -22,8 +26,6 @@ function fileName(path: string): string {
   return path.split(/[\\/]/).findLast((segment) => segment !== "") ?? path;
 }
 
-const minTokenLength = 16;
-
 /**
  * A namespace to use until the server has said its name: the last path segment of the URL that is neither `mcp` nor `sse`, else
  * the host, or the command's name. What may be a secret is none.
@@ -36,19 +38,6 @@ export function suggestedNameOf(target: CheckedTarget): string {
   const segments = target.url.pathname
     .split("/")
     .filter((segment) => segment !== "" && !/^(?:mcp|sse)$/i.test(segment));
-  const last = safeDecode(segments.at(-1) ?? "");
-  return last === "" || !/^[A-Za-z][A-Za-z0-9_.-]*$/.test(last) || isLikeToken(last) ? target.url.hostname : last;
-}
-
-/** Some URLs have a key as their last segment. */
-function isLikeToken(text: string): boolean {
-  return text.length >= minTokenLength && /[A-Za-z]/.test(text) && /[0-9]/.test(text);
-}
-
-function safeDecode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  const last = decoded(segments.at(-1) ?? "");
+  return last === "" || !/^[A-Za-z][A-Za-z0-9_.-]*$/.test(last) || isTokenLike(last) ? target.url.hostname : last;
 }

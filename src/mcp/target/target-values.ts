@@ -1,4 +1,5 @@
 import { ToolkitError } from "../../core/error.ts";
+import { withoutTokens } from "../../lib/token-shape.ts";
 
 /** A source of variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -45,7 +46,7 @@ export function invalidTarget(message: string, target: string, variable?: string
 
 /**
  * The canonical form by which two URLs are compared: scheme and host in lower case, no default port, no dot segments; user info,
- * query and fragment are left out, so it holds no secret either.
+ * query and fragment are left out. Its path may hold a key: show a label instead.
  */
 export function canonicalUrl(url: URL): string {
   return `${url.protocol}//${url.host}${url.pathname}`;
@@ -80,7 +81,7 @@ export function parseUrl(given: string | URL): URL {
   return url;
 }
 
-/** The part of a text that should be a URL which may be shown: no user info, query or fragment. */
+/** The part of a text that should be a URL which may be shown: no user info, query or fragment, and no key in its path. */
 function withoutSecrets(text: string): string {
-  return text.replace(/[?#].*$/s, "").replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?(\/*)[^/]*@/, "$1$2");
+  return withoutTokens(text.replace(/[?#].*$/s, "").replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?(\/*)[^/]*@/, "$1$2"));
 }

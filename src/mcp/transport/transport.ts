@@ -23,6 +23,14 @@ export interface TransportEvents {
   closed(error: Error | undefined): void;
 }
 
+/** An explanation of a handshake that failed. */
+export interface Diagnosis {
+  /** In words of ours. */
+  readonly reason: string | undefined;
+  /** Quotes of what the server printed: for its operator, never for a caller. */
+  readonly output: string | undefined;
+}
+
 /** Carries messages to one server and back, for one connection generation. */
 export interface Transport {
   /** `stdio`, `streamable-http`, `sse`, `in-memory`. */
@@ -53,8 +61,8 @@ export interface Transport {
   readonly processId?: number | undefined;
   /** The end of the output of the server to stderr. */
   stderr?(): string;
-  /** The output that came in place of messages, for the error of a handshake that failed. */
-  diagnosis?(): string | undefined;
+  /** The end and the output that came in place of an answer, for the error of a handshake that failed. */
+  diagnosis?(): Diagnosis;
   /** Ends it and all it started; idempotent and bounded. Never rejects. */
   close(): Promise<void>;
 }

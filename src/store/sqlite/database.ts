@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
+import { wideAccess } from "../../lib/wide-access.ts";
 import { migrate } from "./sqlite-schema.ts";
 
 /** The longest wait for a lock inside SQLite, which blocks the process, in milliseconds. Longer waits do not block it. */
@@ -80,12 +81,9 @@ async function reasonFor(file: string, cause: unknown): Promise<string> {
   return messageOf(cause);
 }
 
-/** A warning about a file that others than its owner may read or change; undefined where there is none to give. */
-export async function wideAccess(file: string): Promise<string | undefined> {
-  if (file === inMemory || process.platform === "win32") return undefined;
-  const { mode } = await stat(file);
-  if ((mode & 0o077) === 0) return undefined;
-  return `The store ${file} has mode ${(mode & 0o777).toString(8)}: others than its owner may read or change what is in it. Run chmod 600 on it.`;
+/** A warning about a store that others than its owner may read or change; undefined where there is none to give. */
+export async function accessWarning(file: string): Promise<string | undefined> {
+  return file === inMemory ? undefined : wideAccess(file, "The store");
 }
 
 /** True where another connection has the lock: to try again helps. */

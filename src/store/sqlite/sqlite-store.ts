@@ -21,7 +21,7 @@ import { assertCollection, assertOwner, compareKeys, parseRow, parseRows, readDr
 import { readKeepVersions } from "../record-rules.ts";
 import { Watchers } from "../watchers.ts";
 import { Access } from "./access.ts";
-import { type Database, openDatabase, wideAccess } from "./database.ts";
+import { accessWarning, type Database, openDatabase } from "./database.ts";
 import { readAll, readHistory, readOne, type WriteContext, writeDelete, writePut } from "./rows.ts";
 import { SqliteFeed } from "./sqlite-feed.ts";
 
@@ -178,7 +178,7 @@ class SqliteStore implements Store {
     this.#opening ??= openDatabase(this.#file).then(
       async (database) => {
         this.#feed.use(database);
-        const message = await wideAccess(this.#file).catch(() => undefined);
+        const message = await accessWarning(this.#file).catch(() => undefined);
         if (message !== undefined) this.#watchers.tell({ type: "warning", message });
         return database;
       },

@@ -3,7 +3,8 @@ import { messageFuzz } from "./messages.ts";
 import { oauthFuzz } from "./oauth.ts";
 import { promptFuzz } from "./prompts.ts";
 import { schemaFuzz } from "./schema.ts";
+import { secretFuzz } from "./secrets.ts";
 import { textFuzz } from "./text.ts";
 
 /** Every area of the hostile fuzz. */
-export const areas: readonly HostileArea[] = [schemaFuzz, promptFuzz, messageFuzz, oauthFuzz, textFuzz];
+export const areas: readonly HostileArea[] = [schemaFuzz, promptFuzz, messageFuzz, oauthFuzz, secretFuzz, textFuzz];

@@ -10,7 +10,9 @@ import type { EndpointRequest, EndpointSend } from "./http-exchange.ts";
 /** The headers and credentials of every request, and the parts they are decided with. */
 export interface CredentialParts {
   readonly send: EndpointSend;
-  /** The server, without secrets. */
+  /** The server as a function for headers gets it: without user info, query and fragment. */
+  readonly url: string;
+  /** The same for people, without any secret. */
   readonly label: string;
   readonly headers: HeaderFunction | undefined;
   readonly credentials: HttpCredentials | undefined;
@@ -127,7 +129,7 @@ async function decided(
   { signal, owner }: { readonly signal: AbortSignal; readonly owner: RequestOwner | undefined },
 ): Promise<unknown> {
   try {
-    const given = decide({ session: owner?.session, url: parts.label, signal });
+    const given = decide({ session: owner?.session, url: parts.url, signal });
     return isPromiseLike(given) ? await abortable(genuine(given), signal) : given;
   } catch (error) {
     throw failureOf(error, 'function "headers"', signal, parts);

@@ -3,11 +3,12 @@ import { stat } from "node:fs/promises";
 import { delimiter, resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
+import { withServerOutput } from "../../../core/server-output.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
 import { commandName } from "../../target/target-label.ts";
-import type { Transport, TransportEvents } from "../transport.ts";
+import type { Diagnosis, Transport, TransportEvents } from "../transport.ts";
 import { commandLine } from "./child-command.ts";
 import { answeredBy, LineReader, OutputTail } from "./child-output.ts";
 import { adopt, endGroup } from "./process-group.ts";
@@ -105,15 +106,11 @@ export class StdioTransport implements Transport {
     return `[${cutBytes} bytes before this are left out: maxStderrBytes]\n${text.slice(this.#parameters.redactor.longest)}`;
   }
 
-  diagnosis(): string | undefined {
-    const quotes = [
-      this.#exit,
-      this.#firstOddLine === undefined
-        ? undefined
-        : `stdout began with ${JSON.stringify(this.#firstOddLine)}, which is no message`,
-      this.#stderrQuote(),
-    ].filter((text) => text !== undefined);
-    return quotes.length === 0 ? undefined : quotes.join("; ");
+  diagnosis(): Diagnosis {
+    const firstOddLine = this.#firstOddLine;
+    const wrote = firstOddLine === undefined ? undefined : "it wrote to stdout what is no message";
+    const began = firstOddLine === undefined ? undefined : `stdout began with ${JSON.stringify(firstOddLine)}`;
+    return { reason: joined(this.#exit, wrote), output: joined(began, this.#stderrQuote()) };
   }
 
   close(): Promise<void> {
@@ -175,8 +172,8 @@ export class StdioTransport implements Transport {
     this.#leaving = true;
     const finish = () => {
       clearTimeout(timer);
-      const quote = this.#stderrQuote();
-      void this.#end(new Error(`the server's process ended: ${[this.#exit ?? why, quote].filter(Boolean).join("; ")}`));
+      const error = new Error(`the server's process ended: ${this.#exit ?? why}`);
+      void this.#end(withServerOutput(error, this.#stderrQuote()));
     };
     const timer = setTimeout(finish, drainMs);
     // Pipes and process have ended: no more output can come.
@@ -236,6 +233,11 @@ export class StdioTransport implements Transport {
         : `The command ${shown} cannot be started: ${why}.`;
     return new ToolkitError("UNAVAILABLE", message, details, { cause });
   }
+}
+
+function joined(...texts: readonly (string | undefined)[]): string | undefined {
+  const given = texts.filter((text) => text !== undefined);
+  return given.length === 0 ? undefined : given.join("; ");
 }
 
 function spawned(child: Child): Promise<void> {
