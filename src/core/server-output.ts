@@ -1,3 +1,4 @@
+import { visible } from "../lib/visible-text.ts";
 import { ToolkitError } from "./error.ts";
 
 /** What a server printed, by the error that it explains: neither JSON nor `inspect` of the error shows it. */
@@ -19,7 +20,7 @@ export function operatorError(error: Error): Error {
   if (output === undefined) return error;
   const known = operatorErrors.get(error);
   if (known !== undefined) return known;
-  const message = `${error.message.replace(/\.$/, "")}; ${output}.`;
+  const message = visible(`${error.message.replace(/\.$/, "")}; ${output}.`);
   const { cause } = error;
   const full = ToolkitError.is(error)
     ? new ToolkitError(error.code, message, error.details, { cause, ref: error.ref, phase: error.phase })
