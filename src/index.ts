@@ -48,6 +48,7 @@ export type {
   Toolbox,
 } from "./core/item.ts";
 export type { Call, CallAnswer, Handler, Middleware } from "./core/middleware.ts";
+export type { OuterCall } from "./core/outer-call.ts";
 export type { PendingRequest } from "./core/pending.ts";
 export type { Policy, PolicyRequest, Verdict } from "./core/policy.ts";
 export {
@@ -88,6 +89,7 @@ export type {
   UserImportReport,
   UserLimits,
   UserNamespace,
+  UserNamespaceSettings,
   UserOptions,
   UserPrompt,
   UserResource,
