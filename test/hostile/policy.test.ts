@@ -1,4 +1,4 @@
-import { describe, expect } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import { agent } from "../../src/agent/index.ts";
 import type { OuterCall } from "../../src/core/outer-call.ts";
 import type { PolicyRequest } from "../../src/core/policy.ts";
@@ -13,7 +13,13 @@ import {
   type ToolkitError,
   type ToolkitOptions,
 } from "../../src/index.ts";
-import { type ModelRequest, type Script, scriptedModel } from "../../src/testing/index.ts";
+import {
+  type FaultyServer,
+  faultyServer,
+  type ModelRequest,
+  type Script,
+  scriptedModel,
+} from "../../src/testing/index.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -259,5 +265,102 @@ describe("the tools of a stored prompt", () => {
     await toolkit.user.putPrompt(stored("wipe", "[user.look, user.wipe]"), { session: ada });
     await toolkit.call("user.wipe", {}, { session: ada });
     expect(ways.map(({ ref }) => ref)).toEqual(["user.wipe"]);
+  });
+});
+
+describe.each(["in-memory", "stdio", "http"] as const)("rules on a connector that was removed, over %s", (way) => {
+  const servers: FaultyServer[] = [];
+  let toolkit: Toolkit;
+
+  afterEach(async () => {
+    await toolkit.close();
+    await Promise.all(servers.splice(0).map((server) => server[Symbol.asyncDispose]()));
+  });
+
+  async function connect(namespace: string, ...names: readonly string[]): Promise<void> {
+    const server = faultyServer({ tools: Object.fromEntries(names.map((name) => [name, { run: () => namespace }])) });
+    servers.push(server);
+    const target =
+      way === "in-memory" ? server.connector() : way === "stdio" ? await server.stdio() : (await server.listen()).url;
+    await toolkit.addConnector(target, { namespace }).ready();
+  }
+
+  /** `b` is gone, and `c` has a tool that is named like one of it. */
+  async function without(options: ToolkitOptions): Promise<Toolkit> {
+    toolkit = new Toolkit(options);
+    await connect("b", "secret");
+    await connect("c", "b.secret", "own");
+    expect(await (await toolkit.call("b.secret")).text()).toBe("b");
+    await toolkit.removeConnector("b");
+    return toolkit;
+  }
+
+  verifies("H8", "refuse, and ask for approval, as before", async () => {
+    let isAsked = false;
+    const decided: boolean[] = [];
+    for (const key of ["b.*", "b.secret"]) {
+      toolkit = new Toolkit({ policy: { block: [key] } });
+      await connect("c", "b.secret", "own");
+      expect((await failure(toolkit.call("c.b.secret"))).code).toBe("DENIED");
+      await toolkit.close();
+      isAsked = false;
+      const approve = async () => {
+        isAsked = true;
+        return { approved: true };
+      };
+      await without({ settings: { [key]: { needsApproval: true } }, delegate: { approve } });
+      isAsked = false;
+      await toolkit.call("c.b.secret");
+      decided.push(isAsked);
+      const toolset = await toolkit.toolset({ exclude: [key] });
+      expect(toolset.tools.map(({ entry }) => entry.ref)).toEqual(["c.own"]);
+      await toolkit.close();
+    }
+    expect(decided).toEqual([true, true]);
+  });
+
+  verifies("H8", "allow and offer nothing else, whatever that is named", async () => {
+    for (const key of ["b.*", "b.secret"]) {
+      await without({ policy: { allow: [key] } });
+      for (const called of ["c.b.secret", "c.own"]) expect((await failure(toolkit.call(called))).code).toBe("DENIED");
+      expect((await failure(toolkit.call("b.secret"))).code).toBe("NOT_FOUND");
+      expect((await toolkit.view({ include: [key] }).list()).entries).toEqual([]);
+      const toolset = toolkit.toolset({ include: [key] });
+      if (key === "b.secret") expect((await failure(toolset)).code).toBe("NOT_FOUND");
+      else expect((await toolset).tools).toEqual([]);
+      await connect("b", "secret");
+      expect(await (await toolkit.call("b.secret")).text()).toBe("b");
+      await toolkit.close();
+    }
+  });
+
+  verifies("H8", "lift nothing from another tool that is named like theirs", async () => {
+    const lifting = { needsApproval: false, rateLimit: false, maxConcurrent: false } as const;
+    for (const settings of [
+      { "*": { needsApproval: true }, "b.*": lifting },
+      { "*": { needsApproval: true }, "b.secret": lifting },
+      { "*": { needsApproval: () => true }, "b.*": { needsApproval: () => false } },
+    ]) {
+      await without({ settings });
+      expect((await failure(toolkit.call("c.b.secret"))).code).toBe("PENDING");
+      await toolkit.close();
+    }
+    const rateLimit = { calls: 1, perMs: 600_000, per: "all" } as const;
+    await without({ settings: { "c.*": { rateLimit }, "b.*": lifting } });
+    await toolkit.call("c.b.secret");
+    expect((await failure(toolkit.call("c.b.secret"))).code).toBe("RATE_LIMITED");
+  });
+
+  verifies("H8", "are no rules for stored prompts either", async () => {
+    const delegate: Delegate = {
+      runPrompt: async (_entry, _input, { toolbox }) =>
+        resource.text("answer", (await failure(toolbox.call("c.b.secret"))).code),
+    };
+    for (const key of ["b.*", "b.secret"]) {
+      await without({ delegate, store: memoryStore(), user: { tools: [key] } });
+      await toolkit.user.putPrompt(stored("diary", "[c.b.secret]"), { session: ada });
+      expect(await (await toolkit.call("diary", {}, { session: ada })).text()).toBe("DENIED");
+      await toolkit.close();
+    }
   });
 });
