@@ -171,6 +171,26 @@ describe("how a call came", () => {
       expect(wayTo("builtin.look")).toEqual([{ kind: "prompt", ref: "builtin.outer" }, diary]);
     }
   });
+
+  verifies(
+    "H8",
+    "is for functions alone: a list, or settings, that name a prompt say nothing of the calls it makes",
+    async () => {
+      const user = { tools: ["*"] };
+      await using allowed = serve(calling({ diary: ["wipe"] }), { user, policy: { allow: ["user.diary"] } });
+      await using lenient = serve(calling({ diary: ["pay"] }), {
+        user,
+        settings: { "user.diary": { needsApproval: false }, ada: { needsApproval: false } },
+      });
+      const text = stored("diary", "[wipe, pay]");
+      for (const { toolkit } of [allowed, lenient]) await toolkit.user.putPrompt(text, { session: ada });
+      await allowed.toolkit.call("diary", {}, { session: ada });
+      expect(JSON.stringify(allowed.model.requests[1]?.prompt.at(-1))).toMatch(
+        /builtin\.wipe is refused.*allow user\.diary/,
+      );
+      await pendingId(lenient.toolkit.call("diary", {}, { session: ada }));
+    },
+  );
 });
 
 describe("the tools of a stored prompt", () => {
