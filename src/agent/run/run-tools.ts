@@ -99,7 +99,7 @@ export function beginTools(
 ): RunTools {
   const { session, meta, depth } = context;
   const listener = context.hasListener ? { onEvent: context.emit.bind(context) } : {};
-  const via = wayWithin(context);
+  const via = set.policy.decide && wayWithin(context);
   const options = { session, meta, signal, toolCalls, depth: depth + 1, via, ...listener };
   const run = Toolset.beginWith(set, options, own);
   return { run, port: new ToolWriter(run, writePortTool), set };
