@@ -16,7 +16,10 @@ interface SourceFile {
   readonly path: string;
   readonly lines: readonly string[];
   readonly types: readonly string[];
+  /** The files that it imports as it is loaded. */
   readonly imports: readonly string[];
+  /** The files that it imports when they are needed: such a module is a file for that reason. */
+  readonly lazy: readonly string[];
 }
 
 const files = await readSources();
@@ -35,7 +38,13 @@ async function readSources(): Promise<readonly SourceFile[]> {
       .map(async (path) => {
         const text = await readFile(join(project, "src", path), "utf8");
         const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest);
-        return { path, lines: text.split("\n").slice(0, -1), types: typesOf(source), imports: importsOf(source, path) };
+        return {
+          path,
+          lines: text.split("\n").slice(0, -1),
+          types: typesOf(source),
+          imports: importsOf(source, path),
+          lazy: lazyImportsOf(text, path),
+        };
       }),
   );
 }
@@ -50,7 +59,10 @@ function typesOf(source: ts.SourceFile): readonly string[] {
   });
 }
 
-/** The files of src that a file imports as it is loaded. A module that is loaded lazily is a file for that reason. */
+function lazyImportsOf(text: string, path: string): readonly string[] {
+  return [...text.matchAll(/\bimport\("(\.[^"]+)"\)/g)].map(([, file = ""]) => normalize(join(dirname(path), file)));
+}
+
 function importsOf(source: ts.SourceFile, path: string): readonly string[] {
   return source.statements.flatMap((statement) => {
     if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return [];
@@ -79,7 +91,8 @@ function sizes(): readonly string[] {
   const small = files.flatMap(({ path, lines }) => {
     if (lines.length >= minLines || basename(path) === "index.ts") return [];
     const [importer, ...others] = files.filter(({ imports }) => imports.includes(path));
-    const isLonely = importer !== undefined && others.length === 0 && basename(importer.path) !== "index.ts";
+    const isLazy = files.some(({ lazy }) => lazy.includes(path));
+    const isLonely = !isLazy && importer !== undefined && others.length === 0 && basename(importer.path) !== "index.ts";
     return isLonely && !isPort(path) ? [{ path, importer: importer.path, count: lines.length }] : [];
   });
   return [

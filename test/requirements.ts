@@ -56,7 +56,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "I2",
-    text: "A Standard Schema validates by its own validate, defaults, transforms and promises included; JSON Schema (2020-12, draft-07, formats) by ajv, compiled at first use and once per schema content.",
+    text: "A Standard Schema validates by its own validate, defaults, transforms and promises included; JSON Schema (2020-12, draft-07, formats) by ajv, compiled at first use and once per schema content; that of a stranger by an interpreter to the same effect.",
   },
   {
     id: "I3",
@@ -264,11 +264,11 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "M11",
-    text: "Credentials: headers that are fixed, a function that gives them for each request and is told the session, or OAuth (a person's login, or client credentials) with one refresh for any number of refused requests and a token store. A network error erases no token. UNAUTHORIZED says what is missing and what to do. No secret reaches logs, errors or events.",
+    text: "Credentials: headers that are fixed, a function that gives them for each request and is told the session, or OAuth (a person's login, or client credentials) with one refresh for any number of refused requests and a token store. A network error erases no token. A client that was registered beforehand names its issuer, and its secret, key and assertions go to that one alone; metadata of another issuer or without PKCE S256, an answer without a promised iss, and a page that is not https are refused; the resource is sent as it is published; where the authorization server changes the service registers anew; a client id document is preferred to a registration. UNAUTHORIZED says what is missing and what to do. No secret reaches logs, errors or events.",
   },
   {
     id: "M12",
-    text: "A connector has limits: maxMessageBytes, maxListSize, maxNestingDepth, maxConcurrentCalls and maxStderrBytes. Beyond one, LIMIT_EXCEEDED names it and fails what it hit alone; calls beyond maxConcurrentCalls wait for a fair turn within their own time first. A server that talks without end buries nothing: lists are read at growing gaps, logs counted, updates joined.",
+    text: "A connector has limits: maxMessageBytes, maxListSize, maxNestingDepth, maxConcurrentCalls and maxStderrBytes. Beyond one, LIMIT_EXCEEDED names it and fails what it hit alone; calls beyond maxConcurrentCalls wait for a fair turn within their own time first. Validating, repairing and projecting by the schemas of a server is bounded in steps, whatever the schema and the value. A server that talks without end buries nothing: lists are read at growing gaps, logs counted, updates joined.",
   },
   {
     id: "M13",
@@ -395,7 +395,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "H5",
-    text: "One guard decides on every outgoing request that a stranger can steer: the address is checked on the connected IP, at each redirect; private, link-local and loopback ones are refused but for the operator's own origins. Secrets stay out of labels, errors, events and logs; files that hold them are their owner's alone.",
+    text: "One egress policy decides each request whose URL a stranger can choose: of authorization servers, of {{media}} and of resource.read, at each redirect, by all addresses a name has when the socket connects. Private, loopback, link-local and other special addresses, also inside IPv6, are DENIED or UNAUTHORIZED unless they are of the operator's own origins (scheme, host, port) or in `egress: { allow }`; behind a proxy the written address is judged. {{media}} fetches no URL from the input unless told to. No error quotes a body. Secrets stay out of labels, errors, events and logs; files that hold them are their owner's alone.",
   },
   {
     id: "H7",

@@ -17,6 +17,8 @@ const store = fileTokenStore(join(folder, "tokens.json"));
 const tokens: Readonly<Record<string, string>> = { anna: "token-of-anna", bert: "token-of-bert" };
 const serviceToken = "token-of-the-service";
 const vault = { tokenFor: async (principal: string) => tokens[principal] ?? "none" };
+// The authorization server of the example is on this machine.
+const egress = { allow: [client.issuer] };
 const showPage = (page: URL) => void browse(page);
 
 {
@@ -39,7 +41,7 @@ const showPage = (page: URL) => void browse(page);
 }
 
 {
-  const toolkit = new Toolkit();
+  const toolkit = new Toolkit({ egress });
   // #region oauth
   const connection = toolkit.addConnector(url, {
     namespace: "files",
@@ -64,7 +66,7 @@ const showPage = (page: URL) => void browse(page);
 
 {
   // After a restart no person is asked.
-  const toolkit = new Toolkit();
+  const toolkit = new Toolkit({ egress });
   // #region restart
   toolkit.addConnector(url, { namespace: "files", auth: oauth({ store }) });
   // #endregion
@@ -75,11 +77,14 @@ const showPage = (page: URL) => void browse(page);
 }
 
 {
-  const toolkit = new Toolkit();
+  const { issuer } = client;
+  // #region egress
+  const toolkit = new Toolkit({ egress: { allow: [issuer, "10.20.0.0/16"] } });
+  // #endregion
   // #region client
   toolkit.addConnector(url, {
     namespace: "files",
-    auth: clientCredentials({ client: { id: client.id, secret: client.secret } }),
+    auth: clientCredentials({ client: { id: client.id, issuer: client.issuer, secret: client.secret } }),
   });
   // #endregion
   await toolkit.start();

@@ -9,7 +9,7 @@ export interface Servers extends AsyncDisposable {
   /** Wants a token of the authorization server. */
   readonly url: string;
   /** The client that was registered there beforehand. */
-  readonly client: typeof service;
+  readonly client: typeof service & { readonly issuer: string };
   /** What tokens were asked for with. */
   readonly grants: readonly string[];
 }
@@ -19,7 +19,7 @@ export async function startServers(): Promise<Servers> {
   const server = await listen(protect(streamableFixture({ json: true }).handler, authority).handler);
   return {
     url: `${server.origin}/mcp`,
-    client: service,
+    client: { ...service, issuer: authority.issuer },
     grants: authority.grants,
     async [Symbol.asyncDispose]() {
       await server.close();

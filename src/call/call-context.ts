@@ -1,4 +1,5 @@
 import type { AgentEvent } from "../core/agent-event.ts";
+import { egressKey, type MediaEgress } from "../core/egress.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, ContextOverrides, Toolbox } from "../core/item.ts";
 import type { PendingRequest } from "../core/pending.ts";
@@ -18,6 +19,10 @@ class Context implements CallContext {
 
   constructor(state: CallState) {
     this[callLink] = state;
+  }
+
+  get [egressKey](): MediaEgress {
+    return this[callLink].host.egress;
   }
 
   get session(): Session {

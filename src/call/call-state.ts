@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AgentEvent } from "../core/agent-event.ts";
 import type { InteractionContext } from "../core/delegate.ts";
+import type { MediaEgress } from "../core/egress.ts";
 import { messageOf } from "../core/error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
@@ -28,6 +29,8 @@ export interface CallHost {
   readonly interactions: InteractionRouter;
   /** Undefined where no principal has stored prompts. */
   readonly storedPromptRules: StoredPromptRules | undefined;
+  /** Where requests may go that prompts make. */
+  readonly egress: MediaEgress;
   /** Emits how the run of an agent goes to the listeners of the toolkit. */
   agentEvent(event: AgentEvent, principal: string | undefined): void;
 }

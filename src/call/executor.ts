@@ -1,4 +1,5 @@
 import type { AgentEvent } from "../core/agent-event.ts";
+import type { MediaEgress } from "../core/egress.ts";
 import { ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry } from "../core/item.ts";
@@ -27,6 +28,7 @@ export interface ExecutorOptions extends Omit<PipelineOptions, "budget" | "limit
   readonly logger: Logger;
   readonly events: Emitter<ToolkitEvent>;
   readonly interactions: InteractionRouter;
+  readonly egress: MediaEgress;
   /** Undefined where nothing is traced or measured. */
   readonly telemetry?: Telemetry | undefined;
   /** The limits of the answers that are kept. */
@@ -55,6 +57,7 @@ const noStart: CallStart = {};
 export class Executor implements CallHost {
   readonly logger: Logger;
   readonly interactions: InteractionRouter;
+  readonly egress: MediaEgress;
   readonly telemetry: Telemetry | undefined;
   readonly storedPromptRules: StoredPromptRules | undefined;
   readonly #options: ExecutorOptions;
@@ -81,6 +84,7 @@ export class Executor implements CallHost {
     this.logger = options.logger;
     this.storedPromptRules = options.storedPromptRules;
     this.interactions = options.interactions;
+    this.egress = options.egress;
     this.telemetry = options.telemetry;
   }
 

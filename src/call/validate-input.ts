@@ -1,4 +1,5 @@
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { located, messageOf, ToolkitError } from "../core/error.ts";
+import type { Phase } from "../core/error-catalog.ts";
 import type { Entry } from "../core/item.ts";
 import { type Validator, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
@@ -58,11 +59,20 @@ export function inputValidator(target: Target, report: SchemaReport): Validator 
 /**
  * A validator for a schema that may not compile: a remote one is left out and reported, for one odd schema must not take a tool away; the
  * user's own is an error.
+ *
+ * @returns a validator that throws ToolkitError `LIMIT_EXCEEDED` for a value whose validation takes too long
  */
-export function checkedValidator(validate: Validator, target: Target, report: SchemaReport): Validator {
+export function checkedValidator(
+  validate: Validator,
+  target: Target,
+  report: SchemaReport,
+  phase: Phase = "validate",
+): Validator {
   let skipped = false;
   const failed = (value: unknown, cause: unknown) => {
     const { ref } = target.entry;
+    // Of this value alone: the schema is used for others.
+    if (ToolkitError.is(cause, "LIMIT_EXCEEDED")) throw located(cause, ref, phase);
     const message = `The schema of ${ref} cannot be compiled, or its validation throws: ${messageOf(cause)}`;
     if (target.definition.origin === "local") {
       throw new ToolkitError("INVALID_SCHEMA", message, { pointer: "" }, { cause, ref, phase: "validate" });

@@ -15,7 +15,12 @@ import { checkedValidator, type SchemaReport } from "./validate-input.ts";
 export function validateOutput(target: Target, normalised: Receive<Content>, report: SchemaReport): Receive<Content> {
   const { outputSchema, name, origin } = target.definition;
   if (outputSchema === undefined) return normalised;
-  const validate = checkedValidator(validatorOf(outputSchema, { trusted: origin === "local" }), target, report);
+  const validate = checkedValidator(
+    validatorOf(outputSchema, { trusted: origin === "local" }),
+    target,
+    report,
+    "result",
+  );
   const transforms = isTypedSchema(outputSchema);
   const accept = (content: Content, value: unknown, parsed: unknown): Content => {
     if (parsed instanceof Violation) throw invalidOutput(target, parsed.issues);

@@ -1,5 +1,6 @@
 import type { Connector } from "../core/connector.ts";
 import { type ConnectorLimits, connectorLimitOptions, readConnectorLimits } from "../core/connector-limits.ts";
+import type { EgressOptions } from "../core/egress.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
@@ -22,6 +23,11 @@ export interface AddConnectorOptions extends ConnectorLimits {
   readonly headers?: HeadersOption | undefined;
   /** For an HTTP target of the MCP connector: its source of credentials, such as `oauth()`. A child process takes none (`INVALID_TARGET`). */
   readonly auth?: HttpAuth | undefined;
+  /**
+   * For an HTTP target of the MCP connector: where requests of its `auth` may go, beside public addresses and the origin of the target.
+   * Default: the toolkit's. A delegate that makes its own connector gets none.
+   */
+  readonly egress?: EgressOptions | undefined;
   /** Connect at the first list, lookup or call that needs it. Default false. */
   readonly lazy?: boolean | undefined;
   /** Inactivity limit of its tools, in milliseconds. Default: the toolkit's `timeoutMs`. */
@@ -56,6 +62,7 @@ export interface AddConnectorOptions extends ConnectorLimits {
 const making = {
   headers: true,
   auth: true,
+  egress: true,
   connectTimeoutMs: true,
   ...connectorLimitOptions,
 } as const satisfies Partial<OptionNames<AddConnectorOptions>>;

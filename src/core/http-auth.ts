@@ -26,7 +26,7 @@ export interface ProtectedServer {
   readonly url: URL;
   /** For people, without secrets. */
   readonly label: string;
-  /** Sends requests, of the authorization too. */
+  /** Sends requests of the authorization, where the egress of the connector lets them go. */
   readonly fetch: typeof globalThis.fetch;
   /** Registers a secret before it is used, so that it stays out of logs, errors and events. */
   conceal(secret: string): void;
@@ -75,6 +75,8 @@ export interface HttpCredentials {
 
 /** A source of credentials, such as `oauth()` and `clientCredentials()` make. */
 export interface HttpAuth {
+  /** Origins that the operator has named, such as that of the authorization server: its requests may go there, whatever address that has. */
+  readonly origins?: readonly string[] | undefined;
   /** Called once for each connector. Starts nothing. @throws ToolkitError `INVALID_CONFIG` */
   open(server: ProtectedServer): HttpCredentials;
 }

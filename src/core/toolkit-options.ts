@@ -3,6 +3,7 @@ import { isRecord, present } from "../lib/value.ts";
 import type { ApprovalOptions } from "./approval.ts";
 import { assertSettingsByName, type CallSettings } from "./call-settings.ts";
 import type { Delegate } from "./delegate.ts";
+import { type MediaEgress, readToolkitEgress, type ToolkitEgressOptions } from "./egress.ts";
 import type { Item } from "./item.ts";
 import { silentLogger, steadyLogger } from "./logger.ts";
 import type { Middleware } from "./middleware.ts";
@@ -22,6 +23,11 @@ export interface ToolkitOptions extends TelemetryOptions {
   readonly delegate?: Delegate | readonly Delegate[] | undefined;
   /** Rules for calls, renders and reads. Default: everything is allowed. */
   readonly policy?: Policy | undefined;
+  /**
+   * Where requests may go whose URL a stranger chose: of authorization servers, and of files in prompts. Default: public addresses, and
+   * for a connector the origin of its own server. A connector may have its own.
+   */
+  readonly egress?: ToolkitEgressOptions | undefined;
   /**
    * Keeps waiting calls, suspended agent runs and the namespace `user` beyond the life of the process. It is opened at `start`, or when it
    * is needed first, and closed with the toolkit. Default: in memory, and nothing for `user`.
@@ -78,10 +84,20 @@ export type ReadToolkitOptions = {
   readonly user: UserLimits;
   /** Texts of the rules of `user.tools`. */
   readonly userTools: readonly string[];
+  readonly egress: MediaEgress;
 };
 
 /** Options that are read otherwise. */
-type Unread = "items" | "delegate" | "policy" | "store" | "approvals" | "cache" | "user" | keyof TelemetryOptions;
+type Unread =
+  | "items"
+  | "delegate"
+  | "policy"
+  | "egress"
+  | "store"
+  | "approvals"
+  | "cache"
+  | "user"
+  | keyof TelemetryOptions;
 
 type ReadApprovalOptions = { readonly [K in keyof ApprovalOptions]-?: NonNullable<ApprovalOptions[K]> };
 
@@ -120,6 +136,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     maxDepth,
     strictNames: options.strictNames ?? false,
     policy: new PolicyRules(options.policy ?? {}),
+    egress: readToolkitEgress(options.egress),
     use,
     settings,
     cache,
@@ -191,6 +208,7 @@ const optionNames: OptionNames<ToolkitOptions> = {
   items: true,
   delegate: true,
   policy: true,
+  egress: true,
   store: true,
   user: true,
   approvals: true,

@@ -12,10 +12,6 @@ export class ConcurrencyLimit {
     this.max = max;
     this.rank = rank;
   }
-
-  get isFull(): boolean {
-    return this.taken >= this.max;
-  }
 }
 
 /** One that waits for its places. */
@@ -75,7 +71,9 @@ export class ConcurrencyQueue {
   /** Gives the places back, to the entry that is next. */
   give(): void {
     for (const limit of this.limits) limit.taken -= 1;
-    if (this.limits.every(({ queues }) => queues.size === 0)) return;
+    let waiting = 0;
+    for (const { queues } of this.limits) waiting += queues.size;
+    if (waiting === 0) return;
     // Each queue has one turn before any has another.
     let served = true;
     while (served) {
@@ -85,7 +83,8 @@ export class ConcurrencyQueue {
   }
 
   get #isFull(): boolean {
-    return this.limits.some((limit) => limit.isFull);
+    for (const { taken, max } of this.limits) if (taken >= max) return true;
+    return false;
   }
 
   /** Lets the next entry in, if there is a place. */

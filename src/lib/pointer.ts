@@ -28,8 +28,8 @@ export function resolveReference(document: unknown, reference: string): unknown 
   return resolvePointer(document, decoded(reference.slice(1)));
 }
 
-/** Without percent-encoding, where it has any that can be read. */
-function decoded(fragment: string): string {
+/** The text without percent-encoding, where it has any that can be read. */
+export function decoded(fragment: string): string {
   try {
     return decodeURIComponent(fragment);
   } catch {

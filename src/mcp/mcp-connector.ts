@@ -1,8 +1,10 @@
 import type { Connector, ConnectorSession } from "../core/connector.ts";
 import { connectorLimitOptions, type ReadConnectorLimits, readConnectorLimits } from "../core/connector-limits.ts";
+import { type EgressOptions, readEgress } from "../core/egress.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
+import { guardedFetch } from "../lib/fetch/guarded-fetch.ts";
 import { defaultFetch } from "../lib/fetch/node-fetch.ts";
 import { httpConnect } from "./connect-http.ts";
 import {
@@ -31,6 +33,11 @@ export interface McpConnectorOptions extends ConnectorOptions {
   readonly auth?: HttpAuth | undefined;
   /** For HTTP: the `fetch` that sends the requests, such as `globalThis.fetch`. Default: a `nodeFetch()` all connectors share. */
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /**
+   * For HTTP: where requests of `auth` may go, whose URLs the server and its authorization server choose. Default: public addresses. The
+   * origin of the target is always among them. With a `fetch` that is no `nodeFetch`, names are not looked up, and only URLs are judged.
+   */
+  readonly egress?: EgressOptions | undefined;
   /** The values of `${VAR}` in the target. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
 }
@@ -111,6 +118,7 @@ const mcpConnectorNames: OptionNames<McpConnectorOptions> = {
   headers: true,
   auth: true,
   fetch: true,
+  egress: true,
   env: true,
 };
 const inMemoryNames: OptionNames<InMemoryConnectorOptions> = { ...connectorNames, label: true };
@@ -135,12 +143,13 @@ function httpOpener(
 ): Open {
   const { fetch = defaultFetch, maxMessageBytes, auth } = options;
   const label = labelOf(target);
+  const policy = readEgress(options.egress, "of a connector").allowing(target.url.origin, ...(auth?.origins ?? []));
   const conceal = (secret: string) => redactor.conceal(secret);
   return httpConnect(target, {
     fetch,
     maxMessageBytes,
     headers: typeof options.headers === "function" ? options.headers : undefined,
-    credentials: auth?.open({ url: target.url, label, fetch, conceal }),
+    credentials: auth?.open({ url: target.url, label, fetch: guardedFetch(fetch, policy), conceal }),
   });
 }
 

@@ -1,6 +1,9 @@
+import { egressOf } from "../core/egress.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { CallContext, Prompt, RenderedPrompt } from "../core/item.ts";
 import type { ModelSettings } from "../core/model-settings.ts";
+import type { ReadPromptLimits } from "../core/prompt-limits.ts";
+import { markForeign } from "../core/schema/foreign-schema.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
 import { type Validator, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
@@ -10,6 +13,7 @@ import type { PromptFields } from "./front-matter/prompt-fields.ts";
 import { renderedMessages } from "./prompt-messages.ts";
 import { type Place, promptProblem } from "./prompt-problem.ts";
 import type { Template } from "./template/prompt-template.ts";
+import { Rendering, type TextOf } from "./template/rendering.ts";
 
 /** The source of a prompt, for programs that inspect prompts. */
 export interface PromptSource {
@@ -21,6 +25,7 @@ export interface PromptSource {
   readonly body: Template;
   readonly system: Template | undefined;
   readonly partials: ReadonlyMap<string, Template>;
+  readonly limits: ReadPromptLimits;
   /** The place of a field, or of a value inside it. */
   placeOf(path: readonly (string | number)[]): Place;
 }
@@ -45,6 +50,7 @@ export class FilePrompt implements Prompt {
   readonly version: string;
   readonly #source: PromptSource;
   readonly #defaults: Readonly<Record<string, unknown>> | undefined;
+  readonly #partial: (name: string) => TextOf;
   #validate: Validator | undefined;
 
   constructor(fields: PromptFields, title: string | undefined, source: PromptSource) {
@@ -63,7 +69,9 @@ export class FilePrompt implements Prompt {
     this.settings = fields.settings;
     const partials = [...source.partials].flatMap(([name, partial]) => [name, partial.source.text]);
     this.version = digestTexts(source.text, ...partials);
+    for (const schema of [fields.input, fields.output]) markForeign(schema);
     this.#source = source;
+    this.#partial = (name) => source.partials.get(name)?.compiled() ?? (() => "");
     this.#defaults = topLevelDefaults(fields.input);
   }
 
@@ -76,17 +84,20 @@ export class FilePrompt implements Prompt {
    * Renders to one user message: the text, then the attachments in their order. A `.prompt` file may say more of roles and files.
    *
    * @throws ToolkitError `INVALID_INPUT` with every issue where the input does not fit the schema or cannot be shown,
-   *   `INVALID_PROMPT` where the schema cannot be used
+   *   `LIMIT_EXCEEDED` where it would take more than the limits of the prompt allow, `INVALID_PROMPT` where the schema cannot be used
    */
   async render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
     const given = input === undefined && takesObject(this.input) ? {} : input;
     const checked = this.#checked(given);
     // Awaiting a value that is no promise would cost a turn of the microtask queue.
     const value = this.#withDefaults(checked instanceof Promise ? await checked : checked);
-    const { file, body, system, partials } = this.#source;
-    const systemText = system === undefined ? undefined : system.render(value, partials).trim();
-    const text = body.render(value, partials);
-    return renderedMessages(text, { name: this.name, file, system: systemText, attachments: context.attachments });
+    const { file, body, system, limits } = this.#source;
+    const run = new Rendering(limits, this.#partial);
+    const systemText = system?.render(value, run).trim();
+    const pieces = run.piecesOf(body.render(value, run));
+    const { attachments } = context;
+    const egress = egressOf(context);
+    return renderedMessages(pieces, { name: this.name, file, system: systemText, attachments, egress });
   }
 
   #checked(input: unknown): unknown {

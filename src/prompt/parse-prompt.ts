@@ -1,9 +1,11 @@
 import type { Prompt } from "../core/item.ts";
+import { type PromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import { FilePrompt } from "./file-prompt.ts";
 import { parseFrontMatter } from "./front-matter/front-matter.ts";
 import { parsePromptFields } from "./front-matter/prompt-fields.ts";
 import { assertBody, splitFrontMatter } from "./front-matter/split-front-matter.ts";
 import { isDotprompt } from "./prompt-files.ts";
+import { assertFrontMatterSize, assertPromptSize } from "./prompt-size.ts";
 import { givenPartials, Partials } from "./template/partials.ts";
 import { Template } from "./template/prompt-template.ts";
 import { markedRegions, type RegionMarks, templateFromLine } from "./template/template-source.ts";
@@ -14,13 +16,16 @@ export interface ParsePromptOptions {
   readonly filename?: string | undefined;
   /** The text of each partial by name: `{{> tone}}` is `partials.tone`. */
   readonly partials?: Readonly<Record<string, string>> | undefined;
+  /** The size of the text and its partials, and the work of a rendering. */
+  readonly limits?: PromptLimits | undefined;
 }
 
 /**
  * Parses the text of a prompt file: YAML front matter between two lines `---`, then a Handlebars template. The template is checked
  * now and compiled when it is first rendered.
  *
- * @throws ToolkitError `INVALID_PROMPT` with line, column and what to write instead; `INVALID_NAME` or `RESERVED_NAME` for its name
+ * @throws ToolkitError `INVALID_PROMPT` with line, column and what to write instead; `LIMIT_EXCEEDED` for a text that is too
+ *   large; `INVALID_NAME` or `RESERVED_NAME` for its name; `INVALID_CONFIG` for limits that are none
  *
  * @example
  * ```ts
@@ -29,12 +34,16 @@ export interface ParsePromptOptions {
  */
 export function parsePrompt(text: string, options: ParsePromptOptions = {}): Prompt {
   const { filename, partials } = options;
-  return parsePromptFile(text, filename, new Partials(givenPartials(partials, isDotprompt(filename))));
+  const limits = readPromptLimits(options.limits, "limits");
+  return parsePromptFile(text, filename, new Partials(givenPartials(partials, isDotprompt(filename)), limits));
 }
 
-/** As `parsePrompt`, with the partials of a folder. */
+/** As `parsePrompt`, with the partials of a folder and their limits. */
 export function parsePromptFile(text: string, file: string | undefined, folder: Partials): Prompt {
+  const { limits } = folder;
+  assertPromptSize(text, file, limits);
   const split = splitFrontMatter(text, file);
+  assertFrontMatterSize(split, file, limits);
   const frontMatter = parseFrontMatter(split, file);
   const fields = parsePromptFields(frontMatter);
   assertBody(split, file);
@@ -52,12 +61,12 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
     body,
     system,
     partials,
+    limits,
     placeOf: frontMatter.placeOf,
   });
 }
 
 const fence = /^ {0,3}(`{3,}|~{3,})/;
-const heading = /^# +(.+?)(?: +#+)? *$/;
 
 /** The first `# heading` of a markdown text outside code and comments, except one with a `{{tag}}`, whose text is known only when rendered. */
 export function firstHeading(markdown: string): string | undefined {
@@ -70,10 +79,20 @@ export function firstHeading(markdown: string): string | undefined {
       else if (mark.startsWith(open)) open = undefined;
     }
     if (open !== undefined) continue;
-    const title = heading.exec(line)?.[1];
-    if (title !== undefined && !title.includes("{{")) return title.trim();
+    const title = headingOf(line);
+    if (title !== undefined && !title.includes("{{")) return title;
   }
   return undefined;
+}
+
+/** The text of a `# heading`, without the marks that close it. No pattern: one that tries each blank as its end takes the cube of them. */
+function headingOf(line: string): string | undefined {
+  if (!line.startsWith("# ") || /[\u2028\u2029]/.test(line)) return undefined;
+  const text = line.slice(2).trim();
+  let end = text.length;
+  while (text[end - 1] === "#") end -= 1;
+  const title = end > 0 && text[end - 1] === " " ? text.slice(0, end).trim() : text;
+  return title === "" ? undefined : title;
 }
 
 const commentMarks: readonly RegionMarks<"comment">[] = [

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
+import type { ReadPromptLimits } from "../core/prompt-limits.ts";
 import { FilePrompt } from "./file-prompt.ts";
 import { parsePromptFile } from "./parse-prompt.ts";
 import type { FolderTexts } from "./prompt-files.ts";
@@ -27,9 +28,9 @@ export class PromptCollection {
   #prompts: readonly Prompt[] = [];
   #problems: readonly ToolkitError[] = [];
 
-  constructor(folder: string) {
+  constructor(folder: string, limits: ReadPromptLimits) {
     this.#folder = folder;
-    this.#partials = new Partials(folderPartials(folder, this.#texts));
+    this.#partials = new Partials(folderPartials(folder, this.#texts), limits);
   }
 
   /** The prompts, sorted by the names of their files. */

@@ -1,13 +1,16 @@
 import { isUtf8 } from "node:buffer";
-import { type Dirent, readFileSync } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { shown } from "../core/options.ts";
+import { defaultPromptLimits, type ReadPromptLimits } from "../core/prompt-limits.ts";
 import type { ReadOptions } from "../core/resource.ts";
+import { FileTooLarge, LinkLeadsOut, readBounded, readBoundedNow } from "../lib/bounded-file.ts";
 import { fileStart, promptProblem } from "./prompt-problem.ts";
+import { tooLarge } from "./prompt-size.ts";
 
 /** The role of a file in a prompt folder: a prompt, or nothing but a partial. The file of a prompt may be used as a partial too. */
 export type PromptFileRole = "prompt" | "partial";
@@ -35,25 +38,39 @@ export function pathOf(source: string | URL): string {
   });
 }
 
-/** The text of a file. @throws ToolkitError `NOT_FOUND`, `INVALID_PROMPT`; the reason of an aborted signal */
-export async function readText(file: string, { signal }: ReadOptions): Promise<string> {
+/** Options of reading the file of a prompt. */
+export interface ReadTextOptions extends ReadOptions {
+  /** The limits of the prompts; `maxBytes` is that of each file. */
+  readonly limits?: ReadPromptLimits | undefined;
+}
+
+/**
+ * The text of a file.
+ *
+ * @param folder - the folder whose author chose the file: a link that leads out of it is refused
+ * @throws ToolkitError `NOT_FOUND`, `INVALID_PROMPT`, `LIMIT_EXCEEDED` for a file that is too large, of which nothing is read; the
+ *   reason of an aborted signal
+ */
+export async function readText(file: string, options: ReadTextOptions, folder?: string): Promise<string> {
+  const { signal, limits: { maxBytes } = defaultPromptLimits } = options;
   let bytes: Buffer;
   try {
     signal?.throwIfAborted();
-    bytes = await readFile(file, { signal });
+    bytes = await readBounded(file, { maxBytes, within: folder });
+    signal?.throwIfAborted();
   } catch (cause) {
     signal?.throwIfAborted();
-    throw unreadable(file, cause);
+    throw unreadable(file, cause, maxBytes);
   }
   return textOf(bytes, file);
 }
 
-function readTextNow(file: string): string {
+function readTextNow(file: string, { maxBytes }: ReadPromptLimits, folder: string): string {
   let bytes: Buffer;
   try {
-    bytes = readFileSync(file);
+    bytes = readBoundedNow(file, { maxBytes, within: folder });
   } catch (cause) {
-    throw unreadable(file, cause);
+    throw unreadable(file, cause, maxBytes);
   }
   return textOf(bytes, file);
 }
@@ -63,7 +80,12 @@ function textOf(bytes: Buffer, file: string): string {
   throw promptProblem(file, fileStart, "The file is not text in UTF-8.", "Save it with the encoding UTF-8.");
 }
 
-function unreadable(file: string, cause: unknown): Error {
+function unreadable(file: string, cause: unknown, maxBytes = 0): Error {
+  if (cause instanceof FileTooLarge) return tooLarge(file, maxBytes, cause.bytes);
+  if (cause instanceof LinkLeadsOut) {
+    const hint = "Put the file itself there, or read the folder that it is in.";
+    return promptProblem(file, fileStart, "The file is a link that leads out of its folder.", hint, cause);
+  }
   const { code } = cause as { code?: string };
   if (code === "ENOENT" || code === "ENOTDIR") {
     const message = `There is no ${JSON.stringify(file)}: check the path.`;
@@ -92,9 +114,16 @@ const turnMs = 5;
  * Reads some files of a folder. An asynchronous read takes several times as long as a synchronous one of a local disk, so files are
  * read synchronously, in short turns, as long as the disk is fast enough; the others are read asynchronously.
  *
+ * A link that leads out of the folder is not followed.
+ *
  * @throws the reason of an aborted signal
  */
-export async function readTexts(folder: string, names: readonly string[], options: ReadOptions): Promise<FolderTexts> {
+export async function readTexts(
+  folder: string,
+  names: readonly string[],
+  options: ReadTextOptions,
+): Promise<FolderTexts> {
+  const { limits = defaultPromptLimits } = options;
   const texts = new Map<string, string>();
   const errors = new Map<string, ToolkitError>();
   const keepError = (name: string, error: unknown) => {
@@ -113,7 +142,7 @@ export async function readTexts(folder: string, names: readonly string[], option
     for (const [index, name] of names.entries()) {
       options.signal?.throwIfAborted();
       try {
-        texts.set(name, readTextNow(join(folder, name)));
+        texts.set(name, readTextNow(join(folder, name), limits, folder));
       } catch (error) {
         keepError(name, error);
       }
@@ -130,7 +159,7 @@ export async function readTexts(folder: string, names: readonly string[], option
   async function readOthers(): Promise<void> {
     for (const name of others) {
       try {
-        texts.set(name, await readText(join(folder, name), options));
+        texts.set(name, await readText(join(folder, name), options, folder));
       } catch (error) {
         keepError(name, error);
       }

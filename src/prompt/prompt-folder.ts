@@ -1,6 +1,7 @@
 import { messageOf } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import { type PromptLimits, type ReadPromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Source, SourceChange } from "../core/source.ts";
 import { systemClock, type Timer } from "../lib/clock.ts";
@@ -16,18 +17,20 @@ export interface PromptFolderOptions {
   readonly watch?: boolean | undefined;
   /**
    * Interval of scans in addition to the events of the file system, in milliseconds, from 100: network disks have no events, and
-   * neither have links to files in other folders. Default: 5 s.
+   * neither have links to files in other folders, of which none may lead out of this one. Default: 5 s.
    */
   readonly pollMs?: number | undefined;
+  /** The size of each file, and the work of a rendering. */
+  readonly limits?: PromptLimits | undefined;
 }
 
-const optionNames: OptionNames<PromptFolderOptions> = { watch: true, pollMs: true };
+const optionNames: OptionNames<PromptFolderOptions> = { watch: true, pollMs: true, limits: true };
 const defaultPollMs = 5_000;
 const leastPollMs = 100;
 
 /**
  * The prompts of a folder as a source, for a namespace of its own: each `*.md` and `*.prompt` except `README.md` and
- * files whose names start with `_` (partials) or `.`. Folders inside it are not read.
+ * files whose names start with `_` (partials) or `.`. Folders inside it are not read, and a link that leads out of it is a problem.
  *
  * With `watch`, a file that is new, changed or removed takes effect within half a second, and many at once are one
  * `promptListChanged`. A changed partial changes the prompts that use it. The folder may be created later, removed, and created again.
@@ -52,7 +55,7 @@ export function promptFolder(folder: string | URL, options: PromptFolderOptions 
   if (typeof pollMs !== "number" || !(pollMs >= leastPollMs)) {
     throw invalidOption("pollMs", `a number of milliseconds from ${leastPollMs}`, pollMs, "of a prompt folder");
   }
-  const source = new PromptFolder(path, pollMs);
+  const source = new PromptFolder(path, pollMs, readPromptLimits(options.limits, "limits"));
   return {
     prompt: (reading) => source.read(reading),
     problems: () => source.problems,
@@ -68,6 +71,7 @@ const settleMs = 150;
 class PromptFolder {
   readonly #path: string;
   readonly #pollMs: number;
+  readonly #limits: ReadPromptLimits;
   readonly #collection: PromptCollection;
   readonly #versions = new Map<string, string>();
   readonly #listeners = new Set<Listener>();
@@ -80,10 +84,11 @@ class PromptFolder {
   #wasRead = false;
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(path: string, pollMs: number) {
+  constructor(path: string, pollMs: number, limits: ReadPromptLimits) {
     this.#path = path;
     this.#pollMs = pollMs;
-    this.#collection = new PromptCollection(path);
+    this.#limits = limits;
+    this.#collection = new PromptCollection(path, limits);
   }
 
   get problems(): readonly Error[] {
@@ -122,7 +127,7 @@ class PromptFolder {
     if (state.identity === undefined) throw await unreadableFolder(this.#path, state.error);
     const names = [...state.files.keys()];
     const changed = names.filter((name) => this.#versions.get(name) !== state.files.get(name)?.version);
-    const read = await readTexts(this.#path, changed, options);
+    const read = await readTexts(this.#path, changed, { ...options, limits: this.#limits });
     this.#collection.update(names, read);
     this.#versions.clear();
     for (const [name, { version }] of state.files) {

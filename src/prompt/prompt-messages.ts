@@ -1,11 +1,12 @@
+import type { MediaEgress } from "../core/egress.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { PromptMessage, RenderedPrompt } from "../core/item.ts";
 import type { Resource } from "../core/resource.ts";
 import { textContent } from "../resource/content.ts";
 import { resourceHandle } from "../resource/handle.ts";
-import { readSource } from "../resource/read.ts";
+import { readLocation } from "../resource/read.ts";
 import { fileStart, promptProblem } from "./prompt-problem.ts";
-import { type RenderedPiece, splitAtMarks } from "./template/template-helpers.ts";
+import type { RenderedPiece } from "./template/rendering.ts";
 
 /** The parts of the messages of a prompt that its text does not have. */
 export interface PromptMessageOptions {
@@ -15,24 +16,27 @@ export interface PromptMessageOptions {
   readonly system: string | undefined;
   /** Added to the last message of the user. */
   readonly attachments: readonly Resource[];
+  /** Where the URL of a `{{media}}` may lead. */
+  readonly egress: MediaEgress;
 }
 
 /**
  * Converts a rendered text to messages: one message of the user, unless helpers of dotprompt made several. Messages of the system
  * become the system prompt, wherever they were written.
  *
- * @throws ToolkitError `INVALID_INPUT` for a file that is no `data:`, `http:` or `https:` URL; `INVALID_PROMPT` for a file in the
+ * @throws ToolkitError `INVALID_INPUT` for a file that is no `data:`, `http:` or `https:` URL, and for an http(s) URL from the input, unless the
+ *   toolkit fetches these; `INVALID_PROMPT` for a file in the
  *   system prompt, and for a prompt without a message of the user
  */
-export function renderedMessages(rendered: string, options: PromptMessageOptions): RenderedPrompt {
+export function renderedMessages(pieces: readonly RenderedPiece[], options: PromptMessageOptions): RenderedPrompt {
   const { name, system, attachments } = options;
   const systemTexts = system === undefined ? [] : [system];
-  const [only, ...others] = splitAtMarks(rendered);
-  if (only !== undefined && "text" in only && others.length === 0) {
+  const [only] = pieces;
+  if (only !== undefined && "text" in only && pieces.length === 1) {
     const content = [textContent(only.text.trim(), { name }), ...attachments];
     return { ...systemOf(systemTexts), messages: [{ role: "user", content }] };
   }
-  const turns = turnsOf([only as RenderedPiece, ...others], options);
+  const turns = turnsOf(pieces, options);
   for (const { role, content } of turns) if (role === "system") systemTexts.push(...(content as string[]));
   const messages = turns.filter(({ role }) => role !== "system").map((turn) => toMessage(turn, name));
   assertMessages(messages, options);
@@ -61,7 +65,8 @@ interface PromptTurn {
   readonly content: (string | Resource)[];
 }
 
-function turnsOf(pieces: readonly RenderedPiece[], { name, file }: PromptMessageOptions): readonly PromptTurn[] {
+function turnsOf(pieces: readonly RenderedPiece[], options: PromptMessageOptions): readonly PromptTurn[] {
+  const { file } = options;
   let current: PromptTurn = { role: "user", content: [] };
   const turns = [current];
   for (const piece of pieces) {
@@ -74,7 +79,7 @@ function turnsOf(pieces: readonly RenderedPiece[], { name, file }: PromptMessage
     } else if (current.role === "system") {
       const what = "A file stands in the system prompt, which holds text only.";
       throw promptProblem(file, fileStart, what, 'Write {{role "user"}} before {{media}}.');
-    } else current.content.push(mediaResource(piece.url, piece.mediaType, name));
+    } else current.content.push(mediaResource(piece, options));
   }
   return turns.filter(({ content }) => content.length > 0);
 }
@@ -96,18 +101,31 @@ function assertMessages(messages: readonly PromptMessage[], { file, attachments 
 }
 
 /** The file of a `{{media}}`, which is read when its bytes are asked for. */
-function mediaResource(url: string, mediaType: string | undefined, name: string): Resource {
+function mediaResource(
+  { url, mediaType, isWritten }: Extract<RenderedPiece, { url: string }>,
+  { name, egress }: PromptMessageOptions,
+): Resource {
+  const isData = /^data:/i.test(url);
+  const message = `The prompt "${name}" shows the file ${JSON.stringify(url.length > 60 ? `${url.slice(0, 60)}...` : url)}`;
   if (!/^(?:data:|https?:\/\/)/i.test(url) || !URL.canParse(url)) {
-    const shown = JSON.stringify(url.length > 60 ? `${url.slice(0, 60)}...` : url);
-    const message = `The prompt "${name}" shows the file ${shown}, which is no data:, http: or https: URL.`;
-    throw new ToolkitError("INVALID_INPUT", `${message} Pass such a URL, or give the file as an attachment.`, {
-      issues: [{ pointer: "", message: "must hold a data:, http: or https: URL for {{media}}" }],
-    });
+    const remedy = "Pass such a URL, or give the file as an attachment.";
+    throw unusable(
+      `${message}, which is no data:, http: or https: URL. ${remedy}`,
+      "must hold a data:, http: or https: URL",
+    );
+  }
+  if (!isData && !isWritten && !egress.mediaFromInput) {
+    const remedy = "Pass a data: URL or an attachment, or set egress: { mediaFromInput: true } of the toolkit.";
+    throw unusable(`${message}, a URL from the input, which is not fetched. ${remedy}`, "must hold a data: URL");
   }
   return resourceHandle({
     name,
     uri: url,
     mediaType: mediaType ?? /^data:([^;,]+)/i.exec(url)?.[1],
-    bytes: async ({ signal }) => await (await readSource(new URL(url), { signal })).bytes(),
+    bytes: async ({ signal }) => await (await readLocation(new URL(url), { signal, egress: egress.policy })).bytes(),
   });
+}
+
+function unusable(message: string, wanted: string): ToolkitError<"INVALID_INPUT"> {
+  return new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "", message: `${wanted} for {{media}}` }] });
 }

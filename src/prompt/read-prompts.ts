@@ -1,49 +1,62 @@
 import { dirname, join } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
+import { type PromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import { parsePromptFile } from "./parse-prompt.ts";
 import { PromptCollection } from "./prompt-collection.ts";
-import { listNames, pathOf, readText, readTexts } from "./prompt-files.ts";
+import { listNames, pathOf, type ReadTextOptions, readText, readTexts } from "./prompt-files.ts";
 import { folderPartials, type PartialFinder, Partials, partialFileNames } from "./template/partials.ts";
+
+/** Options of `readPrompt` and `readPrompts`. */
+export interface ReadPromptOptions extends ReadOptions {
+  /** The size of each file, and the work of a rendering. */
+  readonly limits?: PromptLimits | undefined;
+}
 
 /**
  * Reads a prompt from a markdown file; its partials are read from the same folder.
  *
  * @param source - a path or a `file:` URL
  * @throws ToolkitError `NOT_FOUND` for a missing file; `INVALID_PROMPT` with file, line, column and what to write instead;
- *   `INVALID_NAME`, `RESERVED_NAME`; the reason of an aborted signal
+ *   `INVALID_NAME`, `RESERVED_NAME`; `LIMIT_EXCEEDED` for a file that is too large; the reason of an aborted signal
  */
-export async function readPrompt(source: string | URL, options: ReadOptions = {}): Promise<Prompt> {
+export async function readPrompt(source: string | URL, options: ReadPromptOptions = {}): Promise<Prompt> {
   const file = pathOf(source);
-  const text = await readText(file, options);
-  const folder = await collectPartials(dirname(file), text, options);
-  return parsePromptFile(text, file, new Partials(folder));
+  const reading = readingOf(options);
+  const text = await readText(file, reading);
+  const folder = await collectPartials(dirname(file), text, reading);
+  return parsePromptFile(text, file, new Partials(folder, reading.limits));
 }
 
 /**
  * Reads every prompt of a folder, in the order of the file names: each `*.md` and `*.prompt` except `README.md` and files whose
- * names start with `_` (partials) or `.`. Folders inside it are not read.
+ * names start with `_` (partials) or `.`. Folders inside it are not read, and a link that leads out of it is an error.
  *
  * @param folder - a path or a `file:` URL
  * @throws ToolkitError `NOT_FOUND` for a missing folder; `INVALID_PROMPT` for a path to a file; the error of the one broken file; where several are broken,
  *   `INVALID_PROMPT` whose message has a line for each, with an AggregateError of them all as its cause; `CONFLICT` for two prompts
  *   of one name; the reason of an aborted signal
  */
-export async function readPrompts(folder: string | URL, options: ReadOptions = {}): Promise<readonly Prompt[]> {
+export async function readPrompts(folder: string | URL, options: ReadPromptOptions = {}): Promise<readonly Prompt[]> {
   const path = pathOf(folder);
-  const names = await listNames(path, options);
-  const collection = new PromptCollection(path);
-  collection.update(names, await readTexts(path, names, options));
+  const reading = readingOf(options);
+  const names = await listNames(path, reading);
+  const collection = new PromptCollection(path, reading.limits);
+  collection.update(names, await readTexts(path, names, reading));
   if (collection.problems.length > 0) throw joinErrors(collection.problems, path);
   return collection.prompts;
+}
+
+function readingOf({ signal, limits }: ReadPromptOptions) {
+  return { signal, limits: readPromptLimits(limits, "limits") };
 }
 
 // Also matches tags in comments: reading a file too many does no harm.
 const partialTags = /\{\{~?\s*>\s*["']?([A-Za-z0-9_][A-Za-z0-9_-]*)/g;
 
 /** Reads the partials that a text may need, directly or through other partials. */
-async function collectPartials(folder: string, text: string, options: ReadOptions): Promise<PartialFinder> {
+async function collectPartials(folder: string, text: string, options: ReadTextOptions): Promise<PartialFinder> {
   const texts = new Map<string, string>();
   const seen = new Set<string>();
   const queue = [text];
@@ -63,11 +76,11 @@ async function collectPartials(folder: string, text: string, options: ReadOption
 async function readFirst(
   folder: string,
   names: readonly string[],
-  options: ReadOptions,
+  options: ReadTextOptions,
 ): Promise<{ readonly name: string; readonly text: string } | undefined> {
   for (const name of names) {
     try {
-      return { name, text: await readText(join(folder, name), options) };
+      return { name, text: await readText(join(folder, name), options, folder) };
     } catch (error) {
       if (!ToolkitError.is(error, "NOT_FOUND")) throw error;
     }

@@ -3,6 +3,7 @@ import { parse, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Content } from "../core/resource.ts";
+import type { EgressPolicy } from "../lib/fetch/egress-policy.ts";
 import { collectBytes, tooLarge } from "./collect-bytes.ts";
 import { contentOfBytes } from "./sniff.ts";
 
@@ -12,6 +13,8 @@ export interface LocationOptions {
   readonly mediaType: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly maxBytes: number;
+  /** Where a URL may lead. */
+  readonly egress: EgressPolicy;
 }
 
 /** Reads a file by path or `file:` URL. Its URI is the absolute `file:` URL, its name the base name without extension. */

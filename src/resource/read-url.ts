@@ -1,20 +1,25 @@
 import { posix } from "node:path";
+import { egressDenied } from "../core/egress.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Content } from "../core/resource.ts";
+import { EgressError } from "../lib/fetch/egress-policy.ts";
+import { guardedFetch } from "../lib/fetch/guarded-fetch.ts";
+import { defaultFetch } from "../lib/fetch/node-fetch.ts";
 import { collectBytes, tooLarge } from "./collect-bytes.ts";
 import { type LocationOptions, unreadable } from "./read-file.ts";
 import { contentOfBytes } from "./sniff.ts";
 
 /**
- * Reads an http(s) or `data:` URL with `fetch`, redirects followed. Its name is the last segment of the path without extension, or
- * the host.
+ * Reads an http(s) or `data:` URL, redirects followed, as far as the egress policy lets it. Its name is the last segment of the path
+ * without extension, or the host.
+ *
+ * @throws ToolkitError `DENIED` for an address that the policy refuses
  */
 export async function readUrlContent(url: URL, options: LocationOptions): Promise<Content> {
-  const { signal } = options;
   if (url.username !== "" || url.password !== "") {
     throw unreadable(shown(url), "a URL with user name or password is not fetched; use defineResource");
   }
-  const response = await request(url, signal);
+  const response = await request(url, options);
   assertOk(response, url);
   const bytes = await body(response, url, options);
   const { name, ext } = posix.parse(url.protocol === "data:" ? "" : url.pathname);
@@ -27,12 +32,14 @@ export async function readUrlContent(url: URL, options: LocationOptions): Promis
   return contentOfBytes(bytes, fields, { declared, extension: ext.slice(1) });
 }
 
-async function request(url: URL, signal: AbortSignal | undefined): Promise<Response> {
+async function request(url: URL, { signal, egress }: LocationOptions): Promise<Response> {
+  const send = url.protocol === "data:" ? fetch : guardedFetch(defaultFetch, egress);
   try {
-    return await fetch(url, signal === undefined ? {} : { signal });
+    return await send(url, signal === undefined ? {} : { signal });
   } catch (error) {
     signal?.throwIfAborted();
-    throw unreachable(url, error);
+    const refusal = EgressError.in(error);
+    throw refusal === undefined ? unreachable(url, error) : egressDenied(refusal);
   }
 }
 

@@ -1,3 +1,4 @@
+import { type EgressOptions, readEgress } from "../core/egress.ts";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
 import type { Content } from "../core/resource.ts";
@@ -18,6 +19,8 @@ export interface ReadSourceOptions {
   readonly signal?: AbortSignal | undefined;
   /** At most so many bytes. Default: 104,857,600 (100 MiB). */
   readonly maxBytes?: number | undefined;
+  /** Where an http(s) URL may lead, its redirects too, beside public addresses. Default: nowhere else. */
+  readonly egress?: EgressOptions | undefined;
 }
 
 const defaultMaxBytes = 100 * 1024 * 1024;
@@ -31,7 +34,8 @@ export async function readSource(source: ReadSource, options: ReadSourceOptions 
   if (name !== undefined) assertIdentifier(name, "resource");
   assertMaxBytes(maxBytes);
   signal?.throwIfAborted();
-  const location = { name, mediaType, signal, maxBytes };
+  const egress = readEgress(options.egress, "of resource.read");
+  const location = { name, mediaType, signal, maxBytes, egress };
   if (typeof source === "string" && !urlText.test(source)) return readFileContent(source, location);
   if (typeof source === "string" || source instanceof URL) return readLocation(toUrl(source), location);
   if (source instanceof Blob) return readBlob(source, location);
@@ -43,7 +47,12 @@ export async function readSource(source: ReadSource, options: ReadSourceOptions 
   return contentOfBytes(bytes, { name: title, mediaType });
 }
 
-function readLocation(url: URL, options: LocationOptions): Promise<Content> {
+/** Reads a URL whole, as far as an egress policy lets it: see `resource.read`. */
+export function readLocation(
+  url: URL,
+  given: Pick<LocationOptions, "egress" | "signal"> & Partial<LocationOptions>,
+): Promise<Content> {
+  const options = { name: undefined, mediaType: undefined, maxBytes: defaultMaxBytes, ...given };
   switch (url.protocol) {
     case "file:":
       return readFileContent(url, options);

@@ -120,7 +120,8 @@ export const resource: {
    * where reading fails.
    *
    * @throws ToolkitError `NOT_FOUND` for a missing file or a 404, `LIMIT_EXCEEDED` beyond `maxBytes`, `UNAUTHORIZED` for a 401 or
-   *   403, `REMOTE_ERROR` for another status, `UNAVAILABLE` where a server is not reached, `INVALID_INPUT` for what cannot be read,
+   *   403, `REMOTE_ERROR` for another status, `UNAVAILABLE` where a server is not reached, `DENIED` for an address that `egress` refuses
+   *   (private, loopback and the like, unless it is named), `INVALID_CONFIG` for egress that is none, `INVALID_INPUT` for what cannot be read,
    *   `INVALID_NAME`; the signal's reason when it aborts
    */
   read(source: ReadSource, options?: ReadSourceOptions): Promise<Content>;

@@ -12,6 +12,7 @@ import { Directory } from "../catalog/directory.ts";
 import type { LocalSourceHost } from "../catalog/local-source.ts";
 import { RuleCheck } from "../catalog/rule-check.ts";
 import { Connectors } from "../connection/connectors.ts";
+import type { EgressOptions } from "../core/egress.ts";
 import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { inlineNamespace } from "../core/identifier.ts";
@@ -46,6 +47,8 @@ export interface Assembly {
   readonly catalog: Catalog;
   readonly builtins: Builtins;
   readonly connectors: Connectors;
+  /** The egress of connectors that have none of their own. */
+  readonly connectorEgress: EgressOptions;
   readonly sourceHost: LocalSourceHost;
   readonly store: Store;
   /** Undefined where nothing keeps what users make. */
@@ -177,6 +180,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     telemetry,
     catalog,
     connectors,
+    connectorEgress: { allow: [...(options.egress?.allow ?? [])] },
     sourceHost,
   };
   const builtins = new Builtins(catalog, emit);

@@ -284,7 +284,8 @@ export class Toolkit implements Host, AsyncDisposable {
     return connectorOf(
       target,
       options,
-      (given, making) => this.#parts.delegates.createConnector(given) ?? mcpConnector(given, making),
+      (given, { egress = this.#parts.connectorEgress, ...making }) =>
+        this.#parts.delegates.createConnector(given) ?? mcpConnector(given, { ...making, egress }),
     );
   }
 }

@@ -2,11 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
 import type { Prompt } from "../core/item.ts";
+import { defaultPromptLimits } from "../core/prompt-limits.ts";
 import { FilePrompt } from "../prompt/file-prompt.ts";
 import { parseFrontMatter } from "../prompt/front-matter/front-matter.ts";
 import { parsePromptFields } from "../prompt/front-matter/prompt-fields.ts";
 import { splitFrontMatter } from "../prompt/front-matter/split-front-matter.ts";
 import { parsePromptFile } from "../prompt/parse-prompt.ts";
+import { assertFrontMatterSize, assertPromptSize } from "../prompt/prompt-size.ts";
 import { type PartialFile, Partials, partialSource } from "../prompt/template/partials.ts";
 import { Template } from "../prompt/template/prompt-template.ts";
 import { isPartialKey } from "./item-key.ts";
@@ -29,9 +31,12 @@ export interface Revision {
 /** The longest time that the event loop is blocked while many prompts are read, in milliseconds. */
 const turnMs = 10;
 
-/** The name of a prompt, from its front matter alone. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME` */
+/** The name of a prompt, from its front matter alone. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME`, `LIMIT_EXCEEDED` */
 export function promptNameOf(text: string, file: string | undefined): string {
-  return parsePromptFields(parseFrontMatter(splitFrontMatter(text, file), file)).name;
+  assertPromptSize(text, file, defaultPromptLimits);
+  const split = splitFrontMatter(text, file);
+  assertFrontMatterSize(split, file, defaultPromptLimits);
+  return parsePromptFields(parseFrontMatter(split, file)).name;
 }
 
 /** The texts of the prompts and partials of one owner, and the prompts made of them. A prompt that breaks stays as it was. */
@@ -129,6 +134,7 @@ export class PromptCache {
     try {
       if (isPartialKey(key)) {
         assertIdentifier(key.slice(1), "partial");
+        assertPromptSize(text, file, defaultPromptLimits);
         void new Template(partialSource({ file, text }), "partial");
         return undefined;
       }
@@ -144,15 +150,18 @@ export class PromptCache {
 
   #partials(changes: TextChanges): Partials {
     const textOf = (key: string) => (changes.has(key) ? changes.get(key) : this.#texts.get(key));
-    return new Partials({
-      find(name: string): PartialFile | undefined {
-        for (const key of [`_${name}`, name]) {
-          const text = textOf(key);
-          if (text !== undefined) return { file: `${key}.md`, text };
-        }
-        return undefined;
+    return new Partials(
+      {
+        find(name: string): PartialFile | undefined {
+          for (const key of [`_${name}`, name]) {
+            const text = textOf(key);
+            if (text !== undefined) return { file: `${key}.md`, text };
+          }
+          return undefined;
+        },
+        describe: (name: string) => `the partial _${name} and the prompt ${name} of the namespace user`,
       },
-      describe: (name: string) => `the partial _${name} and the prompt ${name} of the namespace user`,
-    });
+      defaultPromptLimits,
+    );
   }
 }

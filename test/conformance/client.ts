@@ -17,6 +17,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   initialize: {},
   tools_call: { tool: "add_numbers", input: { a: 5, b: 3 } },
   "sse-retry": { tool: "test_reconnection" },
+  "json-schema-ref-no-deref": {},
   "elicitation-sep1034-client-defaults": {
     tool: "test_client_elicitation_defaults",
     // The person fills in nothing: the defaults are the toolkit's to put in.
@@ -35,6 +36,18 @@ if (scenario === undefined)
 /** What the suite says of the client, such as its id and secret. */
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}") as Readonly<Record<string, string>>;
 const { client_id: id, client_secret: secret, private_key_pem: privateKey, signing_algorithm: algorithm } = context;
+/** The authorization server, as the operator of a client that was registered beforehand knows it. */
+async function issuerOf(server: string): Promise<string> {
+  const { origin, pathname } = new URL(server);
+  for (const path of [pathname, ""]) {
+    const response = await fetch(`${origin}/.well-known/oauth-protected-resource${path}`);
+    if (!response.ok) continue;
+    const { authorization_servers: [issuer] = [] } = (await response.json()) as { authorization_servers?: string[] };
+    if (issuer !== undefined) return issuer;
+  }
+  return origin;
+}
+
 /** Where the suite looks for a client that describes itself. */
 const clientMetadataUrl = "https://conformance-test.local/client-metadata.json";
 
@@ -47,16 +60,19 @@ function open(page: URL): void {
   visited = Promise.withResolvers();
 }
 
-function authFor(scenario: string): HttpAuth {
+async function authFor(scenario: string, server: string): Promise<HttpAuth> {
+  const issuer = id === undefined ? "" : await issuerOf(server);
   if (scenario.startsWith("auth/client-credentials") && id !== undefined) {
-    return clientCredentials({ client: { id, secret, privateKey, algorithm } });
+    return clientCredentials({ client: { id, issuer, secret, privateKey, algorithm } });
   }
-  return oauth({ open, clientMetadataUrl, client: id === undefined ? undefined : { id, secret } });
+  return oauth({ open, clientMetadataUrl, client: id === undefined ? undefined : { id, issuer, secret } });
 }
 
 const toolkit = new Toolkit(scenario.options);
-const auth = name.startsWith("auth/") ? authFor(name) : undefined;
-const connection = toolkit.addConnector(url, { namespace: "suite", maxAttempts: 1, auth });
+const auth = name.startsWith("auth/") ? await authFor(name, url) : undefined;
+// The servers of the suite, the authorization servers too, are on this machine.
+const egress = { allow: ["127.0.0.0/8", "::1/128"] };
+const connection = toolkit.addConnector(url, { namespace: "suite", maxAttempts: 1, auth, egress });
 await toolkit.start();
 await connection.ready();
 const call = async () => scenario.tool !== undefined && (await toolkit.call(`suite.${scenario.tool}`, scenario.input));

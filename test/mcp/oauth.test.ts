@@ -82,7 +82,8 @@ class Service {
 
   /** Notes what is secret on its way. */
   readonly fetch: typeof globalThis.fetch = async (input, init) => {
-    const body = init?.body instanceof URLSearchParams ? init.body : new URLSearchParams();
+    const { body: sent } = init ?? {};
+    const body = new URLSearchParams(sent instanceof Uint8Array ? Buffer.from(sent).toString() : "");
     for (const name of ["code", "code_verifier", "refresh_token", "client_secret"]) this.#secret(body.get(name));
     this.#secret(new Headers(init?.headers).get("authorization"));
     const response = await defaultFetch(input, init);
@@ -94,7 +95,9 @@ class Service {
   };
 
   add(url: string, options: McpConnectorOptions, maxAttempts?: number): Connection {
-    return this.toolkit.addConnector(mcpConnector(url, { fetch: this.fetch, ...options }), {
+    // The authorization server is on this machine too.
+    const egress = { allow: ["127.0.0.0/8"] };
+    return this.toolkit.addConnector(mcpConnector(url, { fetch: this.fetch, egress, ...options }), {
       namespace: "far",
       maxAttempts,
       // Pings would renew tokens as well.
@@ -340,7 +343,7 @@ verifies("M11", "more scope is asked for where it is missing, on top of what the
 verifies("M11", "a service authorizes itself, and renews what is refused", async () => {
   const { url, authority, refuseSeen } = await world();
   const client = new Service();
-  const connection = client.add(url, { auth: clientCredentials({ client: service }) });
+  const connection = client.add(url, { auth: clientCredentials({ client: { ...service, issuer: authority.issuer } }) });
   await client.toolkit.start();
   await connection.ready();
   refuseSeen();
@@ -351,9 +354,10 @@ verifies("M11", "a service authorizes itself, and renews what is refused", async
 });
 
 verifies("M11", "a client that is not accepted is told so", async () => {
-  const { url } = await world();
+  const { url, authority } = await world();
   const client = new Service();
-  const auth = clientCredentials({ client: { id: service.id, secret: "wrong-s3cret-9876543210" } });
+  const { issuer } = authority;
+  const auth = clientCredentials({ client: { id: service.id, issuer, secret: "wrong-s3cret-9876543210" } });
   const connection = client.add(url, { auth }, 1);
   await client.toolkit.start();
   await expect.poll(() => connection.state).toBe("stopped");

@@ -65,7 +65,7 @@ describe("the guide", () => {
   });
 
   test("names every helper", async () => {
-    const { helperForms } = await import("../../src/prompt/template/template-helpers.ts");
+    const { helperForms } = await import("../../src/prompt/template/helper-forms.ts");
     for (const name of helperForms.keys()) expect(guide).toMatch(new RegExp(`\\{\\{#?${name} `));
   });
 });

@@ -6,7 +6,7 @@ import { ToolkitError } from "../../src/core/error.ts";
 import { splitFrontMatter } from "../../src/prompt/front-matter/split-front-matter.ts";
 import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
-import { parseError, render } from "./support.ts";
+import { parseError, render, wideLimits } from "./support.ts";
 
 const grayMatter = createRequire(import.meta.url)("gray-matter") as typeof GrayMatter & {
   readonly cache: Readonly<Record<string, unknown>>;
@@ -92,20 +92,22 @@ describe("without end", () => {
 
   test("in the text they are text", async () => {
     for (const text of [dashes, "---\n".repeat(many).trim(), `a${"\n".repeat(many)}b`]) {
-      expect(await render(parsePrompt(`---\nname: a\n---\n${text}`))).toBe(text);
+      expect(await render(parsePrompt(`---\nname: a\n---\n${text}`, { limits: wideLimits }))).toBe(text);
     }
   });
 
   test("thousands of fields are read in time", () => {
     const fields = Array.from({ length: 25_000 }, (_, index) => `x-${index}`);
     for (const yaml of [fields.map((field) => `${field}: 1`).join("\n"), `x: { ${fields.join(": 1, ")}: 1 }`]) {
-      const prompt = parsePrompt(`---\nname: a\ndescription: >\n  folded\n${yaml}\n---\nHi`);
+      const prompt = parsePrompt(`---\nname: a\ndescription: >\n  folded\n${yaml}\n---\nHi`, { limits: wideLimits });
       expect(prompt.description).toBe("folded\n");
     }
   });
 
   test("a hundred empty lines are taken, and so are many comments", () => {
-    const prompt = parsePrompt(`---\nname: a${"\n".repeat(101)}${"# b\n\n".repeat(many / 10)}description: c\n---\nHi`);
+    const prompt = parsePrompt(`---\nname: a${"\n".repeat(101)}${"# b\n\n".repeat(many / 10)}description: c\n---\nHi`, {
+      limits: wideLimits,
+    });
     expect(prompt.description).toBe("c");
   });
 });

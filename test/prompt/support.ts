@@ -52,8 +52,14 @@ export async function rejection(promise: Promise<unknown>): Promise<ToolkitError
   throw error;
 }
 
+/** Limits beyond every text of a test, for one that proves what holds without them. */
+export const wideLimits = { maxBytes: 4 * 1024 * 1024, maxFrontMatterBytes: 4 * 1024 * 1024 };
+
 /** The error of parsing a text. */
-export function parseError(text: string, options: ParsePromptOptions = { filename: "prompts/test.md" }): ToolkitError {
+export function parseError(
+  text: string,
+  options: ParsePromptOptions = { filename: "prompts/test.md", limits: wideLimits },
+): ToolkitError {
   return failure(() => parsePrompt(text, options));
 }
 

@@ -137,6 +137,9 @@ describe("a file", () => {
 });
 
 describe("a URL", () => {
+  // The servers of these tests are on this machine.
+  const read: typeof resource.read = (source, options) =>
+    resource.read(source, { egress: { allow: ["127.0.0.0/8"] }, ...options });
   async function serving(listener: RequestListener, use: (origin: string) => Promise<void>) {
     const server = createServer(listener);
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -156,12 +159,12 @@ describe("a URL", () => {
 
   verifies(["R1", "R2"], "is fetched: its URI is itself, its name the last segment, its text UTF-8", async () => {
     await serving(answer(Buffer.from("<p>“café”", "latin1"), "text/html; charset=windows-1252"), async (origin) => {
-      const content = await resource.read(`${origin}/docs/the%20page.html?x=1`);
+      const content = await read(`${origin}/docs/the%20page.html?x=1`);
       expect(content).toMatchObject({ name: "the page", uri: `${origin}/docs/the%20page.html?x=1` });
       expect(content.mediaType).toBe("text/html");
       expect(await content.text()).toContain("café");
-      expect((await resource.read(new URL(origin))).name).toBe("127.0.0.1");
-      expect((await resource.read(origin, { name: "page" })).name).toBe("page");
+      expect((await read(new URL(origin))).name).toBe("127.0.0.1");
+      expect((await read(origin, { name: "page" })).name).toBe("page");
     });
   });
 
@@ -178,7 +181,7 @@ describe("a URL", () => {
   for (const [path, declared, body, mediaType] of types) {
     verifies("R2", `${path} sent as ${declared} is ${mediaType}`, async () => {
       await serving(answer(body, declared), async (origin) => {
-        expect((await resource.read(origin + path)).mediaType).toBe(mediaType);
+        expect((await read(origin + path)).mediaType).toBe(mediaType);
       });
     });
   }
@@ -189,7 +192,7 @@ describe("a URL", () => {
       else response.end("here");
     };
     await serving(listener, async (origin) => {
-      const content = await resource.read(`${origin}/old`);
+      const content = await read(`${origin}/old`);
       expect(await content.text()).toBe("here");
       expect(content.uri).toBe(`${origin}/old`);
     });
@@ -207,7 +210,7 @@ describe("a URL", () => {
         [403, "UNAUTHORIZED"],
         [500, "REMOTE_ERROR"],
       ] as const) {
-        const error = await resource.read(`${origin}/${status}?token=secret`).catch((thrown: unknown) => thrown);
+        const error = await read(`${origin}/${status}?token=secret`).catch((thrown: unknown) => thrown);
         expect(error).toMatchObject({ code, message: expect.stringContaining(String(status)) });
         expect(JSON.stringify(error)).not.toContain("secret");
       }
@@ -216,17 +219,17 @@ describe("a URL", () => {
     await serving(answer("x"), async (origin) => {
       closed = origin;
     });
-    const refused = await resource.read(`${closed}/a?token=secret`).catch((thrown: unknown) => thrown);
+    const refused = await read(`${closed}/a?token=secret`).catch((thrown: unknown) => thrown);
     expect(refused).toMatchObject({ code: "UNAVAILABLE", message: expect.stringContaining("ECONNREFUSED") });
     expect(JSON.stringify(refused)).not.toContain("secret");
-    const error = await resource.read("http://me:secret@127.0.0.1/").catch((thrown: unknown) => thrown);
+    const error = await read("http://me:secret@127.0.0.1/").catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "INVALID_INPUT" });
     expect(JSON.stringify(error)).not.toContain("secret");
   });
 
   test("a body beyond maxBytes is LIMIT_EXCEEDED, announced or not", async () => {
     await serving(answer("x".repeat(100)), async (origin) => {
-      await expect(resource.read(origin, { maxBytes: 10 })).rejects.toMatchObject({
+      await expect(read(origin, { maxBytes: 10 })).rejects.toMatchObject({
         code: "LIMIT_EXCEEDED",
         details: { max: 10, actual: 100 },
       });
@@ -242,7 +245,7 @@ describe("a URL", () => {
       });
     };
     await serving(endless, async (origin) => {
-      await expect(resource.read(origin, { maxBytes: 10_000 })).rejects.toMatchObject({ code: "LIMIT_EXCEEDED" });
+      await expect(read(origin, { maxBytes: 10_000 })).rejects.toMatchObject({ code: "LIMIT_EXCEEDED" });
       await closed;
     });
   });
@@ -253,7 +256,7 @@ describe("a URL", () => {
       response.write("some", () => response.destroy());
     };
     await serving(listener, async (origin) => {
-      await expect(resource.read(origin)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      await expect(read(origin)).rejects.toMatchObject({ code: "UNAVAILABLE" });
     });
   });
 
@@ -261,19 +264,19 @@ describe("a URL", () => {
     const controller = new AbortController();
     const silent: RequestListener = () => controller.abort(new Error("no answer"));
     await serving(silent, async (origin) => {
-      await expect(resource.read(origin, controller)).rejects.toThrow(/^no answer$/);
+      await expect(read(origin, { signal: controller.signal })).rejects.toThrow(/^no answer$/);
     });
     const later = new AbortController();
     const slow: RequestListener = (_, response) => {
       response.write("begun", () => setImmediate(() => later.abort(new Error("too slow"))));
     };
     await serving(slow, async (origin) => {
-      await expect(resource.read(origin, later)).rejects.toThrow(/^too slow$/);
+      await expect(read(origin, { signal: later.signal })).rejects.toThrow(/^too slow$/);
     });
   });
 
   test("a data: URL is read too", async () => {
-    const content = await resource.read("data:text/html,%3Cp%3E");
+    const content = await read("data:text/html,%3Cp%3E");
     expect(content).toMatchObject({ name: "data", mediaType: "text/html" });
     expect(await content.text()).toBe("<p>");
   });

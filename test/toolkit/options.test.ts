@@ -21,7 +21,7 @@ function make(options?: unknown): Toolkit {
 }
 
 const url = "http://127.0.0.1:9/mcp";
-const client = { id: "me", secret: "s3cret" };
+const client = { id: "me", issuer: "https://auth.example.com", secret: "s3cret" };
 // As JavaScript and JSON have it: nobody checks a type.
 const given = (options: unknown) => options as never;
 

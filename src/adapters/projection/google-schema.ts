@@ -5,7 +5,7 @@ import { isRecord } from "../../lib/value.ts";
 import { MemberNames } from "./member-names.ts";
 import { objectRoot } from "./object-root.ts";
 import { Losses, remembered } from "./projection.ts";
-import { follow, mergeAll } from "./resolve-schema.ts";
+import { follow, followedOnce, mergeAll } from "./resolve-schema.ts";
 import { describe } from "./schema-hints.ts";
 import { choicesOf, ofType, typesOf } from "./schema-types.ts";
 
@@ -34,17 +34,20 @@ const maxDepth = 20;
  * @see https://ai.google.dev/api/caching#Schema
  * @see https://cloud.google.com/vertex-ai/generative-ai/docs/reference/java/latest/com.google.cloud.vertexai.api.FunctionDeclarationOrBuilder the names
  */
-export const googleProjection = remembered((schema) => {
-  const losses = new Losses();
-  const document = objectRoot(schema, losses);
-  const names = new MemberNames(document, memberName);
-  const written = new GoogleWriter(document, names, losses).schema(document, { pointer: "", depth: 0, within: [] });
-  return Object.freeze({
-    schema: Object.freeze(written),
-    lost: losses.all(),
-    restore: (input: unknown) => names.restore(input),
-  });
-});
+export const googleProjection = remembered(
+  (schema) => {
+    const losses = new Losses();
+    const document = objectRoot(schema, losses);
+    const names = new MemberNames(document, memberName);
+    const written = new GoogleWriter(document, names, losses).schema(document, { pointer: "", depth: 0, within: [] });
+    return Object.freeze({
+      schema: Object.freeze(written),
+      lost: losses.all(),
+      restore: (input: unknown) => names.restore(input),
+    });
+  },
+  (plain) => plain,
+);
 
 interface Place {
   readonly pointer: string;
@@ -69,6 +72,7 @@ class GoogleWriter {
     const { pointer, depth } = place;
     const value = isRecord(given) ? given : {};
     this.#written += 1;
+    this.#losses.take(1 + Object.keys(value).length);
     if (depth > maxDepth || this.#written > maxSchemas) {
       this.#losses.add(pointer, "is left out: the schema is too deep or too large");
       return this.#cut(value);
@@ -81,7 +85,7 @@ class GoogleWriter {
     if (types.length > 0 && present.length === 0) return this.#nothing(value, pointer);
     if (types.length === 0) this.#losses.add(pointer, "takes anything, and becomes a string, number or boolean");
     const branches = (types.length === 0 ? scalars : present).map((type) => this.#typed(type, value, place));
-    return alternatives(branches, types.includes("null"));
+    return this.#alternatives(branches, types.includes("null"));
   }
 
   #reference(schema: JsonSchema, place: Place): JsonSchema {
@@ -106,7 +110,7 @@ class GoogleWriter {
 
   #joined({ allOf, ...rest }: JsonSchema, place: Place): JsonSchema {
     const parts = listOf(allOf).map((part) => this.#resolved(part));
-    const merged = mergeAll([rest, ...parts]);
+    const merged = mergeAll([rest, ...parts], this.#losses);
     if (merged !== undefined) return this.schema(merged, { ...place, depth: place.depth + 1 });
     this.#losses.add(
       pointerTo(place.pointer, "allOf"),
@@ -129,13 +133,13 @@ class GoogleWriter {
       if (typesOf(resolved).join() === "null") return [];
       const pointer = pointerTo(pointerTo(place.pointer, keyword), index);
       const isPlain = isRecord(branch) && Object.keys(rest).length === 0;
-      const merged = isPlain ? branch : mergeAll([resolved, rest]);
+      const merged = isPlain ? branch : mergeAll([resolved, rest], this.#losses);
       if (merged === undefined) this.#losses.add(pointer, "is written without the keywords beside it");
       return [this.schema(merged ?? branch, { ...place, pointer, depth: place.depth + 1 })];
     });
     if (branches.length === 0) return this.#nothing(rest, place.pointer);
     const flat = branches.flatMap((branch) => (Array.isArray(branch.anyOf) ? branch.anyOf.filter(isRecord) : [branch]));
-    return alternatives(flat, isNullable);
+    return this.#alternatives(flat, isNullable);
   }
 
   #nothing(schema: JsonSchema, pointer: string): JsonSchema {
@@ -197,9 +201,7 @@ class GoogleWriter {
   }
 
   #resolved(schema: unknown): JsonSchema {
-    if (!isRecord(schema)) return {};
-    const { $ref, ...rest } = schema;
-    return $ref === undefined ? schema : { ...follow(this.#document, $ref), ...rest };
+    return followedOnce(this.#document, schema, this.#losses);
   }
 
   #described(schema: JsonSchema, pointer: string, kept: readonly string[]): { readonly description?: string } {
@@ -207,12 +209,13 @@ class GoogleWriter {
     const description = describe(schema, { pointer, losses: this.#losses, unsupported });
     return description === undefined ? {} : { description };
   }
-}
 
-/** Gemini allows no keyword beside `anyOf`, so a branch carries `nullable`. */
-function alternatives(branches: readonly JsonSchema[], isNullable: boolean): JsonSchema {
-  const distinct = [...new Map(branches.map((branch) => [JSON.stringify(branch), branch])).values()];
-  const [first = { type: "STRING" }, ...others] = distinct;
-  const head = isNullable ? { ...first, nullable: true } : first;
-  return others.length === 0 ? head : { anyOf: [head, ...others] };
+  /** Gemini allows no keyword beside `anyOf`, so a branch carries `nullable`. */
+  #alternatives(branches: readonly JsonSchema[], isNullable: boolean): JsonSchema {
+    this.#losses.takeFor(...branches);
+    const distinct = [...new Map(branches.map((branch) => [JSON.stringify(branch), branch])).values()];
+    const [first = { type: "STRING" }, ...others] = distinct;
+    const head = isNullable ? { ...first, nullable: true } : first;
+    return others.length === 0 ? head : { anyOf: [head, ...others] };
+  }
 }

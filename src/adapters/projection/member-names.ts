@@ -28,11 +28,13 @@ export class MemberNames {
     if (known !== undefined) return known;
     this.#taken ??= keysIn(this.#document, new Set());
     const safe = name.replaceAll(/[^A-Za-z0-9_]/g, "_").replace(/^(?![A-Za-z_])/, "_");
-    const hash = digest(name).replaceAll(/[^A-Za-z0-9]/g, "0");
     let length = 6;
     let given: string;
     do {
-      given = `${safe.slice(0, maxLength - 1 - length)}_${hash.slice(0, length)}`;
+      // Another hash for each round: a server may have named its properties after the first ones.
+      const hash = digest(length === 6 ? name : `${name} ${length}`).replaceAll(/[^A-Za-z0-9]/g, "0");
+      const shown = Math.min(length, 20);
+      given = `${safe.slice(0, maxLength - 1 - shown)}_${hash.slice(0, shown)}`;
       length += 2;
     } while (this.#taken.has(given));
     this.#taken.add(given);

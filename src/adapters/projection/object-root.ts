@@ -1,4 +1,5 @@
 import { findSchemaProblem } from "../../core/schema/check.ts";
+import { maxSchemaSize, sizeOf } from "../../core/schema/size.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { listOf } from "../../core/schema/union-branches.ts";
 import { stepsOf } from "../../lib/pointer.ts";
@@ -10,6 +11,8 @@ import { followed, mergeAll } from "./resolve-schema.ts";
 const refusedAtTop = ["enum", "const", "not", "if", "then", "else"] as const;
 /** A document with more problems than this is taken for no schema at all. */
 const maxProblems = 100;
+/** And so is one that is searched for them for longer than this, in values. */
+const maxSearched = 500_000;
 
 /**
  * The schema, well formed, as an object that lists its properties itself: a reference is followed, `allOf` is merged, and alternatives
@@ -17,19 +20,19 @@ const maxProblems = 100;
  */
 export function objectRoot(schema: JsonSchema, losses: Losses): JsonSchema {
   const document = wellFormed(schema, losses);
-  const { allOf, ...whole } = followed(document, document);
+  const { allOf, ...whole } = followed(document, document, losses);
   const parts = listOf(allOf)
     .filter(isRecord)
-    .map((part) => followed(document, part));
-  const joined = parts.length === 0 ? whole : mergeAll([whole, ...parts]);
+    .map((part) => followed(document, part, losses));
+  const joined = parts.length === 0 ? whole : mergeAll([whole, ...parts], losses);
   if (joined === undefined)
     losses.add("/allOf", "is reduced to its properties: its parts cannot be merged into one schema");
-  const root: Record<string, unknown> = { ...(joined ?? withMembersOf(whole, [parts])) };
+  const root: Record<string, unknown> = { ...(joined ?? withMembersOf(whole, [parts], losses)) };
   const lists = ["anyOf", "oneOf"].map((keyword) => {
     const list = listOf(root[keyword]).filter(isRecord);
     if (list.length > 0) losses.add(`/${keyword}`, "becomes one object with the properties of all alternatives");
     delete root[keyword];
-    return list.map((branch) => followed(document, branch));
+    return list.map((branch) => followed(document, branch, losses));
   });
   delete root.allOf;
   for (const keyword of refusedAtTop) {
@@ -37,15 +40,16 @@ export function objectRoot(schema: JsonSchema, losses: Losses): JsonSchema {
     losses.add(`/${keyword}`, "is left out: it is not allowed at the top");
     delete root[keyword];
   }
-  return { ...withMembersOf(root, lists), type: "object" };
+  return { ...withMembersOf(root, lists, losses), type: "object" };
 }
 
 /** The object with the properties of alternatives added, requiring only those that every alternative requires. */
-function withMembersOf(root: JsonSchema, lists: readonly (readonly JsonSchema[])[]): JsonSchema {
+function withMembersOf(root: JsonSchema, lists: readonly (readonly JsonSchema[])[], losses: Losses): JsonSchema {
   const alternatives = lists.filter((list) => list.length > 0);
   if (alternatives.length === 0) return root;
   const found = new Map<string, unknown[]>();
   for (const schema of [root, ...alternatives.flat()]) {
+    losses.takeFor(schema.properties, schema.required);
     for (const [name, member] of Object.entries(isRecord(schema.properties) ? schema.properties : {}))
       found.set(name, [...(found.get(name) ?? []), member]);
   }
@@ -87,7 +91,12 @@ function inWords(list: readonly JsonSchema[]): string | undefined {
  */
 function wellFormed(schema: JsonSchema, losses: Losses): JsonSchema {
   let document: unknown = schema;
-  for (let problems = 0; problems < maxProblems; problems += 1) {
+  const size = sizeOf(schema, maxSchemaSize + 1);
+  if (size > maxSchemaSize) {
+    losses.add("", `is left out: it has more than ${maxSchemaSize} values`);
+    return { type: "object" };
+  }
+  for (let problems = 0; problems < Math.min(maxProblems, maxSearched / size); problems += 1) {
     const problem = findSchemaProblem(document);
     if (problem === undefined) return document as JsonSchema;
     losses.add(problem.pointer, `is left out: ${problem.message}`);

@@ -30,8 +30,13 @@ export interface OpenAIProjection extends Projection {
  * @see https://github.com/langchain-ai/langchainjs/issues/9804 the top
  */
 export const openAIProjection = remembered(
-  (schema): OpenAIProjection => Object.freeze({ ...plainProjection(schema, anyName), strict: false }),
+  (schema): OpenAIProjection => notStrict(plainProjection(schema, anyName)),
+  notStrict,
 );
+
+function notStrict(plain: Projection): OpenAIProjection {
+  return Object.freeze({ ...plain, strict: false });
+}
 
 /**
  * A schema in the grammar of OpenAI's strict mode: every property is required, and one that was optional may be null; no additional
@@ -60,7 +65,7 @@ export const openAIStrictProjection = remembered((schema): OpenAIProjection => {
     lost: losses.all(),
     restore: lazily(document),
   });
-});
+}, notStrict);
 
 /** The limit of strict mode that a schema exceeds, as a predicate; undefined for none. */
 function exceededLimit(schema: JsonSchema): string | undefined {
@@ -105,14 +110,26 @@ function lazily(document: JsonSchema): (input: unknown) => unknown {
   };
 }
 
+/** The steps that the values of one input may take: what comes after them is left as it is. */
+const maxSteps = 200_000;
+/** What is nested deeper in an input is left as it is. */
+const maxInputDepth = 500;
+
 /** Removes from an input the optional properties that a model set to null because strict mode requires them, and that may not be null. */
 function withoutNulls(schema: JsonSchema): (input: unknown) => unknown {
   const branches = new UnionBranches(schema);
-  const clean = (value: unknown, options: readonly UnionBranch[]): unknown => {
-    const inner = (key: string) => options.flatMap((branch) => branches.ofMember(branch, value, key));
-    if (Array.isArray(value)) return value.map((each, index) => clean(each, inner(String(index))));
+  let left = maxSteps;
+  const clean = (value: unknown, options: readonly UnionBranch[], depth: number): unknown => {
+    const inner = (key: string) => {
+      left -= options.length;
+      return left < 0 ? [] : options.flatMap((branch) => branches.ofMember(branch, value, key));
+    };
+    if (left < 0 || depth > maxInputDepth) return value;
+    if (Array.isArray(value)) return value.map((each, index) => clean(each, inner(String(index)), depth + 1));
     if (!isRecord(value)) return value;
     const isOmitted = (key: string) => {
+      left -= options.length;
+      if (left < 0) return false;
       const declaring = options.filter((branch) => branch.some((one) => declares(one, key)));
       const optional = declaring.some((branch) => !branch.some((one) => requires(one, key)));
       const mayBeNull = declaring.some((branch) =>
@@ -122,9 +139,12 @@ function withoutNulls(schema: JsonSchema): (input: unknown) => unknown {
     };
     return Object.fromEntries(
       Object.entries(value).flatMap(([key, each]) =>
-        each === null ? (isOmitted(key) ? [] : [[key, each]]) : [[key, clean(each, inner(key))]],
+        each === null ? (isOmitted(key) ? [] : [[key, each]]) : [[key, clean(each, inner(key), depth + 1)]],
       ),
     );
   };
-  return (input) => clean(input, branches.whole);
+  return (input) => {
+    left = maxSteps;
+    return clean(input, branches.whole, 0);
+  };
 }

@@ -32,7 +32,10 @@ const anthropicName = /^[A-Za-z0-9_.-]{1,64}$/;
  * @see https://github.com/anthropics/claude-code/issues/40075 the top
  * @see https://github.com/anthropics/claude-code/issues/79418 the names
  */
-export const anthropicProjection = remembered((schema) => plainProjection(schema, anthropicName));
+export const anthropicProjection = remembered(
+  (schema) => plainProjection(schema, anthropicName),
+  (plain) => plain,
+);
 
 /**
  * A schema as every provider of JSON Schema accepts it: well formed, of draft 2020-12, with an object at the top that lists its

@@ -3,6 +3,7 @@ import { listOf } from "../../core/schema/union-branches.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import { resolveReference } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
+import type { Losses } from "./projection.ts";
 
 /** The schema that a reference within a document points to; undefined where it points to none. */
 export function follow(root: JsonSchema, reference: unknown): JsonSchema | undefined {
@@ -17,23 +18,35 @@ export function follow(root: JsonSchema, reference: unknown): JsonSchema | undef
 const maxHops = 32;
 
 /** The schema with its `$ref` replaced by the target, merged with the keywords beside it. */
-export function followed(root: JsonSchema, schema: JsonSchema): JsonSchema {
+export function followed(root: JsonSchema, schema: JsonSchema, losses: Losses): JsonSchema {
+  losses.take(1);
   let result = schema;
   for (let hops = 0; hops < maxHops && result.$ref !== undefined; hops += 1) {
     const { $ref, ...beside } = result;
     result = { ...follow(root, $ref), ...beside };
+    losses.take(Object.keys(result).length);
   }
   const { $ref, ...rest } = result;
   return $ref === undefined ? result : rest;
+}
+
+/** The schema with its `$ref` replaced by what that leads to, once. */
+export function followedOnce(root: JsonSchema, schema: unknown, losses: Losses): JsonSchema {
+  if (!isRecord(schema)) return {};
+  const { $ref, ...rest } = schema;
+  const target = $ref === undefined ? schema : { ...follow(root, $ref), ...rest };
+  losses.take(1 + Object.keys(target).length);
+  return target;
 }
 
 /**
  * One schema that stands for the `allOf` of several. Undefined where no single schema can, such as for two patterns. The caller follows
  * references first.
  */
-export function mergeAll(schemas: readonly JsonSchema[]): JsonSchema | undefined {
+export function mergeAll(schemas: readonly JsonSchema[], losses: Losses): JsonSchema | undefined {
   let merged: JsonSchema | undefined = {};
   for (const schema of schemas) {
+    losses.takeFor(merged, schema);
     merged = merged === undefined ? undefined : merge(merged, withChoices(schema));
   }
   return merged;

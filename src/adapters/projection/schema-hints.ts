@@ -48,6 +48,7 @@ export function describe(
     readonly unsupported: (keyword: string) => boolean;
   },
 ): string | undefined {
+  losses.takeFor(schema.default, schema.examples, schema.enum);
   const texts = [schema.description ?? schema.title];
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || !unsupported(keyword)) continue;
@@ -57,5 +58,6 @@ export function describe(
     losses.add(pointerTo(pointer, keyword), sentence ? "is moved to the description" : "is left out");
   }
   const description = texts.filter((text) => typeof text === "string" && text !== "").join(" ");
+  losses.takeFor(description);
   return description === "" ? undefined : description;
 }

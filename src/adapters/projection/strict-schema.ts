@@ -3,7 +3,7 @@ import { listOf } from "../../core/schema/union-branches.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { Losses, SchemaLoss } from "./projection.ts";
-import { follow, mergeAll } from "./resolve-schema.ts";
+import { follow, followedOnce, mergeAll } from "./resolve-schema.ts";
 import { describe } from "./schema-hints.ts";
 import { choicesOf, isOfTypes, ofType, typesOf } from "./schema-types.ts";
 
@@ -69,6 +69,7 @@ export class StrictWriter {
   }
 
   #written(value: unknown, pointer: string): JsonSchema {
+    this.#losses.take(1 + (isRecord(value) ? Object.keys(value).length : 0));
     if (!isRecord(value)) return this.#block(pointer, value === false ? "takes nothing" : "takes anything");
     if (value.$ref !== undefined) return this.#reference(value, pointer);
     if (value.allOf !== undefined) return this.#joined(value, pointer);
@@ -110,7 +111,7 @@ export class StrictWriter {
   #joined(schema: JsonSchema, pointer: string): JsonSchema {
     const { allOf, ...rest } = schema;
     const parts = listOf(allOf).map((part) => this.#resolved(part));
-    const merged = mergeAll([rest, ...parts]);
+    const merged = mergeAll([rest, ...parts], this.#losses);
     return merged === undefined
       ? this.#block(pointer, "has parts of allOf that cannot be merged")
       : this.#schema(merged, pointer);
@@ -127,7 +128,7 @@ export class StrictWriter {
     const branches = listOf(anyOf ?? oneOf).map((branch, index) => {
       const at = pointerTo(pointerTo(pointer, keyword), index);
       if (this.#implies(branch, constraints)) return this.#schema(branch, at);
-      const merged = mergeAll([constraints, this.#resolved(branch)]);
+      const merged = mergeAll([constraints, this.#resolved(branch)], this.#losses);
       return merged === undefined
         ? this.#block(at, "cannot be merged with the keywords beside it")
         : this.#schema(merged, at);
@@ -192,9 +193,7 @@ export class StrictWriter {
   }
 
   #resolved(schema: unknown): JsonSchema {
-    if (!isRecord(schema)) return {};
-    const { $ref, ...rest } = schema;
-    return $ref === undefined ? schema : { ...follow(this.#document, $ref), ...rest };
+    return followedOnce(this.#document, schema, this.#losses);
   }
 
   #described(

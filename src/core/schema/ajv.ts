@@ -6,42 +6,45 @@ import { isRecord } from "../../lib/value.ts";
 import type { Issue } from "../error-catalog.ts";
 import { toPattern } from "./check.ts";
 import { mapChildren } from "./children.ts";
-import type { JsonSchema } from "./types.ts";
-import { Violation } from "./violation.ts";
+import { isUsualUrl } from "./interpreter/formats.ts";
+import { ValidationWork } from "./interpreter/validation-work.ts";
+import { duplicates, ValueIdentity } from "./interpreter/value-identity.ts";
+import { isDraft07, type JsonSchema } from "./types.ts";
+import { maxIssues, Violation } from "./violation.ts";
 
 // Loaded at the first validation of a JSON Schema: ajv costs 30 ms to import.
 
-const options: Options = { allErrors: true, strict: false, logger: false, validateSchema: false, meta: false };
-
-/** The engine for patterns and formats. */
-export interface Matching {
-  /** Makes the matcher of a pattern, and throws for what is none. */
-  readonly regExp: (source: string) => { test(text: string): boolean };
-  /** In place of the usual formats of these names. */
-  readonly formats?: Readonly<Record<string, (text: string) => boolean>> | undefined;
-}
-
-const native: Matching = { regExp: (source) => toPattern(source) ?? new RegExp(source) };
+const options: Options = {
+  allErrors: true,
+  strict: false,
+  logger: false,
+  validateSchema: false,
+  meta: false,
+  code: { regExp: Object.assign((source: string) => toPattern(source) ?? new RegExp(source), { code: "new RegExp" }) },
+};
 
 /**
- * Compiles a JSON Schema: draft-07 where its `$schema` says so, else 2020-12.
+ * Compiles a JSON Schema of the service itself: draft-07 where its `$schema` says so, else 2020-12. Its values may be of anyone, so lists
+ * are compared and URLs read in time that grows with them and no faster.
  *
  * @throws Error when a reference leads nowhere or a keyword cannot be compiled
  */
-export function compile(schema: JsonSchema, matching: Matching = native): (value: unknown) => unknown {
-  const draft07 = typeof schema.$schema === "string" && /draft-0[467]/.test(schema.$schema);
-  const regExp = Object.assign((source: string) => matching.regExp(source), { code: "new RegExp" });
+export function compile(schema: JsonSchema): (value: unknown) => unknown {
   // One for each: ajv keeps what it has seen, takes one $id for another's, and is made as fast as it compiles.
-  const ajv = new (draft07 ? Ajv : Ajv2020)({ ...options, ownProperties: namesInherited(schema), code: { regExp } });
+  const ajv = new (isDraft07(schema) ? Ajv : Ajv2020)({ ...options, ownProperties: namesInherited(schema) });
   formats.default(ajv);
-  for (const [name, format] of Object.entries(matching.formats ?? {})) ajv.addFormat(name, format);
+  ajv.addFormat("url", isUsualUrl);
+  if (JSON.stringify(schema).includes('"uniqueItems"')) {
+    ajv.removeKeyword("uniqueItems");
+    ajv.addKeyword({ keyword: "uniqueItems", type: "array", schemaType: "boolean", validate: hasUniqueItems });
+  }
   // A keyword of draft-04, which ajv refuses.
   ajv.removeKeyword("id");
   // ajv does not keep these of the root schema.
   const { $id = "", $anchor } = schema;
   if (typeof $id === "string" && typeof $anchor === "string") ajv.refs[`${$id}#${$anchor}`] = $id;
   const check = ajv.compile(withoutDraft04(schema) as JsonSchema);
-  return (value) => (check(value) ? value : new Violation((check.errors ?? []).map(toIssue)));
+  return (value) => (check(value) ? value : new Violation((check.errors ?? []).slice(0, maxIssues).map(toIssue)));
 }
 
 /** True where a member is called as what every object has: its absence must not be taken for a function. Looking costs each validation. */
@@ -49,6 +52,16 @@ function namesInherited(schema: JsonSchema): boolean {
   const text = JSON.stringify(schema);
   return Object.getOwnPropertyNames(Object.prototype).some((name) => text.includes(`"${name}"`));
 }
+
+/** In place of ajv's own, which compares each entry with each other. */
+function hasUniqueItems(wanted: boolean, list: readonly unknown[]): boolean {
+  if (!wanted || list.length < 2) return true;
+  const [first, second] = new ValueIdentity(new ValidationWork(list)).firstDuplicate(list) ?? [];
+  if (first === undefined) return true;
+  hasUniqueItems.errors = [{ keyword: "uniqueItems", message: duplicates(first, second), params: {} }];
+  return false;
+}
+hasUniqueItems.errors = [] as Partial<ErrorObject>[];
 
 /** In draft-04 `exclusiveMinimum: true` goes with `minimum`; many servers still write that. */
 function withoutDraft04(schema: unknown): unknown {

@@ -86,7 +86,15 @@ export const schemaKeywords: readonly string[] = [...Object.keys(forms), ...othe
 export const isKeyword = (key: string): boolean =>
   Object.hasOwn(forms, key) || otherKeywords.has(key) || key.startsWith("x-");
 
+/** The form that the value of a keyword should have, in a sentence; undefined where it has it, or any will do. */
+export function formProblem(keyword: string, value: unknown): string | undefined {
+  const form = value !== undefined && Object.hasOwn(forms, keyword) ? forms[keyword] : undefined;
+  return form === undefined || form[0](value) ? undefined : `${keyword} must be ${form[1]}`;
+}
+
 const maxDepth = 100;
+/** The platform takes a tenth of a millisecond to read one. */
+const maxUnicodeClasses = 1_000;
 
 /**
  * Finds what makes a document no JSON Schema (draft 2020-12 or draft-07): keys of which none is a keyword, keywords of the wrong
@@ -100,6 +108,7 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
     return { pointer: "", message: `it must be a plain object, and is of the class ${className(document)}` };
   }
   const root = document;
+  let unicodeClasses = 0;
   return noSchemaAtAll(root) ?? walk(root, 0) ?? unwritable(root);
 
   // The pointer is assembled on the way back: most schemas have no problem.
@@ -117,24 +126,25 @@ export function findSchemaProblem(document: unknown): SchemaProblem | undefined 
   function keywords(schema: Readonly<Record<string, unknown>>): SchemaProblem | undefined {
     for (const keyword in schema) {
       const value = schema[keyword];
-      if (value === undefined) continue;
-      const form = Object.hasOwn(forms, keyword) ? forms[keyword] : undefined;
-      if (form !== undefined && !form[0](value)) {
-        return { pointer: pointerTo("", keyword), message: `${keyword} must be ${form[1]}` };
-      }
-      if (keyword === "pattern" && (typeof value !== "string" || toPattern(value) === undefined)) {
-        return { pointer: pointerTo("", keyword), message: "pattern must be a regular expression (ECMA-262)" };
-      }
+      const message = formProblem(keyword, value);
+      if (message !== undefined) return { pointer: pointerTo("", keyword), message };
+      const problem = keyword === "pattern" ? patternProblem(value) : undefined;
+      if (problem !== undefined) return { pointer: pointerTo("", keyword), message: `pattern ${problem}` };
     }
     for (const pattern in (schema.patternProperties ?? {}) as Record<string, unknown>) {
-      if (toPattern(pattern) === undefined) {
-        return {
-          pointer: pointerTo(pointerTo("", "patternProperties"), pattern),
-          message: "its name must be a regular expression (ECMA-262)",
-        };
-      }
+      const problem = patternProblem(pattern);
+      if (problem === undefined) continue;
+      return { pointer: pointerTo(pointerTo("", "patternProperties"), pattern), message: `its name ${problem}` };
     }
     return undefined;
+  }
+
+  function patternProblem(source: unknown): string | undefined {
+    unicodeClasses += String(source).split(/\\p/i).length - 1;
+    if (unicodeClasses > maxUnicodeClasses)
+      return `must have fewer classes of Unicode: \\p is there more than ${maxUnicodeClasses} times`;
+    const isPattern = typeof source === "string" && toPattern(source) !== undefined;
+    return isPattern ? undefined : "must be a regular expression (ECMA-262)";
   }
 
   function reference(schema: Readonly<Record<string, unknown>>): SchemaProblem | undefined {

@@ -10,6 +10,17 @@ export const schemaLists = ["allOf", "anyOf", "oneOf", "prefixItems"];
 export const schemaSingles =
   "additionalProperties unevaluatedProperties unevaluatedItems propertyNames contains not if then else".split(" ");
 
+/** The schemas directly inside a schema, those of keywords that only draft-07 has included. */
+export function* childrenOf(schema: JsonSchema): Iterable<unknown> {
+  for (const keyword of mapsOfAllDrafts) if (isRecord(schema[keyword])) yield* Object.values(schema[keyword]);
+  for (const keyword of schemaLists) if (Array.isArray(schema[keyword])) yield* schema[keyword];
+  for (const keyword of singlesOfAllDrafts) if (schema[keyword] !== undefined) yield schema[keyword];
+  if (Array.isArray(schema.items)) yield* schema.items;
+}
+
+const mapsOfAllDrafts = [...schemaMaps, "dependencies"];
+const singlesOfAllDrafts = [...schemaSingles, "items", "additionalItems"];
+
 const maps = new Set(schemaMaps);
 const lists = new Set([...schemaLists, "items"]);
 const singles = new Set([...schemaSingles, "items"]);

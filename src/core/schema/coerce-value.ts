@@ -1,8 +1,11 @@
 import { canonicalJson } from "../../lib/canonical.ts";
 import { resolvePointer, stepsOf } from "../../lib/pointer.ts";
 import { andThen, type MaybePromise } from "../../lib/promise.ts";
+import { StepBudget, StepsSpent } from "../../lib/step-budget.ts";
 import { isRecord } from "../../lib/value.ts";
 import { accepts, repairsOf } from "./common-mistakes.ts";
+import { isForeign } from "./foreign-schema.ts";
+import { sizeOf } from "./size.ts";
 import type { JsonSchema } from "./types.ts";
 import { declares, listOf, requires, type UnionBranch, UnionBranches } from "./union-branches.ts";
 import { type Trust, validatorOf } from "./validator.ts";
@@ -27,6 +30,10 @@ export interface Coerced {
 const maxRounds = 8;
 /** A list of lists of itself may be as deep as it likes. */
 const maxWraps = 4;
+/** The steps of the search for what is meant: a schema looked at for a value, a value copied. A longer search is given up. */
+const maxSteps = 500_000;
+/** What it costs to validate the value after each round, for each value inside it. */
+const stepsToValidate = 5;
 
 /**
  * Repairs the common mistakes of models in a value that does not fit: nothing where it fits, or cannot be made to, or where more than one
@@ -43,21 +50,32 @@ export function coerceValue(
   { trusted = true }: Trust = {},
 ): MaybePromise<Coerced | undefined> {
   const validate = validatorOf(schema, { trusted });
-  const mender = new Mender(schema, trusted);
+  const mender = new Mender(schema, trusted && !isForeign(schema));
   const from = (given: Coerced, rounds: number): MaybePromise<Coerced | undefined> =>
     andThen(validate(given.value), (result) => {
       if (!(result instanceof Violation)) return given.repairs.length === 0 ? undefined : given;
       const pointers = new Set(result.issues.map(({ pointer }) => pointer));
-      const next = rounds === 0 ? given : mender.round(given, [...pointers].sort());
+      const next = rounds === 0 ? given : repairedFurther(mender, given, [...pointers].sort());
       return next.repairs.length === given.repairs.length ? undefined : from(next, rounds - 1);
     });
   return from({ value, repairs: [] }, maxRounds);
+}
+
+/** After one more round; as it was where the search takes too long. */
+function repairedFurther(mender: Mender, given: Coerced, pointers: readonly string[]): Coerced {
+  try {
+    return mender.round(given, pointers);
+  } catch (error) {
+    if (error instanceof StepsSpent) return given;
+    throw error;
+  }
 }
 
 const dropped: unique symbol = Symbol("dropped");
 
 class Mender {
   readonly #ways: UnionBranches;
+  readonly #budget = new StepBudget(maxSteps);
 
   constructor(schema: JsonSchema, trusted: boolean) {
     this.#ways = new UnionBranches(schema, { patterns: trusted });
@@ -65,15 +83,18 @@ class Mender {
 
   /** Repairs some places, each before the values inside it: those are for the next round. */
   round({ value, repairs }: Coerced, pointers: readonly string[]): Coerced {
+    this.#budget.take(stepsToValidate * sizeOf(value, maxSteps));
     const done: Repair[] = [];
+    const rewriting = new Rewriting(this.#budget);
     for (const pointer of pointers) {
+      this.#budget.take(1 + done.length / 16);
       if (done.some((other) => pointer === other.pointer || pointer.startsWith(`${other.pointer}/`))) continue;
       const from = resolvePointer(value, pointer);
       if (from === undefined) continue;
       const to = this.#meant(value, stepsOf(pointer));
       if (to === undefined) continue;
       done.push({ pointer, from, to: to === dropped ? undefined : to });
-      value = replaced(value, stepsOf(pointer), to);
+      value = rewriting.replaced(value, stepsOf(pointer), to);
     }
     return { value, repairs: [...repairs, ...done] };
   }
@@ -99,6 +120,7 @@ class Mender {
     const fitting = ways.filter((way) => way.every((schema) => accepts(schema, container)));
     if (fitting.length < 2 || !isRecord(container)) return fitting;
     const keys = Object.keys(container);
+    this.#budget.take(keys.length * fitting.length);
     return fitting.filter((way) =>
       way.every((schema) => {
         if (listOf(schema.required).some((key) => !Object.hasOwn(container, String(key)))) return false;
@@ -121,8 +143,10 @@ class Mender {
     const others = new Map<string, unknown>();
     let fits = false;
     for (const way of ways) {
+      this.#budget.take(way.reduce((sum, { enum: choices }) => sum + 1 + listOf(choices).length / 16, 0));
       const refusing = way.filter((schema) => !accepts(schema, value));
       if (refusing.length === 0) fits = true;
+      else this.#budget.take(refusing.length * sizeOf(value, maxSteps));
       const candidates = refusing
         .flatMap((schema) => repairsOf(schema, value))
         .filter((candidate) => way.every((schema) => accepts(schema, candidate)))
@@ -159,15 +183,31 @@ function isWrapped(candidate: unknown, value: unknown): boolean {
   return Array.isArray(candidate) && candidate.length === 1 && candidate[0] === value;
 }
 
-/** A copy with something else at a place, or without it. What is not on the way there is shared. */
-function replaced(value: unknown, [key, ...rest]: readonly string[], to: unknown): unknown {
-  if (key === undefined) return to;
-  const inner = (each: unknown) => replaced(each, rest, to);
-  if (Array.isArray(value)) return value.map((each, index) => (String(index) === key ? inner(each) : each));
-  const entries = Object.entries(value as object).flatMap(([name, each]) => {
-    if (name !== key) return [[name, each]];
-    const changed = inner(each);
-    return changed === dropped ? [] : [[name, changed]];
-  });
-  return Object.fromEntries(entries);
+/** A value in which some places are replaced: what is on the way to them is copied once, and the rest is shared. */
+class Rewriting {
+  readonly #budget: StepBudget;
+  readonly #copies = new Set<unknown>();
+
+  constructor(budget: StepBudget) {
+    this.#budget = budget;
+  }
+
+  /** The value with something else at a place, or without it. */
+  replaced(value: unknown, [key, ...rest]: readonly string[], to: unknown): unknown {
+    if (key === undefined) return to;
+    const copy = this.#copyOf(value as object);
+    const changed = this.replaced(Reflect.get(copy, key), rest, to);
+    if (changed === dropped) Reflect.deleteProperty(copy, key);
+    // Defined and not assigned: a member may be called `__proto__`.
+    else Object.defineProperty(copy, key, { value: changed, writable: true, enumerable: true, configurable: true });
+    return copy;
+  }
+
+  #copyOf(value: object): object {
+    if (this.#copies.has(value)) return value;
+    const copy = Array.isArray(value) ? [...value] : { ...value };
+    this.#budget.take(Object.keys(copy).length / 8);
+    this.#copies.add(copy);
+    return copy;
+  }
 }

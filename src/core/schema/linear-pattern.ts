@@ -1,8 +1,16 @@
-import { RE2JS } from "re2js";
+import { createRequire } from "node:module";
+import type { RE2JS } from "re2js";
 import { toPattern } from "./check.ts";
 import { toLinearSyntax, UnsupportedPattern } from "./linear-syntax.ts";
 
-// Loaded with the first pattern of a stranger: the engine costs 15 ms to import.
+// Loaded with the first pattern of a stranger, since it costs 15 ms to import; by require, since prompts are parsed synchronously.
+const require = createRequire(import.meta.url);
+let engine: typeof RE2JS | undefined;
+
+function loadEngine(): typeof RE2JS {
+  engine ??= (require("re2js") as { readonly RE2JS: typeof RE2JS }).RE2JS;
+  return engine;
+}
 
 /** A regular expression whose time grows with the length of the text, and no faster. */
 export interface LinearPattern {
@@ -40,7 +48,7 @@ export function toLinearPattern(source: string): LinearPattern {
 function compiled(part: string, source: string): RE2JS {
   const syntax = toLinearSyntax(part);
   try {
-    return RE2JS.compile(syntax);
+    return loadEngine().compile(syntax);
   } catch (error) {
     throw new UnsupportedPattern(source, error instanceof Error ? error.message : String(error));
   }

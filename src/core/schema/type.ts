@@ -11,6 +11,8 @@ export function isOfType(value: unknown, type: unknown): boolean {
       return isRecord(value);
     case "integer":
       return Number.isInteger(value);
+    case "number":
+      return Number.isFinite(value);
     default:
       return typeof value === type;
   }

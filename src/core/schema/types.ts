@@ -5,6 +5,11 @@
  */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
+/** Whether a document says that it is of draft-07, or of an older draft; else it is of 2020-12. */
+export function isDraft07({ $schema }: JsonSchema): boolean {
+  return typeof $schema === "string" && /draft-0[467]/.test($schema);
+}
+
 /** One thing a Standard Schema found wrong. */
 export interface StandardIssue {
   readonly message: string;

@@ -8,8 +8,10 @@ export type UnionBranch = readonly JsonSchema[];
 
 /** A schema with more branches than this is too wide to decide anything by it. */
 const maxWays = 64;
-/** A reference may lead to itself. */
-const maxDepth = 32;
+/** And so is one of which a branch joins more schemas than this. */
+const maxJoined = 64;
+/** A chain of schemas inside each other, and of references, that is longer than this is not followed. */
+const maxDepth = 200;
 /** It is not known what is wanted: anything may be. */
 const anything: readonly UnionBranch[] = [[]];
 
@@ -17,6 +19,8 @@ const anything: readonly UnionBranch[] = [[]];
 export class UnionBranches {
   readonly #root: JsonSchema;
   readonly #patterns: boolean;
+  /** Each schema is read once, however many references lead to it. */
+  readonly #known = new Map<unknown, readonly UnionBranch[]>();
 
   /** @param options - `patterns`: whether to match names with patterns; never with those of strangers, which may take for ever */
   constructor(root: JsonSchema, { patterns = false }: { readonly patterns?: boolean | undefined } = {}) {
@@ -43,6 +47,17 @@ export class UnionBranches {
   #of(schema: unknown, depth: number): readonly UnionBranch[] {
     if (schema === false) return [];
     if (!isRecord(schema) || depth > maxDepth) return anything;
+    let branches = this.#known.get(schema);
+    if (branches === undefined) {
+      // One that leads to itself says nothing more by that.
+      this.#known.set(schema, anything);
+      branches = this.#branchesOf(schema, depth);
+      this.#known.set(schema, branches);
+    }
+    return branches;
+  }
+
+  #branchesOf(schema: JsonSchema, depth: number): readonly UnionBranch[] {
     const { $ref, allOf, anyOf, oneOf } = schema;
     const parts: (readonly UnionBranch[])[] = [[[schema]]];
     if ($ref !== undefined) parts.push(this.#of(this.#target($ref), depth + 1));
@@ -97,8 +112,9 @@ export function requires({ required }: JsonSchema, key: string): boolean {
 function joined(parts: readonly (readonly UnionBranch[])[]): readonly UnionBranch[] {
   let ways = anything;
   for (const part of parts) {
-    ways = ways.flatMap((way) => part.map((other) => [...way, ...other]));
-    if (ways.length > maxWays) return anything;
+    if (ways.length * part.length > maxWays) return anything;
+    ways = ways.flatMap((way) => part.map((other) => [...new Set([...way, ...other])]));
+    if (ways.some((way) => way.length > maxJoined)) return anything;
   }
   return ways;
 }

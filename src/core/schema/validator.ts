@@ -2,6 +2,7 @@ import { digest } from "../../lib/canonical.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { isPromiseLike } from "../../lib/promise.ts";
 import type { Issue } from "../error-catalog.ts";
+import { isForeign } from "./foreign-schema.ts";
 import { isTypedSchema, type JsonSchema, type SchemaLike, type StandardIssue, type StandardResult } from "./types.ts";
 import { Violation } from "./violation.ts";
 
@@ -13,7 +14,7 @@ import { Violation } from "./violation.ts";
  */
 export type Validator = (value: unknown) => unknown;
 
-/** The origin of a schema: one of a stranger is validated in time linear in the size of the value. */
+/** The origin of a schema: ajv compiles those of the service itself, and a stranger's is interpreted, in a bounded number of steps. */
 export interface Trust {
   /** True where left out. */
   readonly trusted?: boolean | undefined;
@@ -23,7 +24,7 @@ export interface Trust {
 export function validatorOf(schema: SchemaLike, { trusted = true }: Trust = {}): Validator {
   return isTypedSchema(schema)
     ? standardValidator(schema["~standard"].validate)
-    : sharedValidator(schema as JsonSchema, trusted || !mayBeSlow(schema as JsonSchema));
+    : sharedValidator(schema as JsonSchema, trusted && !isForeign(schema));
 }
 
 function standardValidator(
@@ -53,17 +54,12 @@ const forget = new FinalizationRegistry<string>((key) => {
   if (byContent.get(key)?.deref() === undefined) byContent.delete(key);
 });
 
-/** Whether matching the texts of a schema may take long; a mere property of that name is taken for a pattern. */
-function mayBeSlow(schema: JsonSchema): boolean {
-  return /"pattern|"url"/.test(JSON.stringify(schema));
-}
-
-function sharedValidator(schema: JsonSchema, native: boolean): Validator {
-  const key = native ? digest(schema) : `linear:${digest(schema)}`;
+function sharedValidator(schema: JsonSchema, trusted: boolean): Validator {
+  const key = trusted ? digest(schema) : `foreign:${digest(schema)}`;
   let validator = byContent.get(key)?.deref();
   if (validator === undefined) {
     // A copy, for it is compiled later: the schema may be changed in place until then, and others of its content share this one.
-    validator = jsonValidator(JSON.parse(JSON.stringify(schema)), native ? usual : linear);
+    validator = jsonValidator(JSON.parse(JSON.stringify(schema)), trusted ? compiler : interpreter);
     byContent.set(key, new WeakRef(validator));
     forget.register(validator, key);
   }
@@ -91,8 +87,8 @@ interface Compiler {
   readonly import: () => Promise<Compile>;
 }
 
-const usual: Compiler = { import: async () => (await import("./ajv.ts")).compile };
-const linear: Compiler = { import: async () => (await import("./linear.ts")).compileLinear };
+const compiler: Compiler = { import: async () => (await import("./ajv.ts")).compile };
+const interpreter: Compiler = { import: async () => (await import("./interpreter/interpreter.ts")).interpret };
 
 /** Once: to ask for a module that is there costs a third of a compilation. */
 async function load(compiler: Compiler): Promise<Compile> {

@@ -9,7 +9,16 @@ export class Violation {
   }
 }
 
-/** The issues as one line for people: each with its pointer. */
+/** The most issues of one value that are reported. */
+export const maxIssues = 1_000;
+/** The most of them that a message names. */
+const maxDescribed = 100;
+
+/** The first issues as one line for people: each with its pointer. */
 export function describeIssues(issues: readonly Issue[]): string {
-  return issues.map(({ pointer, message }) => (pointer === "" ? message : `${pointer} ${message}`)).join("; ");
+  const texts = issues
+    .slice(0, maxDescribed)
+    .map(({ pointer, message }) => (pointer === "" ? message : `${pointer} ${message}`));
+  if (issues.length > maxDescribed) texts.push(`and ${issues.length - maxDescribed} more`);
+  return texts.join("; ");
 }

@@ -2,7 +2,14 @@ import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import type { buildConnector, Dispatcher } from "undici";
-import { type ClientConnections, type ClientResponse, Exchange, type HttpRequest } from "./client-exchange.ts";
+import {
+  type ClientConnections,
+  type ClientResponse,
+  Exchange,
+  type HttpRequest,
+  HttpSendError,
+} from "./client-exchange.ts";
+import type { EgressPolicy } from "./egress-policy.ts";
 
 /** Certificates to trust and to present: options of `tls.connect`. */
 export type TlsOptions = Pick<
@@ -34,14 +41,21 @@ const maxRepeats = 3;
  */
 export class HttpClient implements ClientConnections {
   readonly dispatcher: Dispatcher;
+  readonly #options: NodeFetchOptions;
+  readonly #egress: EgressPolicy | undefined;
+  readonly #guarded = new WeakMap<EgressPolicy, HttpClient>();
   readonly #connecting = new Set<Socket>();
   #waiting = 0;
   isFresh = false;
 
-  constructor({ idleMs = 4_000, connectTimeoutMs = 10_000, tls }: NodeFetchOptions = {}) {
+  /** @param egress - for requests whose URL a stranger chose. Missing, every address is connected to */
+  constructor(given: NodeFetchOptions = {}, egress?: EgressPolicy) {
+    const { idleMs = 4_000, connectTimeoutMs = 10_000, tls } = given;
+    this.#options = given;
+    this.#egress = egress;
     const secure = { ...tls, timeout: connectTimeoutMs };
     const options = {
-      connect: this.#connector(load("undici/lib/core/connect.js")(secure)),
+      connect: this.#connector(secure),
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: idleMs,
@@ -59,6 +73,9 @@ export class HttpClient implements ClientConnections {
 
   /** Sends a request; again where it met a connection that the server had closed, and nothing can be done twice by that. */
   readonly send = async (request: HttpRequest): Promise<ClientResponse> => {
+    // A proxy connects for us: then the URL is all there is to judge.
+    const refusal = this.#egress?.refusal(request.url);
+    if (refusal !== undefined) throw new HttpSendError(refusal, { sent: false });
     for (let repeats = 0; ; repeats += 1) {
       request.signal?.throwIfAborted();
       const exchange = new Exchange(request, this);
@@ -70,6 +87,19 @@ export class HttpClient implements ClientConnections {
     }
   };
 
+  /**
+   * The client for requests whose URL a stranger chose: with the same certificates, and connections of its own, so that none is used that
+   * another policy let through.
+   */
+  guarded(egress: EgressPolicy): HttpClient {
+    let client = this.#guarded.get(egress);
+    if (client === undefined) {
+      client = new HttpClient(this.#options, egress);
+      this.#guarded.set(egress, client);
+    }
+    return client;
+  }
+
   /** Connecting ends where no request waits any more: undici has no abort for it. */
   waits(change: 1 | -1): void {
     this.#waiting += change;
@@ -77,8 +107,14 @@ export class HttpClient implements ClientConnections {
     for (const socket of this.#connecting) socket.destroy(new Error("no request waits for this connection"));
   }
 
-  #connector(connect: Connector): buildConnector.connector {
+  #connector(secure: object): buildConnector.connector {
+    const build: (options: object) => Connector = load("undici/lib/core/connect.js");
+    const egress = this.#egress;
+    const direct = build(secure);
+    const checked = egress === undefined ? direct : build({ ...secure, lookup: egress.lookup });
     return (options, callback) => {
+      const isNamed = egress?.isNamed(new URL(`${options.protocol}//${options.host}`)) ?? true;
+      const connect = isNamed ? direct : checked;
       const socket = connect(options, (...result) => {
         this.#connecting.delete(socket);
         this.isFresh = true;

@@ -79,7 +79,7 @@ async function follow(client: HttpClient, first: HttpRequest, redirect: RequestI
   for (let redirects = 0; ; redirects += 1) {
     const response = await client.send(request);
     const next = redirect === "follow" ? redirected(request, response) : undefined;
-    if (next === undefined) return responseOf(response, request, redirects > 0);
+    if (next === undefined) return toResponse(response, request, redirects > 0);
     response.discard();
     if (redirects === maxRedirects)
       throw new Error(`more than ${maxRedirects} redirects, the last to ${next.url.origin}`);
@@ -92,7 +92,11 @@ const nullBodyStatuses: ReadonlySet<number> = new Set([204, 205, 304]);
 const aheadBytes = 64 * 1024;
 
 /** An answer as the platform's. @throws RangeError or TypeError where the platform can hold no such answer; it is ended then */
-function responseOf(answer: ClientResponse, { url, method, signal }: HttpRequest, redirected: boolean): Response {
+export function toResponse(
+  answer: ClientResponse,
+  { url, method, signal }: HttpRequest,
+  redirected: boolean,
+): Response {
   const { status, statusText } = answer;
   const hasBody = method !== "HEAD" && !nullBodyStatuses.has(status);
   try {

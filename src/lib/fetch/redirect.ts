@@ -7,8 +7,11 @@ export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307
 const ofBody = ["content-type", "content-length", "content-encoding", "content-language", "content-location"];
 const ofOrigin = ["authorization", "proxy-authorization", "cookie", "host"];
 
+/** The part of an answer that a redirect is decided by. */
+export type ResponseHead = Pick<HttpResponse, "status" | "header" | "discard">;
+
 /** The URL an answer redirects to; undefined where it is no redirect, or to no URL. */
-export function redirectTarget(response: HttpResponse, from: URL): URL | undefined {
+export function redirectTarget(response: ResponseHead, from: URL): URL | undefined {
   const location = redirectStatuses.has(response.status) ? response.header("location") : undefined;
   if (location === undefined) return undefined;
   // A header has its bytes as characters.
@@ -21,7 +24,7 @@ export function redirectTarget(response: HttpResponse, from: URL): URL | undefin
  * @throws Error where it must not be followed
  * @see https://fetch.spec.whatwg.org/#http-redirect-fetch
  */
-export function redirected(request: HttpRequest, response: HttpResponse): HttpRequest | undefined {
+export function redirected(request: HttpRequest, response: ResponseHead): HttpRequest | undefined {
   if (!redirectStatuses.has(response.status) || response.header("location") === undefined) return undefined;
   const url = redirectTarget(response, request.url);
   if (url?.protocol !== "http:" && url?.protocol !== "https:")
@@ -43,7 +46,7 @@ function methodAfter(status: number, method: string): string {
   return toGet ? "GET" : method;
 }
 
-function refuse(response: HttpResponse, why: string): never {
+function refuse(response: ResponseHead, why: string): never {
   response.discard();
   throw new Error(`the answer ${response.status} is not followed: ${why}`);
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { present } from "../../lib/value.ts";
-import { type Authority, authorityFetch } from "./authority.ts";
+import { type Authority, assertPage, assertPkce, authorityFetch } from "./authority.ts";
 import { type Callback, type Loopback, listenOnLoopback } from "./loopback.ts";
 import { type KnownClient, knownClient, registerClient, storedClient } from "./oauth-client.ts";
 import type { OAuthClient, OpenPage } from "./oauth-options.ts";
@@ -29,6 +29,7 @@ export function authorizationCodeFlow(parts: AuthorizationCodeParts): Flow {
   const { client, scope, open } = parts;
   return {
     clientId: client?.id,
+    issuer: client?.issuer,
     isService: false,
     remedy: "a person has to, and oauth() has no `open` to ask one with",
     scope,
@@ -43,7 +44,7 @@ async function refresh(
 ): Promise<StoredAuthorization | undefined> {
   const refreshToken = stored?.tokens?.refreshToken;
   const known =
-    client === undefined ? stored?.client && storedClient(stored.client) : await knownClient(client, server);
+    client === undefined ? stored?.client && storedClient(stored.client) : await knownClient(client, authority, server);
   if (stored === undefined || refreshToken === undefined || known === undefined) return undefined;
   const { refreshAuthorization } = await import("@modelcontextprotocol/sdk/client/auth.js");
   const given = await refreshAuthorization(authority.issuer, {
@@ -82,14 +83,16 @@ async function authorize(
   loopback: Loopback,
   signal: AbortSignal,
 ): Promise<StoredAuthorization> {
+  assertPkce(authority);
   const sdk = await import("@modelcontextprotocol/sdk/client/auth.js");
   const { redirectUri } = loopback;
   const fetch = authorityFetch(server.fetch, signal);
   const scope = joinScopes(wanted, offlineScope(authority));
-  const own =
-    parts.client === undefined ? await ownClient(parts, { authority, stored, redirectUri, scope, fetch }) : undefined;
-  if (own?.secret !== undefined) server.conceal(own.secret);
-  const known = own === undefined ? await knownClient(parts.client ?? { id: "" }, server) : storedClient(own);
+  const request = { server, authority, stored, redirectUri, scope, fetch };
+  const { known, own } =
+    parts.client === undefined
+      ? await ownClient(parts, request)
+      : { known: await knownClient(parts.client, authority, server), own: undefined };
   const state = randomBytes(32).toString("base64url");
   const { authorizationUrl, codeVerifier } = await sdk.startAuthorization(authority.issuer, {
     clientInformation: known.information,
@@ -97,6 +100,7 @@ async function authorize(
     state,
     ...present({ metadata: authority.metadata, resource: authority.resource, scope }),
   });
+  assertPage(authorizationUrl);
   for (const secret of [state, codeVerifier]) server.conceal(secret);
   const callback = await sentBack(loopback.callback(state, signal), () =>
     parts.open(authorizationUrl, { label: server.label, signal }),
@@ -132,11 +136,16 @@ async function sentBack(coming: Promise<Callback>, open: () => void | PromiseLik
   return Promise.race([coming, opening]);
 }
 
-/** @throws PersonError where there is none; Error for an answer of another authorization server (RFC 9207) */
-function codeOf({ parameters }: Callback, { issuer, metadata }: Authority): string {
-  const sender = parameters.get("iss");
-  if (sender !== null && sender !== (metadata?.issuer ?? issuer))
+/** @throws PersonError where there is none; Error for an answer of another authorization server, or of none, where it has promised (RFC 9207) */
+function codeOf({ parameters }: Callback, { issuer, metadata, namesItself }: Authority): string {
+  const senders = parameters.getAll("iss");
+  // Compared as it is: no other spelling of it counts.
+  if (senders.some((sender) => sender !== (metadata?.issuer ?? issuer)))
     throw new Error("another authorization server answered");
+  if (senders.length === 0 && namesItself)
+    throw new Error(
+      "an answer came without `iss`, which its authorization server promises: another one may have sent it",
+    );
   const error = parameters.get("error");
   if (error === "access_denied") throw new PersonError("the person denied it (access_denied)");
   if (error !== null) throw new PersonError(`the authorization server answered ${error}`);
@@ -145,18 +154,24 @@ function codeOf({ parameters }: Callback, { issuer, metadata }: Authority): stri
   return code;
 }
 
+interface RegistrationRequest extends TokenRequest {
+  readonly redirectUri: string;
+  readonly fetch: typeof globalThis.fetch;
+}
+
 async function ownClient(
+  parts: AuthorizationCodeParts,
+  request: RegistrationRequest,
+): Promise<{ readonly known: KnownClient; readonly own: StoredClient }> {
+  const own = await chosenClient(parts, request);
+  if (own.secret !== undefined) request.server.conceal(own.secret);
+  return { known: storedClient(own), own };
+}
+
+/** The document that describes the client is preferred to a registration: it is the same for every authorization server. */
+async function chosenClient(
   { clientMetadataUrl, clientName }: AuthorizationCodeParts,
-  {
-    authority,
-    stored,
-    redirectUri,
-    scope,
-    fetch,
-  }: Pick<TokenRequest, "authority" | "stored" | "scope"> & {
-    readonly redirectUri: string;
-    readonly fetch: typeof globalThis.fetch;
-  },
+  { authority, stored, redirectUri, scope, fetch }: RegistrationRequest,
 ): Promise<StoredClient> {
   const { metadata } = authority;
   if (clientMetadataUrl !== undefined && metadata?.client_id_metadata_document_supported === true) {

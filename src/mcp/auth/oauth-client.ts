@@ -2,7 +2,7 @@ import type { AddClientAuthentication } from "@modelcontextprotocol/sdk/client/a
 import type { OAuthClientInformationMixed, OAuthClientMetadata } from "@modelcontextprotocol/sdk/shared/auth.js";
 import type { ProtectedServer } from "../../core/http-auth.ts";
 import { present } from "../../lib/value.ts";
-import { type Authority, authorityFetch } from "./authority.ts";
+import { type Authority, authorityFetch, isSameIssuer } from "./authority.ts";
 import type { OAuthClient } from "./oauth-options.ts";
 import { type Flow, tokensOf } from "./token-flow.ts";
 import type { StoredClient } from "./token-store.ts";
@@ -11,13 +11,14 @@ import type { StoredClient } from "./token-store.ts";
 export function clientCredentialsFlow(client: OAuthClient, scope: string | undefined): Flow {
   return {
     clientId: client.id,
+    issuer: client.issuer,
     isService: true,
     remedy: "its authorization server no longer accepts these client credentials: check the client there",
     scope,
     async renew({ server, authority, scope: wanted }) {
       const { fetchToken } = await import("@modelcontextprotocol/sdk/client/auth.js");
       const { issuer, metadata, resource } = authority;
-      const { information, authenticate } = await knownClient(client, server);
+      const { information, authenticate } = await knownClient(client, authority, server);
       const provider = {
         redirectUrl: undefined,
         clientMetadata: { redirect_uris: [] },
@@ -45,17 +46,34 @@ export interface KnownClient {
   readonly authenticate: AddClientAuthentication | undefined;
 }
 
-/** A client the service was given. Its secrets are concealed each time it is used. */
+/**
+ * A client the service was given. Its secrets are concealed each time it is used.
+ *
+ * @throws Error for another authorization server than the client is registered with
+ */
 export async function knownClient(
-  { id, secret, privateKey, algorithm = "RS256" }: OAuthClient,
+  { id, issuer, secret, privateKey, algorithm = "RS256" }: OAuthClient,
+  authority: Authority,
   { conceal }: Pick<ProtectedServer, "conceal">,
 ): Promise<KnownClient> {
+  if (!isSameIssuer(issuer, authority.issuer)) {
+    const { origin } = new URL(authority.issuer);
+    throw new Error(
+      `its authorization server is ${origin} now, and the client is registered with ${issuer}: nothing was sent. Give the client of that server, with its issuer`,
+    );
+  }
   for (const secretText of [secret, privateKey]) if (typeof secretText === "string") conceal(secretText);
   const information = present({ client_id: id, client_secret: secret });
   if (privateKey === undefined) return { information, authenticate: undefined };
   const { createPrivateKeyJwtAuth } = await import("@modelcontextprotocol/sdk/client/auth-extensions.js");
   const key = typeof privateKey === "string" ? privateKey : { ...privateKey };
-  const authenticate = createPrivateKeyJwtAuth({ issuer: id, subject: id, privateKey: key, alg: algorithm });
+  const authenticate = createPrivateKeyJwtAuth({
+    issuer: id,
+    subject: id,
+    audience: issuer,
+    privateKey: key,
+    alg: algorithm,
+  });
   return { information, authenticate };
 }
 

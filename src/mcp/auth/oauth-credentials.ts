@@ -4,7 +4,7 @@ import { abortable } from "../../lib/promise.ts";
 import { present } from "../../lib/value.ts";
 import { canonicalUrl } from "../target/target-values.ts";
 import { type Authority, type Challenge, discoverAuthority, parseChallenge } from "./authority.ts";
-import { PersonError, rejectionOf, tokenFailure, unauthorized } from "./token-failure.ts";
+import { PersonError, rejectionOf, tokenFailure, unauthorized, unquoted } from "./token-failure.ts";
 import { type Flow, includesScope, joinScopes, PendingAuthorization } from "./token-flow.ts";
 import type { StoredAuthorization, TokenStore } from "./token-store.ts";
 
@@ -56,6 +56,8 @@ export class OAuthCredentials implements HttpCredentials {
     // A better one came meanwhile.
     if (this.#bearer !== undefined && this.#bearer !== authorization) return;
     const challenge = await parseChallenge(header);
+    // A server that refuses may have moved to another authorization server.
+    this.#authority = undefined;
     const more = status === 403;
     if (more && includesScope(this.#scope, challenge.scope)) throw this.#uselessError(challenge);
     if (await abortable(this.#renew(challenge, more), signal)) return;
@@ -129,7 +131,7 @@ export class OAuthCredentials implements HttpCredentials {
     } catch (error) {
       const rejection = rejectionOf(error);
       if (rejection === undefined || (rejection === "client" && this.#flow.clientId !== undefined)) throw error;
-      this.#rejected = error;
+      this.#rejected = unquoted(error);
       const rest =
         rejection === "client" || stored === undefined ? undefined : present({ ...stored, tokens: undefined });
       await this.#store.write(this.#key, rest);
@@ -190,9 +192,8 @@ export class OAuthCredentials implements HttpCredentials {
   }
 
   async #discover(challenge: Challenge): Promise<Authority> {
-    // A server that says where its metadata are may have moved.
     if (this.#authority === undefined || challenge.resourceMetadataUrl !== undefined) {
-      this.#authority = await discoverAuthority(this.#server, challenge);
+      this.#authority = await discoverAuthority(this.#server, challenge, this.#flow.issuer);
     }
     return this.#authority;
   }

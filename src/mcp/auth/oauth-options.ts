@@ -3,6 +3,11 @@ import type { TokenStore } from "./token-store.ts";
 /** A client that was registered with the authorization server beforehand. */
 export interface OAuthClient {
   readonly id: string;
+  /**
+   * The authorization server it is registered with, as its metadata name it (`issuer`), such as `https://auth.example.com`. Secret, key and
+   * assertions go to that one alone: a server that names another gets nothing.
+   */
+  readonly issuer: string;
   /** Undefined for a public client, or for one with a private key. */
   readonly secret?: string | undefined;
   /** A private key to sign with instead of a secret (`private_key_jwt`): PKCS#8 in PEM form, or a JWK. */

@@ -75,17 +75,27 @@ const oauthNames: OptionNames<OAuthOptions> = {
   authorizationTimeoutMs: true,
   ...tokenNames,
 };
-const clientNames: OptionNames<OAuthClient> = { id: true, secret: true, privateKey: true, algorithm: true };
+const clientNames: OptionNames<OAuthClient> = {
+  id: true,
+  issuer: true,
+  secret: true,
+  privateKey: true,
+  algorithm: true,
+};
 
 function authOf(flow: Flow, { store = memoryTokenStore(), scope }: TokenOptions): HttpAuth {
   check("scope", scope === undefined || typeof scope === "string", "text", scope);
   check("store", typeof store.exclusively === "function", "a TokenStore", store);
-  return { open: (server) => new OAuthCredentials(server, flow, store) };
+  const origins = flow.issuer === undefined ? [] : [new URL(flow.issuer).origin];
+  return { origins, open: (server) => new OAuthCredentials(server, flow, store) };
 }
 
 function checkClient(client: OAuthClient): void {
   check("client.id", typeof client?.id === "string" && client.id !== "", "text", client?.id);
   assertOptionNames(client, clientNames, "of a client", "client");
+  const isIssuer = typeof client.issuer === "string" && /^https?:\/\/[^?#@]+$/.test(client.issuer);
+  const wanted = 'the URL of the authorization server it is registered with, such as "https://auth.example.com"';
+  check("client.issuer", isIssuer && URL.canParse(client.issuer), wanted, client.issuer);
   const { secret } = client;
   // Never shown: what is wrong with it may be that it is somewhere else.
   check("client.secret", secret === undefined || (typeof secret === "string" && secret !== ""), "text", typeof secret);

@@ -7,6 +7,18 @@ export class AuthorityUnavailableError extends Error {
   override readonly name = "AuthorityUnavailableError";
 }
 
+/** A refusal or another answer of an authorization server, without a word of its body. */
+class AuthorityAnswerError extends Error {
+  override readonly name = "AuthorityAnswerError";
+  /** One of those that OAuth has. */
+  readonly errorCode: string;
+
+  constructor(errorCode: string, message: string) {
+    super(message);
+    this.errorCode = errorCode;
+  }
+}
+
 /** The person did not authorize, or was not asked. */
 export class PersonError extends Error {
   override readonly name = "PersonError";
@@ -27,9 +39,24 @@ export function rejectionOf(error: unknown): Rejection | undefined {
   return isOAuthError(error) ? rejections[error.errorCode] : undefined;
 }
 
-/** The error of getting tokens, as a ToolkitError that says what to do. */
-export function tokenFailure(error: unknown, label: string): ToolkitError {
-  if (ToolkitError.is(error)) return error;
+/** The error without what was answered: where a stranger chose the address, that is what another service said. */
+export function unquoted(error: unknown): unknown {
+  // The code is one of a list of the SDK's.
+  if (isOAuthError(error))
+    return new AuthorityAnswerError(error.errorCode, /^HTTP \d{3}/.exec(error.message)?.[0] ?? "");
+  if (error instanceof SyntaxError) return new Error("its authorization server gave an answer that is no JSON");
+  const issues = error instanceof Error ? (error as { readonly issues?: unknown }).issues : undefined;
+  if (!Array.isArray(issues)) return error;
+  const [{ path = [] } = {}] = issues as { readonly path?: readonly PropertyKey[] }[];
+  return new Error(
+    `its authorization server gave an answer that OAuth does not have: look at its field "${path.map(String).join(".")}"`,
+  );
+}
+
+/** The error of getting tokens, as a ToolkitError that says what to do. It quotes no answer. */
+export function tokenFailure(failure: unknown, label: string): ToolkitError {
+  if (ToolkitError.is(failure)) return failure;
+  const error = unquoted(failure);
   if (isPassing(error)) {
     const message = `${label} was not asked: its authorization server gives no answer: ${sentence(messageOf(error))} The tokens are kept.`;
     return new ToolkitError("UNAVAILABLE", message, { namespace: label }, { cause: error });

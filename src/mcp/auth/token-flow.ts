@@ -63,6 +63,8 @@ export interface TokenRequest {
 export interface Flow {
   /** The client the service was given; undefined where it has none of its own. */
   readonly clientId: string | undefined;
+  /** The authorization server that this client is registered with. */
+  readonly issuer: string | undefined;
   /** The service itself is authorized: there always is a way to renew. */
   readonly isService: boolean;
   /** The remedy where nothing can be renewed and no person asked. */

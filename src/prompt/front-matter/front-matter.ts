@@ -1,4 +1,4 @@
-import type { Node, Pair, Scalar } from "yaml";
+import type { Node, Pair, Scalar, YAMLMap } from "yaml";
 import { loadYaml } from "../lazy-libraries.ts";
 import { type Place, placeFinder, promptProblem } from "../prompt-problem.ts";
 import type { TemplateSource } from "../template/template-source.ts";
@@ -36,31 +36,35 @@ export function parseFrontMatter({ text, yaml, yamlStart, values }: SplitFile, f
     values: values ?? fieldsOf(document(), yaml, problem),
     placeOf: (path) => placeAt(offsetOf(document(), path)),
     placeOfName: (field) => placeAt(follow(document(), [field]).key?.range?.[0] ?? 0),
-    templateOf: (field, template) => ({
-      text: template,
-      file,
-      placeAt(line, column) {
-        const { value } = follow(document(), [field]);
-        const [start] = (loadYaml().isScalar(value) && value.range) || [];
-        const place =
-          start === undefined
-            ? undefined
-            : placeInScalar(value as Scalar, text, find(yamlStart + start), { template, line, column });
-        return place ?? placeAt(offsetOf(document(), [field]));
-      },
-    }),
+    templateOf(field, template) {
+      // Split once: a template asks for the place of each of its tags.
+      const lines = { template: template.split("\n"), file: undefined as readonly string[] | undefined };
+      return {
+        text: template,
+        file,
+        placeAt(line, column) {
+          const { value } = follow(document(), [field]);
+          const [start] = (loadYaml().isScalar(value) && value.range) || [];
+          lines.file ??= text.split("\n");
+          const at = { wanted: lines.template[line - 1] ?? "", line, column };
+          const place =
+            start === undefined ? undefined : placeInScalar(value as Scalar, lines.file, find(yamlStart + start), at);
+          return place ?? placeAt(offsetOf(document(), [field]));
+        },
+      };
+    },
   };
 }
 
 /** The last key and value on a path, as far as it leads. */
 function follow(document: YamlDocument, path: FieldPath): { key: Node | undefined; value: unknown } {
-  const { isAlias, isMap, isSeq, isScalar } = loadYaml();
+  const { isAlias, isMap, isSeq } = loadYaml();
   let key: Node | undefined;
   let value: unknown = document.contents;
   for (const step of path) {
     const holder = isAlias(value) ? value.resolve(document) : value;
     if (isMap(holder)) {
-      const pair = holder.items.find((item: Pair) => isScalar(item.key) && String(item.key.value) === String(step));
+      const pair = pairsOf(holder).get(String(step));
       // A field that comes from a merge is not written here.
       if (pair === undefined) break;
       key = pair.key as Node;
@@ -73,6 +77,23 @@ function follow(document: YamlDocument, path: FieldPath): { key: Node | undefine
   return { key, value };
 }
 
+const pairs = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
+
+/** The pairs of a map by their keys, the first of each; found once, since lint asks for the place of each field. */
+function pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
+  let found = pairs.get(map);
+  if (found === undefined) {
+    const { isScalar } = loadYaml();
+    const keyed = map.items.flatMap((pair: Pair) =>
+      isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [],
+    );
+    // Backwards: of two pairs with one key the first counts.
+    found = new Map(keyed.reverse());
+    pairs.set(map, found);
+  }
+  return found;
+}
+
 function offsetOf(document: YamlDocument, path: FieldPath): number {
   const { key, value } = follow(document, path);
   const { isScalar } = loadYaml();
@@ -83,12 +104,10 @@ function offsetOf(document: YamlDocument, path: FieldPath): number {
 /** The place in the file of a place in the text of a scalar; undefined where YAML folds the text. */
 function placeInScalar(
   scalar: Scalar,
-  file: string,
+  fileLines: readonly string[],
   start: Place,
-  { template, line, column }: Place & { readonly template: string },
+  { wanted, line, column }: Place & { readonly wanted: string },
 ): Place | undefined {
-  const wanted = template.split("\n")[line - 1] ?? "";
-  const fileLines = file.split("\n");
   // A block literal keeps its lines, and a value of one line is where it is written.
   if (scalar.type === "BLOCK_LITERAL") {
     const source = fileLines[start.line + line - 1] ?? "";

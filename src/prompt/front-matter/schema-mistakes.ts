@@ -4,7 +4,7 @@ import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo, resolvePointer, stepsOf } from "../../lib/pointer.ts";
 import { nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
-import { findMismatch } from "./schema-mismatch.ts";
+import { findMismatch, MismatchWork } from "./schema-mismatch.ts";
 
 /** A mistake in a schema of a prompt. */
 export interface SchemaMistake {
@@ -61,7 +61,7 @@ function check(field: string, value: unknown, report: ReportSchemaMistake): Json
   for (let document = value; document !== undefined; ) {
     const problem = findSchemaProblem(document);
     if (problem === undefined) {
-      checkSchema(document as JsonSchema, "", document as JsonSchema, report);
+      checkSchema(document as JsonSchema, "", { root: document as JsonSchema, work: new MismatchWork(), report });
       return document as JsonSchema;
     }
     const { pointer, message } = problem;
@@ -115,14 +115,21 @@ function withoutPart(value: unknown, [step, ...rest]: readonly string[], holder?
   return Object.fromEntries(entries.filter(([, child]) => child !== undefined));
 }
 
+/** One check of a schema: the document, and the work that is left. */
+interface SchemaCheck {
+  readonly root: JsonSchema;
+  readonly work: MismatchWork;
+  readonly report: ReportSchemaMistake;
+}
+
 /** Checks a schema and those under its properties and items. */
-function checkSchema(schema: JsonSchema, pointer: string, root: JsonSchema, report: ReportSchemaMistake): void {
-  checkRequired(schema, pointer, report);
-  checkDefault(schema, pointer, root, report);
+function checkSchema(schema: JsonSchema, pointer: string, check: SchemaCheck): void {
+  checkRequired(schema, pointer, check);
+  checkDefault(schema, pointer, check);
   for (const [name, child] of isRecord(schema.properties) ? Object.entries(schema.properties) : []) {
-    if (isRecord(child)) checkSchema(child, pointerTo(pointerTo(pointer, "properties"), name), root, report);
+    if (isRecord(child)) checkSchema(child, pointerTo(pointerTo(pointer, "properties"), name), check);
   }
-  if (isRecord(schema.items)) checkSchema(schema.items, pointerTo(pointer, "items"), root, report);
+  if (isRecord(schema.items)) checkSchema(schema.items, pointerTo(pointer, "items"), check);
 }
 
 /** Keywords that may describe further properties. */
@@ -130,7 +137,7 @@ const furtherKeywords = "$ref $dynamicRef allOf anyOf oneOf if patternProperties
   " ",
 );
 
-function checkRequired(schema: JsonSchema, pointer: string, report: ReportSchemaMistake): void {
+function checkRequired(schema: JsonSchema, pointer: string, { report }: SchemaCheck): void {
   const { properties, required, additionalProperties } = schema;
   if (!isRecord(properties) || !Array.isArray(required)) return;
   const describesOthers = isRecord(additionalProperties) || additionalProperties === true;
@@ -150,9 +157,9 @@ function checkRequired(schema: JsonSchema, pointer: string, report: ReportSchema
   }
 }
 
-function checkDefault(schema: JsonSchema, pointer: string, root: JsonSchema, report: ReportSchemaMistake): void {
+function checkDefault(schema: JsonSchema, pointer: string, { root, work, report }: SchemaCheck): void {
   if (!Object.hasOwn(schema, "default")) return;
-  const mismatch = findMismatch(schema.default, schema, root);
+  const mismatch = findMismatch(schema.default, schema, root, work);
   if (mismatch === undefined) return;
   const at = pointerTo(pointer, "default");
   const what = ` has a default that its own schema refuses, at ${at}: ${JSON.stringify(schema.default)} ${mismatch}.`;

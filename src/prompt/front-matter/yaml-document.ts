@@ -1,4 +1,4 @@
-import type { Document, Node, YAMLParseError } from "yaml";
+import type { CST, Document, Node, YAMLParseError } from "yaml";
 import { messageOf } from "../../core/error.ts";
 import { loadYaml } from "../lazy-libraries.ts";
 
@@ -7,6 +7,9 @@ export type YamlProblem = (offset: number, what: string, hint: string, cause?: u
 
 /** A parsed YAML document with the positions of its nodes. */
 export type YamlDocument = Document.Parsed;
+
+/** The most maps and lists inside each other. Beyond it the library takes memory that grows with the square of the text. */
+const maxDepth = 250;
 
 // Enough for a schema that repeats itself, and few enough that their expansion is read in milliseconds.
 const maxAliases = 30;
@@ -38,10 +41,15 @@ const generalHint = "Write one `name: value` a line, and put a value with specia
 /** Parses the YAML of front matter. @throws Error of `problem` */
 export function parseYamlDocument(yaml: string, problem: YamlProblem): YamlDocument {
   let document: YamlDocument;
+  // The library makes an Error of each mistake, of which there may be one in each character; most of their time goes into the stack.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
   try {
-    document = loadYaml().parseDocument(yaml, options);
+    document = composed(yaml);
   } catch (cause) {
     throw problem(0, `The front matter cannot be read: ${messageOf(cause)}.`, "Nest its values less deeply.", cause);
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
   const [error] = document.errors;
   const duplicate = findDuplicateKey(document);
@@ -64,6 +72,27 @@ export function parseYamlDocument(yaml: string, problem: YamlProblem): YamlDocum
     throw problem(warning.pos[0], what, "Remove it, and put a value that starts with ! in quotes.", warning);
   }
   return document;
+}
+
+/** The first document of a text. A second one is an error of the first, as in `parseDocument` of the library. */
+function composed(yaml: string): YamlDocument {
+  const { Composer, YAMLParseError: ParseError } = loadYaml();
+  const documents = new Composer(options).compose(tokensOf(yaml), true, yaml.length);
+  const [document, second] = documents;
+  if (document === undefined) throw new Error("it holds nothing");
+  const [from, to] = second?.range ?? [0, 0];
+  if (second !== undefined) document.errors.push(new ParseError([from, to], "MULTIPLE_DOCS", "has several documents"));
+  return document as YamlDocument;
+}
+
+function* tokensOf(yaml: string): Generator<CST.Token> {
+  const { Lexer, Parser } = loadYaml();
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(yaml)) {
+    if (parser.stack.length > maxDepth) throw new Error(`it is nested deeper than ${maxDepth} levels`);
+    yield* parser.next(lexeme);
+  }
+  yield* parser.end();
 }
 
 /** The offset of the first key that its map already has. */

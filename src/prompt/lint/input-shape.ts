@@ -1,4 +1,4 @@
-import { toPattern } from "../../core/schema/check.ts";
+import { toLinearPattern } from "../../core/schema/linear-pattern.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { resolveReference } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
@@ -105,6 +105,18 @@ function namesOf(shape: readonly JsonSchema[]): readonly string[] {
   return [...new Set(shape.flatMap(({ properties }) => (isRecord(properties) ? Object.keys(properties) : [])))];
 }
 
+/** False for a name that a pattern refuses; true also for a pattern that takes too long. */
+function mayMatch(pattern: string, name: string): boolean {
+  try {
+    return toLinearPattern(pattern).test(name.slice(0, maxNameLength));
+  } catch {
+    return true;
+  }
+}
+
+/** More than any name has, in characters. */
+const maxNameLength = 1_000;
+
 /** The schemas of the member with a name. */
 function membersOf(schema: JsonSchema, name: string, isTop: boolean): readonly unknown[] {
   const inner: unknown[] = [];
@@ -112,7 +124,7 @@ function membersOf(schema: JsonSchema, name: string, isTop: boolean): readonly u
   if (allowsType(schema, "object", objectKeywords)) {
     if (isRecord(properties) && Object.hasOwn(properties, name)) inner.push(properties[name]);
     for (const [pattern, child] of Object.entries(isRecord(patternProperties) ? patternProperties : {})) {
-      if (toPattern(pattern)?.test(name) !== false) inner.push(child);
+      if (mayMatch(pattern, name)) inner.push(child);
     }
     if (additionalProperties !== undefined && additionalProperties !== false) inner.push(additionalProperties);
     // An object that describes no members may have any, except the input itself.

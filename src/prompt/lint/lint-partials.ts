@@ -1,3 +1,5 @@
+import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
+import { assertPromptSize } from "../prompt-size.ts";
 import { checkTemplate } from "../template/check-template.ts";
 import { missingPartial, neededPartials, type PartialFinder, partialSource } from "../template/partials.ts";
 import type { NamedPartial } from "../template/prompt-template.ts";
@@ -13,12 +15,14 @@ export interface UsedTemplate extends TemplateUses {
 export class LintedPartials {
   readonly #finder: PartialFinder;
   readonly #findings: Findings;
+  readonly #limits: ReadPromptLimits;
   readonly #checked = new Map<string, UsedTemplate | undefined>();
   readonly #usedFiles = new Set<string>();
 
-  constructor(finder: PartialFinder, findings: Findings) {
+  constructor(finder: PartialFinder, findings: Findings, limits: ReadPromptLimits) {
     this.#finder = finder;
     this.#findings = findings;
+    this.#limits = limits;
   }
 
   /** The files of the partials that are used. */
@@ -44,8 +48,11 @@ export class LintedPartials {
     const { file, text } = found;
     this.#usedFiles.add(file);
     if (!this.#checked.has(use.name)) {
-      this.#findings.remember(file, text);
-      const source = this.#findings.attempt("file", file, () => partialSource(found));
+      const source = this.#findings.attempt("file", file, () => {
+        assertPromptSize(text, file, this.#limits);
+        this.#findings.remember(file, text);
+        return partialSource(found);
+      });
       const report = this.#findings.reportOf(file);
       this.#checked.set(use.name, source && { file, ...checkTemplate(source, "partial", report) });
     }

@@ -1,4 +1,5 @@
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
+import { type PromptLimits, readPromptLimits } from "../../core/prompt-limits.ts";
 import { fileStart } from "../prompt-problem.ts";
 import { Findings, type LintProblem } from "./lint-findings.ts";
 import { LintedPartials } from "./lint-partials.ts";
@@ -12,10 +13,12 @@ export interface LintOptions {
   readonly toolbox?: LintToolbox | undefined;
   /** The models a prompt may name: `provider/name`, or `provider/*` for all of a provider. */
   readonly models?: readonly string[] | undefined;
+  /** The size of each file. */
+  readonly limits?: PromptLimits | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-const optionNames: OptionNames<LintOptions> = { toolbox: true, models: true, signal: true };
+const optionNames: OptionNames<LintOptions> = { toolbox: true, models: true, limits: true, signal: true };
 
 /** The result of lint. Plain data: it can be written as JSON. */
 export interface LintReport {
@@ -47,17 +50,18 @@ export async function lintPrompts(
   if (models !== undefined && !(Array.isArray(models) && models.every((each) => typeof each === "string"))) {
     throw invalidOption("models", "a list of provider/name", models, "of lintPrompts");
   }
+  const limits = readPromptLimits(options.limits, "limits");
   const tools = toolbox === undefined ? undefined : await listKnownTools(toolbox, signal);
   const findings = new Findings();
   const files = new Set<string>();
-  for (const group of await openTargets([targets].flat(), findings, { signal })) {
-    const partials = new LintedPartials(group.finder, findings);
+  for (const group of await openTargets([targets].flat(), findings, { signal, limits })) {
+    const partials = new LintedPartials(group.finder, findings, limits);
     const owners = new Map<string, string>();
     for (const prompt of group.prompts) {
       signal?.throwIfAborted();
       const file = prompt.file ?? "prompt";
       files.add(file);
-      const name = await lintPrompt(prompt, { findings, partials, tools, models });
+      const name = await lintPrompt(prompt, { findings, partials, tools, models, limits });
       if (name === undefined) continue;
       const owner = owners.get(name);
       if (owner === undefined) owners.set(name, file);

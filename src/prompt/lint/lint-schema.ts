@@ -1,6 +1,7 @@
 import { messageOf } from "../../core/error.ts";
 import { isKeyword, schemaKeywords } from "../../core/schema/check.ts";
 import { mapChildren } from "../../core/schema/children.ts";
+import { assertUsable } from "../../core/schema/interpreter/interpreter.ts";
 import { isOfType } from "../../core/schema/type.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { validatorOf } from "../../core/schema/validator.ts";
@@ -9,7 +10,7 @@ import { pointerTo, stepsOf } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
 import { findMisspelled } from "../front-matter/field-reader.ts";
 import type { FieldPath } from "../front-matter/front-matter.ts";
-import { findMismatch } from "../front-matter/schema-mismatch.ts";
+import { findMismatch, MismatchWork } from "../front-matter/schema-mismatch.ts";
 import { findSchemaMistakes } from "../front-matter/schema-mistakes.ts";
 import type { Place } from "../prompt-problem.ts";
 import type { Findings, LintCode } from "./lint-findings.ts";
@@ -47,14 +48,15 @@ export async function lintSchema(given: FieldSchema, findings: Findings): Promis
       ? corrected
       : (findSchemaMistakes(field, corrected, ({ pointer, what, hint }) => add("schema", pointer, what, hint)) ?? {});
   try {
-    await validatorOf(schema)(undefined);
+    assertUsable(schema);
   } catch (error) {
     add("schema", "", ` cannot be used: ${messageOf(error)}.`, "Correct it, or put what it refers to under $defs.");
     return schema;
   }
+  const samples = { root: schema, add, work: new MismatchWork(), left: maxSamples };
   for (const [pointer, inner] of schemasIn(schema)) {
     for (const what of contradictions(inner)) add("contradiction", pointer, what, "Correct one of the two.");
-    await lintSamples(schema, inner, pointer, add);
+    await lintSamples(inner, pointer, samples);
   }
   return schema;
 }
@@ -119,11 +121,30 @@ function withWrittenWord(pointer: string, { pointer: written, word, meant }: Unk
   return isInside ? `${written}${pointer.slice(corrected.length)}` : pointer;
 }
 
+/** The schemas of prompts are those of strangers, however they came. */
+const foreign = { trusted: false };
+
+/** A validator is made for each sample of a schema: for more than an author writes that would take too long. */
+const maxSamples = 200;
+
+/** The samples of one schema: its defaults and examples. */
+interface Samples {
+  readonly root: JsonSchema;
+  readonly add: AddFinding;
+  readonly work: MismatchWork;
+  /** The number of samples that may be validated still. */
+  left: number;
+}
+
 /** Lints the default and the examples of a schema inside another. */
-async function lintSamples(root: JsonSchema, schema: JsonSchema, pointer: string, add: AddFinding): Promise<void> {
+async function lintSamples(schema: JsonSchema, pointer: string, samples: Samples): Promise<void> {
+  const { root, add, work } = samples;
   for (const [keyword, value] of samplesOf(schema)) {
     // A mismatch that parsing finds was reported then.
-    if (keyword === "default" && findMismatch(value, schema, root) !== undefined && !isInChoice(pointer)) continue;
+    if (keyword === "default" && findMismatch(value, schema, root, work) !== undefined && !isInChoice(pointer))
+      continue;
+    samples.left -= 1;
+    if (samples.left < 0) return;
     const mismatch = await validateAt(root, pointer, value);
     if (mismatch === undefined) continue;
     const at = pointerTo(pointer, keyword);
@@ -165,7 +186,7 @@ async function validateAt(root: JsonSchema, pointer: string, value: unknown): Pr
     $ref: `${String($id)}#${pointer.split("/").map(encodeURIComponent).join("/")}`,
   };
   try {
-    const result = await validatorOf(document)(value);
+    const result = await validatorOf(document, foreign)(value);
     return result instanceof Violation ? describeIssues(result.issues) : undefined;
   } catch {
     return undefined;

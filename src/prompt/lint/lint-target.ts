@@ -2,9 +2,16 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { ToolkitError } from "../../core/error.ts";
 import { shown } from "../../core/options.ts";
-import type { ReadOptions } from "../../core/resource.ts";
 import { isRecord } from "../../lib/value.ts";
-import { fileRole, isDotprompt, listNames, pathOf, readText, readTexts } from "../prompt-files.ts";
+import {
+  fileRole,
+  isDotprompt,
+  listNames,
+  pathOf,
+  type ReadTextOptions,
+  readText,
+  readTexts,
+} from "../prompt-files.ts";
 import { folderPartials, givenPartials, type PartialFinder } from "../template/partials.ts";
 import type { Findings } from "./lint-findings.ts";
 import type { PromptText } from "./lint-text.ts";
@@ -37,7 +44,7 @@ export interface LintGroup {
 export function openTargets(
   targets: readonly LintTarget[],
   findings: Findings,
-  options: ReadOptions,
+  options: ReadTextOptions,
 ): Promise<readonly LintGroup[]> {
   return Promise.all(
     targets.map((target) => {
@@ -63,7 +70,7 @@ function openText(given: LintText): LintGroup {
   };
 }
 
-async function openPath(path: string, findings: Findings, options: ReadOptions): Promise<LintGroup> {
+async function openPath(path: string, findings: Findings, options: ReadTextOptions): Promise<LintGroup> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) return openFolder(path, findings, options);
   const folder = dirname(path);
@@ -71,7 +78,7 @@ async function openPath(path: string, findings: Findings, options: ReadOptions):
   try {
     prompts.push({ text: await readText(path, options), file: path });
   } catch (error) {
-    if (!ToolkitError.is(error, "INVALID_PROMPT")) throw error;
+    if (!ToolkitError.is(error, "INVALID_PROMPT") && !ToolkitError.is(error, "LIMIT_EXCEEDED")) throw error;
     findings.note(error, "file", path);
   }
   const others = (await listNames(folder, options)).filter((name) => name !== basename(path));
@@ -79,7 +86,7 @@ async function openPath(path: string, findings: Findings, options: ReadOptions):
   return { prompts, finder: folderPartials(folder, texts), partialFiles: [] };
 }
 
-async function openFolder(folder: string, findings: Findings, options: ReadOptions): Promise<LintGroup> {
+async function openFolder(folder: string, findings: Findings, options: ReadTextOptions): Promise<LintGroup> {
   const names = await listNames(folder, options);
   const { texts, errors } = await readTexts(folder, names, options);
   for (const [name, error] of errors) findings.note(error, "file", join(folder, name));

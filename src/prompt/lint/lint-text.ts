@@ -1,3 +1,4 @@
+import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
 import { isKeptField } from "../dotprompt/dotprompt-fields.ts";
 import { FieldReader, findMisspelled } from "../front-matter/field-reader.ts";
 import { type FrontMatter, parseFrontMatter } from "../front-matter/front-matter.ts";
@@ -7,6 +8,7 @@ import { assertBody, splitFrontMatter } from "../front-matter/split-front-matter
 import { firstHeading } from "../parse-prompt.ts";
 import { isDotprompt } from "../prompt-files.ts";
 import { fileStart } from "../prompt-problem.ts";
+import { assertFrontMatterSize, assertPromptSize } from "../prompt-size.ts";
 import { checkTemplate } from "../template/check-template.ts";
 import { type TemplateSource, templateFromLine } from "../template/template-source.ts";
 import type { Findings } from "./lint-findings.ts";
@@ -27,13 +29,19 @@ export interface LintContext {
   readonly partials: LintedPartials;
   readonly tools: KnownTools | undefined;
   readonly models: readonly string[] | undefined;
+  readonly limits: ReadPromptLimits;
 }
 
 /** Lints one prompt. @returns its name; undefined if it has none */
 export async function lintPrompt({ text, file }: PromptText, context: LintContext): Promise<string | undefined> {
-  const { findings } = context;
-  findings.remember(file, text);
-  const split = findings.attempt("file", file, () => splitFrontMatter(text, file));
+  const { findings, limits } = context;
+  const split = findings.attempt("file", file, () => {
+    assertPromptSize(text, file, limits);
+    findings.remember(file, text);
+    const parts = splitFrontMatter(text, file);
+    assertFrontMatterSize(parts, file, limits);
+    return parts;
+  });
   if (split === undefined) return undefined;
   findings.attempt("file", file, () => assertBody(split, file));
   const body = lintTemplate(templateFromLine(split.body, file, split.bodyLine), findings);

@@ -1,4 +1,4 @@
-import { helperForms } from "../template/template-helpers.ts";
+import { helperForms } from "../template/helper-forms.ts";
 
 /** A value in a template of another language, in the terms that it shares with Handlebars. */
 export type Expression = FieldExpression | LiteralExpression | CallExpression;

@@ -1,8 +1,8 @@
 import { ToolkitError } from "../../core/error.ts";
 import { lineStarts, type Place, promptProblem, type ReportProblem, throwProblem } from "../prompt-problem.ts";
-import { isBlock, isMustache, isPath } from "./handlebars-engine.ts";
+import { isBlock, isMustache, isPath } from "./handlebars-parser.ts";
+import { dotpromptHelperForms, type HelperForm, helperForms } from "./helper-forms.ts";
 import { parseTemplate } from "./parse-template.ts";
-import { dotpromptHelperForms, type HelperForm, helperForms } from "./template-helpers.ts";
 import type { TemplateSource } from "./template-source.ts";
 import { eachEntry, extendPath, type PartialUse, Scopes, type TemplateUses, type ValueUse } from "./template-uses.ts";
 
@@ -235,7 +235,7 @@ class TemplateCheck implements TemplateUses {
     if (!isPath(path) || params.length > 0 || path.loc.end.column - path.loc.start.column === path.original.length)
       return;
     const inner = /^\{\{\{?~?([\s\S]*?)~?\}\}/.exec(this.#sourceOf(node))?.[1] ?? "";
-    if (!/[^[]*\s[./]|[./]\s/.test(inner) || /["'[]/.test(inner)) return;
+    if (!/\s[./]|[./]\s/.test(inner) || /["'[]/.test(inner)) return;
     throw this.#problem(node, `{{${inner}}} has a blank inside a name.`, `Write {{${path.original}}}.`);
   }
 

@@ -1,11 +1,12 @@
 import { findOtherTemplate, otherTemplateProblem } from "../migrate/migration.ts";
 import { placeFinder, placeOf, promptProblem } from "../prompt-problem.ts";
-import { type ParseFailure, parseHandlebars, toParseFailure } from "./handlebars-engine.ts";
+import { type ParseFailure, parseHandlebars, toParseFailure } from "./handlebars-parser.ts";
 import { placeInFile, type TemplateSource } from "./template-source.ts";
 
 /** Parses a template. @throws ToolkitError `INVALID_PROMPT` with the place in the file */
 export function parseTemplate(source: TemplateSource): hbs.AST.Program {
   assertDepth(source);
+  assertTags(source);
   assertHandlebars(source, false);
   try {
     return parseHandlebars(source.text);
@@ -53,6 +54,33 @@ function assertDepth(source: TemplateSource): void {
     const what = `The template is nested deeper than ${maxDepth} levels here.`;
     const hint = "Close blocks and parentheses, or write partials.";
     throw promptProblem(source.file, placeInFile(source, index), what, hint);
+  }
+}
+
+/** The most characters in the tags of a template, comments excepted: Handlebars takes some microseconds for each name. */
+const maxTagLength = 128 * 1024;
+/** The most characters that Handlebars may copy for the comments of a template: for each `{{!--` it copies all that follow. */
+const maxCopied = 200_000_000;
+
+/** @throws ToolkitError `INVALID_PROMPT` for a template with more tags than can be parsed in time */
+function assertTags(source: TemplateSource): void {
+  const { text } = source;
+  let inTags = 0;
+  let copied = 0;
+  for (let at = text.indexOf("{{"); at !== -1; ) {
+    const end = text.indexOf("}}", at + 2);
+    const after = end === -1 ? text.length : end + 2;
+    const isComment = text.startsWith("!", at + 2) || text.startsWith("~!", at + 2);
+    if (!isComment) inTags += after - at;
+    else if (text.startsWith("--", text.indexOf("!", at) + 1)) copied += text.length - at;
+    if (inTags > maxTagLength || copied > maxCopied) {
+      const what = isComment
+        ? "The template has too many comments {{!-- --}} for its length."
+        : `The tags of the template have more than ${maxTagLength.toLocaleString("en")} characters.`;
+      const hint = isComment ? "Write some as {{! }}, or remove them." : "Write fewer or shorter tags, or partials.";
+      throw promptProblem(source.file, placeInFile(source, at), what, hint);
+    }
+    at = text.indexOf("{{", after);
   }
 }
 

@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import type { ToolkitError } from "../../core/error.ts";
+import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
 import { partialBody } from "../front-matter/split-front-matter.ts";
 import { promptProblem } from "../prompt-problem.ts";
+import { assertPromptSize } from "../prompt-size.ts";
 import { type NamedPartial, Template } from "./prompt-template.ts";
 import { type TemplateSource, templateFromLine } from "./template-source.ts";
 
@@ -120,11 +122,14 @@ interface LoadedPartial extends PartialFile {
 
 /** The partials of one folder, each checked once for each text it has, for all prompts that use it. */
 export class Partials {
+  /** The limits of the prompts that use them, and of each partial. */
+  readonly limits: ReadPromptLimits;
   readonly #finder: PartialFinder;
   readonly #loaded = new Map<string, LoadedPartial>();
 
-  constructor(finder: PartialFinder) {
+  constructor(finder: PartialFinder, limits: ReadPromptLimits) {
     this.#finder = finder;
+    this.limits = limits;
   }
 
   /**
@@ -154,6 +159,7 @@ export class Partials {
     if (found === undefined) throw missingPartial(use, this.#finder, user);
     const loaded = this.#loaded.get(name);
     if (loaded !== undefined && isSame(loaded, found)) return loaded.template;
+    assertPromptSize(found.text, found.file, this.limits);
     const template = new Template(partialSource(found), "partial");
     this.#loaded.set(name, { ...found, template });
     return template;

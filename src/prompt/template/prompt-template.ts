@@ -1,7 +1,8 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { promptProblem } from "../prompt-problem.ts";
 import { checkTemplate, type TemplateRole } from "./check-template.ts";
-import { type CompiledTemplate, compileTemplate, renderOptions } from "./handlebars-engine.ts";
+import { compileTemplate } from "./compile-template.ts";
+import { LoopData, type Rendering, RenderScope, type TextOf } from "./rendering.ts";
 import { placeInFile, type TemplateSource } from "./template-source.ts";
 import type { PartialUse, TemplateUses } from "./template-uses.ts";
 
@@ -14,7 +15,7 @@ export class Template {
   readonly partials: readonly NamedPartial[];
   readonly #role: TemplateRole;
   #uses: TemplateUses | undefined;
-  #compiled: CompiledTemplate | undefined;
+  #compiled: TextOf | undefined;
 
   /** @throws ToolkitError `INVALID_PROMPT` */
   constructor(source: TemplateSource, role: TemplateRole) {
@@ -35,29 +36,31 @@ export class Template {
     return this.#uses;
   }
 
-  compiled(): CompiledTemplate {
-    if (this.#compiled === undefined) {
-      const { text } = this.source;
-      this.#compiled = text.includes("{{") ? compileTemplate(text) : () => text;
-    }
+  compiled(): TextOf {
+    this.#compiled ??= compileTemplate(this.source);
     return this.#compiled;
   }
 
   /**
    * The text for an input.
    *
-   * @throws ToolkitError `INVALID_INPUT` for a value that cannot be written, `INVALID_PROMPT` for any other failure
+   * @throws ToolkitError `INVALID_INPUT` for a value that cannot be written, `LIMIT_EXCEEDED`, `INVALID_PROMPT` for any other failure
    */
-  render(input: unknown, partials: ReadonlyMap<string, Template>): string {
+  render(input: unknown, run: Rendering): string {
+    const { source } = this;
     try {
-      return this.compiled()(input, partials.size === 0 ? renderOptions : withPartials(partials));
+      const text = this.compiled()(new RenderScope(input, new LoopData(input, undefined), [], undefined), run);
+      run.assertBytes(text, { source, ...start });
+      return text;
     } catch (error) {
       if (ToolkitError.is(error)) throw error;
       const what = `The template cannot be rendered: ${messageOf(error)}.`;
-      throw promptProblem(this.file, this.source.placeAt(1, 1), what, "Look at what it does with this input.", error);
+      throw promptProblem(this.file, source.placeAt(1, 1), what, "Look at what it does with this input.", error);
     }
   }
 }
+
+const start = { line: 1, column: 1 };
 
 /** The place is computed when it is read: only an error needs it. */
 function toNamed({ name, offset }: PlainPartial, source: TemplateSource): NamedPartial {
@@ -67,18 +70,6 @@ function toNamed({ name, offset }: PlainPartial, source: TemplateSource): NamedP
       return placeInFile(source, offset);
     },
   };
-}
-
-const optionsOf = new WeakMap<ReadonlyMap<string, Template>, object>();
-
-function withPartials(partials: ReadonlyMap<string, Template>): object {
-  let options = optionsOf.get(partials);
-  if (options === undefined) {
-    const compiled = Object.fromEntries([...partials].map(([name, partial]) => [name, partial.compiled()]));
-    options = { ...renderOptions, partials: compiled };
-    optionsOf.set(partials, options);
-  }
-  return options;
 }
 
 /** A partial that a plain template uses. */
@@ -104,6 +95,8 @@ const reserved = new RegExp(
 );
 
 const maxDepth = 30;
+/** Templates with more tags are checked in full. */
+const maxPlainTags = 1_000;
 
 /**
  * The partials of a template that is certainly correct: its tags are `{{name}}`, `{{upper name}}`, `{{> name}}`, and `{{#if name}}` and
@@ -115,8 +108,10 @@ export function plainPartials(text: string): readonly PlainPartial[] | undefined
   if ((text.includes("{%") || text.includes("{#")) && /(?<!\{)\{[%#]/.test(text)) return undefined;
   const partials: PlainPartial[] = [];
   const open: { readonly name: string; hasElse: boolean }[] = [];
+  let tags = 0;
   for (let at = text.indexOf("{{"); at !== -1; at = text.indexOf("{{", tag.lastIndex)) {
     tag.lastIndex = at;
+    tags += 1;
     const match = text[at - 1] === "\\" ? null : tag.exec(text);
     if (match === null) return undefined;
     const [, opened, condition, closed, otherwise, partial, value, spaced] = match;
@@ -125,7 +120,8 @@ export function plainPartials(text: string): readonly PlainPartial[] | undefined
     if (opened !== undefined) open.push({ name: opened, hasElse: false });
     else if (closed !== undefined && open.pop()?.name !== closed) return undefined;
     else if (partial !== undefined) partials.push({ name: partial, offset: at });
-    if (open.length > maxDepth || (otherwise !== undefined && !takesElse(open.at(-1)))) return undefined;
+    if (open.length > maxDepth || tags > maxPlainTags || (otherwise !== undefined && !takesElse(open.at(-1))))
+      return undefined;
   }
   return open.length === 0 ? partials : undefined;
 }

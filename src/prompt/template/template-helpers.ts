@@ -1,158 +1,125 @@
-import { randomUUID } from "node:crypto";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import type { Rendering, TagPlace } from "./rendering.ts";
+import { propertyOf } from "./template-values.ts";
 
-/** The form in which a helper may be used. */
-export interface HelperForm {
-  readonly block: boolean;
-  /** The least and the greatest number of arguments. */
-  readonly arguments: readonly [least: number, most: number];
-  /** Names of the arguments that may be given as `name=value`. */
-  readonly named: readonly string[];
-  readonly example: string;
-  /** False for a result that may be a list or an object. */
-  readonly givesText: boolean;
-  /** Names of the arguments that must be given as `name=value`. */
-  readonly needed?: readonly string[] | undefined;
-  /** The only values its argument may have, as constants. */
-  readonly choices?: readonly string[] | undefined;
-  /** The reason why a helper of dotprompt is not available, and the text to write instead. */
-  readonly refusal?: { readonly what: string; readonly hint: string } | undefined;
+/** The arguments of a helper. */
+export interface HelperCall {
+  readonly values: readonly unknown[];
+  /** Those that are given as `name=value`. */
+  readonly named: Readonly<Record<string, unknown>>;
+  /** The names of those that stand in the template as texts, and do not come from the input. */
+  readonly written: ReadonlySet<string>;
+  readonly run: Rendering;
+  readonly at: TagPlace;
 }
 
-const inline = (least: number, most: number, example: string, givesText: boolean): HelperForm => ({
-  block: false,
-  arguments: [least, most],
-  named: [],
-  example,
-  givesText,
-});
-const block = (example: string, named: readonly string[] = []): HelperForm => ({
-  block: true,
-  arguments: [1, 1],
-  named,
-  example,
-  givesText: true,
-});
-
-/** Every helper a prompt may use. */
-export const helperForms: ReadonlyMap<string, HelperForm> = new Map([
-  ["json", inline(1, 1, "{{json items}}", true)],
-  ["default", inline(2, 2, '{{default "neutral" tone}}', false)],
-  ["join", inline(2, 2, '{{join tags ", "}}', true)],
-  ["upper", inline(1, 1, "{{upper name}}", true)],
-  ["lower", inline(1, 1, "{{lower name}}", true)],
-  ["trim", inline(1, 1, "{{trim text}}", true)],
-  ["lookup", inline(2, 2, "{{lookup prices product}}", false)],
-  ["if", block("{{#if tone}}...{{/if}}", ["includeZero"])],
-  ["unless", block("{{#unless tone}}...{{/unless}}", ["includeZero"])],
-  ["each", block("{{#each items}}{{this}}{{/each}}")],
-  ["with", block("{{#with author}}{{name}}{{/with}}")],
-]);
-
-const refused = (what: string, hint: string): HelperForm => ({ ...inline(0, 9, "", true), refusal: { what, hint } });
-const equals = (name: string): HelperForm => ({
-  ...block(`{{#${name} tone "formal"}}...{{/${name}}}`),
-  arguments: [2, 2],
-});
-
-/** The further helpers of a `.prompt` file. */
-const dotpromptForms: readonly (readonly [string, HelperForm])[] = [
-  ["json", { ...inline(1, 1, "{{json items indent=2}}", true), named: ["indent"] }],
-  ["role", { ...inline(1, 1, '{{role "system"}}', true), choices: ["system", "user", "model", "assistant"] }],
-  ["media", { ...inline(0, 0, "{{media url=photo}}", true), named: ["url", "contentType"], needed: ["url"] }],
-  ["ifEquals", equals("ifEquals")],
-  ["unlessEquals", equals("unlessEquals")],
-  [
-    "history",
-    refused(
-      "There is no history here: a call of a prompt is a conversation of its own.",
-      "Remove it, or pass what was said before: {{#each messages}}{{text}}{{/each}}.",
-    ),
-  ],
-  [
-    "section",
-    refused(
-      "There are no sections here: nothing is put into a text after it is rendered.",
-      "Remove it, or write the text that belongs there; the model gets the schema of the answer without it.",
-    ),
-  ],
-];
-
-/** Every helper a `.prompt` file may use. */
-export const dotpromptHelperForms: ReadonlyMap<string, HelperForm> = new Map([...helperForms, ...dotpromptForms]);
-
-/** The helpers that Handlebars does not have itself. */
-export const ownHelpers = {
-  json: (value: unknown, options?: HelperOptions) => toJsonText(value, indentOf(options)),
-  default: (fallback: unknown, value: unknown) =>
+/** Every helper that gives a value or a text. Each counts the work it does. */
+export const helperFunctions: Readonly<Record<string, (call: HelperCall) => unknown>> = {
+  json: ({ values: [value], named: { indent }, run, at }) =>
+    toJsonText(value, run, at, typeof indent === "number" ? indent : 0),
+  default: ({ values: [fallback, value] }) =>
     value === undefined || value === null || value === "" ? fallback : value,
-  join: (list: unknown, separator: unknown) =>
-    Array.isArray(list) ? list.map(toText).join(toText(separator)) : toText(list),
-  upper: (value: unknown) => toText(value).toUpperCase(),
-  lower: (value: unknown) => toText(value).toLowerCase(),
-  trim: (value: unknown) => toText(value).trim(),
-  role: (role: unknown) => roleMark(toText(role)),
-  media: (options: HelperOptions) => mediaMark(toText(options.hash.url), toText(options.hash.contentType)),
-  ifEquals(this: unknown, left: unknown, right: unknown, options: HelperOptions) {
-    return left === right ? options.fn(this) : options.inverse(this);
-  },
-  unlessEquals(this: unknown, left: unknown, right: unknown, options: HelperOptions) {
-    return left === right ? options.inverse(this) : options.fn(this);
+  join: ({ values: [list, separator], run, at }) => join(list, separator, run, at),
+  upper: (call) => textOf(call).toUpperCase(),
+  lower: (call) => textOf(call).toLowerCase(),
+  trim: (call) => textOf(call).trim(),
+  lookup: ({ values: [holder, name], run, at }) => (holder ? propertyOf(holder, keyOf(name, run, at)) : holder),
+  role: ({ values: [role], run, at }) => run.mark({ role: toText(role, run, at) }),
+  media: ({ named: { url, contentType }, written, run, at }) => {
+    const [file, mediaType] = [toText(url, run, at), toText(contentType, run, at)];
+    run.work(file.length + mediaType.length, at);
+    return run.mark({ url: file, isWritten: written.has("url"), mediaType: mediaType === "" ? undefined : mediaType });
   },
 };
 
-/** The last argument with which Handlebars calls a helper. */
-interface HelperOptions {
-  readonly hash: Readonly<Record<string, unknown>>;
-  fn(context: unknown): string;
-  inverse(context: unknown): string;
+/** The text of the one argument of a helper that looks at each character. */
+function textOf({ values: [value], run, at }: HelperCall): string {
+  const text = toText(value, run, at);
+  run.work(text.length, at);
+  return text;
 }
 
-function indentOf(options: HelperOptions | undefined): number | undefined {
-  const indent = options?.hash?.indent;
-  return typeof indent === "number" ? indent : undefined;
-}
-
-/** A value as JSON; `null` for a missing one. @throws ToolkitError `INVALID_INPUT` for a value that JSON cannot hold */
-function toJsonText(value: unknown, indent?: number): string {
-  try {
-    return JSON.stringify(value, undefined, indent) ?? "null";
-  } catch (cause) {
-    const message = `cannot be written as JSON: ${messageOf(cause)}`;
-    const issues = [{ pointer: "", message }];
-    throw new ToolkitError("INVALID_INPUT", `A value of the input ${message}`, { issues }, { cause });
+function join(list: unknown, separator: unknown, run: Rendering, at: TagPlace): string {
+  if (!Array.isArray(list)) return toText(list, run, at);
+  const between = toText(separator, run, at);
+  let text = "";
+  for (let index = 0; index < list.length; index += 1) {
+    const entry = toText(list[index], run, at);
+    run.step(1, at);
+    run.work(between.length + entry.length, at);
+    text += index === 0 ? entry : between + entry;
+    run.assertLength(text.length, at);
   }
+  return text;
+}
+
+/** The name of a property. A function or an object is the name of none. */
+function keyOf(name: unknown, run: Rendering, at: TagPlace): string {
+  if (typeof name !== "string") return typeof name === "object" || typeof name === "function" ? "" : String(name);
+  run.work(name.length, at);
+  return name;
+}
+
+/** True for equal values. The texts are counted: two long ones that are equal are compared to their ends. */
+export function isEqual(left: unknown, right: unknown, run: Rendering, at: TagPlace): boolean {
+  if (typeof left === "string" && typeof right === "string" && left.length === right.length) run.work(left.length, at);
+  return left === right;
 }
 
 /**
  * A value as a template writes it: text as it is, numbers and booleans in digits and words, lists and objects as JSON, nothing for
  * a missing value. Nothing for a function either: no code runs from a template.
+ *
+ * @throws ToolkitError `INVALID_INPUT` for a value that JSON cannot hold, `LIMIT_EXCEEDED`
  */
-export function toText(value: unknown): string {
+export function toText(value: unknown, run: Rendering, at: TagPlace): string {
   if (typeof value === "string") return value;
   if (value === null || value === undefined || typeof value === "function") return "";
-  return typeof value === "object" ? toJsonText(value) : String(value);
+  return typeof value === "object" ? toJsonText(value, run, at, 0) : String(value);
 }
 
-// Encloses what a helper adds to the text besides text. No value can forge it: it is another one in each process.
-const mark = `\u0000${randomUUID()}\u0000`;
+/** JSON.stringify takes a step of the stack for each level. */
+const maxDepth = 1_000;
 
-function roleMark(role: string): string {
-  return `${mark}${JSON.stringify({ role })}${mark}`;
+/** A value as JSON; `null` for a missing one. Its size is measured first: what partials are shown may hold one value many times. */
+function toJsonText(value: unknown, run: Rendering, at: TagPlace, indent: number): string {
+  if (typeof value === "object" && value !== null) measure(value, 0);
+  let text: string;
+  try {
+    text = JSON.stringify(value, undefined, indent) ?? "null";
+  } catch (cause) {
+    throw unwritable(messageOf(cause), cause);
+  }
+  run.work(text.length, at);
+  return text;
+
+  /** Returns the least length of the JSON of a value, the blanks before it included. */
+  function measure(part: unknown, depth: number): number {
+    if (depth > maxDepth) throw unwritable(`it is nested deeper than ${maxDepth} levels, or contains itself`);
+    run.step(1, at);
+    let length = 1 + indent * depth;
+    if (typeof part === "string") length += part.length;
+    else if (Array.isArray(part)) for (const entry of part) length = added(length, measure(entry, depth + 1));
+    else if (typeof part === "object" && part !== null && !hasToJson(part)) {
+      for (const key of Object.keys(part)) {
+        length = added(length, key.length + measure((part as Record<string, unknown>)[key], depth + 1));
+      }
+    }
+    return length;
+  }
+
+  function added(length: number, more: number): number {
+    run.assertLength(length + more, at);
+    return length + more;
+  }
 }
 
-function mediaMark(url: string, mediaType: string): string {
-  return `${mark}${JSON.stringify({ url, mediaType: mediaType === "" ? undefined : mediaType })}${mark}`;
+function hasToJson(value: object): boolean {
+  return typeof (value as { toJSON?: unknown }).toJSON === "function";
 }
 
-/** A piece of a rendered text: text, the beginning of the message of a role, or a file. */
-export type RenderedPiece =
-  | { readonly text: string }
-  | { readonly role: string }
-  | { readonly url: string; readonly mediaType?: string | undefined };
-
-/** Splits a rendered text into its pieces; it is one piece if no helper added more than text. */
-export function splitAtMarks(rendered: string): readonly RenderedPiece[] {
-  if (!rendered.includes(mark)) return [{ text: rendered }];
-  return rendered.split(mark).map((piece, index) => (index % 2 === 0 ? { text: piece } : JSON.parse(piece)));
+function unwritable(reason: string, cause?: unknown): ToolkitError<"INVALID_INPUT"> {
+  const message = `cannot be written as JSON: ${reason}`;
+  const issues = [{ pointer: "", message }];
+  return new ToolkitError("INVALID_INPUT", `A value of the input ${message}`, { issues }, { cause });
 }

@@ -1,3 +1,5 @@
+// For the global namespace hbs, in the published declarations too.
+/// <reference types="handlebars" preserve="true" />
 import type { Place } from "../prompt-problem.ts";
 
 /** A step of a path: each entry of a list, or each member of an object. */

@@ -4,6 +4,7 @@ import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { shown } from "../../core/options.ts";
+import { tooLarge } from "../../prompt/prompt-size.ts";
 
 /** The files of a folder, by their path in it, with `/`. */
 export class FolderFiles {
@@ -14,16 +15,24 @@ export class FolderFiles {
     this.path = pathOf(folder);
   }
 
-  /** Reads a file; undefined where there is none. @throws ToolkitError `INVALID_INPUT` */
-  async read(file: string): Promise<Buffer | undefined> {
+  /**
+   * Reads a file; undefined where there is none.
+   *
+   * @param maxBytes - a larger file is not read
+   * @throws ToolkitError `INVALID_INPUT`, `LIMIT_EXCEEDED`
+   */
+  async read(file: string, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
     try {
       await this.#assertInside(file);
       const path = join(this.path, file);
       // Reading a pipe would never end.
-      if (!(await stat(path)).isFile()) throw new Error("it is no file");
+      const found = await stat(path);
+      if (!found.isFile()) throw new Error("it is no file");
+      if (found.size > maxBytes) throw tooLarge(file, maxBytes, found.size);
       return await readFile(path);
     } catch (error) {
       if (codeOf(error) === "ENOENT") return undefined;
+      if (ToolkitError.is(error)) throw error;
       throw this.#failed(`${file} cannot be read`, error);
     }
   }
@@ -40,16 +49,20 @@ export class FolderFiles {
     }
   }
 
-  /** Replaces a file as a whole: at any time the old or the new one is there, never a part of one. True where it is different from before. */
+  /** Replaces a file as a whole: at any time the old or the new one is there, never a part of one, and a link is replaced by a file. True where it is different from before. */
   async write(file: string, bytes: Uint8Array): Promise<boolean> {
     const path = join(this.path, file);
     const temporary = join(dirname(path), `.${randomUUID()}.new`);
     try {
       await mkdir(dirname(path), { recursive: true });
       await this.#assertInside(dirname(file));
-      if (await this.#has(file, bytes)) return false;
-      const handle = await open(temporary, "wx");
+      const before = await lstat(path).catch(() => undefined);
+      if (before?.isFile() === true && (await readFile(path)).equals(bytes)) return false;
+      // A file that only its owner may read stays so.
+      const mode = before?.isFile() === true ? before.mode & 0o777 : undefined;
+      const handle = await open(temporary, "wx", mode === undefined ? undefined : mode & 0o600);
       try {
+        if (mode !== undefined) await handle.chmod(mode);
         await handle.writeFile(bytes);
         await handle.sync();
       } finally {
@@ -71,13 +84,6 @@ export class FolderFiles {
       if (codeOf(error) === "ENOENT") return;
       throw this.#failed(`${file} cannot be removed`, error);
     }
-  }
-
-  /** True for a file of these bytes; false for a link to one, which is replaced. */
-  async #has(file: string, bytes: Uint8Array): Promise<boolean> {
-    const path = join(this.path, file);
-    const found = await lstat(path).catch(() => undefined);
-    return found?.isFile() === true && (await readFile(path)).equals(bytes);
   }
 
   /** A link may lead to another file of the folder, and nowhere else: its author may be another than the one who imports it. */

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { defaultPromptLimits } from "../../core/prompt-limits.ts";
 import type { Content } from "../../core/resource.ts";
 import { fileRole } from "../../prompt/prompt-files.ts";
 import { assertPromptKey, assertStorableUri, isPartialKey } from "../item-key.ts";
@@ -82,7 +83,7 @@ async function readPromptFile(
   file: string,
   index: FolderIndex,
 ): Promise<{ readonly key: string; readonly text: string }> {
-  const bytes = await readExpected(files, file);
+  const bytes = await readExpected(files, file, defaultPromptLimits.maxBytes);
   if (!isUtf8(bytes)) throw new ToolkitError("INVALID_PROMPT", `${file}: The file is not text in UTF-8.`, { file });
   const text = bytes.toString("utf8");
   const name = index.prompts.find((each) => each.file === file)?.name ?? nameOf(file);
@@ -108,8 +109,8 @@ async function readResourceFile(files: FolderFiles, { uri, file, ...about }: Ind
   }
 }
 
-async function readExpected(files: FolderFiles, file: string): Promise<Buffer> {
-  const bytes = await files.read(file);
+async function readExpected(files: FolderFiles, file: string, maxBytes?: number): Promise<Buffer> {
+  const bytes = await files.read(file, maxBytes);
   if (bytes !== undefined) return bytes;
   const message = `${file}: There is no such file in ${files.path}, and ${indexName} names it. Write it, or remove its entry.`;
   throw new ToolkitError("INVALID_CONFIG", message, { path: file });
