@@ -2,7 +2,8 @@ import type { HostileArea } from "./area.ts";
 import { messageFuzz } from "./messages.ts";
 import { oauthFuzz } from "./oauth.ts";
 import { promptFuzz } from "./prompts.ts";
+import { ruleFuzz } from "./rules.ts";
 import { schemaFuzz } from "./schema.ts";
 
 /** Every area of the hostile fuzz. */
-export const areas: readonly HostileArea[] = [schemaFuzz, promptFuzz, messageFuzz, oauthFuzz];
+export const areas: readonly HostileArea[] = [schemaFuzz, promptFuzz, messageFuzz, oauthFuzz, ruleFuzz];
