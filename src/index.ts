@@ -1,5 +1,4 @@
 export type { AddConnectorOptions } from "./connection/connect-options.ts";
-export type { ElicitationLimits, SamplingLimits } from "./connection/interaction-limits.ts";
 export type { AgentEvent } from "./core/agent-event.ts";
 export type {
   Approval,
@@ -14,7 +13,7 @@ export type {
 export type { ApprovalTest, CacheSetting, CallSettings, RateLimitSetting, RetrySetting } from "./core/call-settings.ts";
 export type { Connection, ConnectionState, ServerInfo } from "./core/connection.ts";
 export type { Delegate, InteractionContext } from "./core/delegate.ts";
-export type { EgressOptions, ToolkitEgressOptions } from "./core/egress.ts";
+export type { ToolkitEgressOptions } from "./core/egress.ts";
 export { ToolkitError } from "./core/error.ts";
 export { type ErrorCode, type ErrorDetails, errorCatalog, type Issue, type Phase } from "./core/error-catalog.ts";
 export type { EventListener, EventMap, ListChange, ToolkitEvent, ToolkitEventType } from "./core/event.ts";
@@ -49,9 +48,9 @@ export type {
   Toolbox,
 } from "./core/item.ts";
 export type { Call, CallAnswer, Handler, Middleware } from "./core/middleware.ts";
+export type { OuterCall } from "./core/outer-call.ts";
 export type { PendingRequest } from "./core/pending.ts";
 export type { Policy, PolicyRequest, Verdict } from "./core/policy.ts";
-export type { PromptLimits } from "./core/prompt-limits.ts";
 export {
   type Content,
   type ContentJson,
@@ -90,6 +89,7 @@ export type {
   UserImportReport,
   UserLimits,
   UserNamespace,
+  UserNamespaceSettings,
   UserOptions,
   UserPrompt,
   UserResource,
@@ -101,7 +101,7 @@ export type { ExplainedItem, ExplainedRule, Explanation } from "./explain/explan
 export type { EventStreamOptions } from "./lib/event-stream.ts";
 export { type ParsePromptOptions, parsePrompt } from "./prompt/parse-prompt.ts";
 export { type PromptFolderOptions, promptFolder } from "./prompt/prompt-folder.ts";
-export { type ReadPromptOptions, readPrompt, readPrompts } from "./prompt/read-prompts.ts";
+export { readPrompt, readPrompts } from "./prompt/read-prompts.ts";
 export type { ByteStream } from "./resource/collect-bytes.ts";
 export { defineResource, defineTemplate, type ResourceDefinition, type TemplateDefinition } from "./resource/define.ts";
 export type { ReadResult } from "./resource/handle.ts";

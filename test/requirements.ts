@@ -405,6 +405,10 @@ export const requirements: readonly Requirement[] = [
     id: "H7",
     text: "What runs is the very copy of the input that was approved, whatever the caller, a delegate, a reader of the error or of the approval, or an earlier attempt does to the objects it was given: in memory, after a restart, and where a delegate decides at once.",
   },
+  {
+    id: "H8",
+    text: "A policy knows the way of a call: via names the calls that led to it, and whose a stored prompt is, through agent runs, sub-agents, approvals and runs that go on in another process. A stored prompt of a principal calls only what the operator names in user.tools, and its model is offered nothing else. A rule on the items of a namespace is not passed by an item of another namespace, also once the first is gone.",
+  },
 
   // J: durable work
   {

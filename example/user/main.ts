@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { memoryStore, resource, Toolkit, ToolkitError, type ToolkitEvent } from "toolweave";
+import { defineTool, memoryStore, resource, Toolkit, ToolkitError, type ToolkitEvent } from "toolweave";
+
+/** The answer of a call, or the rule that refuses it. */
+const outcome = (call: Promise<{ text(): Promise<string> }>) =>
+  call.then(
+    (content) => content.text(),
+    (error: unknown) => (ToolkitError.is(error, "DENIED") ? error.details.rule : Promise.reject(error)),
+  );
 
 const folder = await mkdtemp(join(tmpdir(), "toolweave-user-"));
 const toolkit = new Toolkit({ store: memoryStore() });
@@ -65,6 +72,36 @@ try {
   assert.deepEqual((await readdir(folder)).sort(), ["greet.md", "resources", "user.json"]);
   assert.deepEqual(report.unchanged, ["user.greet", "text:motto#user"]);
   assert.equal(events.length, 4);
+
+  // #region tools
+  const forecast = defineTool({ name: "forecast", run: () => "sun" });
+  const transfer = defineTool({ name: "transfer", run: () => "sent" });
+  const capped = new Toolkit({
+    items: [forecast, transfer],
+    store: memoryStore(),
+    user: { tools: ["forecast"] }, // all that a stored prompt of a principal may call
+    policy: {
+      // A policy can decide by the way of a call, for instance to keep the prompts of one principal from all tools.
+      decide: ({ via }) => via.every(({ owner }) => owner !== "eve") || { deny: "eve is suspended" },
+    },
+    delegate: {
+      // What an agent does with an answer of its model.
+      runPrompt: async (_prompt, _input, { toolbox }) =>
+        resource.text(
+          "answer",
+          `${await outcome(toolbox.call("forecast"))}, ${await outcome(toolbox.call("transfer"))}`,
+        ),
+    },
+  });
+  const run = async (principal: string) => {
+    const session = { id: principal, principal };
+    await capped.user.putPrompt("---\nname: day\ntools: [forecast, transfer]\n---\nPlan my day.", { session });
+    return (await capped.call("day", {}, { session })).text();
+  };
+  const answers = [await run("ada"), await run("eve")]; // ["sun, user.tools", "decide, user.tools"]
+  // #endregion tools
+  assert.deepEqual(answers, ["sun, user.tools", "decide, user.tools"]);
+  await capped.close();
 } finally {
   await toolkit.close();
   await rm(folder, { recursive: true });

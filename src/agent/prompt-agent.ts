@@ -1,5 +1,6 @@
 import { wholeContext } from "../call/call-context.ts";
 import { callStateOf } from "../call/call-port.ts";
+import { wayWithin } from "../call/call-way.ts";
 import type { InteractionContext } from "../core/delegate.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { SampleRequest, SampleResult } from "../core/interaction.ts";
@@ -140,7 +141,10 @@ class PromptAgent implements Agent {
       const { ownTools = [], output } = task;
       const isLocal = callStateOf(context)?.isConfined === true || ownTools.length > 0;
       const { now } = this.#suspensions;
-      const run = suspendedRun({ task, state, results, turn, limits, isLocal, now, caller: context });
+      const run = suspendedRun({
+        ...{ task, state, results, turn, limits, isLocal, now },
+        ...{ caller: context, via: wayWithin(context) },
+      });
       await this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools, output }, kept);
       throw pendingRun(run);
     };

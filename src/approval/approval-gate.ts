@@ -3,6 +3,7 @@ import { callDigest } from "../call/approval-grant.ts";
 import { type ApprovalPort, type HeldCall, undecided } from "../call/approval-port.ts";
 import { toCallError } from "../call/call-error.ts";
 import type { CallState } from "../call/call-state.ts";
+import { wayOf } from "../call/call-way.ts";
 import type { PendingCall } from "../call/pending-call.ts";
 import type { ApprovalRequest, Decision } from "../core/approval.ts";
 import type { Definition } from "../core/definition.ts";
@@ -81,6 +82,7 @@ export class ApprovalGate implements ApprovalPort {
 
   #open({ entry, state }: HeldCall, about: Opening): Promise<StoredApproval> {
     const { origin, meta, session } = state;
+    const via = wayOf(state);
     const { attachments, timeoutMs, bypassCache } = state.options;
     const { jobs, ttlMs } = this.#options;
     const { ref: tool, kind: itemKind } = entry;
@@ -99,7 +101,12 @@ export class ApprovalGate implements ApprovalPort {
       itemKind,
       session: storedSession(session),
       digest: callDigest({ ref: tool, definition, session, input }),
-      ...present({ meta, isLocal: isLocal || undefined, isRepeatable: mayRunTwice(definition) || undefined }),
+      ...present({
+        meta,
+        via: via.length === 0 ? undefined : via,
+        isLocal: isLocal || undefined,
+        isRepeatable: mayRunTwice(definition) || undefined,
+      }),
     };
     const options = { session, meta, attachments, timeoutMs, bypassCache };
     return jobs.create(approval, { entry, origin, options, input: structuredClone(input) });

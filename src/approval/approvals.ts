@@ -160,7 +160,7 @@ export class ToolkitApprovals implements Approvals {
   async #run(claim: Claim<StoredApproval, Content>, entry: Callable, call: LocalCall | undefined): Promise<unknown> {
     const { job, lost: signal } = claim;
     const { origin } = call ?? this.#host;
-    const toolbox = origin.granted(new ApprovalGrant(job.id, job.digest));
+    const toolbox = origin.granted(new ApprovalGrant(job.id, job.digest, job.via));
     const input = call === undefined ? job.arguments : call.input;
     let content: Content;
     try {

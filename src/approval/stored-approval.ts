@@ -6,6 +6,7 @@ import type { ToolkitError } from "../core/error.ts";
 import { errorFromJson, errorToJson } from "../core/error-json.ts";
 import type { EventMap, ToolkitEvent } from "../core/event.ts";
 import type { Entry } from "../core/item.ts";
+import { isVia, type OuterCall } from "../core/outer-call.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import type { Job, JobType } from "../jobs/job.ts";
@@ -27,6 +28,8 @@ export interface StoredApproval extends Approval, Job {
   readonly isLocal?: true | undefined;
   /** The tool says of itself that it may run twice. */
   readonly isRepeatable?: true | undefined;
+  /** The calls that led to it, the outermost first. Default: none. */
+  readonly via?: readonly OuterCall[] | undefined;
   /** Sent along as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -106,7 +109,8 @@ function approvalType(keepMs: number): JobType<StoredApproval, Content> {
 
 /** The approval for its reader. */
 export function toApproval(stored: StoredApproval): Approval {
-  const { version, sequence, itemKind, digest, meta, isLocal, isRepeatable, lease, settledAt, ...approval } = stored;
+  const { version, sequence, itemKind, digest, via, meta, isLocal, isRepeatable, lease, settledAt, ...approval } =
+    stored;
   return Object.freeze(approval);
 }
 
@@ -131,6 +135,7 @@ const fields: JobType<StoredApproval, Content>["fields"] = {
   kind: oneOf("approval", "completion"),
   status: oneOf("pending", "running", "succeeded", "failed", "denied", "expired", "void"),
   itemKind: oneOf("tool", "prompt"),
+  via: optional(isVia),
   arguments: () => true,
   callbackUrl: optional(isText),
   decision: optional(having({ approved: isBoolean })),

@@ -1,4 +1,5 @@
 import type { Definition } from "../core/definition.ts";
+import { noCalls, type OuterCall } from "../core/outer-call.ts";
 import type { Session } from "../core/session.ts";
 import { digest } from "../lib/canonical.ts";
 
@@ -20,11 +21,14 @@ export function callDigest({ ref, definition, session, input }: DigestedCall): s
 export class ApprovalGrant {
   /** The approval it comes from. */
   readonly id: string;
+  /** The calls that led to the call when it was asked for. */
+  readonly via: readonly OuterCall[];
   readonly #digest: string;
   #isTaken = false;
 
-  constructor(id: string, digest: string) {
+  constructor(id: string, digest: string, via: readonly OuterCall[] = noCalls) {
     this.id = id;
+    this.via = via;
     this.#digest = digest;
   }
 

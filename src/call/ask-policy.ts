@@ -1,6 +1,7 @@
 import { ToolkitError } from "../core/error.ts";
 import { denied, type PolicyRules, type Ruling } from "../core/policy.ts";
 import { andThen } from "../lib/promise.ts";
+import { wayOf } from "./call-way.ts";
 import { described, type Step, type StepCall } from "./step.ts";
 
 /**
@@ -13,7 +14,8 @@ export function askPolicy(rules: PolicyRules): Step {
     (_target, next) => (call) => {
       const { verb, entry, input, state } = call;
       const action = verb === "subscribe" ? "read" : verb;
-      const ruling = rules.decide({ action, entry, input, session: state.session, depth: state.depth });
+      const { session, depth } = state;
+      const ruling = rules.decide({ action, entry, input, session, depth, via: wayOf(state) });
       return andThen(ruling, (ruled) => {
         follow(ruled, call);
         return next(call);

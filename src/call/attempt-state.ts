@@ -11,7 +11,7 @@ export class AttemptState extends CallState {
   readonly #call: CallState;
 
   constructor(call: CallState) {
-    super(call.host, call.ref, call.options, call.origin);
+    super(call.host, call.subject, call.options, call.origin);
     this.#call = call;
     this.trace = call.trace;
     call.inner = this;

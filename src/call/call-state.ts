@@ -6,12 +6,14 @@ import { messageOf } from "../core/error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { CallContext, Toolbox } from "../core/item.ts";
 import { sessionLogger } from "../core/logger.ts";
+import type { CallSubject } from "../core/outer-call.ts";
 import type { PendingRequest } from "../core/pending.ts";
 import type { Content, Resource } from "../core/resource.ts";
 import type { Repair } from "../core/schema/coerce-value.ts";
 import { toObjectSchema } from "../core/schema/json-schema.ts";
 import type { SchemaLike } from "../core/schema/types.ts";
 import type { CallOptions, Logger, Progress, Session } from "../core/session.ts";
+import type { StoredPromptRules } from "../core/stored-prompt-rules.ts";
 import type { ConcurrencyLimit } from "../lib/concurrency-queue.ts";
 import { isPromiseLike, runDetached } from "../lib/promise.ts";
 import type { ApprovalGrant } from "./approval-grant.ts";
@@ -25,6 +27,8 @@ import type { Trace } from "./trace/trace.ts";
 export interface CallHost {
   readonly logger: Logger;
   readonly interactions: InteractionRouter;
+  /** Undefined where no principal has stored prompts. */
+  readonly storedPromptRules: StoredPromptRules | undefined;
   /** Where requests may go that prompts make. */
   readonly egress: MediaEgress;
   /** Emits how the run of an agent goes to the listeners of the toolkit. */
@@ -57,6 +61,8 @@ const noRepairs: readonly Repair[] = Object.freeze([]);
  */
 export class CallState extends CallLifetime implements Omit<CallContext, "derive">, CallPort {
   readonly ref: string;
+  /** The item that is called. */
+  readonly subject: CallSubject;
   readonly options: CallOptions;
   readonly parent: CallState | undefined;
   readonly depth: number;
@@ -79,12 +85,13 @@ export class CallState extends CallLifetime implements Omit<CallContext, "derive
   #attempts = 1;
   #cached = false;
 
-  constructor(host: CallHost, ref: string, options: CallOptions, origin: CallOrigin) {
+  constructor(host: CallHost, subject: CallSubject, options: CallOptions, origin: CallOrigin) {
     super();
     const { parent } = origin;
     this.origin = origin;
     this.host = host;
-    this.ref = ref;
+    this.ref = subject.ref;
+    this.subject = subject;
     this.options = options;
     this.callerSignal = options.signal;
     this.parent = parent;

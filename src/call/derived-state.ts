@@ -43,7 +43,7 @@ export class DerivedState extends CallState {
     }
     const session = overrides.session && from.origin.sessionFor(overrides.session);
     const own = present({ session, meta, attachments, onProgress, onEvent });
-    super(from.host, from.ref, Object.assign(Object.create(from.options), own), from.origin);
+    super(from.host, from.subject, Object.assign(Object.create(from.options), own), from.origin);
     this.trace = from.trace;
     this.#from = from;
     this.#overrides = overrides;

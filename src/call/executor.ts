@@ -7,6 +7,7 @@ import { shown } from "../core/options.ts";
 import { type Content, resourceBrand } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import { throwIfAborted } from "../core/signal.ts";
+import type { StoredPromptRules } from "../core/stored-prompt-rules.ts";
 import type { CacheLimits } from "../core/toolkit-options.ts";
 import type { Emitter } from "../lib/emitter.ts";
 import type { MaybePromise } from "../lib/promise.ts";
@@ -58,6 +59,7 @@ export class Executor implements CallHost {
   readonly interactions: InteractionRouter;
   readonly egress: MediaEgress;
   readonly telemetry: Telemetry | undefined;
+  readonly storedPromptRules: StoredPromptRules | undefined;
   readonly #options: ExecutorOptions;
   readonly #limits: SharedLimits;
   readonly #pipeline: Pipeline;
@@ -80,6 +82,7 @@ export class Executor implements CallHost {
       answers: new AnswerCache(options.cache),
     });
     this.logger = options.logger;
+    this.storedPromptRules = options.storedPromptRules;
     this.interactions = options.interactions;
     this.egress = options.egress;
     this.telemetry = options.telemetry;
@@ -112,7 +115,7 @@ export class Executor implements CallHost {
   ): Promise<R> {
     const { clock } = this.#options.deadlines;
     const startedAt = clock.now();
-    const search = new CallState(this, key, options, origin);
+    const search = new CallState(this, { kind: "tool", ref: key }, options, origin);
     this.#assertStartable(search);
     const entry = await this.#bounded(found, search, 0);
     return next(entry, clock.now() - startedAt);
@@ -127,7 +130,7 @@ export class Executor implements CallHost {
     origin: CallOrigin,
     { spentMs = 0, trace }: CallStart = noStart,
   ): MaybePromise<ActionResult<A>> {
-    const call = new StepCall(verb, entry, input, new CallState(this, entry.ref, options, origin));
+    const call = new StepCall(verb, entry, input, new CallState(this, entry, options, origin));
     const answer = trace === undefined ? this.#start(call, spentMs) : this.#traced(call, trace, spentMs);
     return answer as MaybePromise<ActionResult<A>>;
   }
@@ -139,7 +142,7 @@ export class Executor implements CallHost {
     options: CallOptions,
     origin: CallOrigin,
   ): MaybePromise<Content> {
-    return this.#pipeline.receiver(entry)(value, new CallState(this, entry.ref, options, origin));
+    return this.#pipeline.receiver(entry)(value, new CallState(this, entry, options, origin));
   }
 
   /** The steps of a call of an entry. */
@@ -227,10 +230,11 @@ function isHeard(events: Emitter<ToolkitEvent>): boolean {
 }
 
 /** True for a call as {@link Target} has it. */
-function isPlain({ verb, input, state: { parent, options } }: StepCall): boolean {
+function isPlain({ verb, input, state: { parent, origin, options } }: StepCall): boolean {
   return (
     verb === "call" &&
     parent === undefined &&
+    origin.grant === undefined &&
     options.coerce === undefined &&
     options.needsApproval === undefined &&
     typeof input === "object" &&

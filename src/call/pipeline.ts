@@ -3,11 +3,13 @@ import type { Entry } from "../core/item.ts";
 import type { Middleware } from "../core/middleware.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
+import type { StoredPromptRules } from "../core/stored-prompt-rules.ts";
 import type { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import { applyRules } from "./apply-rules.ts";
 import type { ApprovalPort } from "./approval-port.ts";
 import { askPolicy } from "./ask-policy.ts";
 import { type CacheOptions, cacheResult } from "./cache-result.ts";
+import { capStoredPrompts } from "./cap-stored-prompts.ts";
 import { coerceInput } from "./coerce-input.ts";
 import { limitDepth } from "./limit-depth.ts";
 import { limitRate, type RateLimitOptions } from "./limit-rate.ts";
@@ -28,6 +30,8 @@ import { validateOutput } from "./validate-output.ts";
 export interface PipelineOptions extends TimeoutOptions, CacheOptions, RetryOptions, RateLimitOptions, Runners {
   readonly maxDepth: number;
   readonly policy: PolicyRules;
+  /** Undefined where no principal has stored prompts. */
+  readonly storedPromptRules: StoredPromptRules | undefined;
   readonly approvals: ApprovalPort;
   readonly settings: SettingsRules;
   readonly use: readonly Middleware[];
@@ -58,22 +62,23 @@ interface WaySteps {
  */
 // biome-ignore format: it is a table
 const steps: { readonly [W in Way]: WaySteps } = {
-  call:       { outer: ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve"], inner: ["use", "cache", "retry", "rateLimit"] },
-  callPrompt: { outer: ["depth", "rules", "readInput", "coerce", "decide", "validateInput", "approve"], inner: ["use"] },
-  render:     { outer: ["depth", "rules", "readInput",           "decide", "validateInput"],            inner: ["use",          "retry"] },
-  read:       { outer: [         "rules",                        "decide"],                             inner: ["use",          "retry"] },
-  subscribe:  { outer: [         "rules",                        "decide"],                             inner: [                "retry"] },
+  call:       { outer: ["depth", "rules", "userTools", "readInput", "coerce", "decide", "validateInput", "approve"], inner: ["use", "cache", "retry", "rateLimit"] },
+  callPrompt: { outer: ["depth", "rules", "userTools", "readInput", "coerce", "decide", "validateInput", "approve"], inner: ["use"] },
+  render:     { outer: ["depth", "rules",              "readInput",           "decide", "validateInput"],            inner: ["use",          "retry"] },
+  read:       { outer: [         "rules",                                     "decide"],                             inner: ["use",          "retry"] },
+  subscribe:  { outer: [         "rules",                                     "decide"],                             inner: [                "retry"] },
 };
 
 type StepName = keyof ReturnType<typeof stepsWith>;
 
 /** Every step by its name; undefined where no call of the toolkit needs it. */
 function stepsWith(options: PipelineOptions) {
-  const { maxDepth, policy, approvals, onBadSchema, use } = options;
+  const { maxDepth, policy, storedPromptRules, approvals, onBadSchema, use } = options;
   const validate = validateInput(onBadSchema);
   return {
     depth: limitDepth(maxDepth),
     rules: applyRules(policy),
+    userTools: storedPromptRules && capStoredPrompts(storedPromptRules),
     readInput,
     coerce: coerceInput(onBadSchema),
     decide: policy.decides ? askPolicy(policy) : undefined,

@@ -95,7 +95,7 @@ export class SharedCallState extends CallState {
 
   constructor(leader: CallState) {
     const { session, meta } = leader.options;
-    super(leader.host, leader.ref, { session, meta }, leader.origin);
+    super(leader.host, leader.subject, { session, meta }, leader.origin);
     this.trace = leader.trace;
     this.#leader = leader;
   }

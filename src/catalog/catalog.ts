@@ -15,7 +15,7 @@ import {
   type Registration,
 } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
-import { Scope } from "./scope.ts";
+import { RemovedNames, Scope } from "./scope.ts";
 import { search, searchForAll, type Unsettled } from "./search.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
@@ -43,6 +43,7 @@ export class Catalog implements NameScope {
   readonly #byItem = new WeakMap<Item, Entry>();
   /** Ambiguous names that were reported: under the builtins for all, or under the namespace of one owner. */
   readonly #reported = new WeakMap<Namespace, Set<string>>();
+  readonly #gone = new RemovedNames();
   #common = new Scope([]);
   #personal: PersonalNamespaces | undefined;
   /** By the namespace of the owner. */
@@ -90,6 +91,7 @@ export class Catalog implements NameScope {
     if (this.#byName.get(namespace.name) !== namespace) return;
     const differences = kinds.map((kind) => namespace.replace(kind, []));
     this.#byName.delete(namespace.name);
+    this.#gone.add(namespace.name);
     this.#rearranged();
     this.#announce(namespace, differences);
   }
@@ -103,6 +105,7 @@ export class Catalog implements NameScope {
     if (namespace.name === name) return;
     this.#assertFree(name);
     const all = [...this.#byName.values()];
+    this.#gone.add(namespace.name);
     namespace.rename(name);
     this.#byName.clear();
     for (const each of all) this.#byName.set(each.name, each);
@@ -227,7 +230,7 @@ export class Catalog implements NameScope {
   #scopeWith(personal: Namespace): Scope {
     let scope = this.#scopes.get(personal);
     if (scope === undefined) {
-      scope = new Scope([...this.#byName.values(), personal]);
+      scope = new Scope([...this.#byName.values(), personal], this.#gone);
       this.#scopes.set(personal, scope);
     }
     return scope;
@@ -270,7 +273,7 @@ export class Catalog implements NameScope {
   }
 
   #rearranged(): void {
-    this.#common = new Scope([...this.#byName.values()]);
+    this.#common = new Scope([...this.#byName.values()], this.#gone);
     this.#scopes = new WeakMap();
   }
 

@@ -1,21 +1,48 @@
 import type { Entry, Kind } from "../core/item.ts";
 import { mergedEntries, type Namespace } from "./namespace.ts";
 
+/** The most names that are kept of removed namespaces. */
+const maxRemoved = 10_000;
+
+/** The names of namespaces that were removed, the latest of them: a rule on their items must not come to mean those of others. */
+export class RemovedNames {
+  readonly #names = new Set<string>();
+
+  add(name: string): void {
+    this.#names.delete(name);
+    this.#names.add(name);
+    const [first = name] = this.#names;
+    if (this.#names.size > maxRemoved) this.#names.delete(first);
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+}
+
 /** The namespaces of an owner, in the order of lookups, and the results of lookups in them until one changes. */
 export class Scope {
   readonly namespaces: readonly Namespace[];
   readonly #byName: ReadonlyMap<string, Namespace>;
+  readonly #gone: RemovedNames;
   /** Keys that were resolved to an item, by set of kinds. */
   readonly #resolved: Map<string, Entry>[] = [];
   readonly #lists = new Map<string, readonly Entry[]>();
 
-  constructor(namespaces: readonly Namespace[]) {
+  /** @param gone - names of namespaces that were removed */
+  constructor(namespaces: readonly Namespace[], gone = new RemovedNames()) {
+    this.#gone = gone;
     this.namespaces = namespaces;
     this.#byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]));
   }
 
   namespace(name: string): Namespace | undefined {
     return this.#byName.get(name);
+  }
+
+  /** True for the name of a namespace that was removed: a key within it means no item of another namespace. */
+  hasLost(name: string): boolean {
+    return this.#gone.has(name);
   }
 
   /** The entry that a key was resolved to before. */

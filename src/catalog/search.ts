@@ -65,9 +65,12 @@ function placeOf(found: Entry | Unsettled, scope: Scope): number {
   return scope.namespaces.findIndex((namespace) => namespace.name === name);
 }
 
-/** True for a namespace of the scope. `user` is one where nothing is stored too: what is stored later changes the meaning of no key. */
+/**
+ * True for a namespace of the scope, also for one that was removed: a rule that names an item of it must not come to mean one of another.
+ * `user` is one where nothing is stored too: what is stored later changes the meaning of no key.
+ */
 export function isNamespace(name: string, scope: Scope): boolean {
-  return scope.namespace(name) !== undefined || name === userNamespace;
+  return scope.namespace(name) !== undefined || name === userNamespace || scope.hasLost(name);
 }
 
 /** The resource of a URI that a template of the namespace makes, where it may be seen. */

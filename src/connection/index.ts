@@ -11,6 +11,7 @@ export type {
   TemplateDescriptor,
   ToolDescriptor,
 } from "../core/connector.ts";
+export type { EgressOptions } from "../core/egress.ts";
 export type { ToolkitErrorOptions } from "../core/error.ts";
 export type {
   CredentialsHost,
@@ -20,3 +21,4 @@ export type {
   HttpRefusal,
   ProtectedServer,
 } from "../core/http-auth.ts";
+export type { ElicitationLimits, SamplingLimits } from "./interaction-limits.ts";

@@ -4,6 +4,7 @@ import { messageOf, ToolkitError } from "./error.ts";
 import type { Entry } from "./item.ts";
 import { assertRules, ChoosingRules, emptyScope, type NameScope, RefusingRules } from "./name-rules.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "./options.ts";
+import type { OuterCall } from "./outer-call.ts";
 import type { Named } from "./rule-names.ts";
 import type { Session } from "./session.ts";
 
@@ -15,8 +16,13 @@ export interface PolicyRequest {
   /** As it was given, or repaired where coercion is on; not validated yet. Undefined for a read. */
   readonly input: unknown;
   readonly session: Session;
-  /** The number of calls this one is inside of. */
+  /** The number of calls in progress this one is inside of. */
   readonly depth: number;
+  /**
+   * The calls that led to this one, the outermost first, those that ended when it began to wait for an approval included. Empty for a call
+   * from outside. Of the rules of a policy this alone names callers.
+   */
+  readonly via: readonly OuterCall[];
 }
 
 /**

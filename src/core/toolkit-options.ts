@@ -7,12 +7,13 @@ import { type MediaEgress, readToolkitEgress, type ToolkitEgressOptions } from "
 import type { Item } from "./item.ts";
 import { silentLogger, steadyLogger } from "./logger.ts";
 import type { Middleware } from "./middleware.ts";
+import { assertRules } from "./name-rules.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "./options.ts";
 import { type Policy, PolicyRules } from "./policy.ts";
 import type { Logger } from "./session.ts";
 import type { Store } from "./store.ts";
 import type { TelemetryOptions } from "./telemetry-options.ts";
-import type { UserLimits } from "./user.ts";
+import type { UserLimits, UserNamespaceSettings } from "./user.ts";
 
 /** The options of a toolkit. Each has a default. */
 export interface ToolkitOptions extends TelemetryOptions {
@@ -32,8 +33,8 @@ export interface ToolkitOptions extends TelemetryOptions {
    * is needed first, and closed with the toolkit. Default: in memory, and nothing for `user`.
    */
   readonly store?: Store | undefined;
-  /** The quota of each principal in the namespace `user`. */
-  readonly user?: Partial<UserLimits> | undefined;
+  /** The quota of each principal in the namespace `user`, and what the stored prompts of principals may call. */
+  readonly user?: UserNamespaceSettings | undefined;
   /** Limits for calls that wait for an approval, or for work elsewhere. */
   readonly approvals?: ApprovalOptions | undefined;
   /** Wraps every call, the first outermost. */
@@ -81,6 +82,8 @@ export type ReadToolkitOptions = {
   readonly approvals: ReadApprovalOptions;
   readonly cache: CacheLimits;
   readonly user: UserLimits;
+  /** Texts of the rules of `user.tools`. */
+  readonly userTools: readonly string[];
   readonly egress: MediaEgress;
 };
 
@@ -114,7 +117,8 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
   const { items, use = [], delegate, logger, settings = {}, maxQueuedCalls = 10_000 } = options;
   assertSettingsByName(settings);
   const cache = readLimits("cache", options.cache, cacheLimits);
-  const user = readLimits("user", options.user, userLimits);
+  const { tools: userTools = [], ...quota } = readUser(options.user);
+  const user = readLimits("user", quota, userLimits);
   if (!isCount(maxQueuedCalls)) throw invalidOption("maxQueuedCalls", "a whole number from 1", maxQueuedCalls);
   if (items !== undefined && !Array.isArray(items)) throw invalidOption("items", "a list of items", items);
   if (!Array.isArray(use) || !use.every(isFunction)) throw invalidOption("use", "a list of functions", use);
@@ -137,11 +141,18 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     settings,
     cache,
     user,
+    userTools,
     maxQueuedCalls,
     logger: logger === undefined ? silentLogger : steadyLogger(logger),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
   };
+}
+
+function readUser(user: UserNamespaceSettings = {}): UserNamespaceSettings {
+  if (!isRecord(user)) throw invalidOption("user", "an object", user);
+  assertRules(user.tools, "user.tools");
+  return user;
 }
 
 function readApprovals(approvals: ApprovalOptions = {}): ReadApprovalOptions {

@@ -13,6 +13,16 @@ export interface UserLimits {
   readonly maxPrincipals: number;
 }
 
+/** Options of the namespace `user`. */
+export interface UserNamespaceSettings extends Partial<UserLimits> {
+  /**
+   * Refs, globs on refs, or bare names, each of which means what `lookup` finds: the tools and prompts that a stored prompt of a principal
+   * may call, in all `DENIED` but these. Those that such a tool calls itself are its own. Prompts that belong to no principal may call
+   * everything. Default: none.
+   */
+  readonly tools?: readonly string[] | undefined;
+}
+
 /** The principal that owns the items, and the signal of the caller. */
 export interface UserOptions {
   /** A session of the principal. Default: items without a principal. */

@@ -1,4 +1,6 @@
 export type { PromptChange } from "../core/error-catalog.ts";
+export type { PromptLimits } from "../core/prompt-limits.ts";
 export type { LintCode, LintProblem, LintSeverity } from "./lint/lint-findings.ts";
 export { formatLint, type LintOptions, type LintReport, lintPrompts } from "./lint/lint-prompts.ts";
 export type { LintTarget, LintText } from "./lint/lint-target.ts";
+export type { ReadPromptOptions } from "./read-prompts.ts";

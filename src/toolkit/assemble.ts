@@ -20,6 +20,7 @@ import type { CallContext, Entry, Toolbox } from "../core/item.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Logger } from "../core/session.ts";
 import type { Store } from "../core/store.ts";
+import { StoredPromptRules } from "../core/stored-prompt-rules.ts";
 import { readToolkitOptions, type ToolkitOptions } from "../core/toolkit-options.ts";
 import type { UserNamespace } from "../core/user.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -97,7 +98,11 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const policy = read.policy.within(catalog);
   const settings = new SettingsRules(read.settings);
   const ruleCheck = new RuleCheck(catalog, logger);
+  // Without a store nothing is stored.
+  const storedPromptRules = options.store && new StoredPromptRules(read.userTools, catalog);
   ruleCheck.add(...policy.lists("policy"), { at: "settings", rules: settings.names, kinds: callableKinds });
+  if (storedPromptRules !== undefined)
+    ruleCheck.add({ at: "user.tools", rules: storedPromptRules.rules, kinds: callableKinds });
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
   const { timeoutMs, maxQueuedCalls } = read;
@@ -137,6 +142,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     ...read,
     policy,
     settings,
+    storedPromptRules,
     deadlines,
     approvals: approvalGate,
     telemetry,

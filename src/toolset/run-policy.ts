@@ -1,6 +1,7 @@
 import { ToolkitError } from "../core/error.ts";
 import type { NameScope } from "../core/name-rules.ts";
 import { invalidOption, type OptionNames } from "../core/options.ts";
+import type { OuterCall } from "../core/outer-call.ts";
 import { denied, PolicyRules, policyNames, type Ruling, ruleName } from "../core/policy.ts";
 import type { Session } from "../core/session.ts";
 import type { Callee, RunPolicy, ToolCall } from "./toolset-types.ts";
@@ -59,6 +60,7 @@ export interface PolicyCheck {
   readonly session: Session;
   /** Calls around those of the run. */
   readonly depth: number;
+  readonly via: readonly OuterCall[];
 }
 
 /**
@@ -91,7 +93,7 @@ async function rulingOn(
   { callee, call: { input } }: KnownCall,
   inTurn: number,
   inAll: number,
-  { policy, rules, session, depth }: PolicyCheck,
+  { policy, rules, session, depth, via }: PolicyCheck,
 ): Promise<Ruling> {
   const { toolChoice, maxToolCallsPerTurn, maxTotalToolCalls } = policy;
   const { ref, entry } = callee;
@@ -107,7 +109,7 @@ async function rulingOn(
     return denied(ref, "maxTotalToolCalls", { why });
   }
   if (entry === undefined || rules === undefined) return undefined;
-  return rules.decide({ action: "call", entry, input, session, depth });
+  return rules.decide({ action: "call", entry, input, session, depth, via });
 }
 
 function notAlone(controlling: readonly KnownCall[]): ToolkitError<"DENIED"> {

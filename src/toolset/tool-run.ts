@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { shown } from "../core/options.ts";
+import { noCalls, type OuterCall } from "../core/outer-call.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
@@ -28,6 +29,8 @@ export interface BeginOptions extends CallOptions {
   readonly toolCalls?: number | undefined;
   /** Calls around those of the run, for a policy that decides by depth. Default 0: the run is not part of a call. */
   readonly depth?: number | undefined;
+  /** The calls that led to those of the run, the outermost first, for a policy that decides by them. Default: none. */
+  readonly via?: readonly OuterCall[] | undefined;
 }
 
 /** One turn of a run. */
@@ -62,7 +65,7 @@ export class ToolRun {
   #final: Content | undefined;
 
   /** See `Toolset.begin`. */
-  constructor(parts: ToolRunParts, { toolCalls = 0, depth = 0, ...options }: BeginOptions) {
+  constructor(parts: ToolRunParts, { toolCalls = 0, depth = 0, via = noCalls, ...options }: BeginOptions) {
     const { offered, rules, disclosure, own } = parts;
     const { session = Object.freeze({ id: randomUUID() }) } = options;
     this.#parts = parts;
@@ -73,7 +76,7 @@ export class ToolRun {
     }
     this.#options = options;
     this.#toolCalls = toolCalls;
-    this.#check = { policy: offered.policy, rules, session, depth };
+    this.#check = { policy: offered.policy, rules, session, depth, via };
   }
 
   /** From 0. */

@@ -5,6 +5,7 @@ import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { userNamespace } from "../core/identifier.ts";
 import type { Item, ListFailure } from "../core/item.ts";
+import { setOwner } from "../core/outer-call.ts";
 import type { Content, ReadOptions, Resource } from "../core/resource.ts";
 import type { RecordFailure, RecordList, StoredRecord } from "../core/store.ts";
 import { present } from "../lib/value.ts";
@@ -94,6 +95,8 @@ export class UserItems {
   #commitPrompts(revision: Revision): NamespaceChange {
     const { put, removed } = this.prompts.commit(revision);
     this.#noteBroken();
+    const { principal } = this.#namespace;
+    if (principal !== undefined) for (const prompt of put) setOwner(prompt, principal);
     return { put: put.map(registrationOf), remove: removed.map((key) => ({ kind: "prompt", key })) };
   }
 

@@ -1,4 +1,5 @@
 import { ToolWriter } from "../../adapters/tool-writer.ts";
+import { mayCall, wayWithin } from "../../call/call-way.ts";
 import type { CallContext } from "../../core/item.ts";
 import { ChoosingRules, emptyScope } from "../../core/name-rules.ts";
 import { isGlob } from "../../lib/glob.ts";
@@ -27,17 +28,31 @@ export interface OfferOptions {
  */
 export async function offeredTools(
   { ref, tools = [], ownTools = [] }: Task,
-  { context: { toolbox, session }, signal, options, limits }: OfferOptions,
+  { context, signal, options, limits }: OfferOptions,
 ): Promise<Toolset | undefined> {
+  const { toolbox, session } = context;
   if (tools.length === 0 && ownTools.length === 0) return undefined;
   const lookup = { toolbox, signal, session };
   const { policy, maxDefinitionTokens: maxTokens } = options;
   const maxTotalToolCalls = Math.min(policy.maxTotalToolCalls ?? limits.maxToolCalls, limits.maxToolCalls);
-  const named = tools.length === 0 ? [] : await namedEntries(ref, tools, lookup);
-  const entries = ownTools.length === 0 ? named : [...named, ...inlineEntries(ownTools)];
+  const named = tools.length === 0 ? [] : callable(await namedEntries(ref, tools, lookup), ref, context);
+  if (named === undefined && ownTools.length === 0) return undefined;
+  const entries = ownTools.length === 0 ? (named ?? []) : [...(named ?? []), ...inlineEntries(ownTools)];
   const scope = policy.allow && (await LookedUpNames.of(policy.allow, lookup));
   const rules = scope === undefined ? options.rules : options.rules?.within(scope);
   return Toolset.ofEntries({ toolbox, entries, policy: { ...policy, maxTotalToolCalls }, rules, maxTokens });
+}
+
+/**
+ * The entries that the prompt may call: a stored one of a principal may call only what the operator named. Undefined where it may call
+ * none of them.
+ */
+function callable(entries: readonly ToolEntry[], ref: string, context: CallContext): readonly ToolEntry[] | undefined {
+  const refused = entries.filter((entry) => !mayCall(context, entry));
+  if (refused.length === 0) return entries;
+  const message = `The model of the stored prompt ${ref} is not offered ${refused.length} of its ${entries.length} tools: the option user.tools of the toolkit does not name them.`;
+  context.logger.debug(message, { refused: refused.map((entry) => entry.ref) });
+  return refused.length === entries.length ? undefined : entries.filter((entry) => !refused.includes(entry));
 }
 
 async function namedEntries(ref: string, tools: readonly string[], lookup: NameLookup): Promise<readonly ToolEntry[]> {
@@ -84,6 +99,8 @@ export function beginTools(
 ): RunTools {
   const { session, meta, depth } = context;
   const listener = context.hasListener ? { onEvent: context.emit.bind(context) } : {};
-  const run = Toolset.beginWith(set, { session, meta, signal, toolCalls, depth: depth + 1, ...listener }, own);
+  const via = set.policy.decide && wayWithin(context);
+  const options = { session, meta, signal, toolCalls, depth: depth + 1, via, ...listener };
+  const run = Toolset.beginWith(set, options, own);
   return { run, port: new ToolWriter(run, writePortTool), set };
 }

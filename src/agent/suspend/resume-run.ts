@@ -1,5 +1,6 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { CallContext, Toolbox } from "../../core/item.ts";
+import { continueCall, noCalls } from "../../core/outer-call.ts";
 import type { Content } from "../../core/resource.ts";
 import type { Claim } from "../../jobs/claim.ts";
 import { present } from "../../lib/value.ts";
@@ -45,11 +46,13 @@ export class ResumeRun {
     else await assertSettled(found);
     const local = jobs.localOf(id);
     const { output = run.task.output } = local ?? {};
-    const prompt = inlinePrompt({ name: run.task.name, output }, (_input, context) => {
+    const resumed = inlinePrompt({ name: run.task.name, output }, (_input, context) => {
       const work = this.#goOn(id, context, options);
       toolkit.hold(work);
       return work;
     });
+    // The calls of a run that goes on are those of the prompt it began with.
+    const prompt = continueCall(resumed, run.via ?? noCalls);
     const { toolbox = local?.toolbox ?? toolkit.toolbox, signal, onEvent } = options;
     // Through the call that it was, its session is that of then.
     const session = options.session ?? (toolbox === toolkit.toolbox ? run.session : undefined);
@@ -87,13 +90,13 @@ export class ResumeRun {
   /** The rest of a run, from the step it was in. */
   #assignment(found: FoundRun, claim: Claim<SuspendedRun, Content>, state: RunState): Assignment {
     const { run, jobs } = found;
-    const { id, isLocal } = run;
+    const { id, isLocal, via } = run;
     const limits = readLimits(run.limits, noLimits);
     const { ownTools, output = run.task.output } = jobs.localOf(id) ?? {};
     const task: Task = { ...run.task, messages: state.messages, ownTools, output };
     const suspend: Assignment["suspend"] = async (turn, results) => {
       const { now } = this.#suspensions;
-      const waiting = suspendedFields({ task, state, results, turn, limits, isLocal, now, caller: run });
+      const waiting = suspendedFields({ task, state, results, turn, limits, isLocal, now, caller: run, via });
       const again = { ...run, ...waiting };
       await this.#suspensions.keep({ ...found, run: again }, () => claim.release(waiting));
       await noted(found, () => this.#suspensions.removeSettled(found, again.turn));

@@ -1,6 +1,7 @@
 import { toCallError } from "../../call/call-error.ts";
 import { errorToJson } from "../../core/error-json.ts";
 import type { Tool, Toolbox } from "../../core/item.ts";
+import { isVia } from "../../core/outer-call.ts";
 import type { Content } from "../../core/resource.ts";
 import type { SchemaLike } from "../../core/schema/types.ts";
 import type { JobType } from "../../jobs/job.ts";
@@ -104,5 +105,6 @@ const fields: JobType<SuspendedRun, Content>["fields"] = {
     waiting: listOf(isWait),
   }),
   meta: optional(isRecord),
+  via: optional(isVia),
   suspendedAt: isNumber,
 };

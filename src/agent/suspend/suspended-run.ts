@@ -1,6 +1,7 @@
 import type { LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import { ToolkitError } from "../../core/error.ts";
 import { errorToJson } from "../../core/error-json.ts";
+import type { OuterCall } from "../../core/outer-call.ts";
 import { denied } from "../../core/policy.ts";
 import { toJsonSchema } from "../../core/schema/json-schema.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
@@ -52,6 +53,8 @@ export interface SuspendedRun extends Job {
     readonly waiting: readonly StoredWait[];
   };
   readonly meta?: CallOptions["meta"];
+  /** The calls around it, the outermost first, and its own last. */
+  readonly via?: readonly OuterCall[] | undefined;
   /** It can go on only where it began: it has tools that were handed over, or is confined to a view. */
   readonly isLocal?: true | undefined;
   /** In milliseconds since the epoch. */
@@ -68,6 +71,7 @@ export interface Suspension {
   readonly isLocal: boolean | undefined;
   readonly now: number;
   readonly caller: { readonly session: Session; readonly meta?: CallOptions["meta"] };
+  readonly via: readonly OuterCall[] | undefined;
 }
 
 /** A run as it is kept. */
@@ -78,7 +82,7 @@ export function suspendedRun(suspension: Suspension): SuspendedRun {
 
 /** The fields that are kept of a run whenever it begins to wait. */
 export function suspendedFields(suspension: Suspension): JobFields<SuspendedRun> {
-  const { task, state, results, turn, limits, isLocal, now, caller } = suspension;
+  const { task, state, results, turn, limits, isLocal, now, caller, via } = suspension;
   const { messages: _messages, ownTools: _ownTools, output, ...rest } = task;
   const schema = output && toJsonSchema(output, { what: "output schema", direction: "output" });
   return {
@@ -89,7 +93,7 @@ export function suspendedFields(suspension: Suspension): JobFields<SuspendedRun>
     limits: Object.fromEntries(Object.entries(limits).filter(([, limit]) => Number.isFinite(limit))),
     turn: { parts: turn.parts, waiting: turn.waiting.flatMap(storedWait) },
     suspendedAt: now,
-    ...present({ meta: caller.meta, isLocal: isLocal === true || undefined }),
+    ...present({ meta: caller.meta, via, isLocal: isLocal === true || undefined }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject, type Options } from "ajv";
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { pointerTo } from "../../lib/pointer.ts";
@@ -30,8 +30,23 @@ const options: Options = {
  * @throws Error when a reference leads nowhere or a keyword cannot be compiled
  */
 export function compile(schema: JsonSchema): (value: unknown) => unknown {
+  const check = checkOf(schema, options);
+  return (value) => (check(value) ? value : new Violation((check.errors ?? []).slice(0, maxIssues).map(toIssue)));
+}
+
+/**
+ * Compiles a schema of a stranger that has the usual form: whether a value fits, without the issues, of which there may be as many as values.
+ *
+ * @throws Error for one that cannot be compiled
+ */
+export function compileTest(schema: JsonSchema): (value: unknown) => boolean {
+  const check = checkOf(schema, { ...options, allErrors: false });
+  return (value) => check(value);
+}
+
+function checkOf(schema: JsonSchema, given: Options): ValidateFunction {
   // One for each: ajv keeps what it has seen, takes one $id for another's, and is made as fast as it compiles.
-  const ajv = new (isDraft07(schema) ? Ajv : Ajv2020)({ ...options, ownProperties: namesInherited(schema) });
+  const ajv = new (isDraft07(schema) ? Ajv : Ajv2020)({ ...given, ownProperties: namesInherited(schema) });
   formats.default(ajv);
   ajv.addFormat("url", isUsualUrl);
   if (JSON.stringify(schema).includes('"uniqueItems"')) {
@@ -43,8 +58,7 @@ export function compile(schema: JsonSchema): (value: unknown) => unknown {
   // ajv does not keep these of the root schema.
   const { $id = "", $anchor } = schema;
   if (typeof $id === "string" && typeof $anchor === "string") ajv.refs[`${$id}#${$anchor}`] = $id;
-  const check = ajv.compile(withoutDraft04(schema) as JsonSchema);
-  return (value) => (check(value) ? value : new Violation((check.errors ?? []).slice(0, maxIssues).map(toIssue)));
+  return ajv.compile(withoutDraft04(schema) as JsonSchema);
 }
 
 /** True where a member is called as what every object has: its absence must not be taken for a function. Looking costs each validation. */

@@ -4,6 +4,7 @@ import { isPromiseLike } from "../../lib/promise.ts";
 import type { Issue } from "../error-catalog.ts";
 import { isForeign } from "./foreign-schema.ts";
 import { isTypedSchema, type JsonSchema, type SchemaLike, type StandardIssue, type StandardResult } from "./types.ts";
+import { isUsualSchema } from "./usual-schema.ts";
 import { Violation } from "./violation.ts";
 
 /**
@@ -14,7 +15,10 @@ import { Violation } from "./violation.ts";
  */
 export type Validator = (value: unknown) => unknown;
 
-/** The origin of a schema: ajv compiles those of the service itself, and a stranger's is interpreted, in a bounded number of steps. */
+/**
+ * The origin of a schema: ajv compiles those of the service itself. Of a stranger's it compiles the usual ones, to a test; all others are
+ * interpreted, in a bounded number of steps.
+ */
 export interface Trust {
   /** True where left out. */
   readonly trusted?: boolean | undefined;
@@ -59,7 +63,9 @@ function sharedValidator(schema: JsonSchema, trusted: boolean): Validator {
   let validator = byContent.get(key)?.deref();
   if (validator === undefined) {
     // A copy, for it is compiled later: the schema may be changed in place until then, and others of its content share this one.
-    validator = jsonValidator(JSON.parse(JSON.stringify(schema)), trusted ? compiler : interpreter);
+    const copy: JsonSchema = JSON.parse(JSON.stringify(schema));
+    // Most schemas of servers are of the usual form, and need no interpreter to be bounded.
+    validator = jsonValidator(copy, trusted ? compiler : isUsualSchema(copy) ? tester : interpreter);
     byContent.set(key, new WeakRef(validator));
     forget.register(validator, key);
   }
@@ -89,6 +95,16 @@ interface Compiler {
 
 const compiler: Compiler = { import: async () => (await import("./ajv.ts")).compile };
 const interpreter: Compiler = { import: async () => (await import("./interpreter/interpreter.ts")).interpret };
+const tester: Compiler = {
+  async import() {
+    const { compileTest } = await import("./ajv.ts");
+    return (schema) => {
+      const fits = compileTest(schema);
+      const interpreted = jsonValidator(schema, interpreter);
+      return (value) => (fits(value) ? value : interpreted(value));
+    };
+  },
+};
 
 /** Once: to ask for a module that is there costs a third of a compilation. */
 async function load(compiler: Compiler): Promise<Compile> {

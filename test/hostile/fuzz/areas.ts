@@ -2,9 +2,18 @@ import type { HostileArea } from "./area.ts";
 import { messageFuzz } from "./messages.ts";
 import { oauthFuzz } from "./oauth.ts";
 import { promptFuzz } from "./prompts.ts";
+import { ruleFuzz } from "./rules.ts";
 import { schemaFuzz } from "./schema.ts";
 import { secretFuzz } from "./secrets.ts";
 import { textFuzz } from "./text.ts";
 
 /** Every area of the hostile fuzz. */
-export const areas: readonly HostileArea[] = [schemaFuzz, promptFuzz, messageFuzz, oauthFuzz, secretFuzz, textFuzz];
+export const areas: readonly HostileArea[] = [
+  schemaFuzz,
+  promptFuzz,
+  messageFuzz,
+  oauthFuzz,
+  secretFuzz,
+  ruleFuzz,
+  textFuzz,
+];

@@ -1,0 +1,48 @@
+import type { FieldCheck } from "../lib/field-checks.ts";
+import { having, isText, listOf, oneOf, optional } from "../lib/field-checks.ts";
+import { present } from "../lib/value.ts";
+import type { Entry, Item } from "./item.ts";
+
+/** A call, render or read that another call is inside of. */
+export interface OuterCall {
+  readonly kind: "tool" | "prompt" | "resource";
+  readonly ref: string;
+  /** The principal that a stored prompt, of the namespace `user`, belongs to; undefined for one that belongs to none, and for all else. */
+  readonly owner?: string | undefined;
+}
+
+/** The subject of a call, as far as the calls inside it know it. */
+export type CallSubject = Pick<Entry<OuterCall["kind"]>, "kind" | "ref"> & { readonly item?: Item | undefined };
+
+export const noCalls: readonly OuterCall[] = Object.freeze([]);
+
+/** By item and not by entry: an item that is passed by itself gets another entry. */
+const owners = new WeakMap<Item, string>();
+const continued = new WeakMap<Item, readonly OuterCall[]>();
+
+/** Notes the principal that a stored prompt belongs to. */
+export function setOwner(item: Item, principal: string): void {
+  owners.set(item, principal);
+}
+
+/** Has a call of an item stand for one that was suspended. @param chain - the calls around that one, and that one last */
+export function continueCall<I extends Item>(item: I, chain: readonly OuterCall[]): I {
+  if (chain.length > 0) continued.set(item, chain);
+  return item;
+}
+
+/** The calls around a suspended call that a call of the item stands for, and that call last; undefined for any other item. */
+export function continuedBy({ item }: CallSubject): readonly OuterCall[] | undefined {
+  return item && continued.get(item);
+}
+
+/** A call, for those inside it. */
+export function outerCall(subject: CallSubject): OuterCall {
+  const { kind, ref, item } = subject;
+  return continuedBy(subject)?.at(-1) ?? Object.freeze({ kind, ref, ...present({ owner: item && owners.get(item) }) });
+}
+
+/** The calls around one that is kept in a store. */
+export const isVia: FieldCheck = listOf(
+  having<OuterCall>({ kind: oneOf("tool", "prompt", "resource"), ref: isText, owner: optional(isText) }),
+);
