@@ -268,8 +268,8 @@ describe("files", () => {
     expect(source.problems?.().map(({ message }) => message)).toContainEqual(
       expect.stringContaining("secret.md:1:1: The file is a link that leads out of its folder."),
     );
-    for (const reading of [readPrompt(join(folder, "uses.md")), readPrompts(folder)]) {
-      expect(String((await rejection(reading)).message)).toContain("a link that leads out of its folder");
+    for (const read of [() => readPrompt(join(folder, "uses.md")), () => readPrompts(folder)]) {
+      expect(String((await rejection(read())).message)).toContain("a link that leads out of its folder");
     }
     const { problems } = await lintPrompts(folder);
     expect(JSON.stringify(problems)).not.toContain("A secret.");
