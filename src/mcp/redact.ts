@@ -229,7 +229,9 @@ function holds(error: unknown, redact: (text: string) => string): boolean {
       maxArrayLength: Number.POSITIVE_INFINITY,
       breakLength: Number.POSITIVE_INFINITY,
     });
-    return redact(shown) !== shown;
+    // Texts are shown with their quotes and backslashes escaped.
+    const plain = shown.replace(/\\(['"`\\])/g, "$1");
+    return redact(shown) !== shown || redact(plain) !== plain;
   } catch {
     // An error that cannot be inspected is not passed on.
     return true;
