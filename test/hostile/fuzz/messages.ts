@@ -140,15 +140,17 @@ function answers(random: Random): (method: string) => unknown {
 }
 
 function changed(value: unknown, random: Random): unknown {
-  if (typeof value !== "object" || value === null || random() < 0.15) return anything(random, 0, { left: 5_000 });
+  if (typeof value !== "object" || value === null || random() < 0.15 || (Array.isArray(value) && value.length === 0))
+    return anything(random, 0, { left: 5_000 });
   if (Array.isArray(value)) {
-    if (random() < 0.3)
-      return Array.from({ length: Math.floor(2 ** (random() * 13)) }, (_, at) => ({
-        ...(value[0] as object),
-        name: `n${at}`,
-        uri: `memo://${at}`,
-      }));
-    return value.map((entry) => changed(entry, random));
+    const [first] = value;
+    const isOne = value.length === 1 && typeof first === "object";
+    if (isOne && random() < 0.3) {
+      const length = Math.floor(2 ** (random() * 13));
+      return Array.from({ length }, (_, at) => ({ ...first, name: `n${at}`, uri: `memo://${at}` }));
+    }
+    const at = Math.floor(random() * value.length);
+    return value.with(at, changed(value[at], random));
   }
   const entries = Object.entries(value);
   const at = Math.floor(random() * (entries.length + 1));
