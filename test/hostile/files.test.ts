@@ -6,6 +6,7 @@ import { resource } from "../../src/resource/resource-factory.ts";
 import { sqliteStore } from "../../src/store/sqlite/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
+import { warningsLogger } from "../support/warnings-logger.ts";
 
 describe.skipIf(process.platform === "win32")("files (Windows has no modes)", () => {
   let folder: string;
@@ -32,14 +33,7 @@ describe.skipIf(process.platform === "win32")("files (Windows has no modes)", ()
 
   verifies("H5", "one that others may read is reported to the operator, with what to do", async () => {
     const file = join(folder, "store.db");
-    const warnings: string[] = [];
-    const ignore = () => undefined;
-    const logger = {
-      debug: ignore,
-      info: ignore,
-      error: ignore,
-      warn: (message: string) => void warnings.push(message),
-    };
+    const { warnings, logger } = warningsLogger();
     for (const mode of [0o600, 0o640]) {
       await using toolkit = new Toolkit({ store: sqliteStore({ file }), logger });
       await toolkit.start();

@@ -10,6 +10,7 @@ import { fileTokenStore, oauth } from "../../src/mcp/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
+import { warningsLogger } from "../support/warnings-logger.ts";
 
 const secret = "postgres://admin:Tr0ub4dor@db";
 
@@ -270,8 +271,7 @@ describe("the environment of a child", () => {
     if (m.method === "tools/list") send({ id: m.id, result: { tools: [{ name: "env", inputSchema: { type: "object" } }] } });
     if (m.method === "tools/call") send({ id: m.id, result: { content: [], structuredContent: process.env } });`);
   const warnings: string[] = [];
-  const ignore = () => undefined;
-  const logger = { debug: ignore, info: ignore, error: ignore, warn: (message: string) => void warnings.push(message) };
+  const { logger } = warningsLogger(warnings);
   const environmentOf = async (more: object) => {
     await using toolkit = new Toolkit({ logger });
     toolkit.addConnectors({ mcpServers: { far: { ...child(script), ...more } } });
@@ -358,14 +358,7 @@ describe.skipIf(process.platform === "win32")("a file of tokens (Windows has no 
       const file = join(folder, "tokens.json");
       const store = fileTokenStore(file);
       const modeOf = async () => ((await stat(file)).mode & 0o777).toString(8);
-      const warnings: string[] = [];
-      const ignore = () => undefined;
-      const logger = {
-        debug: ignore,
-        info: ignore,
-        error: ignore,
-        warn: (message: string) => void warnings.push(message),
-      };
+      const { warnings, logger } = warningsLogger();
       const connect = async () => {
         await using toolkit = new Toolkit({ logger });
         // Nothing listens there: the report needs no server.

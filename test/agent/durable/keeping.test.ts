@@ -15,6 +15,15 @@ const prompt = (name: string, tools: string) =>
 const call = (name: string) => ({ toolCalls: [{ name }] });
 const session = { id: "1", principal: "ada" };
 
+/** Pays, and answers at the moment at which the store fails. */
+function answerAsItFails(failing: FailingStore): Script {
+  return (_request, index) => {
+    if (index === 0) return call("pay");
+    failing.fail();
+    return "done";
+  };
+}
+
 /** A toolkit as a process has it that shares a store. */
 function serve(store: Store, script: Script, options: AgentOptions = {}) {
   const clock = virtualClock(Date.now());
@@ -219,11 +228,7 @@ describe("a run that is resumed", () => {
 
   verifies("A7", "gives its answer though nobody can write down any more that it has ended", async () => {
     const failing = new FailingStore(memoryStore());
-    await using service = serve(failing.store, (_request, index) => {
-      if (index === 0) return call("pay");
-      failing.fail();
-      return "done";
-    });
+    await using service = serve(failing.store, answerAsItFails(failing));
     const id = await service.suspended();
     await service.decide();
     expect(await (await service.assistant.resume(id)).text()).toBe("done");
@@ -243,11 +248,7 @@ describe("a run that is resumed", () => {
     async () => {
       const inner = memoryStore();
       const failing = new FailingStore(inner);
-      await using service = serve(failing.store, (_request, index) => {
-        if (index === 0) return call("pay");
-        failing.fail();
-        return "done";
-      });
+      await using service = serve(failing.store, answerAsItFails(failing));
       const id = await service.suspended();
       await service.decide();
       expect(await (await service.assistant.resume(id)).text()).toBe("done");
