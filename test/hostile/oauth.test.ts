@@ -339,6 +339,22 @@ verifies("M11", "a document with a user or a fragment in its URL is INVALID_CONF
 });
 
 describe("an error", () => {
+  verifies("M11", "of an authorization that gave long secrets is a ToolkitError without them", async () => {
+    const long = `s3cret-${"x".repeat(50_000)}`;
+    for (const fields of [
+      { access_token: long },
+      { refresh_token: long },
+      { access_token: `ü${long.slice(0, 20_000)}` },
+    ]) {
+      const given = { access_token: "short-s3cret", token_type: "Bearer", ...fields };
+      const evil = await authority(() => ({ "/token": given }));
+      const server = await protectedServer(() => listed(evil));
+      const error = await connecting(server, oauth({ open: person().open }), [evil]);
+      expect(ToolkitError.is(error), String(error).slice(0, 100)).toBe(true);
+      expect(inspect(error, { depth: 12, maxStringLength: null })).not.toContain("s3cret");
+    }
+  });
+
   verifies("M11", "quotes no text that stands for the code of an error", async () => {
     const text = "Your session expired: call 555 quoted-s3cret";
     for (const code of ["constructor", "__proto__", "toString", text]) {

@@ -7,6 +7,8 @@ import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import { nodeIn, type Sandbox, sandboxes, works } from "../../example/sandbox/sandboxes.ts";
 import { fileTokenStore, oauth } from "../../src/mcp/index.ts";
+import { redactorOf } from "../../src/mcp/redact.ts";
+import { parseTarget } from "../../src/mcp/target/parse-target.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
@@ -375,6 +377,48 @@ describe.skipIf(process.platform === "win32")("a file of tokens (Windows has no 
       expect(warning).toContain("chmod 600");
       await store.write("other", { issuer: "https://issuer" });
       expect([await modeOf(), await connect()]).toEqual(["600", []]);
+    },
+  );
+});
+
+describe("secrets that an authorization server chose", () => {
+  const known = () => redactorOf(parseTarget({ url: "https://host/mcp" }));
+  const seconds = (run: () => void) => {
+    const before = process.cpuUsage();
+    run();
+    return process.cpuUsage(before).user / 1_000_000;
+  };
+
+  verifies(["M11", "H5"], "are looked for in linear time, also where a text is almost one everywhere", () => {
+    const redactor = known();
+    redactor.conceal(`${"a".repeat(3_500)}b${"a".repeat(3_500)}`);
+    const text = "a".repeat(1_048_576);
+    // Nearly three seconds, compared at each place.
+    expect(seconds(() => redactor.text(text))).toBeLessThan(1);
+    expect(seconds(() => redactor.value([text.slice(0, 500_000), { [text.slice(500_000)]: 1 }]))).toBeLessThan(1);
+    // What is not searched to its end is not shown.
+    expect(redactor.text(text)).toBe("***");
+    expect(redactor.text(`a word ${"a".repeat(500)}`)).toContain("a word");
+  });
+
+  verifies(
+    ["M11", "H5"],
+    "that change with each request cost no more each time, and no more than a mebibyte is known",
+    () => {
+      const redactor = known();
+      const token = (number: number, length: number) => `t0ken-${number}-${"x".repeat(length)}`;
+      const rotate = (length: number, times: number) =>
+        seconds(() => {
+          for (let number = 1; number <= times; number++) {
+            redactor.conceal(`Bearer ${token(number, length)}`);
+            expect(redactor.text(`<${token(number, length)}>`)).toBe("<***>");
+          }
+        });
+      // More than a minute, where all are made one expression each time.
+      expect(rotate(300, 500)).toBeLessThan(1);
+      expect(rotate(50_000, 50)).toBeLessThan(1);
+      const last = [...Array(60).keys()].filter((number) => redactor.text(token(number, 50_000)) === "***");
+      expect(last).toEqual([...Array(20).keys()].map((index) => 31 + index));
     },
   );
 });
