@@ -338,6 +338,26 @@ verifies("M11", "a document with a user or a fragment in its URL is INVALID_CONF
   }
 });
 
+verifies(
+  "M11",
+  "a person is shown no more than five pages, however often a server forgets what was authorized",
+  async () => {
+    const evil = await authority((origin) => ({
+      "/token": { access_token: `token-of-${origin}`, token_type: "Bearer" },
+    }));
+    const server = await protectedServer(() => listed(evil));
+    const { open, pages } = person();
+    const egress = { allow: [evil.origin] };
+    const connector = mcpConnector(`${server.origin}/mcp`, { auth: oauth({ open }), egress });
+    const attempt = () => rejection(connector.connect({ signal: never, host: new RecordingHost() }));
+    for (let count = 0; count < 5; count++) await attempt();
+    expect(pages).toHaveLength(5);
+    const message = expect.stringMatching(/5 pages for it within ten minutes: the next one in [0-9]+ s\.$/);
+    expect(await attempt()).toMatchObject({ code: "UNAUTHORIZED", message });
+    expect(pages).toHaveLength(5);
+  },
+);
+
 describe("an error", () => {
   verifies("M11", "of an authorization that gave long secrets is a ToolkitError without them", async () => {
     const long = `s3cret-${"x".repeat(50_000)}`;
