@@ -158,7 +158,7 @@ export class OAuthCredentials implements HttpCredentials {
     const wants = `wants to be authorized${needed}`;
     if (this.#flow.ask === undefined) throw unauthorized(label, `${wants}: ${this.#flow.remedy}`, this.#rejected);
     if (this.#denied !== undefined && Date.now() < this.#denied.until) throw this.#denied.error;
-    this.#assertPage(wants);
+    this.#assertMayAsk(wants);
     const pending = this.#pendingFor(challenge);
     const waits = `waits for a person to authorize it${needed}: open the URL that was given to \`open\``;
     const patient = host.waits(unauthorized(label, waits, this.#rejected));
@@ -173,7 +173,7 @@ export class OAuthCredentials implements HttpCredentials {
   }
 
   /** @throws ToolkitError `UNAUTHORIZED` where a person was shown so many pages that there is no other one for now */
-  #assertPage(wants: string): void {
+  #assertMayAsk(wants: string): void {
     const waitMs = this.#pages.waitMs(Date.now());
     if (waitMs === 0 || this.#pending?.isOver === false) return;
     const what = `${wants}, and a person was shown ${maxPages} pages for it within ten minutes: the next one in ${Math.ceil(waitMs / 1_000)} s`;
