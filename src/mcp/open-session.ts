@@ -139,7 +139,14 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
 /** The error of a failed attempt: the signal's reason as it is, the rest as a ToolkitError where it is known. */
 export function connectFailure(error: unknown, { label, redactor, signal }: Attempt): unknown {
   if (signal.aborted && !(error instanceof ConnectionLostError)) return error;
-  return failureOf(error, { what: "initialize", label, redactor, server: undefined, repeatable: true });
+  return failureOf(error, {
+    what: "initialize",
+    label,
+    redactor,
+    server: undefined,
+    repeatable: true,
+    isOfCaller: false,
+  });
 }
 
 /** Adds how the server ended in place of an answer, and beside the error what it printed. */

@@ -1,5 +1,5 @@
 import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -104,6 +104,67 @@ describe("what a server prints", () => {
     expect(allOf(errors)).toContain("exited with code 1");
     expect(allOf(errors)).not.toContain("Tr0ub4dor");
     expect(connection.lastError?.message).toContain(secret);
+  });
+});
+
+describe("what a server answers instead of a connection", () => {
+  type Answer = (request: { readonly method: string; readonly id?: unknown }, response: ServerResponse) => void;
+  const json = (id: unknown, body: object) => JSON.stringify({ jsonrpc: "2.0", id, ...body });
+  const answered = (status: number, body: string, type = "application/json"): Answer => {
+    return (_request, response) => void response.writeHead(status, { "content-type": type }).end(body);
+  };
+  const rpc =
+    (body: object): Answer =>
+    ({ id }, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(json(id, body));
+  const refused = { error: { code: -32_000, message: secret, data: { secret } } };
+  const initialized = {
+    protocolVersion: "2025-06-18",
+    capabilities: { tools: {} },
+    serverInfo: { name: "far", version: "1" },
+  };
+  const answers: Readonly<Record<string, Answer>> = {
+    "a status with a body": answered(500, secret, "text/plain"),
+    "a status with a phrase": (_request, response) => void response.writeHead(500, secret).end(),
+    "a status that two transports get": answered(404, secret, "text/plain"),
+    "a gateway that is down": answered(503, secret, "text/plain"),
+    "no credentials": answered(401, secret, "text/plain"),
+    "a redirect": (_request, response) =>
+      void response.writeHead(307, { location: `https://other.test/${encodeURIComponent(secret)}` }).end(),
+    "a JSON-RPC error": rpc(refused),
+    "a revision that is none": rpc({ result: { ...initialized, protocolVersion: secret } }),
+    "a list that fails": (request, response) =>
+      rpc(request.method === "initialize" ? { result: initialized } : refused)(request, response),
+  };
+
+  verifies("H5", "is in no error of a caller, and on the connection or in the log", async () => {
+    for (const [name, answer] of Object.entries(answers)) {
+      const far = createServer(async (request, response) => {
+        if (request.method !== "POST") return void response.writeHead(404, secret).end(secret);
+        const message = JSON.parse(Buffer.concat(await request.toArray()).toString());
+        if (message.id === undefined) response.writeHead(202).end();
+        else answer(message, response);
+      });
+      await new Promise<void>((resolve) => far.listen(0, "127.0.0.1", resolve));
+      let logged = "";
+      const log = (message: string) => {
+        logged += message;
+      };
+      const toolkit = new Toolkit({ logger: { debug: log, info: log, warn: log, error: log }, random: () => 1 });
+      const errors: unknown[] = [];
+      toolkit.on("connectorDisconnected", ({ error }) => void errors.push(error));
+      const { port } = far.address() as AddressInfo;
+      const connection = toolkit.addConnector(`http://127.0.0.1:${port}/mcp`, { namespace: "far", retryMs: 600_000 });
+      await toolkit.start();
+      for (const key of ["mnie", "far.tool"]) errors.push(await failure(toolkit.call(key, {}, { timeoutMs: 200 })));
+      errors.push((await toolkit.list()).failures);
+      expect(allOf(errors), name).not.toContain("Tr0ub4dor");
+      expect(logged, name).toContain("Tr0ub4dor");
+      if (connection.state !== "connected") expect(connection.lastError?.message, name).toContain("Tr0ub4dor");
+      await toolkit.close();
+      far.close();
+      far.closeAllConnections();
+    }
   });
 });
 
