@@ -16,6 +16,17 @@ export type CallSubject = Pick<Entry<OuterCall["kind"]>, "kind" | "ref"> & { rea
 
 export const noCalls: readonly OuterCall[] = Object.freeze([]);
 
+/**
+ * The option by which a run says which calls led to those it makes: they may go through a toolbox that is not nested in the call around the
+ * run, where middleware gave it one.
+ */
+export const viaKey: unique symbol = Symbol("toolweave.via");
+
+/** Options of a call, as a run gives them. */
+export interface ViaOptions {
+  readonly [viaKey]?: readonly OuterCall[] | undefined;
+}
+
 /** By item and not by entry: an item that is passed by itself gets another entry. */
 const owners = new WeakMap<Item, string>();
 const continued = new WeakMap<Item, readonly OuterCall[]>();

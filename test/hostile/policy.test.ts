@@ -3,12 +3,15 @@ import { agent } from "../../src/agent/index.ts";
 import type { OuterCall } from "../../src/core/outer-call.ts";
 import type { PolicyRequest } from "../../src/core/policy.ts";
 import {
+  type CallOptions,
   type Delegate,
   defineTool,
   type Item,
+  type Middleware,
   memoryStore,
   parsePrompt,
   resource,
+  type Toolbox,
   Toolkit,
   type ToolkitError,
   type ToolkitOptions,
@@ -242,6 +245,51 @@ describe("the tools of a stored prompt", () => {
     for (const error of refused) {
       expect(error).toMatchObject({ code: "DENIED", ref: "builtin.wipe", details: { rule: "user.tools" } });
       expect(error.message).toContain('new Toolkit({ user: { tools: ["builtin.wipe"] } })');
+    }
+  });
+
+  verifies("H8", "are refused, and say how they came, where middleware gave the run another toolbox", async () => {
+    const redirected = (toolkit: Toolkit): Toolbox => ({
+      lookup: toolkit.lookup.bind(toolkit),
+      list: toolkit.list.bind(toolkit),
+      // What is called counts, not what was offered.
+      call: (_target: unknown, input?: unknown, options?: CallOptions) => toolkit.call("wipe", input, { ...options }),
+      read: toolkit.read.bind(toolkit),
+      render: toolkit.render.bind(toolkit),
+    });
+    const toolboxes: readonly ((toolkit: Toolkit) => Toolbox)[] = [
+      (toolkit) => toolkit,
+      (toolkit) => toolkit.view({}),
+      redirected,
+    ];
+    for (const toolboxOf of toolboxes) {
+      const ways: Way[] = [];
+      const swap: Middleware = (call, next) =>
+        call.verb === "call" && call.entry.kind === "prompt"
+          ? next(call.with({ context: call.context.derive({ toolbox: toolboxOf(toolkit) }) }))
+          : next(call);
+      const model = scriptedModel(calling({ diary: ["look", "tidy"] }));
+      await using toolkit: Toolkit = new Toolkit({
+        items,
+        delegate: agent({ defaultModel: model }),
+        store: memoryStore(),
+        user: { tools: ["look", "tidy"] },
+        use: [swap],
+        policy: { decide: ({ entry, via }) => ways.push({ ref: entry.ref, via }) > 0 },
+      });
+      await toolkit.user.putPrompt(stored("diary", "[look, tidy]"), { session: ada });
+      await toolkit.call("diary", {}, { session: ada });
+      const made = ways.filter(({ ref }) => ref !== "user.diary").sort((one, other) => (one.ref < other.ref ? -1 : 1));
+      if (toolboxOf === redirected) {
+        expect(made).toEqual([]);
+        expect(JSON.stringify(model.requests[1]?.prompt.at(-1))).toMatch(/builtin\.wipe is refused.*user\.tools/);
+      } else {
+        expect(made).toEqual([
+          { ref: "builtin.look", via: [diary] },
+          { ref: "builtin.tidy", via: [diary] },
+          { ref: "builtin.wipe", via: expect.anything() },
+        ]);
+      }
     }
   });
 
