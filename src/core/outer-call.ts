@@ -53,6 +53,14 @@ export function outerCall(subject: CallSubject): OuterCall {
   return continuedBy(subject)?.at(-1) ?? Object.freeze({ kind, ref, ...present({ owner: item && owners.get(item) }) });
 }
 
+/**
+ * Stands for the calls around one that was stored before these were stored too: a prompt of the caller's principal, so that nothing is
+ * allowed because it is not known how the call came. Its ref is that of no item.
+ */
+export function unknownCall({ principal = "unknown" }: { readonly principal?: string | undefined }): OuterCall {
+  return Object.freeze({ kind: "prompt", ref: "unknown", owner: principal });
+}
+
 /** The calls around one that is kept in a store. */
 export const isVia: FieldCheck = listOf(
   having<OuterCall>({ kind: oneOf("tool", "prompt", "resource"), ref: isText, owner: optional(isText) }),

@@ -2,6 +2,7 @@ import { afterEach, describe, expect } from "vitest";
 import { agent } from "../../src/agent/index.ts";
 import type { OuterCall } from "../../src/core/outer-call.ts";
 import type { PolicyRequest } from "../../src/core/policy.ts";
+import type { Store } from "../../src/core/store.ts";
 import {
   type CallOptions,
   type Delegate,
@@ -150,6 +151,49 @@ describe("how a call came", () => {
       expect(wayTo("builtin.look")).toEqual([diary]);
     }
   });
+
+  /** The record that waits in a store, as a version wrote it that did not know how a call came. */
+  async function forgetWay(store: Store, collection: "approval" | "run", id: string): Promise<void> {
+    const record = await store.get({ collection, owner: "", key: id });
+    if (record === undefined) throw new Error(`no record ${id}`);
+    const { via, ...value } = record.value as { readonly via?: unknown };
+    expect(via).toBeInstanceOf(Array);
+    await store.put({ collection, owner: "", key: id, value });
+  }
+
+  verifies(
+    "H8",
+    "is that of an unknown prompt of its principal where an early version stored the call or the run",
+    async () => {
+      const script: Script = ({ prompt }) => {
+        const results = prompt.filter(({ role }) => role === "tool").length;
+        const next = ["pay", "look"][results];
+        return next === undefined ? "done" : { toolCalls: [{ name: next }] };
+      };
+      const unknown = { kind: "prompt", ref: "unknown", owner: "ada" };
+      for (const tools of [["pay", "look"], []]) {
+        const store = memoryStore();
+        await using first = serve(script, { store, user: { tools: ["pay", "look"] } });
+        await first.toolkit.user.putPrompt(stored("diary", "[pay, look]"), { session: ada });
+        const run = await pendingId(first.toolkit.call("diary", {}, { session: ada }));
+        const direct = await pendingId(first.toolkit.call("pay", {}, { session: ada }));
+        const [waiting] = (await first.toolkit.approvals.list({ status: "pending" })).filter(({ id }) => id !== direct);
+        const made = waiting?.id ?? "";
+        await forgetWay(store, "run", run);
+        for (const id of [direct, made]) await forgetWay(store, "approval", id);
+        await using second = serve(script, { store, user: { tools } });
+        const { toolkit, assistant, ways, wayTo } = second;
+        const settled = [];
+        for (const id of [direct, made]) settled.push((await toolkit.approvals.resolve(id, { approved: true })).status);
+        expect(settled).toEqual(tools.length > 0 ? ["succeeded", "succeeded"] : ["failed", "failed"]);
+        expect(ways).toEqual(
+          settled.flatMap((status) => (status === "failed" ? [] : [{ ref: "builtin.pay", via: [unknown] }])),
+        );
+        await assistant.resume(run);
+        expect(wayTo("builtin.look")).toEqual(tools.length > 0 ? [unknown, diary] : undefined);
+      }
+    },
+  );
 
   verifies("H8", "is that of the sub-agent for the calls of one that goes on with the run around it", async () => {
     for (const isElsewhere of [false, true]) {
