@@ -177,6 +177,8 @@ function bound(host: ConnectorHost): ConnectorHost {
 
 /** A host whose errors cannot break the connection, and that gets no secret. */
 function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
+  const own = bound(host);
+  const { elicit, sample } = own;
   const attempt = (report: () => void) => {
     try {
       report();
@@ -185,7 +187,10 @@ function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
     }
   };
   return {
-    ...bound(host),
+    ...own,
+    // A person or a model gets what these say.
+    ...(elicit && { elicit: (request, options) => elicit(redactor.described(request), options) }),
+    ...(sample && { sample: (request, options) => sample(redactor.described(request), options) }),
     changed: (change) => attempt(() => host.changed(redactor.described(change))),
     started: (process) => attempt(() => host.started?.(process)),
     log: ({ level, logger, data }) =>
