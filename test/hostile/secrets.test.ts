@@ -191,6 +191,7 @@ describe("a key in the path of a URL", () => {
     origin = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   afterEach(() => {
+    vi.unstubAllEnvs();
     server.close();
     server.closeAllConnections();
   });
@@ -218,6 +219,46 @@ describe("a key in the path of a URL", () => {
       }
     }
   });
+
+  verifies(
+    "H5",
+    "or in its host, however short it is, is masked where a variable with the name of a secret puts it",
+    async () => {
+      vi.stubEnv("TENANT_KEY", "s3cr3t").stubEnv("PLACE", "far-away");
+      const secretly = async (url: string, label: string) => {
+        const seen: unknown[] = [];
+        const log = (...line: unknown[]) => void seen.push(line);
+        await using toolkit = new Toolkit({
+          logger: { debug: log, info: log, warn: log, error: log },
+          random: () => 1,
+        });
+        toolkit.on("*", (event) => void seen.push(event));
+        const connection = toolkit.addConnector(url, { retryMs: 600_000 });
+        await toolkit.start();
+        expect(connection.label).toBe(label);
+        seen.push(connection, connection.lastError, await toolkit.list(), connection.namespace);
+        seen.push(await failure(toolkit.call("mnie", {})), await toolkit.explain("mnie"));
+        seen.push(await failure(Promise.resolve().then(() => toolkit.addConnector(url))));
+        expect(allOf(seen).toLowerCase()).not.toContain("s3cr3t");
+        return allOf(seen);
+      };
+      const path = "/${PLACE}/${TENANT_KEY}/mcp";
+      expect(await secretly(`http://${origin}${path}`, `http://${origin}/far-away/***/mcp`)).toContain("418");
+      const host = "http://${TENANT_KEY}.invalid/${PLACE}";
+      expect(await secretly(host, "http://***.invalid/far-away")).toMatch(/ENOTFOUND|EAI_AGAIN/);
+      const toolkit = new Toolkit();
+      for (const url of [
+        "ftp://${TENANT_KEY}/mcp",
+        "http://${TENANT_KEY}:x/",
+        "http:${TENANT_KEY}/",
+        "http://${TENANT_KEY} b/",
+      ])
+        seenIn(await failure(Promise.resolve().then(() => toolkit.addConnector(url))));
+      function seenIn(error: unknown): void {
+        expect(allOf(error)).not.toContain("s3cr3t");
+      }
+    },
+  );
 
   verifies("H5", "still tells two servers apart, and finds the one to remove", async () => {
     await using toolkit = new Toolkit();
