@@ -18,7 +18,7 @@ export interface AllowList {
   /** The rule that refuses an item; undefined where none does. */
   refusal(item: ServerItem): string | undefined;
   /** The warning about what is in the list and allows none of all items that the server has; undefined where there is no such thing. */
-  warning(items: readonly ServerItem[]): string | undefined;
+  warning(items: () => readonly ServerItem[]): string | undefined;
 }
 
 // Stands for the namespace, which may not be known yet.
@@ -51,7 +51,7 @@ export function readAllow({
   const rule = `allow of its connector: ${list.length === 0 ? "nothing" : list.join(", ")}`;
   return {
     refusal: (item) => (rules.ruleFor(named(item), emptyScope) === undefined ? rule : undefined),
-    warning: (items) => warningOf(unusedOf(list, rules, items), items),
+    warning: (items) => warningOf(list, rules, items()),
   };
 }
 
@@ -84,7 +84,8 @@ function unusedOf(list: readonly string[], rules: ChoosingRules, items: readonly
   return [...new Set(list)].filter(isUnused);
 }
 
-function warningOf(unused: readonly string[], items: readonly ServerItem[]): string | undefined {
+function warningOf(list: readonly string[], rules: ChoosingRules, items: readonly ServerItem[]): string | undefined {
+  const unused = unusedOf(list, rules, items);
   if (unused.length === 0) return undefined;
   const keys = [...new Set(items.map(({ key }) => key))];
   const texts = unused.slice(0, maxNamed).map((text) => {

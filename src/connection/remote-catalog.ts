@@ -106,10 +106,9 @@ export class RemoteCatalog {
   #checkAllow(): void {
     const { allow, namespace, log } = this.#host;
     if (this.#problems.size > 0) return;
-    const items = kinds.flatMap((kind) =>
-      namespace.entries(kind).map((entry) => ({ kind, key: definitionOf(entry).key, name: entry.name })),
-    );
-    const warning = allow.warning(items);
+    const itemsOf = (kind: Kind) =>
+      namespace.entries(kind).map((entry) => ({ kind, key: definitionOf(entry).key, name: entry.name }));
+    const warning = allow.warning(() => kinds.flatMap(itemsOf));
     this.#allowWarning = warning === undefined ? undefined : visible(warning);
     if (this.#allowWarning !== undefined) log.warnOnce(this.#allowWarning);
   }

@@ -53,6 +53,12 @@ export function outerCall(subject: CallSubject): OuterCall {
   return continuedBy(subject)?.at(-1) ?? Object.freeze({ kind, ref, ...present({ owner: item && owners.get(item) }) });
 }
 
+/** The option alone, for a call that goes on from another. */
+export function viaOf(options: object): ViaOptions {
+  const via = (options as ViaOptions)[viaKey];
+  return via === undefined ? {} : { [viaKey]: via };
+}
+
 /**
  * Stands for the calls around one that was stored before these were stored too: a prompt of the caller's principal, so that nothing is
  * allowed because it is not known how the call came. Its ref is that of no item.

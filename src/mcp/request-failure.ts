@@ -1,5 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import { operatorError, withServerOutput } from "../core/server-output.ts";
+import { excerpt } from "../lib/excerpt.ts";
 import type { Redactor } from "./redact.ts";
 import { ConnectionLostError, RpcError, rpcCodes, sentence } from "./rpc/rpc-error.ts";
 import { HttpStatusError, NotMcpError } from "./transport/http/http-error.ts";
@@ -65,7 +66,7 @@ function withheldError(
   { code, message, data }: RpcError,
   { what, label, server = label }: FailedRequest,
 ): ToolkitError {
-  const shown = data === undefined ? "" : ` ${JSON.stringify(data).slice(0, quotedLength)}`;
+  const shown = data === undefined ? "" : ` ${excerpt(data, { isSecret: () => false, maxLength: quotedLength })}`;
   const cause = withServerOutput(new RpcError({ code }), `it said: ${message.slice(0, quotedLength)}${shown}`);
   const said = `${server} answered ${what} with an error (${code}).`;
   return new ToolkitError("REMOTE_ERROR", said, { server, rpcCode: code }, { cause });

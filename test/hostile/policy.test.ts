@@ -319,6 +319,8 @@ describe("the tools of a stored prompt", () => {
         store: memoryStore(),
         user: { tools: ["look", "tidy"] },
         use: [swap],
+        // Its run may be that of several calls.
+        settings: { "builtin.tidy": { cache: { ttlMs: 1_000 } } },
         policy: { decide: ({ entry, via }) => ways.push({ ref: entry.ref, via }) > 0 },
       });
       await toolkit.user.putPrompt(stored("diary", "[look, tidy]"), { session: ada });
@@ -331,7 +333,7 @@ describe("the tools of a stored prompt", () => {
         expect(made).toEqual([
           { ref: "builtin.look", via: [diary] },
           { ref: "builtin.tidy", via: [diary] },
-          { ref: "builtin.wipe", via: expect.anything() },
+          { ref: "builtin.wipe", via: [diary, { kind: "tool", ref: "builtin.tidy" }] },
         ]);
       }
     }
