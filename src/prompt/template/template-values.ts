@@ -1,4 +1,4 @@
-import type { LoopData, Rendering, RenderScope } from "./rendering.ts";
+import type { LoopData, Rendering, RenderScope, TagPlace } from "./rendering.ts";
 
 /** Computes the value of an expression. */
 export type ValueOf = (scope: RenderScope, run: Rendering) => unknown;
@@ -18,8 +18,21 @@ export function propertyOf(holder: unknown, name: string): unknown {
   return isOfPrototype ? undefined : value;
 }
 
-/** Compiles a name or path. */
-export function compilePath(path: hbs.AST.PathExpression, params: ParamNames): ValueOf {
+/** Names of a path that count as one step. */
+const namesPerStep = 8;
+
+/** Compiles a name or path. A long one counts its names at each use. */
+export function compilePath(path: hbs.AST.PathExpression, params: ParamNames, at: TagPlace): ValueOf {
+  const value = compileNames(path, params);
+  const steps = Math.floor((path.depth + path.parts.length) / namesPerStep);
+  if (steps === 0) return value;
+  return (scope, run) => {
+    run.step(steps, at);
+    return value(scope, run);
+  };
+}
+
+function compileNames(path: hbs.AST.PathExpression, params: ParamNames): ValueOf {
   const { data, depth, parts, original } = path;
   if (data) return compileDataPath(depth, parts);
   const [head = "", ...rest] = parts;
