@@ -147,7 +147,16 @@ class StoredUserNamespace implements UserNamespace {
   async import(folder: string | URL, options: UserImportOptions = {}): Promise<UserImportReport> {
     return this.#within(options, ({ owner, items }) => {
       const { signal, prune = false } = options;
-      return importFolder(folder, { store: this.#store, owner, items, quota: this.#quota, signal, prune });
+      const { maxItemBytes } = this.#options.limits;
+      return importFolder(folder, {
+        store: this.#store,
+        owner,
+        items,
+        quota: this.#quota,
+        maxItemBytes,
+        signal,
+        prune,
+      });
     });
   }
 

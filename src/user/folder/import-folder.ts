@@ -18,6 +18,8 @@ export interface ImportOptions {
   readonly items: UserItems;
   readonly quota: Quota;
   readonly prune: boolean;
+  /** The file of a resource that is larger is not read. */
+  readonly maxItemBytes: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -30,7 +32,7 @@ interface Step {
 
 /** Puts the items of a folder. See `UserNamespace.import`. */
 export async function importFolder(folder: string | URL, options: ImportOptions): Promise<UserImportReport> {
-  const found = await readFolder(new FolderFiles(folder));
+  const found = await readFolder(new FolderFiles(folder), options.maxItemBytes);
   const drafts = await draftsOf(found, options);
   const gone = options.prune ? await missing(drafts, options) : [];
   if (drafts.length === 0 && gone.length > 0) throw wouldEmpty(String(folder), gone.length);
