@@ -323,6 +323,26 @@ describe("files", () => {
   });
 });
 
+describe("errors", () => {
+  verifies("P4", "names of a prompt and its file add no line to an error", async () => {
+    const forged = "x\n[error] forged";
+    const quoted = JSON.stringify(forged);
+    for (const [fields, body] of [
+      [`"mod\\nle": x`, "text"],
+      [`settings: { ${quoted}: 1 }`, "text"],
+      [`input: { $ref: "#/x\\n[error] forged" }`, "text"],
+      [`thinking: ${quoted}`, "text"],
+      ["", "{% if \n[error] forged %}"],
+      ["", `{{> ${quoted}}}`],
+    ] as const) {
+      const text = `---\nname: hostile\n${fields}\n---\n${body}`;
+      const { message } = parseError(text, { filename: "a\n[error] forged.md" });
+      expect(message).toMatch(/^a\\n\[error\] forged\.md:\d+:\d+: /);
+      expect(message.split("\n").filter((line) => /^(?:le|\[error\])/.test(line))).toEqual([]);
+    }
+  });
+});
+
 describe("whatever a prompt is made of", () => {
   verifies("P3", "it is rendered, or refused with an error of ours", async () => {
     const seed = process.env.FC_SEED === "random" ? Date.now() : 12;
