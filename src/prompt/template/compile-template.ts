@@ -144,17 +144,17 @@ function valuesOf(
   at: TagPlace,
 ): Readonly<Record<string, unknown>> {
   if (named.length === 0) return none;
-  run.step(named.length, at);
+  run.step(named.length * stepsPerMember, at);
   return Object.fromEntries(named.map(([name, value]) => [name, value(scope, run)]));
 }
 
-/** Steps for each member of a value that is copied: to add a member to a large object takes about so much longer than a tag. */
-const stepsPerCopy = 8;
+/** Steps for each member of an object that is made: in a large one a member takes about so much longer than a tag. */
+const stepsPerMember = 8;
 
 /** The value a partial is shown, with what its tag adds. */
 function withNamed(given: unknown, named: Readonly<Record<string, unknown>>, run: Rendering, at: TagPlace): unknown {
   if (typeof given === "string") run.work(given.length * 64, at);
-  else if (typeof given === "object" && given !== null) run.step(Object.keys(given).length * stepsPerCopy, at);
+  else if (typeof given === "object" && given !== null) run.step(Object.keys(given).length * stepsPerMember, at);
   return { ...(given as object), ...named };
 }
 

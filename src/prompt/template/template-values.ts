@@ -18,14 +18,14 @@ export function propertyOf(holder: unknown, name: string): unknown {
   return isOfPrototype ? undefined : value;
 }
 
-/** Names of a path that count as one step. */
-const namesPerStep = 8;
+/** The names of a path that count nothing: its tag is a step. */
+const freeNames = 4;
 
-/** Compiles a name or path. A long one counts its names at each use. */
+/** Compiles a name or path. Each further name of a long one is a step. */
 export function compilePath(path: hbs.AST.PathExpression, params: ParamNames, at: TagPlace): ValueOf {
   const value = compileNames(path, params);
-  const steps = Math.floor((path.depth + path.parts.length) / namesPerStep);
-  if (steps === 0) return value;
+  const steps = path.depth + path.parts.length - freeNames;
+  if (steps <= 0) return value;
   return (scope, run) => {
     run.step(steps, at);
     return value(scope, run);
