@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { decoded, isTokenLike, secretMask, tokensInPath } from "../lib/token-shape.ts";
 import { isRecord } from "../lib/value.ts";
 import type { CheckedTarget } from "./target/parse-target.ts";
+import { credentialName } from "./target/target-values.ts";
 
 /** Takes secrets that were sent to a server out of its messages, before a person or a log sees them. */
 export interface Redactor {
@@ -40,8 +41,8 @@ export const noRedactor: Redactor = {
 };
 
 /**
- * A redactor of what a target sends: the values of its headers, user info, query and environment, and the keys in its path, of 6 characters
- * or more.
+ * A redactor of what a target sends: the values of its headers, user info, query and environment, the keys in its path, and the variables in
+ * its URL that are named like credentials, of 6 characters or more.
  */
 export function redactorOf(target: CheckedTarget): Redactor {
   return new SecretRedactor(
@@ -145,8 +146,8 @@ function cleanError(error: unknown, redact: (text: string) => string): Error {
   return typeof code === "string" || typeof code === "number" ? Object.assign(clean, { code }) : clean;
 }
 
-function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>): readonly Sent[] {
-  const keys = tokensInPath(url.pathname).flatMap((key) => [key, decoded(key)]);
+function sentOverHttp({ headers, url, masked }: Extract<CheckedTarget, { kind: "http" }>): readonly Sent[] {
+  const keys = [...tokensInPath(url.pathname), ...(masked?.secrets ?? [])].flatMap((key) => [key, decoded(key)]);
   return [
     ...[...Object.entries(headers), ...url.searchParams].map(([name, value]) => sentValue(name, value, partsOf(value))),
     { all: keys, credentials: keys },
@@ -154,7 +155,6 @@ function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>
 }
 
 const headerScheme = /^(?:basic|bearer|token)\s/i;
-const credentialName = /key|token|secret|passw|passphrase|pwd|auth|credential|cookie|signature|jwt|private|session/i;
 
 /** Of a variable only one that holds a header has parts: another may be a sentence. */
 function sentInEnvironment([name, value]: readonly [name: string, value: string]): Sent {

@@ -8,7 +8,7 @@ import type {
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { isNestedDeeper } from "../../lib/nesting.ts";
+import { jsonFault, parseJson } from "../../lib/nesting.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { ChosenModel } from "./models.ts";
 
@@ -84,8 +84,8 @@ function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageMod
   if (text.trim() === "") return { id, name, input: {} };
   try {
     // Some models send null for a tool without parameters.
-    const input: unknown = JSON.parse(text) ?? {};
-    if (!isNestedDeeper(input, maxNestingDepth)) return { id, name, input };
+    const input = parseJson(text) ?? {};
+    if (jsonFault(input, maxNestingDepth) !== "depth") return { id, name, input };
     return { id, name, input: {}, malformed: `they are nested deeper than ${maxNestingDepth} levels` };
   } catch (error) {
     return { id, name, input: {}, malformed: messageOf(error) };

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { defaultPromptLimits } from "../../core/prompt-limits.ts";
+import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
 import type { Content } from "../../core/resource.ts";
 import { fileRole } from "../../prompt/prompt-files.ts";
 import { tooLarge as tooLargePrompt } from "../../prompt/prompt-size.ts";
@@ -27,13 +27,22 @@ export interface ReadFolder {
   readonly problems: readonly ToolkitError[];
 }
 
+/** The sizes of files beyond which they are not read. */
+export interface FolderLimits {
+  readonly promptLimits: ReadPromptLimits;
+  /** Of a resource. */
+  readonly maxItemBytes: number;
+}
+
 /**
  * Reads the items of a folder.
  *
- * @param maxItemBytes - a larger file of a resource is not read
  * @throws ToolkitError `NOT_FOUND`, `INVALID_CONFIG`, `LIMIT_EXCEEDED`, `INVALID_INPUT` for a folder that cannot be read
  */
-export async function readFolder(files: FolderFiles, maxItemBytes: number): Promise<ReadFolder> {
+export async function readFolder(
+  files: FolderFiles,
+  { promptLimits: limits, maxItemBytes }: FolderLimits,
+): Promise<ReadFolder> {
   const names = await files.names();
   if (names === undefined) {
     const message = `There is no folder ${files.path}: check the path.`;
@@ -54,7 +63,7 @@ export async function readFolder(files: FolderFiles, maxItemBytes: number): Prom
   const owners = new Map<string, string>();
   for (const file of promptFiles(names, index)) {
     await noted(async () => {
-      const { key, text } = await readPromptFile(files, file, index);
+      const { key, text } = await readPromptFile(files, file, index, limits);
       const owner = owners.get(key);
       if (owner !== undefined) throw twice(key, owner, file);
       owners.set(key, file);
@@ -95,14 +104,15 @@ async function readPromptFile(
   files: FolderFiles,
   file: string,
   index: FolderIndex,
+  limits: ReadPromptLimits,
 ): Promise<{ readonly key: string; readonly text: string }> {
-  const bytes = expected(files, file, await files.read(file, defaultPromptLimits.maxBytes, tooLargePrompt));
+  const bytes = expected(files, file, await files.read(file, limits.maxBytes, tooLargePrompt));
   if (!isUtf8(bytes)) throw new ToolkitError("INVALID_PROMPT", `${file}: The file is not text in UTF-8.`, { file });
   const text = bytes.toString("utf8");
   const name = index.prompts.find((each) => each.file === file)?.name ?? nameOf(file);
   assertPromptKey(name);
   // The rest of a prompt is checked when the texts of all partials are known.
-  return { key: isPartialKey(name) ? name : promptNameOf(text, `${name}.md`), text };
+  return { key: isPartialKey(name) ? name : promptNameOf(text, `${name}.md`, limits), text };
 }
 
 /** The key of a file without an entry in the index: `_tone.md` and `tone.hbs` are the partial `_tone`. */
