@@ -143,6 +143,8 @@ export class PromptCache {
         void new Template(partialSource({ file, text }), "partial");
         return undefined;
       }
+      const known = changes.has(key) || this.#broken.has(key) ? undefined : this.#prompts.get(key);
+      if (known !== undefined) return FilePrompt.withPartials(known, partials);
       const prompt = parsePromptFile(text, file, partials);
       if (prompt.name === key) return prompt;
       const message = `${file}: The prompt is stored as "${key}", and its front matter says "${prompt.name}". Store it under that name.`;

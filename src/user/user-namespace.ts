@@ -149,8 +149,9 @@ class StoredUserNamespace implements UserNamespace {
   async import(folder: string | URL, options: UserImportOptions = {}): Promise<UserImportReport> {
     return this.#within(options, ({ owner, items }) => {
       const { signal, prune = false } = options;
-      const { promptLimits } = this.#options;
-      const parts = { store: this.#store, owner, items, promptLimits, quota: this.#quota };
+      const { promptLimits, limits } = this.#options;
+      const { maxItemBytes } = limits;
+      const parts = { store: this.#store, owner, items, promptLimits, maxItemBytes, quota: this.#quota };
       return importFolder(folder, { ...parts, signal, prune });
     });
   }

@@ -136,10 +136,13 @@ export class UserStore {
       this.#firstLoad.limit(clock, startTimeoutMs, () =>
         this.#fail(new Error(`no answer within ${startTimeoutMs} ms`)),
       );
+    // More owners than fit in memory may load at once: an owner that was evicted before its callers continue would load without end.
+    const unpin = this.#stores.pin(this.owner);
     const loading = (this.#loading ?? Promise.resolve()).then(() => this.#loadOnce());
     this.#loading = loading;
     return loading.finally(() => {
       if (this.#loading === loading) this.#loading = undefined;
+      setImmediate(unpin);
     });
   }
 
