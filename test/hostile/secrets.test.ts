@@ -9,6 +9,7 @@ import { nodeIn, type Sandbox, sandboxes, works } from "../../example/sandbox/sa
 import { fileTokenStore, oauth } from "../../src/mcp/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
+import { child, server } from "../support/hand-server.ts";
 import { verifies } from "../support/verifies.ts";
 import { warningsLogger } from "../support/warnings-logger.ts";
 
@@ -17,20 +18,6 @@ const secret = "postgres://admin:Tr0ub4dor@db";
 /** Everything that a reader of a value could find in it. */
 const allOf = (value: unknown) => `${inspect(value, { depth: 20, showHidden: true })}${JSON.stringify(value)}`;
 
-/** A server by hand, in a child process. */
-const child = (script: string) => ({ command: process.execPath, args: ["-e", script] });
-const server = (
-  onMessage: string,
-  about = `{ serverInfo: { name: "hand", version: "1" } }`,
-  capabilities = "{ tools: {} }",
-) => `
-const about = ${about}, capabilities = ${capabilities};
-const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...m }) + "\\n");
-require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
-  const m = JSON.parse(line);
-  if (m.method === "initialize") send({ id: m.id, result: { protocolVersion: "2025-06-18", capabilities, ...about } });
-  ${onMessage}
-});`;
 const die = `process.stderr.write(${JSON.stringify(`${secret}\n`)}, () => process.exit(1));`;
 
 describe("what a server prints", () => {

@@ -31,8 +31,8 @@ export interface RequestOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The call it is made for: it carries the credentials of that, and requests of the server in answer belong to that. */
   readonly context?: CallContext | undefined;
-  /** The depth of nesting in the result. Default: that of any message. */
-  readonly maxNestingDepth?: number | undefined;
+  /** The result may be nested to any depth: its reader looks no deeper than allowed, and leaves out no more than what is too deep. */
+  readonly isDepthFree?: boolean | undefined;
 }
 
 /** The limits of messages of the server. */
@@ -55,7 +55,7 @@ interface Pending {
   onProgress: ((progress: Progress) => void) | undefined;
   cancellation: Cancellation | undefined;
   onAbort: ((reason: unknown) => void) | undefined;
-  readonly maxNestingDepth: number;
+  readonly isDepthFree: boolean;
   context: CallContext | undefined;
 }
 
@@ -121,7 +121,7 @@ export class Peer {
    *   the transport throws, or Cancelled
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
-    const { cancellation, onProgress, context, maxNestingDepth = this.#limits.maxNestingDepth } = options;
+    const { cancellation, onProgress, context, isDepthFree = false } = options;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (!this.#open) {
       reject(this.#lostError(false));
@@ -135,7 +135,7 @@ export class Peer {
       cancellation,
       onAbort: undefined,
       context,
-      maxNestingDepth,
+      isDepthFree,
     };
     this.#pending.set(id, pending);
     if (cancellation !== undefined) {
@@ -192,7 +192,7 @@ export class Peer {
     }
     // Some servers give the id back as text.
     const pending = id === undefined || id === null ? undefined : this.#take(typeof id === "string" ? Number(id) : id);
-    if (pending !== undefined) settle(pending, message);
+    if (pending !== undefined) settle(pending, message, this.#limits.maxNestingDepth);
     else if (message.error !== undefined && (id === undefined || id === null)) {
       this.#handlers.warning(`It reported an error for no request: ${new RpcError(message.error).message}`);
     }
@@ -281,10 +281,10 @@ function withToken(params: object | undefined, id: RpcId): object {
   return { ...params, _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } };
 }
 
-function settle(pending: Pending, message: RpcMessage): void {
-  if (isNestedDeeper(message.error ?? message.result, pending.maxNestingDepth)) {
-    pending.reject(messageTooDeep(pending.maxNestingDepth));
-  } else if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
-  else if (message.result !== undefined) pending.resolve(message.result);
+function settle(pending: Pending, { error, result }: RpcMessage, maxDepth: number): void {
+  const isDepthFree = error === undefined && pending.isDepthFree;
+  if (!isDepthFree && isNestedDeeper(error ?? result, maxDepth)) pending.reject(messageTooDeep(maxDepth));
+  else if (error !== undefined) pending.reject(new RpcError(isRecord(error) ? error : {}));
+  else if (result !== undefined) pending.resolve(result);
   else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));
 }
