@@ -62,10 +62,10 @@ class SecretRedactor implements Redactor {
   readonly #lasting: readonly Sent[];
   /** Those that come and go, the oldest first. */
   readonly #passing = new Set<string>();
-  #pattern: RegExp | undefined;
-  #credentials: RegExp | undefined;
+  #mask: Mask | undefined;
+  #maskCredentials: Mask | undefined;
   #longest = 0;
-  /** The pattern has to be made anew when it is needed. */
+  /** The masks have to be made anew when they are needed. */
   #outdated = true;
 
   constructor(lasting: readonly Sent[]) {
@@ -87,25 +87,23 @@ class SecretRedactor implements Redactor {
 
   text(text: string): string {
     this.#update();
-    return this.#pattern === undefined ? text : text.replace(this.#pattern, secretMask);
+    return this.#mask?.(text) ?? text;
   }
 
   value(value: unknown): unknown {
     this.#update();
-    return this.#pattern === undefined ? value : redactValue(value, (text) => this.text(text), 0);
+    return this.#mask === undefined ? value : redactValue(value, this.#mask, 0);
   }
 
   described<T>(value: T): T {
     this.#update();
-    const pattern = this.#credentials;
-    return pattern === undefined ? value : (redactDescribed(value, (text) => text.replace(pattern, secretMask)) as T);
+    return this.#maskCredentials === undefined ? value : (redactDescribed(value, this.#maskCredentials) as T);
   }
 
   error(error: unknown): unknown {
     this.#update();
-    if (this.#pattern === undefined) return error;
-    const redact = (text: string) => this.text(text);
-    return holds(error, redact) ? cleanError(error, redact) : error;
+    const redact = this.#mask;
+    return redact !== undefined && holds(error, redact) ? cleanError(error, redact) : error;
   }
 
   #update(): void {
@@ -113,10 +111,10 @@ class SecretRedactor implements Redactor {
     this.#outdated = false;
     const passing = [...this.#passing].flatMap(partsOf);
     const secrets = formsOf([...this.#lasting.flatMap(({ all }) => all), ...passing]);
-    this.#pattern = patternOf(secrets);
+    this.#mask = maskOf(secrets);
     this.#longest = secrets[0]?.length ?? 0;
     const credentials = formsOf([...this.#lasting.flatMap((sent) => sent.credentials), ...passing]);
-    this.#credentials = patternOf(credentials.filter((form) => !isOrdinary(form)));
+    this.#maskCredentials = maskOf(credentials.filter((form) => !isOrdinary(form)));
   }
 }
 
@@ -126,9 +124,43 @@ function formsOf(values: readonly string[]): readonly string[] {
   return [...found].sort((a, b) => b.length - a.length);
 }
 
-function patternOf(texts: readonly string[]): RegExp | undefined {
-  const escaped = texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
-  return escaped.length === 0 ? undefined : new RegExp(escaped.join("|"), "gi");
+type Mask = (text: string) => string;
+
+/** The engine refuses an expression of some ten thousand characters, and quotes it: a certificate, or some dozens of tokens, are longer. */
+const maxPattern = 8_000;
+const maxPiece = 4_000;
+
+/** Puts `***` in place of texts, the longest first; more than once in place of one that is very long. Undefined where there are none. */
+function maskOf(texts: readonly string[]): Mask | undefined {
+  if (texts.length === 0) return undefined;
+  const pieces = texts.flatMap(piecesOf);
+  const patterns = patternsOf(pieces, "gi");
+  // Most texts hold none of them, and thousands of tokens begin alike.
+  const heads = patternsOf([...new Set(pieces.map((piece) => piece.slice(0, minLength)))], "i");
+  return (text) =>
+    heads.some((head) => head.test(text))
+      ? patterns.reduce((masked, pattern) => masked.replace(pattern, secretMask), text)
+      : text;
+}
+
+/** Expressions for any of some texts, in their order, none of them too long. */
+function patternsOf(texts: readonly string[], flags: string): readonly RegExp[] {
+  const sources: string[] = [];
+  for (const text of texts) {
+    const escaped = text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+    const last = sources.at(-1);
+    if (last === undefined || last.length + escaped.length > maxPattern) sources.push(escaped);
+    else sources[sources.length - 1] = `${last}|${escaped}`;
+  }
+  return sources.map((source) => new RegExp(source, flags));
+}
+
+/** A text in pieces of about one length: a short one at its end would mask what is no secret. */
+function piecesOf(text: string): string[] {
+  const size = Math.ceil(text.length / Math.ceil(text.length / maxPiece));
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; at += size) pieces.push(text.slice(at, at + size));
+  return pieces;
 }
 
 /** A word or a number that an interface may have for another reason, though a poor password may be the same. */
