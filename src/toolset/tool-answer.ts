@@ -68,7 +68,7 @@ export function referencesOf(content: Content): readonly string[] {
   });
   const own = (content.parts ?? []).map(({ uri }) => uri).filter((uri) => !/^(text|json|data):/.test(uri));
   const uris = [...linked, ...own].filter((uri) => typeof uri === "string");
-  // `meta.mcp` is what the server sent.
+  // The URI of a part is what the server sent.
   return [...new Set(content.meta?.untrusted === undefined ? uris : uris.map(stripInvisible))];
 }
 
