@@ -1,7 +1,9 @@
 import { inspect } from "node:util";
+import { minSecretLength, SecretIndex, searchSteps } from "../lib/secret-index.ts";
 import { decoded, isTokenLike, secretMask, tokensInPath } from "../lib/token-shape.ts";
 import { isRecord } from "../lib/value.ts";
 import type { CheckedTarget } from "./target/parse-target.ts";
+import { credentialName } from "./target/target-values.ts";
 
 /** Takes secrets that were sent to a server out of its messages, before a person or a log sees them. */
 export interface Redactor {
@@ -22,11 +24,10 @@ export interface Redactor {
   described<T>(value: T): T;
   /** The error itself where there is no secret in it, in what it carries or in its causes; else one with no more than message and code. */
   error(error: unknown): unknown;
-  /** From now on this is a secret too. Of those that come and go the last thousand are known. */
+  /** From now on this is a secret too. Of those that come and go the last thousand are known, and of these a mebibyte. */
   conceal(secret: string): void;
 }
 
-const minLength = 6;
 const maxDepth = 8;
 
 /** Knows no secret. */
@@ -40,8 +41,8 @@ export const noRedactor: Redactor = {
 };
 
 /**
- * A redactor of what a target sends: the values of its headers, user info, query and environment, and the keys in its path, of 6 characters
- * or more.
+ * A redactor of what a target sends: the values of its headers, user info, query and environment, the keys in its path, and the variables in
+ * its URL that are named like credentials, of 6 characters or more.
  */
 export function redactorOf(target: CheckedTarget): Redactor {
   return new SecretRedactor(
@@ -49,8 +50,9 @@ export function redactorOf(target: CheckedTarget): Redactor {
   );
 }
 
-// A server echoes what it was sent lately.
+// A server echoes what it was sent lately. An authorization server may choose tokens of 64 KiB, and another one for each request.
 const maxPassing = 1_000;
+const maxPassingLength = 1_048_576;
 
 /** A value that is sent, and what of it is a credential. */
 interface Sent {
@@ -59,108 +61,75 @@ interface Sent {
 }
 
 class SecretRedactor implements Redactor {
-  readonly #lasting: readonly Sent[];
-  /** Those that come and go, the oldest first. */
+  /** All that is secret, and what of it is a credential. */
+  readonly #all = new SecretIndex();
+  readonly #credentials = new SecretIndex();
+  /** Those that come and go, the one that came longest ago first. */
   readonly #passing = new Set<string>();
-  #mask: Mask | undefined;
-  #maskCredentials: Mask | undefined;
-  #longest = 0;
-  /** The masks have to be made anew when they are needed. */
-  #outdated = true;
+  #passingLength = 0;
 
   constructor(lasting: readonly Sent[]) {
-    this.#lasting = lasting;
+    for (const form of formsOf(lasting.flatMap(({ all }) => all))) this.#all.add(form);
+    const credentials = formsOf(lasting.flatMap((sent) => sent.credentials));
+    for (const form of credentials) if (!isOrdinary(form)) this.#credentials.add(form);
   }
 
   get longest(): number {
-    this.#update();
-    return this.#longest;
+    return this.#all.longest;
   }
 
   conceal(secret: string): void {
-    if (this.#passing.has(secret)) return;
+    const isKnown = this.#passing.delete(secret);
     this.#passing.add(secret);
-    const [oldest] = this.#passing;
-    if (this.#passing.size > maxPassing && oldest !== undefined) this.#passing.delete(oldest);
-    this.#outdated = true;
+    if (isKnown) return;
+    this.#passingLength += secret.length;
+    for (const form of formsOf(partsOf(secret))) {
+      this.#all.add(form);
+      if (!isOrdinary(form)) this.#credentials.add(form);
+    }
+    for (const oldest of this.#passing) {
+      if (this.#passing.size <= maxPassing && this.#passingLength <= maxPassingLength) return;
+      // One alone is kept, whatever its length.
+      if (oldest === secret) return;
+      this.#forget(oldest);
+    }
   }
 
   text(text: string): string {
-    this.#update();
-    return this.#mask?.(text) ?? text;
+    return this.#all.mask(text, secretMask, searchSteps());
   }
 
   value(value: unknown): unknown {
-    this.#update();
-    return this.#mask === undefined ? value : redactValue(value, this.#mask, 0);
+    if (this.#all.longest === 0) return value;
+    const steps = searchSteps();
+    return redactValue(value, (text) => this.#all.mask(text, secretMask, steps), 0);
   }
 
   described<T>(value: T): T {
-    this.#update();
-    return this.#maskCredentials === undefined ? value : (redactDescribed(value, this.#maskCredentials) as T);
+    if (this.#credentials.longest === 0) return value;
+    const steps = searchSteps();
+    return redactDescribed(value, (text) => this.#credentials.mask(text, secretMask, steps)) as T;
   }
 
   error(error: unknown): unknown {
-    this.#update();
-    const redact = this.#mask;
-    return redact !== undefined && holds(error, redact) ? cleanError(error, redact) : error;
+    if (this.#all.longest === 0) return error;
+    const redact = (text: string) => this.text(text);
+    return holds(error, redact) ? cleanError(error, redact) : error;
   }
 
-  #update(): void {
-    if (!this.#outdated) return;
-    this.#outdated = false;
-    const passing = [...this.#passing].flatMap(partsOf);
-    const secrets = formsOf([...this.#lasting.flatMap(({ all }) => all), ...passing]);
-    this.#mask = maskOf(secrets);
-    this.#longest = secrets[0]?.length ?? 0;
-    const credentials = formsOf([...this.#lasting.flatMap((sent) => sent.credentials), ...passing]);
-    this.#maskCredentials = maskOf(credentials.filter((form) => !isOrdinary(form)));
+  #forget(secret: string): void {
+    this.#passing.delete(secret);
+    this.#passingLength -= secret.length;
+    for (const form of formsOf(partsOf(secret))) {
+      this.#all.remove(form);
+      if (!isOrdinary(form)) this.#credentials.remove(form);
+    }
   }
 }
 
-/** The forms in which values may come back, the longest first: one may be a part of another. */
-function formsOf(values: readonly string[]): readonly string[] {
-  const found = new Set(values.flatMap(forms).filter((form) => form.length >= minLength));
-  return [...found].sort((a, b) => b.length - a.length);
-}
-
-type Mask = (text: string) => string;
-
-/** The engine refuses an expression of some ten thousand characters, and quotes it: a certificate, or some dozens of tokens, are longer. */
-const maxPattern = 8_000;
-const maxPiece = 4_000;
-
-/** Puts `***` in place of texts, the longest first; more than once in place of one that is very long. Undefined where there are none. */
-function maskOf(texts: readonly string[]): Mask | undefined {
-  if (texts.length === 0) return undefined;
-  const pieces = texts.flatMap(piecesOf);
-  const patterns = patternsOf(pieces, "gi");
-  // Most texts hold none of them, and thousands of tokens begin alike.
-  const heads = patternsOf([...new Set(pieces.map((piece) => piece.slice(0, minLength)))], "i");
-  return (text) =>
-    heads.some((head) => head.test(text))
-      ? patterns.reduce((masked, pattern) => masked.replace(pattern, secretMask), text)
-      : text;
-}
-
-/** Expressions for any of some texts, in their order, none of them too long. */
-function patternsOf(texts: readonly string[], flags: string): readonly RegExp[] {
-  const sources: string[] = [];
-  for (const text of texts) {
-    const escaped = text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
-    const last = sources.at(-1);
-    if (last === undefined || last.length + escaped.length > maxPattern) sources.push(escaped);
-    else sources[sources.length - 1] = `${last}|${escaped}`;
-  }
-  return sources.map((source) => new RegExp(source, flags));
-}
-
-/** A text in pieces of about one length: a short one at its end would mask what is no secret. */
-function piecesOf(text: string): string[] {
-  const size = Math.ceil(text.length / Math.ceil(text.length / maxPiece));
-  const pieces: string[] = [];
-  for (let at = 0; at < text.length; at += size) pieces.push(text.slice(at, at + size));
-  return pieces;
+/** The forms in which values may come back. */
+function formsOf(values: readonly string[]): ReadonlySet<string> {
+  return new Set(values.flatMap(forms).filter((form) => form.length >= minSecretLength));
 }
 
 /** A word or a number that an interface may have for another reason, though a poor password may be the same. */
@@ -177,8 +146,8 @@ function cleanError(error: unknown, redact: (text: string) => string): Error {
   return typeof code === "string" || typeof code === "number" ? Object.assign(clean, { code }) : clean;
 }
 
-function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>): readonly Sent[] {
-  const keys = tokensInPath(url.pathname).flatMap((key) => [key, decoded(key)]);
+function sentOverHttp({ headers, url, masked }: Extract<CheckedTarget, { kind: "http" }>): readonly Sent[] {
+  const keys = [...tokensInPath(url.pathname), ...(masked?.secrets ?? [])].flatMap((key) => [key, decoded(key)]);
   return [
     ...[...Object.entries(headers), ...url.searchParams].map(([name, value]) => sentValue(name, value, partsOf(value))),
     { all: keys, credentials: keys },
@@ -186,7 +155,6 @@ function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>
 }
 
 const headerScheme = /^(?:basic|bearer|token)\s/i;
-const credentialName = /key|token|secret|passw|passphrase|pwd|auth|credential|cookie|signature|jwt|private|session/i;
 
 /** Of a variable only one that holds a header has parts: another may be a sentence. */
 function sentInEnvironment([name, value]: readonly [name: string, value: string]): Sent {

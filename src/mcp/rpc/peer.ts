@@ -1,11 +1,10 @@
 import { callStateOf } from "../../call/call-port.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
-import { isNestedDeeper } from "../../lib/nesting.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../transport/transport.ts";
 import { IncomingRequests, type IncomingRequestsHost, textOf } from "./incoming-requests.ts";
-import { ConnectionLostError, messageTooDeep, RpcError } from "./rpc-error.ts";
+import { ConnectionLostError, messageFault, RpcError } from "./rpc-error.ts";
 import type { RpcId, RpcMessage } from "./rpc-message.ts";
 
 /** A way to end a request early. */
@@ -31,8 +30,8 @@ export interface RequestOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The call it is made for: it carries the credentials of that, and requests of the server in answer belong to that. */
   readonly context?: CallContext | undefined;
-  /** The result may be nested to any depth: its reader looks no deeper than allowed, and leaves out no more than what is too deep. */
-  readonly isDepthFree?: boolean | undefined;
+  /** True where the caller checks the nesting and the numbers of the result itself, part by part. */
+  readonly isUnchecked?: boolean | undefined;
 }
 
 /** The limits of messages of the server. */
@@ -55,7 +54,8 @@ interface Pending {
   onProgress: ((progress: Progress) => void) | undefined;
   cancellation: Cancellation | undefined;
   onAbort: ((reason: unknown) => void) | undefined;
-  readonly isDepthFree: boolean;
+  /** Undefined where the caller checks the result. */
+  readonly maxNestingDepth: number | undefined;
   context: CallContext | undefined;
 }
 
@@ -121,7 +121,7 @@ export class Peer {
    *   the transport throws, or Cancelled
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
-    const { cancellation, onProgress, context, isDepthFree = false } = options;
+    const { cancellation, onProgress, context, isUnchecked } = options;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (!this.#open) {
       reject(this.#lostError(false));
@@ -135,7 +135,7 @@ export class Peer {
       cancellation,
       onAbort: undefined,
       context,
-      isDepthFree,
+      maxNestingDepth: isUnchecked === true ? undefined : this.#limits.maxNestingDepth,
     };
     this.#pending.set(id, pending);
     if (cancellation !== undefined) {
@@ -185,14 +185,15 @@ export class Peer {
     this.#received += 1;
     const { id, method } = message;
     if (typeof method === "string") {
-      if (isNestedDeeper(message.params, this.#limits.maxNestingDepth)) this.#reject(id, method);
+      const fault = messageFault(message.params, this.#limits.maxNestingDepth);
+      if (fault !== undefined) this.#reject(id, method, fault);
       else if (id === undefined || id === null) this.#notified(method, message.params);
       else void this.#incoming.answer(id, method, fieldsOf(message.params), this.#contextOf(answering));
       return;
     }
     // Some servers give the id back as text.
     const pending = id === undefined || id === null ? undefined : this.#take(typeof id === "string" ? Number(id) : id);
-    if (pending !== undefined) settle(pending, message, this.#limits.maxNestingDepth);
+    if (pending !== undefined) settle(pending, message);
     else if (message.error !== undefined && (id === undefined || id === null)) {
       this.#handlers.warning(`It reported an error for no request: ${new RpcError(message.error).message}`);
     }
@@ -200,8 +201,7 @@ export class Peer {
   };
 
   /** Leaves out a message that is beyond a limit. */
-  #reject(id: RpcMessage["id"], method: string): void {
-    const { message } = messageTooDeep(this.#limits.maxNestingDepth);
+  #reject(id: RpcMessage["id"], method: string, { message }: Error): void {
     this.#handlers.warning(`Its ${method} is left out: ${message}`);
     if (id !== undefined && id !== null) this.#incoming.reject(id, method, message);
   }
@@ -281,10 +281,12 @@ function withToken(params: object | undefined, id: RpcId): object {
   return { ...params, _meta: meta === undefined ? { progressToken: id } : { ...meta, progressToken: id } };
 }
 
-function settle(pending: Pending, { error, result }: RpcMessage, maxDepth: number): void {
-  const isDepthFree = error === undefined && pending.isDepthFree;
-  if (!isDepthFree && isNestedDeeper(error ?? result, maxDepth)) pending.reject(messageTooDeep(maxDepth));
-  else if (error !== undefined) pending.reject(new RpcError(isRecord(error) ? error : {}));
-  else if (result !== undefined) pending.resolve(result);
+function settle(pending: Pending, message: RpcMessage): void {
+  const { maxNestingDepth } = pending;
+  const fault =
+    maxNestingDepth === undefined ? undefined : messageFault(message.error ?? message.result, maxNestingDepth);
+  if (fault !== undefined) pending.reject(fault);
+  else if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
+  else if (message.result !== undefined) pending.resolve(message.result);
   else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));
 }
