@@ -52,6 +52,18 @@ const attacks: readonly (readonly [string, JsonSchema, unknown, Found])[] = [
   ["20,000 objects that must be unlike each other", { uniqueItems: true }, unequal, "fits"],
   ["20,000 objects of which two are alike", { uniqueItems: true }, [...unequal, unequal[7]], "refused"],
   ["12,000 properties", { properties: members(12_000, () => ({ type: "string" })) }, members(12_000, String), "fits"],
+  [
+    "4,000 schemas that look at one of 30,000 members",
+    { allOf: range(4_000, () => ({ properties: { other: {} } })) },
+    members(30_000, Number),
+    "fits",
+  ],
+  [
+    "4,000 schemas that fail at the first of 30,000 members",
+    { anyOf: range(4_000, () => ({ additionalProperties: { type: "string" } })) },
+    members(30_000, Number),
+    "refused",
+  ],
   ["100,000 issues", { items: { type: "string" } }, range(100_000, () => 1), "refused"],
   ["more schemas than are read", { allOf: range(300_000, () => true) }, 1, "cannot be used"],
   [

@@ -53,7 +53,7 @@ const characters = (value: unknown, run: Run) => {
 const items = (value: unknown) => (Array.isArray(value) ? value.length : undefined);
 const members = (value: unknown, run: Run) => {
   if (!isRecord(value)) return undefined;
-  const { length } = Object.keys(value);
+  const { length } = run.keysOf(value);
   run.work.take(length);
   return length;
 };
