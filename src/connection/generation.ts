@@ -7,6 +7,7 @@ import { abortable } from "../lib/promise.ts";
 import { Announcements, type AnnouncementsHost, type PauseAttempt } from "./announcements.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
 import { Health } from "./health.ts";
+import type { AttemptSigns } from "./hedge.ts";
 import type { RemoteCatalog, RemoteLists } from "./remote-catalog.ts";
 import type { Generation } from "./supervisor.ts";
 
@@ -30,10 +31,18 @@ const defaultSilenceMs = 5_000;
 export async function openGeneration(
   connector: Connector,
   host: GenerationHost,
-  { signal, pause }: { readonly signal: AbortSignal; readonly pause: PauseAttempt },
+  {
+    signal,
+    pause,
+    signs,
+  }: { readonly signal: AbortSignal; readonly pause: PauseAttempt; readonly signs: AttemptSigns },
 ): Promise<RemoteGeneration> {
-  const announcements = new Announcements(host, pause);
+  const announcements = new Announcements(host, (reason) => {
+    signs.isPaused = reason !== undefined;
+    pause(reason);
+  });
   const session = await connector.connect({ signal, host: announcements });
+  signs.received = () => session?.received?.() ?? 0;
   const reading = new AbortController();
   try {
     assertSession(session, connector.label);
@@ -58,6 +67,8 @@ export class RemoteGeneration implements Generation {
   readonly lists: RemoteLists;
   /** Resolves when the session has ended, or was silent for too long, with the reason unless it was disposed of. */
   readonly closed: Promise<Error | undefined>;
+  /** The end of the attempts that it was faster than. */
+  others: Promise<unknown> | undefined;
   readonly #announcements: Announcements;
   readonly #host: GenerationHost;
   readonly #relist: Coalescer<Kind>;
@@ -110,6 +121,7 @@ export class RemoteGeneration implements Generation {
       await this.session[Symbol.asyncDispose]();
     } finally {
       await this.#host.requests.failUnanswered(this.session);
+      await this.others;
     }
   }
 

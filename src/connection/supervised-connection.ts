@@ -17,6 +17,7 @@ import { ConnectionLog } from "./connection-log.ts";
 import { ConnectionRequests } from "./connection-requests.ts";
 import { type ConnectionParts, ConnectionView } from "./connection-view.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
+import { HedgedOpener } from "./hedge.ts";
 import { RemoteCatalog } from "./remote-catalog.ts";
 import type { RemoteLink } from "./remote-items.ts";
 import { ServerRequests } from "./server-requests.ts";
@@ -170,13 +171,18 @@ export class SupervisedConnection extends ConnectionView implements Connection {
         this.latestProcess = process;
       },
     };
+    const opener = new HedgedOpener<RemoteGeneration>(clock, connector.whenSilent);
     const supervisor = new Supervisor<RemoteGeneration>({
       ...options,
       clock,
       random,
       open: async (signal, pause) => {
         try {
-          return await openGeneration(connector, host, { signal, pause });
+          const { opened, others } = await opener.open(signal, (own, signs) =>
+            openGeneration(connector, host, { signal: own, pause, signs }),
+          );
+          opened.others = others;
+          return opened;
         } catch (error) {
           throw inNamespace(error, this.namespace, "");
         }

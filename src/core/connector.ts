@@ -151,6 +151,13 @@ export interface Connector {
   /** The most calls, reads and renders in flight; one more fails at once. Default: 1,000. */
   readonly maxConcurrentCalls?: number | undefined;
   /**
+   * What is done while an attempt to connect is silent, as after a network dropped what was sent. `beside`: every four seconds another
+   * attempt is made beside the first, and the first to succeed is used; at most eight in one attempt, two at a time. `instead`: one that
+   * takes five times as long as the last that succeeded, and four seconds at least, is ended and made again; twice at most. Default: it is
+   * waited for as long as the attempt may take.
+   */
+  readonly whenSilent?: "beside" | "instead" | undefined;
+  /**
    * Connects, handshake included.
    *
    * @throws the reason it failed, after everything it had started is ended, also when the signal aborts

@@ -34,9 +34,13 @@ export function httpConnect(
 ): (attempt: Attempt) => Promise<ConnectorSession> {
   const { headers, credentials, maxMessageBytes } = parts;
   const warn = credentialsWarnings(credentials);
+  let isFirst = true;
   return async (attempt) => {
     const { label, redactor } = attempt;
-    const client = clientOf(parts.fetch);
+    const shared = clientOf(parts.fetch);
+    // A connection that was kept from an earlier session may lead nowhere.
+    const client = isFirst ? shared : shared?.fresh();
+    isFirst = false;
     const sendAsIs: EndpointSend = client?.send ?? sendOverFetch(parts.fetch);
     const endpoint: McpEndpoint = {
       url: target.url,

@@ -75,6 +75,8 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
     suggestedName: suggestedNameOf(checked),
     connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
     maxConcurrentCalls: limits.maxConcurrentCalls,
+    // A second process beside the first would cost more than a wait, and may not be able to run.
+    whenSilent: checked.kind === "http" ? "beside" : "instead",
     connect: (connection) => attempt({ label, options, limits, redactor, ...connection }, open),
   };
 }

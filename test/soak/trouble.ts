@@ -33,6 +33,7 @@ export interface Trouble {
 
 const faulty: readonly Place[] = ["in-memory", "stdio", "http"];
 const http: readonly Place[] = ["http"];
+const wired: readonly Place[] = ["stdio", "http"];
 const stdio: readonly Place[] = ["stdio"];
 const processes: readonly Place[] = ["stdio", "child", "service"];
 
@@ -49,6 +50,8 @@ export const troubles = {
   down: { places: faulty, loses: true, forMs: [200, 3_000], weight: 2 },
   // Everybody who is connected: a session its client has given up may be among them.
   "half-open": { places: faulty, loses: true, weight: 2 },
+  // Also those who connect meanwhile. Once the network is back, all is to be well soon.
+  "black-hole": { places: wired, loses: true, forMs: [7_000, 9_000], weight: 2, healMs: 6_000 },
   hang: { places: faulty, loses: false, forMs: short, codes: ["TIMEOUT"] },
   slow: { places: faulty, loses: false, forMs: short, options: (chance) => ({ ms: chance.between(100, 1_500) }) },
   "end-stream": { places: http, options: aFew },

@@ -61,6 +61,15 @@ const onceSeen: { readonly [N in FaultName]?: readonly [FaultOptions, Seen] } = 
       expect(client.received.join()).not.toContain("list_changed");
     },
   ],
+  "black-hole": [
+    {},
+    async (client, _server, { happened }) => {
+      expect(happened).toBe(1);
+      const ping = client.request("ping");
+      ping.catch(() => undefined);
+      expect(await isPending(ping)).toBe(true);
+    },
+  ],
   slow: [
     { ms: 120 },
     async (client) => {
@@ -258,7 +267,7 @@ describe.each(["stdio", "http"] as const)("a faulty server over %s", (transport)
     await seen(client, server, fault);
     await fault.happens(options.times ?? 1);
     expect(fault.happened).toBe(options.times ?? 1);
-    if (["die-before", "die-after", "half-open"].includes(name)) client = await connect();
+    if (["die-before", "die-after", "half-open", "black-hole"].includes(name)) client = await connect();
     expect(textOf(await client.call("echo", { message: "well" }))).toBe("Echo: well");
     expect((await client.request("prompts/list")).result).toMatchObject({ prompts: [{ name: "greet" }] });
   });

@@ -100,6 +100,11 @@ export class HttpClient implements ClientConnections {
     return client;
   }
 
+  /** A client with the same options, and connections of its own: those of this one may be open at this end only. */
+  fresh(): HttpClient {
+    return new HttpClient(this.#options, this.#egress);
+  }
+
   /** Connecting ends where no request waits any more: undici has no abort for it. */
   waits(change: 1 | -1): void {
     this.#waiting += change;

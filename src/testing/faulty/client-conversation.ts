@@ -9,6 +9,9 @@ import { type MethodOutcome, outcomeOf, runTool } from "./methods.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 
+/** The faults that freeze connections. */
+export const freezing = ["half-open", "black-hole"] as const satisfies readonly FaultName[];
+
 /** The messages with one client, in one connection. */
 export class ClientConversation {
   readonly channel: ClientChannel;
@@ -25,7 +28,7 @@ export class ClientConversation {
     this.#state = state;
     this.channel = channel;
     this.#client = new ClientRequests((message, about) => this.#write(message, about));
-    if (state.faults.take("half-open") !== undefined) this.freeze();
+    if (freezing.some((name) => state.faults.take(name) !== undefined)) this.freeze();
   }
 
   get frozen(): boolean {

@@ -62,6 +62,12 @@ export const faultCatalog = {
     time: "connection",
     transports: everywhere,
   },
+  "black-hole": {
+    summary:
+      "The network drops everything while it is on: connections stay open and nothing is read or written any more, by those that are opened meanwhile neither. They never recover; those that are opened afterwards work.",
+    time: "connection",
+    transports: ["stdio", "http"],
+  },
   hang: {
     summary: "The request is never answered, and nothing runs. Others are answered.",
     time: "request",

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { json } from "node:stream/consumers";
 import { isRecord } from "../../lib/value.ts";
 import type { ClientConversation, Endpoint } from "./client-conversation.ts";
@@ -34,6 +34,9 @@ export class HttpEndpoint implements Endpoint, Listening {
   readonly #sessions = new Map<string, HttpSession>();
   /** The open responses, each in words. */
   readonly #responses = new Map<ServerResponse, string>();
+  readonly #sockets = new Set<Socket>();
+  /** Those of which a black hole swallowed something. */
+  readonly #swallowed = new WeakSet<Socket>();
   #server: Server | undefined;
   #port: number;
   #down = false;
@@ -71,6 +74,7 @@ export class HttpEndpoint implements Endpoint, Listening {
     if (this.#server !== undefined) return;
     const server = createServer((request, response) => void this.#handle(request, response));
     this.#server = server;
+    server.on("connection", (socket) => this.#connected(socket));
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(this.#port, "127.0.0.1", resolve);
@@ -93,6 +97,7 @@ export class HttpEndpoint implements Endpoint, Listening {
       this.#down = on;
       await (on ? this.stop() : this.start());
     }
+    if (name === "black-hole" && on) for (const socket of this.#sockets) this.#swallowed.add(socket);
     if (name === "close-stream" && on) for (const session of this.#sessions.values()) session.streamFault();
   }
 
@@ -103,6 +108,12 @@ export class HttpEndpoint implements Endpoint, Listening {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #connected(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on("close", () => this.#sockets.delete(socket));
+    if (this.#state.faults.find("black-hole") !== undefined) this.#swallowed.add(socket);
   }
 
   /** Breaks all connections, and forgets all sessions. */
@@ -126,6 +137,7 @@ export class HttpEndpoint implements Endpoint, Listening {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#swallowed.has(request.socket)) return;
     const id = request.headers["mcp-session-id"];
     const session = typeof id === "string" ? this.#sessions.get(id) : undefined;
     // Unread data fills the buffers in between, as with a machine that is gone.

@@ -4,7 +4,7 @@ import type { StdioTarget } from "../../core/target.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { ConnectorOptions } from "../../mcp/open-session.ts";
 import type { Fault, FaultEnd } from "./active-faults.ts";
-import type { ClientConversation, Endpoint } from "./client-conversation.ts";
+import { type ClientConversation, type Endpoint, freezing } from "./client-conversation.ts";
 import { describeFault, type FaultName, type FaultOptions } from "./faults.ts";
 import type { FaultyOffer, FaultyServerOptions } from "./faulty-offer.ts";
 import { FaultyState } from "./faulty-state.ts";
@@ -134,7 +134,8 @@ export class FaultyServer implements AsyncDisposable {
   }
 
   async #changed(name: FaultName, how: FaultEnd | undefined): Promise<void> {
-    if (name === "half-open" && how === undefined) this.#freeze();
+    const freezes = freezing.find((each) => each === name);
+    if (freezes !== undefined && how === undefined) this.#freeze(freezes);
     for (const conversation of this.#conversations()) conversation.faultChanged(name);
     if (changesTools.has(name)) this.notify("notifications/tools/list_changed");
     // A fault that has used up its times leaves its victims as they are.
@@ -142,10 +143,10 @@ export class FaultyServer implements AsyncDisposable {
     await Promise.all([...this.#endpoints].map((endpoint) => endpoint.faultChanged(name)));
   }
 
-  #freeze(): void {
+  #freeze(name: (typeof freezing)[number]): void {
     // The newest first: over HTTP an older conversation may have lost its client.
     for (const conversation of [...this.#conversations()].reverse()) {
-      if (!conversation.frozen && this.#state.faults.take("half-open") !== undefined) conversation.freeze();
+      if (!conversation.frozen && this.#state.faults.take(name) !== undefined) conversation.freeze();
     }
   }
 }

@@ -47,6 +47,7 @@ const cases: readonly Case[] = [
   { fault: "die-after", usual: "in-memory", options: once, ...loss },
   { fault: "down", usual: "http with events", forMs: 400, ...loss },
   { fault: "half-open", usual: "http with events", options: once, ...loss },
+  { fault: "black-hole", usual: "http with JSON", forMs: 400, ...loss },
   {
     fault: "hang",
     usual: "http with JSON",

@@ -1,0 +1,190 @@
+import type { Connector } from "../core/connector.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
+
+/** Time without a sign of life after which another attempt is made, in milliseconds. */
+export const silentMs = 4_000;
+/** The most attempts in the place of one: a server that is slow is not asked without end. */
+const maxBeside = 8;
+const maxInstead = 3;
+/** A server that takes so many times as long as the last time is silent, and not slow. */
+const slowFactor = 5;
+/** Time that the other attempt has when the first one has failed, in milliseconds. */
+const graceMs = 2_000;
+
+/** One of the attempts, as the one that makes it shows it. */
+export interface AttemptSigns {
+  /** Gives a number that changes with each message of the far side. */
+  received: () => number;
+  /** A person has to act before it goes on: no other attempt is made meanwhile. */
+  isPaused: boolean;
+}
+
+/** Opens a session. Ends all it started before it rejects, also when the signal aborts. */
+export type OpenAttempt<T> = (signal: AbortSignal, signs: AttemptSigns) => Promise<T>;
+
+/** A session that was opened, and the end of the attempts it was faster than. */
+export interface Opened<T> {
+  readonly opened: T;
+  readonly others: Promise<unknown> | undefined;
+}
+
+/**
+ * Opens sessions of one connector, without waiting for an answer that was lost on the way: a network that drops everything for some
+ * seconds leaves an attempt silent for good. A server that is slow keeps the whole time it has: its first attempt goes on.
+ */
+export class HedgedOpener<T extends AsyncDisposable> {
+  readonly #clock: Clock;
+  readonly #whenSilent: Connector["whenSilent"];
+  /** The duration of the last attempt that succeeded. */
+  #lastMs: number | undefined;
+
+  constructor(clock: Clock, whenSilent: Connector["whenSilent"]) {
+    this.#clock = clock;
+    this.#whenSilent = whenSilent;
+  }
+
+  /** @throws the error of the first attempt that was not given up; the signal's reason */
+  async open(signal: AbortSignal, open: OpenAttempt<T>): Promise<Opened<T>> {
+    const whenSilent = this.#whenSilent;
+    const lastMs = this.#lastMs;
+    // A child process that was never up may have to be installed.
+    const waits = whenSilent === undefined || (whenSilent === "instead" && lastMs === undefined);
+    if (waits) return { opened: await this.#timed(open)(signal, signsOfNone()), others: undefined };
+    this.#lastMs = undefined;
+    const isBeside = whenSilent === "beside";
+    const patienceMs = isBeside ? silentMs : Math.max(silentMs, slowFactor * (lastMs ?? 0));
+    return new Hedge(this.#timed(open), { clock: this.#clock, signal, patienceMs, isBeside }).result();
+  }
+
+  #timed(open: OpenAttempt<T>): OpenAttempt<T> {
+    return async (signal, signs) => {
+      const startedAt = this.#clock.now();
+      const opened = await open(signal, signs);
+      this.#lastMs = this.#clock.now() - startedAt;
+      return opened;
+    };
+  }
+}
+
+interface HedgeOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly patienceMs: number;
+  /** Attempts run beside each other, at most two: the first one and the latest. Otherwise one is ended before the next begins. */
+  readonly isBeside: boolean;
+}
+
+interface Running {
+  readonly controller: AbortController;
+  readonly signs: AttemptSigns;
+  readonly ended: Promise<void>;
+  received: number;
+}
+
+/** The attempts in the place of one: the first answer counts. */
+class Hedge<T extends AsyncDisposable> {
+  readonly #open: OpenAttempt<T>;
+  readonly #options: HedgeOptions;
+  readonly #result = Promise.withResolvers<Opened<T>>();
+  /** The first one, and the latest. */
+  readonly #running: Running[] = [];
+  /** All that have not ended, those that were given up included. */
+  readonly #ending = new Set<Promise<void>>();
+  #begun = 0;
+  #error: unknown;
+  #isOver = false;
+  #timer: Timer | undefined;
+
+  constructor(open: OpenAttempt<T>, options: HedgeOptions) {
+    this.#open = open;
+    this.#options = options;
+  }
+
+  async result(): Promise<Opened<T>> {
+    const { signal } = this.#options;
+    const onAbort = () => this.#fail(signal.reason);
+    signal.throwIfAborted();
+    signal.addEventListener("abort", onAbort);
+    try {
+      this.#begin();
+      return await this.#result.promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #begin(): void {
+    const controller = new AbortController();
+    const signs = signsOfNone();
+    this.#begun += 1;
+    const ended = this.#open(controller.signal, signs).then(
+      (opened) => this.#won(running, opened),
+      (error) => this.#lost(running, error),
+    );
+    const running: Running = { controller, signs, ended, received: 0 };
+    this.#running.push(running);
+    this.#ending.add(ended);
+    void ended.finally(() => this.#ending.delete(ended));
+    this.#schedule(this.#options.patienceMs);
+  }
+
+  async #won(running: Running, opened: T): Promise<void> {
+    if (this.#isOver || !this.#running.includes(running)) return opened[Symbol.asyncDispose]();
+    this.#end(new Error("Another attempt was answered first."), running);
+    const others = [...this.#ending].filter((ended) => ended !== running.ended);
+    this.#result.resolve({ opened, others: others.length === 0 ? undefined : Promise.allSettled(others) });
+  }
+
+  #lost(running: Running, error: unknown): void {
+    const at = this.#running.indexOf(running);
+    if (this.#isOver || at === -1) return;
+    this.#running.splice(at, 1);
+    // Another one may be refused by a server that works on the first.
+    if (at === 0) this.#error ??= error;
+    if (this.#running.length === 0) this.#fail(this.#error);
+    else if (this.#error !== undefined) this.#schedule(graceMs);
+  }
+
+  #schedule(delayMs: number): void {
+    this.#timer?.cancel();
+    this.#timer = this.#options.clock.setTimer(() => void this.#silent(), delayMs);
+  }
+
+  /** The time is over: where nothing has come, another attempt is made. */
+  async #silent(): Promise<void> {
+    const { patienceMs, isBeside } = this.#options;
+    if (this.#running.map(showsLife).includes(true)) return this.#schedule(patienceMs);
+    if (this.#error !== undefined) return this.#fail(this.#error);
+    if (this.#begun >= (isBeside ? maxBeside : maxInstead)) return;
+    const given = this.#running.splice(isBeside ? 1 : 0);
+    for (const { controller } of given) controller.abort(new Error("The attempt was silent, and another is made."));
+    await Promise.all(given.map(({ ended }) => ended));
+    if (!this.#isOver) this.#begin();
+  }
+
+  /** Rejects once all is ended. */
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#end(error);
+    const ended = Promise.allSettled([...this.#ending]);
+    void ended.then(() => this.#result.reject(error));
+  }
+
+  /** Gives up all but one. */
+  #end(reason: unknown, winner?: Running): void {
+    this.#isOver = true;
+    this.#timer?.cancel();
+    for (const running of this.#running) if (running !== winner) running.controller.abort(reason);
+  }
+}
+
+/** True where a message has come since the last time it was asked, or a person has to act. */
+function showsLife(running: Running): boolean {
+  const before = running.received;
+  running.received = running.signs.received();
+  return running.signs.isPaused || running.received !== before;
+}
+
+function signsOfNone(): AttemptSigns {
+  return { received: () => 0, isPaused: false };
+}
