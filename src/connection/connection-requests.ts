@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import { ConcurrencyLimit, ConcurrencyQueue } from "../lib/concurrency-queue.ts";
 import { Latch } from "../lib/latch.ts";
 import { inNamespace, unanswered } from "./connection-error.ts";
+import { LateLoggers } from "./late-loggers.ts";
 
 /** One request to the server. */
 export interface ConnectionRequest<T> {
@@ -51,6 +52,7 @@ export class ConnectionRequests {
   readonly #connection: RequestsHost;
   readonly #options: RequestsOptions;
   readonly #inFlight = new Set<InFlightRequest>();
+  readonly #late: LateLoggers;
   /** A place for each request in flight. Principals have their turns one after another. */
   readonly #places: ConcurrencyQueue;
   /** Open while there is a session. */
@@ -63,6 +65,7 @@ export class ConnectionRequests {
     this.#connection = connection;
     this.#options = options;
     const { maxConcurrentCalls, maxQueuedCalls } = options;
+    this.#late = new LateLoggers(options.clock);
     this.#places = new ConcurrencyQueue([new ConcurrencyLimit(maxConcurrentCalls, 0)], maxQueuedCalls);
   }
 
@@ -81,9 +84,10 @@ export class ConnectionRequests {
     return [...this.#inFlight].map(({ call }) => call).filter((call) => call !== undefined);
   }
 
-  /** The sessions of the calls in flight that take log messages. */
+  /** The sessions of the calls in flight, and of those just answered, that take log messages. */
   get loggingSessions(): ReadonlySet<Session> {
-    return new Set(this.calls.map(({ loggingSession }) => loggingSession).filter((session) => session !== undefined));
+    const calling = this.calls.map(({ loggingSession }) => loggingSession).filter((session) => session !== undefined);
+    return new Set([...calling, ...this.#late.sessions]);
   }
 
   /** It is connected: requests are made in this session from now on, and so are those that wait. */
@@ -101,6 +105,7 @@ export class ConnectionRequests {
   /** It has stopped for good: requests are rejected from now on, and so are those that wait. */
   stop(error: Error): void {
     this.pause();
+    this.#late.clear();
     this.#connected.break(error);
   }
 
@@ -138,7 +143,10 @@ export class ConnectionRequests {
 
   /** It is over: its place is free, unless it was over already. */
   #end(request: InFlightRequest): void {
-    if (this.#inFlight.delete(request)) this.#places.give();
+    if (!this.#inFlight.delete(request)) return;
+    this.#places.give();
+    const session = request.call?.loggingSession;
+    if (session !== undefined) this.#late.ended(session);
   }
 
   async #sendLater<T>(request: ConnectionRequest<T>): Promise<T> {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { Content } from "../../src/core/resource.ts";
+import type { LogEntry } from "../../src/core/session.ts";
 import { settle } from "../../src/testing/virtual-clock.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { FakeConnector, tools } from "../support/fake-connector.ts";
@@ -405,6 +406,28 @@ describe("a connection", () => {
         "weather: 900 log messages were left out: more than 100 came within a second.",
       ]);
       expect(bench.logged.splice(0)).toHaveLength(303);
+    });
+
+    verifies("M10", "a log message that comes just after the answer reaches the session that called", async () => {
+      await bench.start({ weather: far });
+      const log = (data: string) => far.session.host.log({ level: "info", logger: undefined, data });
+      const heard: Record<string, unknown[]> = { one: [], two: [] };
+      const call = async (id: string) => {
+        const session = { id, log: ({ data }: LogEntry) => void heard[id]?.push(data) };
+        await bench.toolkit.call("weather.forecast", {}, { session });
+      };
+      await call("one");
+      log("late");
+      await bench.clock.advance(200);
+      await call("two");
+      await bench.clock.advance(50);
+      log("later");
+      await bench.clock.advance(200);
+      log("too late");
+      expect(heard).toEqual({ one: ["late"], two: ["later"] });
+      const held = bench.clock.timers;
+      await bench.clock.advance(250);
+      expect(bench.clock.timers).toBeLessThanOrEqual(held);
     });
 
     verifies("M12", "updates of resources without end are emitted once a second, for each of them", async () => {
