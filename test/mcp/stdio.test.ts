@@ -1,11 +1,11 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { getDefaultEnvironment } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { operatorError } from "../../src/core/server-output.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { commandLine, inheritedEnvironment } from "../../src/mcp/transport/stdio/child-command.ts";
@@ -149,6 +149,70 @@ describe("a child process", () => {
     expect(pid).toBeGreaterThan(0);
     // The signal is sent; the system takes its time.
     while (alive(pid)) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  describe.skipIf(process.platform === "win32")("whose service is killed", () => {
+    const stubborn = server(`process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);
+      const { pid } = require("node:child_process").spawn(process.execPath, ["-e", "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"]);
+      process.stderr.write("pids " + process.pid + " " + pid + ";");`);
+    const service = `
+      const { mcpConnector } = await import(${JSON.stringify(indexUrl)});
+      const connector = mcpConnector({ command: process.execPath, args: ["-e", ${JSON.stringify(stubborn)}] });
+      const session = await connector.connect({ signal: new AbortController().signal, host: { changed() {}, log() {} } });
+      const other = await connector.connect({ signal: new AbortController().signal, host: { changed() {}, log() {} } });
+      const said = () => session.stderr() + other.stderr();
+      while (said().split(";").length < 3) await new Promise((resolve) => setImmediate(resolve));
+      console.log(said());`;
+
+    for (const signal of ["SIGKILL", "SIGTERM", "SIGINT"] as const) {
+      verifies(
+        "M8",
+        `does not outlive it, nor what it started, though it ignores the end of stdin: ${signal}`,
+        async () => {
+          const child = spawn(node, ["--no-warnings", "--input-type=module", "-e", service], {
+            stdio: ["ignore", "pipe", "inherit"],
+            detached: true,
+          });
+          let said = "";
+          for await (const text of child.stdout.setEncoding("utf8")) {
+            said += text;
+            if (said.includes("\n")) break;
+          }
+          const pids = [...said.matchAll(/\d+/g)].map(([pid]) => Number(pid));
+          expect(pids.filter(alive)).toHaveLength(4);
+          // The whole group, as a terminal or a supervisor of processes does.
+          process.kill(-Number(child.pid), signal);
+          await vi.waitFor(() => expect(pids.filter(alive)).toEqual([]), { timeout: 15_000, interval: 20 });
+        },
+        30_000,
+      );
+    }
+
+    test.runIf(process.platform === "linux")(
+      "a service that closed its sessions has no process left to guard them",
+      () => {
+        const script = `
+        const { mcpConnector } = await import(${JSON.stringify(indexUrl)});
+        const { readdirSync, readFileSync } = await import("node:fs");
+        const children = () => readdirSync("/proc").filter((pid) => {
+          try {
+            const [state, parent] = readFileSync("/proc/" + pid + "/stat", "utf8").replace(/^.*\\) /s, "").split(" ");
+            return state !== "Z" && Number(parent) === process.pid;
+          } catch { return false; }
+        }).length;
+        const connector = mcpConnector({ command: process.execPath, args: ["-e", ${JSON.stringify(server())}] });
+        const session = await connector.connect({ signal: new AbortController().signal, host: { changed() {}, log() {} } });
+        const during = children();
+        await session[Symbol.asyncDispose]();
+        while (children() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+        console.log(during);`;
+        const run = spawnSync(node, ["--no-warnings", "--input-type=module", "-e", script], {
+          encoding: "utf8",
+          timeout: 10_000,
+        });
+        expect([run.status, run.stdout.trim()]).toEqual([0, "2"]);
+      },
+    );
   });
 
   verifies("M9", "leaves no handle: a process that closed its session ends by itself", () => {

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn as spawnChild } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 
+import { OrphanGuard } from "./orphan-guard.ts";
+
 const windows = process.platform === "win32";
 
 // Between the end of stdin and TERM; most servers leave by themselves.
@@ -11,19 +13,27 @@ const pollMs = 20;
 /** The groups that are running. If this process exits, they end with it. */
 const running = new Set<number>();
 
+/** If this process is killed, they end soon after it. */
+const guard = new OrphanGuard();
+
 function killAll(): void {
   for (const pid of running) signalGroup(pid, "SIGKILL");
+  guard.kill();
 }
 
 /** Remembers a child that leads its own process group, so that it does not outlive this process. */
 export function adopt(pid: number): void {
   if (running.size === 0) process.on("exit", killAll);
+  guard.add(pid, running);
   running.add(pid);
 }
 
 function release(pid: number): void {
   running.delete(pid);
-  if (running.size === 0) process.off("exit", killAll);
+  guard.remove(pid);
+  if (running.size > 0) return;
+  process.off("exit", killAll);
+  guard.stop();
 }
 
 /**
