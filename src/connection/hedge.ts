@@ -5,8 +5,9 @@ import type { Clock, Timer } from "../lib/clock.ts";
 export const silentMs = 4_000;
 /** The most attempts in the place of one: a server that is slow is not asked without end. */
 const maxBeside = 8;
-const maxInstead = 3;
-/** A server that takes so many times as long as the last time is silent, and not slow. */
+/** The part of the time limit in which attempts are ended for others: the last one has the rest. */
+const insteadPart = 1 / 3;
+/** A server that takes so many times as long as it did is silent, and not slow. */
 const slowFactor = 5;
 /** Time that the other attempt has when the first one has failed, in milliseconds. */
 const graceMs = 2_000;
@@ -35,32 +36,43 @@ export interface Opened<T> {
 export class HedgedOpener<T extends AsyncDisposable> {
   readonly #clock: Clock;
   readonly #whenSilent: Connector["whenSilent"];
-  /** The duration of the last attempt that succeeded. */
-  #lastMs: number | undefined;
+  readonly #limitMs: number;
+  /** The duration of the fastest attempt that succeeded: a machine that was busy does not make a server slow. */
+  #fastestMs: number | undefined;
+  /** An attempt that failed may have been given too little time: the next one has all of it. */
+  #hasFailed = false;
 
-  constructor(clock: Clock, whenSilent: Connector["whenSilent"]) {
+  /** @param limitMs - the time limit of all attempts together, which the owner sets */
+  constructor(clock: Clock, whenSilent: Connector["whenSilent"], limitMs: number) {
     this.#clock = clock;
     this.#whenSilent = whenSilent;
+    this.#limitMs = limitMs;
   }
 
   /** @throws the error of the first attempt that was not given up; the signal's reason */
   async open(signal: AbortSignal, open: OpenAttempt<T>): Promise<Opened<T>> {
-    const whenSilent = this.#whenSilent;
-    const lastMs = this.#lastMs;
+    const isBeside = this.#whenSilent === "beside";
+    const patienceMs = isBeside ? silentMs : Math.max(silentMs, slowFactor * (this.#fastestMs ?? 0));
     // A child process that was never up may have to be installed.
-    const waits = whenSilent === undefined || (whenSilent === "instead" && lastMs === undefined);
-    if (waits) return { opened: await this.#timed(open)(signal, signsOfNone()), others: undefined };
-    this.#lastMs = undefined;
-    const isBeside = whenSilent === "beside";
-    const patienceMs = isBeside ? silentMs : Math.max(silentMs, slowFactor * (lastMs ?? 0));
-    return new Hedge(this.#timed(open), { clock: this.#clock, signal, patienceMs, isBeside }).result();
+    const hedges = isBeside || (this.#whenSilent === "instead" && this.#fastestMs !== undefined && !this.#hasFailed);
+    const maxBegun = isBeside ? maxBeside : 1 + Math.floor((this.#limitMs * insteadPart) / patienceMs);
+    this.#hasFailed = true;
+    const timed = this.#timed(open, patienceMs);
+    const opened = hedges
+      ? await new Hedge(timed, { clock: this.#clock, signal, patienceMs, maxBegun, isBeside }).result()
+      : { opened: await timed(signal, signsOfNone()), others: undefined };
+    this.#hasFailed = false;
+    return opened;
   }
 
-  #timed(open: OpenAttempt<T>): OpenAttempt<T> {
+  #timed(open: OpenAttempt<T>, patienceMs: number): OpenAttempt<T> {
     return async (signal, signs) => {
       const startedAt = this.#clock.now();
       const opened = await open(signal, signs);
-      this.#lastMs = this.#clock.now() - startedAt;
+      const tookMs = this.#clock.now() - startedAt;
+      // One that needs more time than it would have is slow now, and is not ended too early again.
+      const isSlow = tookMs > patienceMs || this.#fastestMs === undefined;
+      this.#fastestMs = isSlow ? tookMs : Math.min(tookMs, this.#fastestMs ?? tookMs);
       return opened;
     };
   }
@@ -70,6 +82,7 @@ interface HedgeOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly patienceMs: number;
+  readonly maxBegun: number;
   /** Attempts run beside each other, at most two: the first one and the latest. Otherwise one is ended before the next begins. */
   readonly isBeside: boolean;
 }
@@ -152,10 +165,10 @@ class Hedge<T extends AsyncDisposable> {
 
   /** The time is over: where nothing has come, another attempt is made. */
   async #silent(): Promise<void> {
-    const { patienceMs, isBeside } = this.#options;
+    const { patienceMs, maxBegun, isBeside } = this.#options;
     if (this.#running.map(showsLife).includes(true)) return this.#schedule(patienceMs);
     if (this.#error !== undefined) return this.#fail(this.#error);
-    if (this.#begun >= (isBeside ? maxBeside : maxInstead)) return;
+    if (this.#begun >= maxBegun) return;
     const given = this.#running.splice(isBeside ? 1 : 0);
     for (const { controller } of given) controller.abort(new Error("The attempt was silent, and another is made."));
     await Promise.all(given.map(({ ended }) => ended));

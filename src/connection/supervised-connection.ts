@@ -171,7 +171,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
         this.latestProcess = process;
       },
     };
-    const opener = new HedgedOpener<RemoteGeneration>(clock, connector.whenSilent);
+    const opener = new HedgedOpener<RemoteGeneration>(clock, connector.whenSilent, options.connectTimeoutMs);
     const supervisor = new Supervisor<RemoteGeneration>({
       ...options,
       clock,

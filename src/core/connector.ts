@@ -153,8 +153,8 @@ export interface Connector {
   /**
    * What is done while an attempt to connect is silent, as after a network dropped what was sent. `beside`: every four seconds another
    * attempt is made beside the first, and the first to succeed is used; at most eight in one attempt, two at a time. `instead`: one that
-   * takes five times as long as the last that succeeded, and four seconds at least, is ended and made again; twice at most. Default: it is
-   * waited for as long as the attempt may take.
+   * takes five times as long as the fastest that succeeded, and four seconds at least, is ended and made again, within a third of the time that
+   * the attempt may take. Default: it is waited for.
    */
   readonly whenSilent?: "beside" | "instead" | undefined;
   /**

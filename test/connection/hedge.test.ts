@@ -214,6 +214,21 @@ describe("a connection whose handshake is not answered", () => {
     await bench.clock.advance(8_000 + slow);
     expect(connection().state).toBe("connected");
     expect([server.attempts.length, server.most]).toEqual([4, 1]);
+    // And the next time at once.
+    server.far.session.lose(new Error("gone"));
+    await bench.clock.advance(slow);
+    expect([connection().state, server.attempts.length]).toEqual(["connected", 5]);
+  });
+
+  test("a child is not started anew where the last one would not have two thirds of the time", async () => {
+    server = new SilentServer(bench, "instead");
+    bench.toolkit.addConnector(server, { namespace: "weather", connectTimeoutMs: 11_000 });
+    void bench.toolkit.start();
+    await bench.clock.advance(0);
+    server.answersAfterMs = 10_000;
+    server.far.session.lose(new Error("gone"));
+    await bench.clock.advance(10_000);
+    expect([connection().state, server.attempts.length]).toEqual(["connected", 2]);
   });
 
   test("a child that was never up is waited for", async () => {

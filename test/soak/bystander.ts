@@ -3,11 +3,14 @@ import { defineTool } from "../../src/core/tool.ts";
 import type { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { Breaches } from "./breaches.ts";
 import { Quantiles } from "./quantiles.ts";
+import type { Stalls } from "./stalls.ts";
 
 /** What a builtin may take in all but one of a hundred calls, however ill some server is. */
 const builtinMs = 500;
 const everyMs = 20;
 const listMs = 100;
+/** A call during which the machine stalled this process so long says nothing of the call. */
+const stallMs = 20;
 
 /** Answers after one turn of the event loop. */
 export const pulse = defineTool({
@@ -38,11 +41,13 @@ export class Bystander {
   readonly lists = new Quantiles();
   readonly #toolkit: Toolkit;
   readonly #breaches: Breaches;
+  readonly #stalls: Stalls;
   #stopped = false;
 
-  constructor(toolkit: Toolkit, breaches: Breaches) {
+  constructor(toolkit: Toolkit, breaches: Breaches, stalls: Stalls) {
     this.#toolkit = toolkit;
     this.#breaches = breaches;
+    this.#stalls = stalls;
   }
 
   /** Until it is stopped. */
@@ -70,6 +75,8 @@ export class Bystander {
     } catch (error) {
       this.#breaches.add(undefined, `${what} failed: ${String(error)}`);
     }
-    quantiles.add(performance.now() - startedAt);
+    const durationMs = performance.now() - startedAt;
+    if (this.#stalls.stalledSince(startedAt) > stallMs) this.#stalls.voided++;
+    else quantiles.add(durationMs);
   }
 }

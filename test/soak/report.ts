@@ -24,7 +24,7 @@ export function reportOf({ traffic, recoveries, bystander, losses, handles, proc
 
 /** The same in a line. */
 export function summaryOf(seed: string, result: SoakResult, breaches: readonly Breach[]): string {
-  const { plan, traffic, recoveries, heapStart, heapEnd } = result;
+  const { plan, traffic, recoveries, heapStart, heapEnd, stalls } = result;
   const failed = [...traffic.failures.values()].reduce((sum, count) => sum + count, 0);
   return [
     `soak ${breaches.length === 0 ? "ok" : `BROKEN (${breaches.length})`}: seed ${seed} (${digestOf(plan)})`,
@@ -32,5 +32,6 @@ export function summaryOf(seed: string, result: SoakResult, breaches: readonly B
     `${recoveries.healed.count} of ${plan.length} troubles healed, noticed within ${ms(recoveries.noticed.worstMs)}`,
     `healed within ${ms(recoveries.healed.worstMs)} (${recoveries.worst})`,
     `heap ${heapStart.toFixed(1)} -> ${heapEnd.toFixed(1)} MB`,
+    stalls,
   ].join(", ");
 }

@@ -13,6 +13,7 @@ import { handlesBeside, heapMegabytes, leftOf } from "./left.ts";
 import { digestOf, type PlannedTrouble, planTroubles } from "./plan.ts";
 import { Recoveries } from "./recovery.ts";
 import type { SoakServer } from "./server.ts";
+import { Stalls } from "./stalls.ts";
 import { Subscriber } from "./subscriber.ts";
 import { Traffic } from "./traffic.ts";
 import { Troublemaker } from "./troublemaker.ts";
@@ -24,7 +25,9 @@ const warmUpMs = 4_000;
 const progressMs = 10_000;
 const lookMs = 500;
 /** So that what heals heals within seconds, and a soak sees many of them. */
-const supervision = { retryMs: 100, maxRetryMs: 500, healthCheckMs: 5_000, pollMs: 2_000, connectTimeoutMs: 8_000 };
+const supervision = { retryMs: 100, maxRetryMs: 500, healthCheckMs: 5_000, pollMs: 2_000 };
+/** Of a connector that waits for an attempt that is silent. */
+const connectTimeoutMs = 8_000;
 
 /** How long, and by which chance. */
 export interface SoakOptions {
@@ -46,6 +49,8 @@ export interface SoakResult {
   readonly heapEnd: number;
   readonly handles: readonly string[];
   readonly processes: number;
+  /** What is to be said of stalls of the machine. */
+  readonly stalls: string;
 }
 
 interface Member {
@@ -68,14 +73,15 @@ const parrot: Delegate = {
 /** Runs the whole of it: a fleet, calls all the time, troubles as planned, and a look at what is left. */
 export async function soak({ seed, durationMs, only, breaches }: SoakOptions): Promise<SoakResult> {
   const before = process.getActiveResourcesInfo();
+  using stalls = new Stalls();
   const ledger = new Ledger();
   const recoveries = new Recoveries();
   const fleet = await openFleet(ledger, only);
   const plan = planTroubles(seed, fleet.servers, durationMs);
   console.error(`seed ${seed}: ${plan.length} troubles for ${fleet.servers.length} servers, digest ${digestOf(plan)}`);
   const toolkit = new Toolkit({ items: [pulse, relay], delegate: parrot });
-  const traffic = new Traffic({ toolkit, ledger, breaches, seed });
-  const bystander = new Bystander(toolkit, breaches);
+  const traffic = new Traffic({ toolkit, ledger, breaches, stalls, seed });
+  const bystander = new Bystander(toolkit, breaches, stalls);
   const pids = new Set<number>();
   const up = new Set<Connection>();
   let losses = 0;
@@ -87,7 +93,8 @@ export async function soak({ seed, durationMs, only, breaches }: SoakOptions): P
     if (up.delete(connection)) losses++;
   });
   const members = fleet.servers.map((server): Member => {
-    const connection = toolkit.addConnector(server.target, { namespace: server.name, ...supervision });
+    const waits = server.place === "in-memory" ? { connectTimeoutMs } : {};
+    const connection = toolkit.addConnector(server.target, { namespace: server.name, ...supervision, ...waits });
     return { server, connection, windows: new Windows(), subscriber: new Subscriber(toolkit, server, connection) };
   });
   await toolkit.start();
@@ -122,7 +129,7 @@ export async function soak({ seed, durationMs, only, breaches }: SoakOptions): P
     ...members.map((member) => {
       const probing = chance(`${seed}/probes of ${member.server.name}`);
       const probe = (timeoutMs: number) => traffic.probe(member.server, member.windows, probing, timeoutMs);
-      const host = { ...member, toolkit, catalogues, recoveries, breaches, probe };
+      const host = { ...member, toolkit, catalogues, recoveries, breaches, stalls, probe };
       return new Troublemaker(host).run(
         plan.filter(({ server }) => server === member.server.name),
         startedAt,
@@ -157,5 +164,16 @@ export async function soak({ seed, durationMs, only, breaches }: SoakOptions): P
   for (const pid of pids) if (isAlive(pid)) breaches.add(undefined, `process ${pid} is left`);
   const handles = await handlesBeside(before);
   if (handles.length > 0) breaches.add(undefined, `open handles: ${handles.join(", ")}`);
-  return { plan, traffic, recoveries, bystander, losses, heapStart, heapEnd, handles, processes: pids.size };
+  return {
+    plan,
+    traffic,
+    recoveries,
+    bystander,
+    losses,
+    heapStart,
+    heapEnd,
+    handles,
+    processes: pids.size,
+    stalls: stalls.summary,
+  };
 }

@@ -6,6 +6,7 @@ import type { Chance } from "./chance.ts";
 import type { Ledger } from "./ledger.ts";
 import { Quantiles } from "./quantiles.ts";
 import type { SoakServer } from "./server.ts";
+import type { Stalls } from "./stalls.ts";
 import { runsVerdict, verdictOf } from "./verdict.ts";
 import type { Windows } from "./window.ts";
 
@@ -18,12 +19,19 @@ const abortMs = 50;
 const settleMs = 12_000;
 const maxInFlight = 20;
 const pauseMs = [40, 160] as const;
+/** Stalled so long, a server may be taken for lost that is not, or take longer than a call may. */
+const stallMs = 1_000;
+/** What a stall explains. */
+const stallCodes: ReadonlySet<string> = new Set(["TIMEOUT", "UNAVAILABLE", "OUTCOME_UNKNOWN"]);
+/** The time in which a server is taken for lost. */
+const silenceMs = 6_000;
 
 /** Who calls whom, and who hears of what was wrong. */
 export interface TrafficHost {
   readonly toolkit: Toolkit;
   readonly ledger: Ledger;
   readonly breaches: Breaches;
+  readonly stalls: Stalls;
   readonly seed: string;
 }
 
@@ -31,6 +39,7 @@ export interface TrafficHost {
 interface InFlight {
   readonly server: SoakServer;
   readonly call: SoakCall;
+  readonly startedAt: number;
   readonly dueAt: number;
   late: boolean;
 }
@@ -98,7 +107,8 @@ export class Traffic {
   look(): void {
     const now = performance.now();
     for (const [id, flying] of this.#inFlight) {
-      if (flying.late || now < flying.dueAt) continue;
+      const { startedAt, dueAt } = flying;
+      if (flying.late || now < dueAt || now < dueAt + this.#host.stalls.extensionSince(startedAt)) continue;
       flying.late = true;
       this.#host.breaches.add(flying.server.name, `${flying.call.what} ${id} has no answer beyond its limit`);
     }
@@ -114,7 +124,8 @@ export class Traffic {
   async stop(): Promise<void> {
     this.#stopped = true;
     const untilAt = performance.now() + limitMs + marginMs;
-    while (this.#inFlight.size > 0 && performance.now() < untilAt) await sleep(50);
+    const isOver = () => performance.now() > untilAt + this.#host.stalls.extensionSince(untilAt - limitMs - marginMs);
+    while (this.#inFlight.size > 0 && !isOver()) await sleep(50);
     this.look();
   }
 
@@ -129,7 +140,7 @@ export class Traffic {
 
   /** Gives what it failed with, in words. */
   async #make(server: SoakServer, windows: Windows, call: SoakCall): Promise<string | undefined> {
-    const { toolkit, breaches, seed } = this.#host;
+    const { toolkit, breaches, seed, stalls } = this.#host;
     const id = `${seed}-${++this.#calls}`;
     const { timeoutMs = limitMs, abortAfterMs } = call;
     const startedAt = performance.now();
@@ -142,14 +153,14 @@ export class Traffic {
     };
     const timer = abortAfterMs === undefined || abortAfterMs === 0 ? undefined : setTimeout(abort, abortAfterMs);
     if (abortAfterMs === 0) abort();
-    this.#inFlight.set(id, { server, call, dueAt: startedAt + timeoutMs + marginMs, late: false });
+    this.#inFlight.set(id, { server, call, startedAt, dueAt: startedAt + timeoutMs + marginMs, late: false });
     const answer = call.make(toolkit, id, { timeoutMs, signal: controller.signal });
     const outcome = await outcomeOf(answer, (said) => call.isRight(said, id), reason);
     clearTimeout(timer);
     this.#inFlight.delete(id);
     const endedAt = performance.now();
     if (abortedAt !== undefined && !outcome.ok && outcome.code === "ABORTED")
-      this.#aborted(server, call, endedAt - abortedAt);
+      this.#aborted(server, call, abortedAt, endedAt);
     const met = windows.since(startedAt);
     if (met.length === 0 && call.what === "echo") this.untroubled.add(endedAt - startedAt);
     const excused = new Set(met.flatMap(({ codes }) => [...codes]));
@@ -157,7 +168,10 @@ export class Traffic {
     const altersAnswers = met.some((window) => window.altersAnswers);
     const wrong = verdictOf({ outcome, expects: call.expects, excused, altersAnswers });
     const troubles = met.map(({ planned }) => planned.trouble).join(", ");
-    if (wrong !== undefined)
+    const stalledMs = stalls.stalledSince(Math.min(startedAt, endedAt - silenceMs));
+    const isStalled = !outcome.ok && stallCodes.has(outcome.code) && stalledMs > stallMs;
+    if (wrong !== undefined && isStalled) stalls.voided++;
+    else if (wrong !== undefined)
       breaches.add(server.name, `${call.what} ${id} ${wrong}${troubles === "" ? "" : ` (${troubles})`}`);
     const ended = outcome.ok ? "ok" : outcome.code;
     if (ended !== "ok") this.failures.set(ended, (this.failures.get(ended) ?? 0) + 1);
@@ -166,9 +180,10 @@ export class Traffic {
     return outcome.ok ? undefined : outcome.said;
   }
 
-  #aborted({ name }: SoakServer, { what }: SoakCall, durationMs: number): void {
+  #aborted({ name }: SoakServer, { what }: SoakCall, abortedAt: number, endedAt: number): void {
+    const durationMs = endedAt - abortedAt;
     this.aborts.add(durationMs);
-    if (durationMs > abortMs + marginMs) {
+    if (durationMs > abortMs + marginMs + this.#host.stalls.stalledSince(abortedAt)) {
       this.#host.breaches.add(name, `${what} rejected ${Math.round(durationMs)} ms after its abort`);
     }
   }

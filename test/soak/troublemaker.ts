@@ -6,6 +6,7 @@ import type { Catalogues } from "./catalogue.ts";
 import type { PlannedTrouble } from "./plan.ts";
 import type { Recoveries } from "./recovery.ts";
 import type { SoakServer } from "./server.ts";
+import type { Stalls } from "./stalls.ts";
 import type { Subscriber } from "./subscriber.ts";
 import { describeTrouble } from "./trouble.ts";
 import type { Window, Windows } from "./window.ts";
@@ -30,6 +31,7 @@ export interface TroublemakerHost {
   readonly recoveries: Recoveries;
   readonly subscriber: Subscriber;
   readonly breaches: Breaches;
+  readonly stalls: Stalls;
   /** Shows that a server answers. */
   probe(timeoutMs: number): Promise<void>;
 }
@@ -74,8 +76,9 @@ export class Troublemaker {
     const { server, recoveries, breaches } = this.#host;
     if (describeTrouble(trouble).loses !== true) return;
     const lost = () => this.#lostAt >= startedAt;
-    let dueAt = happenedAt + noticeMs + marginMs;
-    while (!lost() && performance.now() < dueAt) dueAt += await look();
+    const limit = this.#limit(happenedAt, noticeMs + marginMs);
+    while (!lost() && !limit.isOver()) await sleep(lookMs);
+    limit.end();
     if (lost()) recoveries.noticedAfter(trouble, Math.max(0, this.#lostAt - happenedAt));
     else breaches.add(server.name, `${trouble} was not noticed within ${noticeMs + marginMs} ms`);
   }
@@ -83,7 +86,7 @@ export class Troublemaker {
   async #healed({ planned: { trouble } }: Window, endedAt: number): Promise<void> {
     const { server, recoveries, breaches } = this.#host;
     const limitMs = (describeTrouble(trouble).healMs ?? healMs) + marginMs;
-    let dueAt = endedAt + limitMs;
+    const limit = this.#limit(endedAt, limitMs);
     let why: string | undefined;
     do {
       why = await this.#unwell();
@@ -93,12 +96,13 @@ export class Troublemaker {
         if (describeTrouble(trouble).atLists === true) await sleep(listMs);
         why = this.#different();
         if (why === undefined) {
+          limit.end();
           recoveries.healedAfter(trouble, healedAt - endedAt);
           return;
         }
       }
-      dueAt += await look();
-    } while (performance.now() < dueAt);
+      await sleep(lookMs);
+    } while (!limit.isOver());
     breaches.add(server.name, `${trouble} was not healed within ${limitMs} ms: ${why}`);
   }
 
@@ -119,11 +123,15 @@ export class Troublemaker {
     const { server, connection, catalogues } = this.#host;
     return catalogues.difference(server, connection);
   }
-}
 
-/** Waits until the next look, and gives what it took too long: time in which this process did not run is nobody's fault. */
-async function look(): Promise<number> {
-  const startedAt = performance.now();
-  await sleep(lookMs);
-  return performance.now() - startedAt - lookMs;
+  /** A limit that is extended by the time in which this process, or the machine, did not run: that is the fault of no server. */
+  #limit(startedAt: number, limitMs: number): { isOver(): boolean; end(): void } {
+    const { stalls } = this.#host;
+    return {
+      isOver: () => performance.now() > startedAt + limitMs + stalls.extensionSince(startedAt),
+      end: () => {
+        if (performance.now() > startedAt + limitMs) stalls.stretched++;
+      },
+    };
+  }
 }
