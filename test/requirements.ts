@@ -248,11 +248,11 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "M7",
-    text: "A crash, a kill -9, a restarted HTTP server, a lost session (404 or 400), a socket open at one end only and an answer that ends without a result are each noticed within 5 s, by a ping where nothing else tells and none while there is traffic, and heal without a restart. Calls in flight fail at once and clearly.",
+    text: "A crash, a kill -9, a restarted HTTP server, a lost session (404 or 400), a socket open at one end only and an answer that ends without a result are each noticed within 5 s, by a ping where nothing else tells and none while there is traffic, and heal without a restart, also where an attempt to connect was swallowed: within 6 s after the network is back, a slow server having all its time. Calls in flight fail at once and clearly.",
   },
   {
     id: "M8",
-    text: "A stdio child runs in a process group of its own. Closing ends the group (stdin, TERM, KILL after 2 s) and leaves no orphan and no open handle. The last 64 KiB of stderr stay on the connection and are quoted in errors.",
+    text: "A stdio child runs in a process group of its own. Closing ends the group (stdin, TERM, KILL after 2 s) and leaves no orphan and no open handle; nor does the end of the service by a signal, where there is a shell. The last 64 KiB of stderr stay on the connection and are quoted in errors.",
   },
   {
     id: "M9",
