@@ -2,7 +2,7 @@ import type { Connector } from "../core/connector.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
 /** Time without a sign of life after which another attempt is made, in milliseconds. */
-export const silentMs = 4_000;
+const silentMs = 4_000;
 /** The most attempts in the place of one: a server that is slow is not asked without end. */
 const maxBeside = 8;
 /** The part of the time limit in which attempts are ended for others: the last one has the rest. */

@@ -2,13 +2,17 @@ import type { Session } from "../core/session.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
 /** Time after the answer of a call in which a log message is still taken for one of it, in milliseconds. */
-export const lateLogMs = 250;
+const lateLogMs = 250;
 /** The most sessions that are remembered; the oldest go first. */
 const maxSessions = 1_000;
 
 /**
  * The sessions whose calls have just been answered. A log message and the answer may come on different streams: what was written first
- * may arrive last. One timer for all, and only while there are such sessions.
+ * may arrive last. It is not known whose call a message belongs to, so that each of them gets it, as each session that is calling does;
+ * the time is short for that reason.
+ *
+ * One timer for all, and only while there are such sessions: a call costs an entry of a map, and one of a session that takes no log
+ * messages costs nothing.
  */
 export class LateLoggers {
   readonly #clock: Clock;
