@@ -170,6 +170,7 @@ export class ConnectionRequests {
         reject(inNamespace(error, this.#connection.namespace));
       };
       this.#inFlight.add(request);
+      this.#late.began(request.call?.loggingSession);
       try {
         send(session).then((result) => {
           this.#end(request);

@@ -38,7 +38,7 @@ export async function openGeneration(
   }: { readonly signal: AbortSignal; readonly pause: PauseAttempt; readonly signs: AttemptSigns },
 ): Promise<RemoteGeneration> {
   const announcements = new Announcements(host, (reason) => {
-    signs.isPaused = reason !== undefined;
+    signs.pause(reason !== undefined);
     pause(reason);
   });
   const session = await connector.connect({ signal, host: announcements });

@@ -16,8 +16,8 @@ const graceMs = 2_000;
 export interface AttemptSigns {
   /** Gives a number that changes with each message of the far side. */
   received: () => number;
-  /** A person has to act before it goes on: no other attempt is made meanwhile. */
-  isPaused: boolean;
+  /** A person has to act before it goes on, or has done so: no other attempt is made meanwhile. */
+  readonly pause: (isPaused: boolean) => void;
 }
 
 /** Opens a session. Ends all it started before it rejects, also when the signal aborts. */
@@ -26,7 +26,18 @@ export type OpenAttempt<T> = (signal: AbortSignal, signs: AttemptSigns) => Promi
 /** A session that was opened, and the end of the attempts it was faster than. */
 export interface Opened<T> {
   readonly opened: T;
+  /** Never rejects. */
   readonly others: Promise<unknown> | undefined;
+}
+
+/** The connector whose sessions are opened, and the bounds of that. */
+export interface HedgedOpenerOptions {
+  readonly clock: Clock;
+  readonly whenSilent: Connector["whenSilent"];
+  /** The time limit of all attempts that are made for one, which the owner enforces. */
+  readonly limitMs: number;
+  /** Called with an error of the end of a session that is not used. */
+  onError(error: unknown): void;
 }
 
 /**
@@ -34,42 +45,39 @@ export interface Opened<T> {
  * seconds leaves an attempt silent for good. A server that is slow keeps the whole time it has: its first attempt goes on.
  */
 export class HedgedOpener<T extends AsyncDisposable> {
-  readonly #clock: Clock;
-  readonly #whenSilent: Connector["whenSilent"];
-  readonly #limitMs: number;
+  readonly #options: HedgedOpenerOptions;
   /** The duration of the fastest attempt that succeeded: a machine that was busy does not make a server slow. */
   #fastestMs: number | undefined;
   /** An attempt that failed may have been given too little time: the next one has all of it. */
   #hasFailed = false;
 
-  /** @param limitMs - the time limit of all attempts together, which the owner sets */
-  constructor(clock: Clock, whenSilent: Connector["whenSilent"], limitMs: number) {
-    this.#clock = clock;
-    this.#whenSilent = whenSilent;
-    this.#limitMs = limitMs;
+  constructor(options: HedgedOpenerOptions) {
+    this.#options = options;
   }
 
   /** @throws the error of the first attempt that was not given up; the signal's reason */
   async open(signal: AbortSignal, open: OpenAttempt<T>): Promise<Opened<T>> {
-    const isBeside = this.#whenSilent === "beside";
+    const { clock, whenSilent, limitMs, onError } = this.#options;
+    const isBeside = whenSilent === "beside";
     const patienceMs = isBeside ? silentMs : Math.max(silentMs, slowFactor * (this.#fastestMs ?? 0));
     // A child process that was never up may have to be installed.
-    const hedges = isBeside || (this.#whenSilent === "instead" && this.#fastestMs !== undefined && !this.#hasFailed);
-    const maxBegun = isBeside ? maxBeside : 1 + Math.floor((this.#limitMs * insteadPart) / patienceMs);
+    const hedges = isBeside || (whenSilent === "instead" && this.#fastestMs !== undefined && !this.#hasFailed);
+    const maxBegun = isBeside ? maxBeside : 1 + Math.floor((limitMs * insteadPart) / patienceMs);
     this.#hasFailed = true;
     const timed = this.#timed(open, patienceMs);
     const opened = hedges
-      ? await new Hedge(timed, { clock: this.#clock, signal, patienceMs, maxBegun, isBeside }).result()
-      : { opened: await timed(signal, signsOfNone()), others: undefined };
+      ? await new Hedge(timed, { clock, signal, patienceMs, maxBegun, isBeside, onError }).result()
+      : { opened: await timed(signal, { received: () => 0, pause: () => undefined }), others: undefined };
     this.#hasFailed = false;
     return opened;
   }
 
   #timed(open: OpenAttempt<T>, patienceMs: number): OpenAttempt<T> {
     return async (signal, signs) => {
-      const startedAt = this.#clock.now();
+      const { clock } = this.#options;
+      const startedAt = clock.now();
       const opened = await open(signal, signs);
-      const tookMs = this.#clock.now() - startedAt;
+      const tookMs = clock.now() - startedAt;
       // One that needs more time than it would have is slow now, and is not ended too early again.
       const isSlow = tookMs > patienceMs || this.#fastestMs === undefined;
       this.#fastestMs = isSlow ? tookMs : Math.min(tookMs, this.#fastestMs ?? tookMs);
@@ -78,8 +86,7 @@ export class HedgedOpener<T extends AsyncDisposable> {
   }
 }
 
-interface HedgeOptions {
-  readonly clock: Clock;
+interface HedgeOptions extends Pick<HedgedOpenerOptions, "clock" | "onError"> {
   readonly signal: AbortSignal;
   readonly patienceMs: number;
   readonly maxBegun: number;
@@ -90,8 +97,9 @@ interface HedgeOptions {
 interface Running {
   readonly controller: AbortController;
   readonly signs: AttemptSigns;
-  readonly ended: Promise<void>;
+  ended: Promise<void>;
   received: number;
+  isPaused: boolean;
 }
 
 /** The attempts in the place of one: the first answer counts. */
@@ -128,16 +136,19 @@ class Hedge<T extends AsyncDisposable> {
 
   #begin(): void {
     const controller = new AbortController();
-    const signs = signsOfNone();
+    const signs: AttemptSigns = { received: () => 0, pause: (isPaused) => this.#pause(running, isPaused) };
+    const running: Running = { controller, signs, ended: Promise.resolve(), received: 0, isPaused: false };
     this.#begun += 1;
-    const ended = this.#open(controller.signal, signs).then(
-      (opened) => this.#won(running, opened),
-      (error) => this.#lost(running, error),
-    );
-    const running: Running = { controller, signs, ended, received: 0 };
     this.#running.push(running);
+    const ended = this.#open(controller.signal, signs)
+      .then(
+        (opened) => this.#won(running, opened),
+        (error) => this.#lost(running, error),
+      )
+      .catch((error) => this.#options.onError(error))
+      .finally(() => this.#ending.delete(ended));
+    running.ended = ended;
     this.#ending.add(ended);
-    void ended.finally(() => this.#ending.delete(ended));
     this.#schedule(this.#options.patienceMs);
   }
 
@@ -145,7 +156,7 @@ class Hedge<T extends AsyncDisposable> {
     if (this.#isOver || !this.#running.includes(running)) return opened[Symbol.asyncDispose]();
     this.#end(new Error("Another attempt was answered first."), running);
     const others = [...this.#ending].filter((ended) => ended !== running.ended);
-    this.#result.resolve({ opened, others: others.length === 0 ? undefined : Promise.allSettled(others) });
+    this.#result.resolve({ opened, others: others.length === 0 ? undefined : Promise.all(others) });
   }
 
   #lost(running: Running, error: unknown): void {
@@ -158,8 +169,14 @@ class Hedge<T extends AsyncDisposable> {
     else if (this.#error !== undefined) this.#schedule(graceMs);
   }
 
+  #pause(running: Running, isPaused: boolean): void {
+    running.isPaused = isPaused;
+    if (!this.#isOver && this.#running.includes(running)) this.#schedule(this.#options.patienceMs);
+  }
+
   #schedule(delayMs: number): void {
     this.#timer?.cancel();
+    if (this.#running.some(({ isPaused }) => isPaused)) return;
     this.#timer = this.#options.clock.setTimer(() => void this.#silent(), delayMs);
   }
 
@@ -179,7 +196,7 @@ class Hedge<T extends AsyncDisposable> {
   #fail(error: unknown): void {
     if (this.#isOver) return;
     this.#end(error);
-    const ended = Promise.allSettled([...this.#ending]);
+    const ended = Promise.all(this.#ending);
     void ended.then(() => this.#result.reject(error));
   }
 
@@ -191,13 +208,9 @@ class Hedge<T extends AsyncDisposable> {
   }
 }
 
-/** True where a message has come since the last time it was asked, or a person has to act. */
+/** True where a message has come since the last time it was asked. */
 function showsLife(running: Running): boolean {
   const before = running.received;
   running.received = running.signs.received();
-  return running.signs.isPaused || running.received !== before;
-}
-
-function signsOfNone(): AttemptSigns {
-  return { received: () => 0, isPaused: false };
+  return running.received !== before;
 }

@@ -9,7 +9,7 @@ const maxSessions = 1_000;
 /**
  * The sessions whose calls have just been answered. A log message and the answer may come on different streams: what was written first
  * may arrive last. It is not known whose call a message belongs to, so that each of them gets it, as each session that is calling does;
- * the time is short for that reason.
+ * but none gets one that may be of a call that began after its own was over.
  *
  * One timer for all, and only while there are such sessions: a call costs an entry of a map, and one of a session that takes no log
  * messages costs nothing.
@@ -28,6 +28,12 @@ export class LateLoggers {
     if (this.#endedAt.size === 0) return [];
     this.#sweep();
     return [...this.#endedAt.keys()];
+  }
+
+  /** A call begins: messages may be its own from now on. */
+  began(session: Session | undefined): void {
+    if (this.#endedAt.size === 0) return;
+    for (const ended of this.#endedAt.keys()) if (ended !== session) this.#endedAt.delete(ended);
   }
 
   /** A call of a session that takes log messages is over. */

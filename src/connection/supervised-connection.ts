@@ -171,7 +171,12 @@ export class SupervisedConnection extends ConnectionView implements Connection {
         this.latestProcess = process;
       },
     };
-    const opener = new HedgedOpener<RemoteGeneration>(clock, connector.whenSilent, options.connectTimeoutMs);
+    const opener = new HedgedOpener<RemoteGeneration>({
+      clock,
+      whenSilent: connector.whenSilent,
+      limitMs: options.connectTimeoutMs,
+      onError: (error) => log.failed(error),
+    });
     const supervisor = new Supervisor<RemoteGeneration>({
       ...options,
       clock,

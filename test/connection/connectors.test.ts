@@ -200,6 +200,8 @@ describe("the connectors of a toolkit", () => {
       far.session.host.log({ level: "notice", logger: "disk", data: { free: 3 } });
       answer.resolve();
       await calling;
+      // Later than a message that was on its way.
+      await bench.clock.advance(250);
       far.session.host.log({ level: "critical", data: "after the call" });
       expect(logged).toEqual({
         calling: [{ level: "notice", logger: "weather/disk", data: { free: 3 } }],

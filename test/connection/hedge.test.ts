@@ -159,6 +159,21 @@ describe("a connection whose handshake is not answered", () => {
     expect(server.attempts).toHaveLength(2);
   });
 
+  test("a connector that asks a person at once is no mistake", async () => {
+    server = new SilentServer(bench, "beside");
+    const connect = server.connect.bind(server);
+    server.connect = async (options) => {
+      options.host.waits(new Error("Open the page."));
+      return connect(options);
+    };
+    server.answersAfterMs = undefined;
+    bench.toolkit.addConnector(server, { namespace: "weather" });
+    void bench.toolkit.start();
+    await bench.clock.advance(60_000);
+    expect(server.attempts).toHaveLength(1);
+    expect(connection().lastError?.message).toContain("Open the page.");
+  });
+
   test("lists that come slowly are no silence, lists that do not come are", async () => {
     server = new SilentServer(bench, "beside");
     let received = 0;
