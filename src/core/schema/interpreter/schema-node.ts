@@ -76,7 +76,7 @@ class Scope {
 }
 
 /** Longer messages are cut, in characters. */
-const maxMessage = 500;
+const maxMessage = 1_500;
 /** An issue further inside is reported at the last value whose pointer is no longer, in characters. */
 const maxPointer = 1_000;
 
