@@ -9,7 +9,8 @@ import type { Conversation } from "./run/run-state.ts";
 import type { TextOptions } from "./run/task.ts";
 
 /** Options of a run of an agent. */
-export interface RunOptions extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "timeoutMs"> {
+export interface RunOptions
+  extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "forced" | "timeoutMs"> {
   /** The source of its tools. Default: the toolkit that the agent is the delegate of; without one only tools of the caller's own exist. */
   readonly toolbox?: Toolbox | undefined;
   /** Receives the events of the run, as `onEvent` of a call does. */
@@ -27,6 +28,7 @@ export const generateNames: OptionNames<GenerateOptions> = {
   session: true,
   meta: true,
   attachments: true,
+  forced: true,
   onEvent: true,
   system: true,
   tools: true,

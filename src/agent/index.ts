@@ -2,6 +2,7 @@ export type {
   AgentEvent,
   AgentEventMap,
   AgentEventType,
+  AgentSource,
   AgentStep,
   AgentToolCall,
   FinishReason,

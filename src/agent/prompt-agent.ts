@@ -93,14 +93,14 @@ class PromptAgent implements Agent {
   }
 
   async generate(text: string, options: GenerateOptions = {}): Promise<Content> {
-    const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, output, conversation } = options;
+    const { toolbox, signal, session, meta, attachments, forced, timeoutMs, onEvent, output, conversation } = options;
     assertOptionNames(options, generateNames, "of generate");
     const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
     const prompt = inlinePrompt({ name: "generate", output }, async (_input, context) => {
       const task = await textTask(text, options, context);
       return this.#begin(task, context, limits, conversation?.toolCalls ?? 0);
     });
-    const call = present({ signal, session, meta, attachments, timeoutMs, onEvent });
+    const call = present({ signal, session, meta, attachments, forced, timeoutMs, onEvent });
     return this.#toolbox(toolbox).call(prompt, {}, call);
   }
 

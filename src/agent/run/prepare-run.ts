@@ -54,7 +54,7 @@ export async function prepareRun(preparation: Preparation): Promise<AgentRun> {
   const results = new Results({ run: state.id, maxBytes: limits.maxResultBytes, toolName });
   if (preparation.results !== undefined) results.restore(preparation.results);
   const own = [results.tool, ...(form?.tool === undefined ? [] : [form.tool])];
-  const tools = set && beginTools(set, own, { context, signal: call.signal, toolCalls: state.toolCalls });
+  const tools = set && beginTools(set, own, { context, signal: call.signal, toolCalls: state.toolCalls, turns: state.steps.length });
   return new AgentRun({
     name: task.name,
     chosen,

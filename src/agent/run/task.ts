@@ -1,8 +1,10 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4TextPart } from "@ai-sdk/provider";
+import { callStateOf } from "../../call/call-port.ts";
 import { definitionOf } from "../../core/entry.ts";
 import { ToolkitError } from "../../core/error.ts";
 import type { CallContext, Entry, Prompt, Tool } from "../../core/item.ts";
 import type { ModelSettings } from "../../core/model-settings.ts";
+import { assertRules } from "../../core/name-rules.ts";
 import { type PromptRunner, withRunner } from "../../core/prompt-runner.ts";
 import type { Content, Resource } from "../../core/resource.ts";
 import type { SchemaLike } from "../../core/schema/types.ts";
@@ -43,6 +45,8 @@ export interface Task extends ModelOptions {
   readonly messages: LanguageModelV4Prompt;
   /** Names and globs of tools. Default: none. */
   readonly tools?: readonly string[] | undefined;
+  /** Names of tools that the caller wants called in the first turn. Default: none. */
+  readonly forced?: readonly string[] | undefined;
   /** Tools of the caller's own, beside the named ones. */
   readonly ownTools?: readonly Tool[] | undefined;
 }
@@ -62,7 +66,8 @@ export async function taskOf(entry: Entry<"prompt">, input: unknown, context: Ca
   if (asked.length === 0) throw emptyRequest(`The rendering of ${ref}`);
   const { tools, model, provider, thinking, thinkingBudget, settings } = item;
   const output = definitionOf(entry).outputSchema;
-  return { ref, name, system, messages: asked, tools, output, model, provider, thinking, thinkingBudget, settings };
+  const forced = forcedOf(context);
+  return { ref, name, system, messages: asked, tools, forced, output, model, provider, thinking, thinkingBudget, settings };
 }
 
 /**
@@ -80,9 +85,17 @@ export async function textTask(text: string, options: TextOptions, context: Call
     name: "generate",
     messages: [...(conversation?.messages ?? []), { role: "user", content: [{ type: "text", text }, ...attached] }],
     tools: tools.filter((tool) => typeof tool === "string"),
+    forced: forcedOf(context),
     ownTools: tools.filter((tool) => typeof tool !== "string"),
     ...{ output, system, model, provider, thinking, thinkingBudget, settings },
   };
+}
+
+/** The tools that the caller forces. @throws ToolkitError `INVALID_CONFIG` for what is no list of names */
+function forcedOf(context: CallContext): readonly string[] | undefined {
+  const forced = callStateOf(context)?.options.forced;
+  assertRules(forced, "forced", "of a run");
+  return forced;
 }
 
 /** A prompt for a run without one: called like any other, the run is traced, bounded and in the session of its call. */

@@ -4,7 +4,7 @@ import { ToolkitError } from "../../core/error.ts";
 import type { Issue } from "../../core/error-catalog.ts";
 import { outputToolName } from "../../core/output-tool.ts";
 import type { Content } from "../../core/resource.ts";
-import { notRun } from "../../toolset/tool-answer.ts";
+import { notFound } from "../../toolset/tool-answer.ts";
 import type { ToolRun } from "../../toolset/tool-run.ts";
 import type { Toolset } from "../../toolset/toolset.ts";
 import type { ToolAnswer, ToolCall } from "../../toolset/toolset-types.ts";
@@ -105,26 +105,10 @@ async function answersTo(
   calls: readonly ModelToolCall[],
   { tools, spending }: TurnParts,
 ): Promise<readonly ToolAnswer[]> {
-  if (tools === undefined) return calls.map(unmadeAnswer);
+  if (tools === undefined) return calls.map((call) => notFound(call, []));
   const { port, run } = tools;
-  const made: ToolCall[] = [];
-  for (const { id, name, input, malformed } of calls)
-    if (malformed === undefined) made.push({ id, name, input: port.input(name, input) });
-  const answers = await withSpending(spending, () => run.execute(made));
-  if (made.length === calls.length) return answers;
-  const byId = new Map(answers.map((answer) => [answer.id, answer]));
-  return calls.map((call) => byId.get(call.id) ?? unmadeAnswer(call));
-}
-
-/** The answer to a call that is not made: its arguments cannot be parsed, or there are no tools. */
-function unmadeAnswer(call: ModelToolCall): ToolAnswer {
-  const { name, malformed } = call;
-  if (malformed === undefined) {
-    const message = `There is no tool "${name}". There are no tools.`;
-    return notRun(call, new ToolkitError("NOT_FOUND", message, { key: name, suggestions: [] }));
-  }
-  const message = `The arguments of ${name} are no JSON: ${malformed}. Nothing ran. Call it again with valid JSON.`;
-  return notRun(call, new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "", message: "is no JSON" }] }));
+  const made = calls.map((call): ToolCall => ({ ...call, input: port.input(call.name, call.input) }));
+  return withSpending(spending, () => run.execute(made));
 }
 
 /** The result of a call for the model; it is kept and recorded. */
@@ -142,12 +126,13 @@ async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<Language
 
 /** Records the outcome of a call, and the usage of a sub-agent. */
 async function record(answer: ToolAnswer, uri: string | undefined, { state, events }: TurnParts): Promise<void> {
-  const { id, name, ref, status, durationMs, error } = answer;
+  const { id, name, ref, status, durationMs, error, content } = answer;
   const call: AgentToolCall = { id, name, ref, step: state.steps.length - 1, status, durationMs };
   const waited = state.calls.findIndex((each) => each.id === id && each.status === "pending");
   if (waited < 0) state.calls.push(call);
   else state.calls[waited] = call;
-  await events.emit("toolResult", { ...call, uri, error });
+  const { ref: tool, ...outcome } = call;
+  await events.emit("toolResult", { ...outcome, tool, uri, content, error });
   const { usage: used, run } = answer.content?.meta ?? {};
   if (typeof run !== "string" || !isUsage(used)) return;
   // The usage of a sub-agent in this process was added as it arose; that in another process was not.

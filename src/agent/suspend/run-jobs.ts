@@ -85,7 +85,7 @@ const fields: JobType<SuspendedRun, Content>["fields"] = {
   outcome: optional(
     (value) => isRecord(value) && ("content" in value ? isContent(value.content) : isRecord(value.error)),
   ),
-  task: having<SuspendedRun["task"]>({ ...all(isText, "ref", "name"), tools: optional(listOf(isText)) }),
+  task: having<SuspendedRun["task"]>({ ...all(isText, "ref", "name"), ...all(optional(listOf(isText)), "tools", "forced") }),
   state: having<SuspendedRun["state"]>({
     ...all(listOf(isRecord), "steps", "calls"),
     ...all(isNumber, "toolCalls", "repairs"),
@@ -93,6 +93,7 @@ const fields: JobType<SuspendedRun, Content>["fields"] = {
     messages: listOf(isMessage),
     usage: isUsage,
     inner: (value) => isRecord(value) && Object.values(value).every(isUsage),
+    sources: listOf(isRecord),
     guided: listOf(isText),
   }),
   results: having({
