@@ -144,6 +144,13 @@ export interface Agent extends Delegate {
    * @throws ToolkitError `NOT_FOUND`, also for the run of another principal; `CONFLICT` while a process continues it; `STORE_FAILED`
    */
   forget(id: string, options?: ForgetOptions): Promise<void>;
+  /**
+   * A result of a tool that was too long for the conversation, whole: the URI is in the event `toolResult`, and in what the model got.
+   *
+   * @param options - `session`: that of the run. Default: that of runs without a session
+   * @throws ToolkitError `NOT_FOUND`, also for the result of another principal, and of another session without one; `STORE_FAILED`
+   */
+  readResult(uri: string, options?: Pick<RunOptions, "session">): Promise<Content>;
   /** The conversation up to an answer, as a plain JSON value. Undefined for a Content that is no answer of this agent. */
   conversationOf(answer: Content): Conversation | undefined;
 }

@@ -73,10 +73,7 @@ export class ToolRun {
     const { session = Object.freeze({ id: randomUUID() }) } = options;
     this.#parts = parts;
     for (const tool of disclosure?.tools ?? []) this.#own.set(tool.definition.name, tool);
-    for (const tool of own) {
-      this.#own.set(tool.definition.name, tool);
-      this.#ownDefinitions.push(tool.definition);
-    }
+    this.offer(own);
     this.#options = options;
     this.#toolCalls = toolCalls;
     this.#before = turns;
@@ -119,6 +116,14 @@ export class ToolRun {
     const definitions = (disclosure ?? offered).definitionsOf(this.turn);
     if (offered.policy.toolChoice === "none") return definitions;
     return this.#ownDefinitions.length === 0 ? definitions : [...definitions, ...this.#ownDefinitions];
+  }
+
+  /** Offers further tools of the run itself, from the next turn on. @internal */
+  offer(tools: readonly RunTool[]): void {
+    for (const tool of tools) {
+      this.#own.set(tool.definition.name, tool);
+      this.#ownDefinitions.push(tool.definition);
+    }
   }
 
   /** The tool choice of this turn. */

@@ -11,7 +11,14 @@ import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } fr
 import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
-import { contradiction, LookedUpNames, namedTool, type Selection, SelectionRules, selectionNames } from "./selection.ts";
+import {
+  contradiction,
+  LookedUpNames,
+  namedTool,
+  type Selection,
+  SelectionRules,
+  selectionNames,
+} from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
 import { type BeginOptions, ToolRun } from "./tool-run.ts";
 import type { OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";

@@ -20,7 +20,7 @@ async function readThrough(result: unknown, maxResultBytes: number, length?: num
       uri ||= uriIn(text);
       shown.push(text.replace(notice, ""));
       if (offset === undefined) return "read";
-      return { toolCalls: [{ name: "read_resource", input: { uri, offset: Number(offset), length } }] };
+      return { toolCalls: [{ name: "result_read", input: { uri, offset: Number(offset), length } }] };
     },
     [big],
     { agent: { maxResultBytes, maxSteps: 500 } },
@@ -47,7 +47,7 @@ describe("a long result", () => {
     ["JSON", { text: emoji }, JSON.stringify({ text: emoji }), 1_000],
   ];
   for (const [what, result, whole, maxBytes, length] of rows) {
-    verifies("A4", `is read to its end through read_resource, no character lost: ${what}`, async () => {
+    verifies("A4", `is read to its end through result_read, no character lost: ${what}`, async () => {
       const { text, shown, largest } = await readThrough(result, maxBytes, length);
       expect(shown.length).toBeGreaterThan(1);
       expect(text === whole).toBe(true);
@@ -89,7 +89,7 @@ describe("a long result", () => {
         if (index === 0) return { toolCalls: [{ name: "fails" }] };
         const last = JSON.stringify(prompt.at(-1));
         const uri = /result:[^\\"]+/.exec(last)?.[0];
-        return index === 1 ? { toolCalls: [{ name: "read_resource", input: { uri, offset: 2_500 } }] } : "done";
+        return index === 1 ? { toolCalls: [{ name: "result_read", input: { uri, offset: 2_500 } }] } : "done";
       },
       [fails],
       { agent: { maxResultBytes: 1_000 } },
@@ -101,7 +101,7 @@ describe("a long result", () => {
 
   verifies("A4", "of another run cannot be read, and what cannot be read is told with what can", async () => {
     const small = defineTool({ name: "small", run: () => "short" });
-    const read = (uri: string) => ({ toolCalls: [{ name: "read_resource", input: { uri } }] });
+    const read = (uri: string) => ({ toolCalls: [{ name: "result_read", input: { uri } }] });
     await using served = serve(
       [{ toolCalls: [{ name: "small" }] }, read("result:other/1"), read("nonsense"), "done"],
       [small],
@@ -124,14 +124,14 @@ describe("a long result", () => {
     expect(uris).toEqual([`result:${answer.meta?.run}/1`]);
   });
 
-  verifies("A4", "is read by a tool of another name where a tool of the service is called read_resource", async () => {
-    const own = defineTool({ name: "read_resource", run: () => "mine".repeat(500) });
-    await using served = serve([{ toolCalls: [{ name: "read_resource" }] }, "done"], [own], {
+  verifies("A4", "is read by a tool of another name where a tool of the service is called result_read", async () => {
+    const own = defineTool({ name: "result_read", run: () => "mine".repeat(500) });
+    await using served = serve([{ toolCalls: [{ name: "result_read" }] }, "done"], [own], {
       agent: { maxResultBytes: 100 },
     });
-    await served.assistant.generate("Read.", { tools: ["read_resource"] });
+    await served.assistant.generate("Read.", { tools: ["result_read"] });
     const names = served.model.requests[0]?.tools?.map(({ name }) => name);
-    expect(names).toEqual(["read_resource", "read_tool_result"]);
-    expect(toldIn(served.model.requests[1])).toMatch(/^mine.*\[Truncated:.*read_tool_result\(/s);
+    expect(names).toEqual(["result_read", "tool_result_read"]);
+    expect(toldIn(served.model.requests[1])).toMatch(/^mine.*\[Truncated:.*tool_result_read\(/s);
   });
 });

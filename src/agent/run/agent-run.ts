@@ -7,7 +7,6 @@ import { describeIssues } from "../../core/schema/violation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { jsonContent } from "../../resource/content.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
-import type { KnownLimits } from "../agent-options.ts";
 import { ask } from "../model/ask-model.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import type { ChosenModel } from "../model/models.ts";
@@ -24,7 +23,6 @@ export interface RunParts extends Omit<TurnParts, "canWait" | "spending"> {
   readonly chosen: ChosenModel;
   readonly question: Omit<StepRequest, "messages" | "tools">;
   readonly form: StructuredForm | undefined;
-  readonly limits: KnownLimits;
   readonly price: ModelPrice | undefined;
   readonly call: ModelCall;
   readonly clock: Clock;

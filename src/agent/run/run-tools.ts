@@ -5,7 +5,14 @@ import { ChoosingRules, emptyScope } from "../../core/name-rules.ts";
 import { denied } from "../../core/policy.ts";
 import { isGlob } from "../../lib/glob.ts";
 import type { RunTool } from "../../toolset/run-tool.ts";
-import { contradiction, exclusiveOf, isExclusive, LookedUpNames, type NameLookup, namedTool } from "../../toolset/selection.ts";
+import {
+  contradiction,
+  exclusiveOf,
+  isExclusive,
+  LookedUpNames,
+  type NameLookup,
+  namedTool,
+} from "../../toolset/selection.ts";
 import { inlineEntries, Toolset } from "../../toolset/toolset.ts";
 import type { ToolEntry } from "../../toolset/toolset-types.ts";
 import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";

@@ -67,7 +67,20 @@ export async function taskOf(entry: Entry<"prompt">, input: unknown, context: Ca
   const { tools, model, provider, thinking, thinkingBudget, settings } = item;
   const output = definitionOf(entry).outputSchema;
   const forced = forcedOf(context);
-  return { ref, name, system, messages: asked, tools, forced, output, model, provider, thinking, thinkingBudget, settings };
+  return {
+    ref,
+    name,
+    system,
+    messages: asked,
+    tools,
+    forced,
+    output,
+    model,
+    provider,
+    thinking,
+    thinkingBudget,
+    settings,
+  };
 }
 
 /**

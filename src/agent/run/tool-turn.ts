@@ -8,10 +8,13 @@ import { notFound } from "../../toolset/tool-answer.ts";
 import type { ToolRun } from "../../toolset/tool-run.ts";
 import type { Toolset } from "../../toolset/toolset.ts";
 import type { ToolAnswer, ToolCall } from "../../toolset/toolset-types.ts";
+import type { KnownLimits } from "../agent-options.ts";
 import type { ModelToolCall } from "../model/reply.ts";
 import type { PortTools } from "./model-request.ts";
+import { repeatedCalls, repeatNotice } from "./repeated-calls.ts";
 import { type RunEvents, type Spending, withSpending } from "./run-events.ts";
-import { type Results, resultPart } from "./run-results.ts";
+import { repeatLimit } from "./run-limits.ts";
+import { type RunResults, resultPart } from "./run-results.ts";
 import { difference, isUsage, noUsage, type RunState } from "./run-state.ts";
 
 /** The tools of a run. */
@@ -50,7 +53,8 @@ export interface TurnOutcome {
 export interface TurnParts {
   readonly tools: RunTools | undefined;
   readonly state: RunState;
-  readonly results: Results;
+  readonly results: RunResults;
+  readonly limits: KnownLimits;
   readonly events: RunEvents;
   /** False where the run cannot be suspended: its model learns that a call is pending, and goes on. */
   readonly canWait: boolean;
@@ -60,9 +64,13 @@ export interface TurnParts {
 
 /** Makes the calls of one turn, and adds their results to the conversation, in order. */
 export async function runTurn(calls: readonly ModelToolCall[], parts: TurnParts): Promise<TurnOutcome> {
-  const { tools, state, events } = parts;
+  const { tools, state, events, limits } = parts;
   const step = state.steps.length - 1;
   for (const { id, name, input } of calls) await events.emit("toolCall", { step, id, name, input });
+  const repeated = repeatedCalls(state.messages);
+  for (const { id, name } of calls) {
+    if ((repeated.get(id) ?? 1) >= limits.maxRepeatedCalls) throw repeatLimit(name, limits.maxRepeatedCalls, state);
+  }
   const answers = await answersTo(calls, parts);
   if (tools !== undefined) state.toolCalls = tools.run.toolCalls;
   const waiting: WaitingCall[] = [];
@@ -114,14 +122,18 @@ async function answersTo(
 /** The result of a call for the model; it is kept and recorded. */
 async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<LanguageModelV4ToolResultPart> {
   const { results, state, tools } = parts;
-  const isKept = answer.content !== undefined && answer.name !== results.toolName;
-  const uri = isKept ? results.add(answer.content) : undefined;
   const isNew = answer.status === "ok" && !state.guided.includes(answer.name);
   if (isNew) state.guided.push(answer.name);
   const guidance = isNew ? (tools?.set.guidance({ used: [answer.name] }) ?? "") : "";
-  const result = await resultPart(answer, { results, uri, guidance });
+  const notes = guidance === "" ? [] : [`[How to read this result]\n${guidance}`];
+  const { part, uri } = await resultPart(answer, results, [...notes, ...repeatNotes(answer, parts)]);
   await record(answer, uri, parts);
-  return result;
+  return part;
+}
+
+function repeatNotes({ id }: ToolAnswer, { state, limits }: TurnParts): readonly string[] {
+  const times = repeatedCalls(state.messages).get(id) ?? 1;
+  return times < limits.repeatNoticeAt ? [] : [repeatNotice(times, limits.maxRepeatedCalls)];
 }
 
 /** Records the outcome of a call, and the usage of a sub-agent. */

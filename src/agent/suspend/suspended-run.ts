@@ -10,7 +10,8 @@ import { type Job, type JobChange, type JobFields, storedSession } from "../../j
 import { present } from "../../lib/value.ts";
 import type { ForgetOptions, WaitingRun } from "../agent.ts";
 import type { KnownLimits, RunLimits } from "../agent-options.ts";
-import type { Results } from "../run/run-results.ts";
+import type { StoredResults } from "../results/result-reader.ts";
+import type { RunResults } from "../run/run-results.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { Task } from "../run/task.ts";
 import type { WaitingTurn } from "../run/tool-turn.ts";
@@ -45,7 +46,8 @@ export interface SuspendedRun extends Job {
   readonly outcome?: { readonly content: unknown } | { readonly error: unknown } | undefined;
   readonly task: Omit<Task, "messages" | "ownTools" | "output"> & { readonly output?: JsonSchema | undefined };
   readonly state: RunState;
-  readonly results: ReturnType<Results["toJSON"]>;
+  /** Those that are too long for its conversation, where it has any. */
+  readonly results?: StoredResults | undefined;
   /** Those that are finite. */
   readonly limits: RunLimits;
   readonly turn: {
@@ -65,7 +67,7 @@ export interface SuspendedRun extends Job {
 export interface Suspension {
   readonly task: Task;
   readonly state: RunState;
-  readonly results: Results;
+  readonly results: RunResults;
   readonly turn: WaitingTurn;
   readonly limits: KnownLimits;
   readonly isLocal: boolean | undefined;
@@ -89,11 +91,10 @@ export function suspendedFields(suspension: Suspension): JobFields<SuspendedRun>
     status: "suspended",
     task: { ...rest, ...present({ output: schema }) },
     state,
-    results: results.toJSON(),
     limits: Object.fromEntries(Object.entries(limits).filter(([, limit]) => Number.isFinite(limit))),
     turn: { parts: turn.parts, waiting: turn.waiting.flatMap(storedWait) },
     suspendedAt: now,
-    ...present({ meta: caller.meta, via, isLocal: isLocal === true || undefined }),
+    ...present({ results: results.toJSON(), meta: caller.meta, via, isLocal: isLocal === true || undefined }),
   };
 }
 
