@@ -42,12 +42,7 @@ describe("what the front matter says is what the model is asked", () => {
     ["tools by name", "tools: [forecast]", namesIn, ["forecast"]],
     ["tools by ref", "tools: [builtin.other]", namesIn, ["other"]],
     ["tools by glob", "tools: ['builtin.f*']", namesIn, ["forecast"]],
-    [
-      "tools by a glob that fits the prompt itself",
-      "tools: ['*']",
-      namesIn,
-      ["forecast", "other", "helper"],
-    ],
+    ["tools by a glob that fits the prompt itself", "tools: ['*']", namesIn, ["forecast", "other", "helper"]],
     ["a prompt as a tool", "tools: [helper]", namesIn, ["helper"]],
     ["no tools", "tools: []", namesIn, []],
     [
@@ -108,8 +103,7 @@ describe("what the front matter says is what the model is asked", () => {
     const prompt = parsePrompt("---\nname: asks\ntools: [asks, 'f*']\n---\nHello");
     await using served = serve([{ toolCalls: [{ name: "asks" }] }, "inner", "outer"], [forecast, prompt]);
     expect(await (await served.toolkit.call("asks")).text()).toBe("outer");
-    for (const request of served.model.requests)
-      expect(namesIn(request)).toEqual(["forecast", "asks"]);
+    for (const request of served.model.requests) expect(namesIn(request)).toEqual(["forecast", "asks"]);
   });
 
   verifies(["A1", "A2"], "model and provider choose who is asked", async () => {
