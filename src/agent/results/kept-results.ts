@@ -7,19 +7,7 @@ import { isRecord, present } from "../../lib/value.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { KnownRetention, ParsedAgentOptions } from "../agent-options.ts";
-
-/** The owner of a result: a principal, else a session, else all calls that come without one. */
-export interface ResultOwner {
-  readonly principal?: string | undefined;
-  /** The id of a session without a principal. */
-  readonly session?: string | undefined;
-}
-
-/** @param session - that of the caller, where one was given */
-export function resultOwner(session: Session | undefined): ResultOwner {
-  const { principal, id } = session ?? {};
-  return principal === undefined ? present({ session: id }) : { principal };
-}
+import { type ResultOwner, resultOwner } from "./result-owner.ts";
 
 /** A store of results. */
 export interface ResultStoreOptions extends KnownRetention {

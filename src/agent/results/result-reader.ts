@@ -3,7 +3,8 @@ import { ToolkitError } from "../../core/error.ts";
 import type { Content, ContentJson } from "../../core/resource.ts";
 import { textContent } from "../../resource/content.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
-import { type KeptResults, noResult, type ResultOwner } from "./kept-results.ts";
+import { type KeptResults, noResult } from "./kept-results.ts";
+import type { ResultOwner } from "./result-owner.ts";
 
 /** Limit of the results that a run has in memory, in bytes. Beyond it the oldest are in the store alone. */
 const maxHeldBytes = 64 * 2 ** 20;
@@ -11,7 +12,6 @@ const maxHeldBytes = 64 * 2 ** 20;
 /** The long results of a run, for the record of a suspended one. */
 export interface StoredResults {
   readonly count: number;
-  readonly owner: ResultOwner;
   readonly contents: readonly (readonly [number, ContentJson])[];
 }
 
@@ -45,7 +45,7 @@ export class ResultReader {
   readonly names: ReaderNames;
   readonly #run: string;
   readonly #kept: KeptResults;
-  #owner: ResultOwner;
+  readonly #owner: ResultOwner;
   readonly #held = new Map<string, Content>();
   #count = 0;
   #bytes = 0;
@@ -117,14 +117,13 @@ export class ResultReader {
     const own = this.#uri("");
     const held = [...this.#held].filter(([uri]) => uri.startsWith(own));
     const contents = held.map(([uri, content]) => [Number(uri.slice(own.length)), content.toJSON()] as const);
-    return { count: this.#count, owner: this.#owner, contents };
+    return { count: this.#count, contents };
   }
 
   /** Restores a record of `toJSON`. */
-  restore({ count, owner, contents }: StoredResults): void {
+  restore({ count, contents }: StoredResults): void {
     for (const [number, json] of contents) this.#hold(this.#uri(number), contentFromJson(json));
     this.#count = count;
-    this.#owner = owner;
   }
 
   #hold(uri: string, content: Content): void {

@@ -1,14 +1,10 @@
 import { plainTextOf } from "../../adapters/answer-content.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import type { Logger, Session } from "../../core/session.ts";
-import type { Store } from "../../core/store.ts";
 import { parseSelection, selectJson } from "../../lib/json-select/select-json.ts";
 import { InvalidSelection, writeJson } from "../../lib/json-select/select-value.ts";
 import { StepBudget, StepsSpent } from "../../lib/step-budget.ts";
 import { type RunTool, runTool } from "../../toolset/run-tool.ts";
 import type { ToolDefinitionForModel } from "../../toolset/toolset-types.ts";
-import type { ParsedAgentOptions } from "../agent-options.ts";
-import { KeptResults, ownStoreOf, resultOwner } from "./kept-results.ts";
 import { invalidArgument, type ReaderNames, type ReaderOptions, ResultReader } from "./result-reader.ts";
 import { findMatches, searchFor } from "./result-search.ts";
 
@@ -16,8 +12,8 @@ import { findMatches, searchFor } from "./result-search.ts";
 const prefixes = ["result_", "tool_result_", "run_result_"];
 /** A longer JSON text is not parsed for a selection, in characters. */
 const maxJsonLength = 16 * 2 ** 20;
-/** Steps of one selection: about half a second. */
-const maxSelectSteps = 5_000_000;
+/** Steps of one selection: about a quarter of a second. */
+const maxSelectSteps = 2_000_000;
 
 /** The reader of the results of a run, and the tools by which its model uses it. */
 export interface OpenedResults {
@@ -39,18 +35,6 @@ export function openResults(
     runTool<SelectInput>(definition(select, selectDefinition), (input) => selectPart(reader, input)),
   ];
   return { reader, tools };
-}
-
-/** The store of the results of a run, and their owner. */
-export function keptResults(
-  session: Session | undefined,
-  given: Store | undefined,
-  options: ParsedAgentOptions,
-  logger: Logger,
-): Pick<ReaderOptions, "kept" | "owner"> {
-  const { clock, results } = options;
-  const store = given ?? ownStoreOf(options, clock);
-  return { owner: resultOwner(session), kept: new KeptResults({ store, clock, logger, ...results }) };
 }
 
 function namesWith(prefix: string): ReaderNames {

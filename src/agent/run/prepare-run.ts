@@ -7,11 +7,10 @@ import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import { type ChosenModel, modelRefOf } from "../model/models.ts";
 import { thinkingOptions } from "../model/provider-quirks.ts";
-import type { StoredResults } from "../results/result-reader.ts";
 import { AgentRun } from "./agent-run.ts";
 import { type StructuredForm, structuredForm } from "./run-answer.ts";
 import { RunEvents } from "./run-events.ts";
-import { RunResults } from "./run-results.ts";
+import { type OwnedResults, RunResults } from "./run-results.ts";
 import type { RunState } from "./run-state.ts";
 import { beginTools, offeredTools } from "./run-tools.ts";
 import type { Task } from "./task.ts";
@@ -22,7 +21,7 @@ export interface Preparation {
   readonly task: Task;
   readonly state: RunState;
   /** The record of its results, where it is resumed. */
-  readonly results?: StoredResults | undefined;
+  readonly results?: OwnedResults | undefined;
   /** Of the toolkit that the agent serves, for results that are too long for the conversation. */
   readonly store: Store | undefined;
   readonly context: CallContext;

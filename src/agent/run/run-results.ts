@@ -8,7 +8,15 @@ import { textContent } from "../../resource/content.ts";
 import type { RunTool } from "../../toolset/run-tool.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
+import { noteSession, type ResultOwner, resultOwner } from "../results/result-owner.ts";
 import type { ResultReader, StoredResults } from "../results/result-reader.ts";
+
+/** The long results of a suspended run. */
+export interface OwnedResults extends StoredResults {
+  readonly owner: ResultOwner;
+}
+
+const noResults: StoredResults = { count: 0, contents: [] };
 
 /** Options of the results of a run. */
 export interface RunResultsOptions {
@@ -32,7 +40,10 @@ export class RunResults {
   #opening: Promise<ResultReader> | undefined;
   #reader: ResultReader | undefined;
 
+  #owner: ResultOwner | undefined;
+
   constructor(options: RunResultsOptions) {
+    noteSession(options.context);
     this.#options = options;
   }
 
@@ -46,14 +57,16 @@ export class RunResults {
     return this.#reader !== undefined && Object.values(this.#reader.names).includes(name);
   }
 
-  /** For the record of a suspended run. Undefined where nothing is kept. */
-  toJSON(): StoredResults | undefined {
-    return this.#reader?.toJSON();
+  /** For the record of a suspended run. */
+  toJSON(): OwnedResults {
+    return { ...(this.#reader?.toJSON() ?? noResults), owner: this.#ownerOf() };
   }
 
   /** Makes what is kept of a run, or of the conversation it continues, readable from its first turn on. */
-  async restore(messages: LanguageModelV4Prompt, stored: StoredResults | undefined): Promise<void> {
-    if (stored === undefined && !messages.some(namesResult)) return;
+  async restore(messages: LanguageModelV4Prompt, stored: OwnedResults | undefined): Promise<void> {
+    this.#owner = stored?.owner;
+    const { count = 0 } = stored ?? {};
+    if (count === 0 && !messages.some(namesResult)) return;
     const reader = await this.open();
     if (stored !== undefined) reader.restore(stored);
   }
@@ -66,12 +79,23 @@ export class RunResults {
 
   async #open(): Promise<ResultReader> {
     const { run, limits, options, context, signal, store: given, isTaken, offer } = this.#options;
-    const { openResults, keptResults } = await import("../results/result-tools.ts");
-    const { owner, kept } = keptResults(callStateOf(context)?.givenSession, given, options, context.logger);
-    const opened = openResults({ run, maxBytes: limits.maxResultBytes, owner, kept }, { isTaken, signal });
+    const [{ openResults }, { KeptResults, ownStoreOf }] = await Promise.all([
+      import("../results/result-tools.ts"),
+      import("../results/kept-results.ts"),
+    ]);
+    const { clock, results } = options;
+    const store = given ?? ownStoreOf(options, clock);
+    const kept = new KeptResults({ store, clock, logger: context.logger, ...results });
+    const reading = { run, maxBytes: limits.maxResultBytes, owner: this.#ownerOf(), kept };
+    const opened = openResults(reading, { isTaken, signal });
     offer(opened.tools);
     this.#reader = opened.reader;
     return opened.reader;
+  }
+
+  #ownerOf(): ResultOwner {
+    this.#owner ??= resultOwner(callStateOf(this.#options.context)?.givenSession);
+    return this.#owner;
   }
 }
 

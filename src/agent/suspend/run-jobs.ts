@@ -20,7 +20,7 @@ import {
 } from "../../lib/field-checks.ts";
 import { isRecord } from "../../lib/value.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
-import type { StoredResults } from "../results/result-reader.ts";
+import type { OwnedResults } from "../run/run-results.ts";
 import type { SuspendedRun } from "./suspended-run.ts";
 
 /** The part of a run that only the process knows in which it began. */
@@ -100,13 +100,11 @@ const fields: JobType<SuspendedRun, Content>["fields"] = {
     sources: listOf(isRecord),
     guided: listOf(isText),
   }),
-  results: optional(
-    having<StoredResults>({
-      count: isNumber,
-      owner: isRecord,
-      contents: listOf((value) => Array.isArray(value) && isNumber(value[0]) && isContent(value[1])),
-    }),
-  ),
+  results: having<OwnedResults>({
+    count: isNumber,
+    owner: isRecord,
+    contents: listOf((value) => Array.isArray(value) && isNumber(value[0]) && isContent(value[1])),
+  }),
   limits: (value) => isRecord(value) && Object.values(value).every(isNumber),
   turn: having<SuspendedRun["turn"]>({
     parts: listOf((value) => value === null || isRecord(value)),

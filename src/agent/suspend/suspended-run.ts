@@ -10,8 +10,7 @@ import { type Job, type JobChange, type JobFields, storedSession } from "../../j
 import { present } from "../../lib/value.ts";
 import type { ForgetOptions, WaitingRun } from "../agent.ts";
 import type { KnownLimits, RunLimits } from "../agent-options.ts";
-import type { StoredResults } from "../results/result-reader.ts";
-import type { RunResults } from "../run/run-results.ts";
+import type { OwnedResults, RunResults } from "../run/run-results.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { Task } from "../run/task.ts";
 import type { WaitingTurn } from "../run/tool-turn.ts";
@@ -46,8 +45,7 @@ export interface SuspendedRun extends Job {
   readonly outcome?: { readonly content: unknown } | { readonly error: unknown } | undefined;
   readonly task: Omit<Task, "messages" | "ownTools" | "output"> & { readonly output?: JsonSchema | undefined };
   readonly state: RunState;
-  /** Those that are too long for its conversation, where it has any. */
-  readonly results?: StoredResults | undefined;
+  readonly results: OwnedResults;
   /** Those that are finite. */
   readonly limits: RunLimits;
   readonly turn: {
@@ -91,10 +89,11 @@ export function suspendedFields(suspension: Suspension): JobFields<SuspendedRun>
     status: "suspended",
     task: { ...rest, ...present({ output: schema }) },
     state,
+    results: results.toJSON(),
     limits: Object.fromEntries(Object.entries(limits).filter(([, limit]) => Number.isFinite(limit))),
     turn: { parts: turn.parts, waiting: turn.waiting.flatMap(storedWait) },
     suspendedAt: now,
-    ...present({ results: results.toJSON(), meta: caller.meta, via, isLocal: isLocal === true || undefined }),
+    ...present({ meta: caller.meta, via, isLocal: isLocal === true || undefined }),
   };
 }
 
