@@ -1,5 +1,6 @@
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
+import { builtinNamespace, inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Toolbox } from "../core/item.ts";
 import { ChoosingRules, type NameScope, RefusingRules } from "../core/name-rules.ts";
 import type { OptionNames } from "../core/options.ts";
@@ -197,6 +198,20 @@ function noTool(list: string, key: string, entries: readonly ToolEntry[]): Toolk
   const hint = suggestions.length === 0 ? "" : ` Did you mean ${suggestions.map((ref) => `\`${ref}\``).join(", ")}?`;
   const message = `${list} names ${JSON.stringify(key)}: there is no such tool or prompt.${hint}`;
   return new ToolkitError("NOT_FOUND", message, { key, suggestions });
+}
+
+/**
+ * The tool or prompt that a ref, or a bare name, means among entries: as in lookups, one of the service goes before those of servers.
+ *
+ * @throws ToolkitError `INVALID_INPUT` for a name that tools of several servers have
+ */
+export function onlyNamed(name: string, entries: readonly ToolEntry[]): ToolEntry | undefined {
+  const named = entries.filter((entry) => entry.ref === name || entry.name === name);
+  const own = named.find(({ namespace }) => namespace === builtinNamespace || namespace === inlineNamespace);
+  const found = named.find(({ ref }) => ref === name) ?? own;
+  if (found !== undefined || named.length < 2) return found ?? named[0];
+  const refs = named.map(({ ref }) => ref).join(", ");
+  throw contradiction(`forced names ${name}, and there are ${refs}: give the ref of one`);
 }
 
 /** @param list - the list at fault */

@@ -53,7 +53,7 @@ export function malformed({ id, name, malformed: reason }: ToolCall): ToolAnswer
 }
 
 /** The failed answer of a call that was never made. */
-export function notRun({ id, name }: Pick<ToolCall, "id" | "name">, error: ToolkitError): ToolAnswer {
+function notRun({ id, name }: Pick<ToolCall, "id" | "name">, error: ToolkitError): ToolAnswer {
   const debug = { forced: false, exclusive: false, cached: false, attempts: 0 };
   return Object.freeze({ id, name, ...failure(error), durationMs: 0, debug });
 }

@@ -1,6 +1,4 @@
-import { readDefinition } from "../core/definition.ts";
-import { definitionOf, makeEntry, refusedByConnector } from "../core/entry.ts";
-import { builtinNamespace, inlineNamespace } from "../core/identifier.ts";
+import { definitionOf, refusedByConnector } from "../core/entry.ts";
 import type { Entry, Tool, Toolbox } from "../core/item.ts";
 import { assertRules, emptyScope, type NameScope, RefusingRules } from "../core/name-rules.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
@@ -8,17 +6,11 @@ import { denied, type PolicyRules, type StandingRule } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
 import { Disclosure } from "./disclosure.ts";
 import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } from "./disclosure-plan.ts";
+import { inlineEntries } from "./inline-entries.ts";
 import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
-import {
-  contradiction,
-  LookedUpNames,
-  namedTool,
-  type Selection,
-  SelectionRules,
-  selectionNames,
-} from "./selection.ts";
+import { LookedUpNames, namedTool, onlyNamed, type Selection, SelectionRules, selectionNames } from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
 import { type BeginOptions, ToolRun } from "./tool-run.ts";
 import type { OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
@@ -292,21 +284,6 @@ export class Toolset implements OfferedTools {
     const entry = this.#byAlias.get(alias);
     return entry === undefined ? undefined : definitionOf(entry as Entry).options;
   }
-}
-
-/** Tools that are called under the namespace `inline`. @throws ToolkitError as `toolkit.add` does */
-export function inlineEntries(tools: readonly Tool[]): readonly ToolEntry[] {
-  return tools.map((tool) => makeEntry<"tool">(readDefinition(tool, "local"), tool, inlineNamespace, false));
-}
-
-/** The tool or prompt that a ref, or a bare name, means among entries: as in lookups, one of the service goes before those of servers. */
-function onlyNamed(name: string, entries: readonly ToolEntry[]): ToolEntry | undefined {
-  const named = entries.filter((entry) => entry.ref === name || entry.name === name);
-  const own = named.find(({ namespace }) => namespace === builtinNamespace || namespace === inlineNamespace);
-  const found = named.find(({ ref }) => ref === name) ?? own;
-  if (found !== undefined || named.length < 2) return found ?? named[0];
-  const refs = named.map(({ ref }) => ref).join(", ");
-  throw contradiction(`forced names ${name}, and there are ${refs}: give the ref of one`);
 }
 
 /** @throws ToolkitError `DENIED` for one that its connector refuses */

@@ -18,13 +18,6 @@ export function stepLimit(maxSteps: number, text: string, { calls }: RunState): 
   });
 }
 
-/** The error of a run whose model makes the same call again and again. */
-export function repeatLimit(name: string, times: number, { calls, steps }: RunState): ToolkitError<"STEP_LIMIT"> {
-  const message = `The run was ended because its model made the same call of ${name} in ${times} turns in a row. Raise maxRepeatedCalls, or have the tool say what to do instead.`;
-  const reached = { text: "", toolCalls: calls.length };
-  return new ToolkitError("STEP_LIMIT", message, { maxSteps: steps.length, reached });
-}
-
 /**
  * Refuses a further step once the budget is spent.
  *

@@ -4,6 +4,7 @@ import type { CallContext } from "../../core/item.ts";
 import { ChoosingRules, emptyScope } from "../../core/name-rules.ts";
 import { denied } from "../../core/policy.ts";
 import { isGlob } from "../../lib/glob.ts";
+import { inlineEntries } from "../../toolset/inline-entries.ts";
 import type { RunTool } from "../../toolset/run-tool.ts";
 import {
   contradiction,
@@ -13,7 +14,7 @@ import {
   type NameLookup,
   namedTool,
 } from "../../toolset/selection.ts";
-import { inlineEntries, Toolset } from "../../toolset/toolset.ts";
+import { Toolset } from "../../toolset/toolset.ts";
 import type { ToolEntry } from "../../toolset/toolset-types.ts";
 import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
 import { writePortTool } from "./model-request.ts";

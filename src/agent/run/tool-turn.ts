@@ -11,9 +11,8 @@ import type { ToolAnswer, ToolCall } from "../../toolset/toolset-types.ts";
 import type { KnownLimits } from "../agent-options.ts";
 import type { ModelToolCall } from "../model/reply.ts";
 import type { PortTools } from "./model-request.ts";
-import { repeatedCalls, repeatNotice } from "./repeated-calls.ts";
+import { assertNotRepeated, repeatNotes } from "./repeated-calls.ts";
 import { type RunEvents, type Spending, withSpending } from "./run-events.ts";
-import { repeatLimit } from "./run-limits.ts";
 import { type RunResults, resultPart } from "./run-results.ts";
 import { difference, isUsage, noUsage, type RunState } from "./run-state.ts";
 
@@ -67,10 +66,7 @@ export async function runTurn(calls: readonly ModelToolCall[], parts: TurnParts)
   const { tools, state, events, limits } = parts;
   const step = state.steps.length - 1;
   for (const { id, name, input } of calls) await events.emit("toolCall", { step, id, name, input });
-  const repeated = repeatedCalls(state.messages);
-  for (const { id, name } of calls) {
-    if ((repeated.get(id) ?? 1) >= limits.maxRepeatedCalls) throw repeatLimit(name, limits.maxRepeatedCalls, state);
-  }
+  assertNotRepeated(calls, state, limits);
   const answers = await answersTo(calls, parts);
   if (tools !== undefined) state.toolCalls = tools.run.toolCalls;
   const waiting: WaitingCall[] = [];
@@ -121,19 +117,14 @@ async function answersTo(
 
 /** The result of a call for the model; it is kept and recorded. */
 async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<LanguageModelV4ToolResultPart> {
-  const { results, state, tools } = parts;
+  const { results, state, tools, limits } = parts;
   const isNew = answer.status === "ok" && !state.guided.includes(answer.name);
   if (isNew) state.guided.push(answer.name);
   const guidance = isNew ? (tools?.set.guidance({ used: [answer.name] }) ?? "") : "";
   const notes = guidance === "" ? [] : [`[How to read this result]\n${guidance}`];
-  const { part, uri } = await resultPart(answer, results, [...notes, ...repeatNotes(answer, parts)]);
+  const { part, uri } = await resultPart(answer, results, [...notes, ...repeatNotes(answer.id, state, limits)]);
   await record(answer, uri, parts);
   return part;
-}
-
-function repeatNotes({ id }: ToolAnswer, { state, limits }: TurnParts): readonly string[] {
-  const times = repeatedCalls(state.messages).get(id) ?? 1;
-  return times < limits.repeatNoticeAt ? [] : [repeatNotice(times, limits.maxRepeatedCalls)];
 }
 
 /** Records the outcome of a call, and the usage of a sub-agent. */

@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { type AgentOptions, agent } from "../../../src/agent/index.ts";
 import { defineTool, memoryStore, parsePrompt, Toolkit } from "../../../src/index.ts";
+import { sqliteStore } from "../../../src/store/sqlite/index.ts";
 import { type ModelRequest, type ScriptedToolCall, scriptedModel, virtualClock } from "../../../src/testing/index.ts";
 import { failure } from "../../support/failure.ts";
 import { verifies } from "../../support/verifies.ts";
@@ -235,6 +239,29 @@ describe("a kept result", () => {
     expect(on.model.requests.flatMap(({ tools = [] }) => tools.map(({ name }) => name))).toContain("result_grep");
     expect(toldIn(on.model.requests.at(-1))).toMatch(/Customer 4321.*1 matches/s);
     await began.toolkit.close();
+  });
+
+  verifies(["A4", "S1"], "in a file is there for the conversation that goes on in another process", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "toolweave-results-"));
+    const session = { id: "1", principal: "ada" };
+    const open = () => serve(script, [big], { toolkit: { store: sqliteStore({ file: join(folder, "store.db") }) } });
+    const script = ({ prompt }: ModelRequest) => {
+      if (prompt.at(-1)?.role === "tool") return "done";
+      return prompt.length === 1
+        ? call("big")
+        : call("result_select", { uri: uriIn(prompt), expression: "rows[7].name" });
+    };
+    try {
+      const one = open();
+      const first = await one.assistant.generate("Go.", { tools: ["big"], session });
+      const conversation = JSON.parse(JSON.stringify(one.assistant.conversationOf(first)));
+      await one.toolkit.close();
+      await using other = open();
+      await other.assistant.generate("On.", { tools: ["big"], session, conversation });
+      expect(toldIn(other.model.requests[1])).toBe('"Customer 7"');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   verifies("A4", "of a sub-agent is read by the run that called it", async () => {
