@@ -167,7 +167,7 @@ export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
     prices,
     sampling: options.sampling === true,
     suspended: readSuspended(options.suspended),
-    results: readRetention(options.results),
+    results: options.results === undefined ? retentionDefaults : readRetention(options.results),
     clock,
     random,
   };
@@ -210,7 +210,7 @@ function readSuspended(given: SuspendedOptions = {}): KeptRuns {
   return kept;
 }
 
-function readRetention(given: ResultRetention = {}): KnownRetention {
+function readRetention(given: ResultRetention): KnownRetention {
   if (!isRecord(given)) throw invalidOption("results", "an object", given, "of an agent");
   const names: OptionNames<ResultRetention> = { keepMs: true, maxBytes: true };
   assertOptionNames(given, names, "of results", "results");

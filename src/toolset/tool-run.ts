@@ -73,7 +73,7 @@ export class ToolRun {
     const { session = Object.freeze({ id: randomUUID() }) } = options;
     this.#parts = parts;
     for (const tool of disclosure?.tools ?? []) this.#own.set(tool.definition.name, tool);
-    this.offer(own);
+    if (own.length > 0) this.offer(own);
     this.#options = options;
     this.#toolCalls = toolCalls;
     this.#before = turns;

@@ -27,6 +27,8 @@ export interface ToolsetOptions extends Selection {
   readonly maxTokens?: number | undefined;
 }
 
+const noDefinitions: readonly ToolDefinitionForModel[] = Object.freeze([]);
+
 /** The place of a tool in a toolset. */
 export interface ToolStanding {
   readonly alias?: string | undefined;
@@ -133,6 +135,7 @@ export class Toolset implements OfferedTools {
 
   /** The definitions for a turn, from 0. Where several tools are forced, the first turn has only these. */
   definitionsOf(turn: number): readonly ToolDefinitionForModel[] {
+    if (this.policy.toolChoice === "none") return noDefinitions;
     const { first } = this.#plan();
     if (turn > 0 || this.#forced.size < 2) return first;
     return first.filter(({ name }) => !this.#byAlias.has(name) || this.#isKept(name));
@@ -145,7 +148,8 @@ export class Toolset implements OfferedTools {
 
   /** The cost of the definitions: in all, for each tool and for each namespace. */
   tokens(): TokenReport {
-    return tokenReport(this.tools, this.#plan());
+    const plan = this.#plan();
+    return tokenReport(this.tools, this.policy.toolChoice === "none" ? { ...plan, first: noDefinitions } : plan);
   }
 
   /** The tool choice of the first turn. */
@@ -261,18 +265,15 @@ export class Toolset implements OfferedTools {
   }
 
   #plan(): DisclosurePlan {
-    this.#cachedPlan ??= this.#newPlan();
+    if (this.#cachedPlan === undefined) {
+      const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
+      const { maxTokens } = this.#parts;
+      this.#cachedPlan =
+        maxTokens === undefined
+          ? { disclosure: "full", all: full, first: full, maxTokens: Number.POSITIVE_INFINITY }
+          : planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
+    }
     return this.#cachedPlan;
-  }
-
-  #newPlan(): DisclosurePlan {
-    const { maxTokens } = this.#parts;
-    const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
-    const plan: DisclosurePlan =
-      maxTokens === undefined
-        ? { disclosure: "full", all: full, first: full, maxTokens: Number.POSITIVE_INFINITY }
-        : planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
-    return this.policy.toolChoice === "none" ? { ...plan, disclosure: "full", first: Object.freeze([]) } : plan;
   }
 
   /** Forced tools and capabilities are disclosed in any case. */

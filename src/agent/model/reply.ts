@@ -4,6 +4,7 @@ import type {
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4Message,
+  LanguageModelV4Source,
   LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
@@ -58,13 +59,10 @@ export function textIn({ content }: Reply): string {
   return text;
 }
 
-/** The sources that a model names. */
-export function sourcesIn({ content }: Reply): readonly AgentSource[] {
-  return content.flatMap((part) => {
-    if (part.type !== "source") return [];
-    const { type: _type, providerMetadata: _metadata, ...source } = part;
-    return [present(source)];
-  });
+/** A source that a model names. */
+export function sourceOf(part: LanguageModelV4Source): AgentSource {
+  const { type: _type, providerMetadata: _metadata, ...source } = part;
+  return present(source);
 }
 
 /** A reply as a message of the conversation, and the calls that the run has to make: a provider has already made its own. */

@@ -1,5 +1,3 @@
-import { callStateOf } from "../../call/call-port.ts";
-import type { CallContext } from "../../core/item.ts";
 import type { Session } from "../../core/session.ts";
 import { present } from "../../lib/value.ts";
 
@@ -10,17 +8,12 @@ export interface ResultOwner {
   readonly session?: string | undefined;
 }
 
-/** The sessions of calls that were given none: sub-agents get them from the run that calls them. */
-const madeUp = new WeakSet<Session>();
-
-/** Remembers that a run was given no session. */
-export function noteSession(context: CallContext): void {
-  if (callStateOf(context)?.givenSession === undefined) madeUp.add(context.session);
-}
+/** The sessions of runs that were given none: sub-agents get them from the run that calls them. */
+export const madeUpSessions = new WeakSet<Session>();
 
 /** @param session - that of the caller, where one was given */
 export function resultOwner(session: Session | undefined): ResultOwner {
-  if (session === undefined || madeUp.has(session)) return {};
+  if (session === undefined || madeUpSessions.has(session)) return {};
   const { principal, id } = session;
   return principal === undefined ? present({ session: id }) : { principal };
 }

@@ -1,4 +1,5 @@
 import { tracedModel } from "../../call/trace/model-trace.ts";
+import type { AgentSource } from "../../core/agent-event.ts";
 import type { Issue } from "../../core/error-catalog.ts";
 import type { CallContext } from "../../core/item.ts";
 import { outputToolName } from "../../core/output-tool.ts";
@@ -10,7 +11,7 @@ import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import { ask } from "../model/ask-model.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import type { ChosenModel } from "../model/models.ts";
-import { assertAnswered, type Reply, sourcesIn, textIn, toMessage } from "../model/reply.ts";
+import { assertAnswered, type Reply, sourceOf, textIn, toMessage } from "../model/reply.ts";
 import { modelRequest, type StepRequest } from "./model-request.ts";
 import { answerOf, type Ending, type StructuredForm, textAnswer } from "./run-answer.ts";
 import { assertBudgetLeft, invalidAnswer, stepLimit } from "./run-limits.ts";
@@ -101,19 +102,17 @@ export class AgentRun {
   async #settle(reply: Reply): Promise<Ending | undefined> {
     assertAnswered(reply, this.#parts.chosen);
     const { message, calls } = toMessage(reply);
-    await this.#nameSources(reply);
+    for (const part of reply.content) if (part.type === "source") await this.#nameSource(sourceOf(part));
     if (message.content.length > 0) this.#parts.state.messages.push(message);
     if (calls.length === 0) return this.#answer(reply);
     return this.#afterTurn(await runTurn(calls, this.#turn));
   }
 
-  async #nameSources(reply: Reply): Promise<void> {
+  async #nameSource(source: AgentSource): Promise<void> {
     const { state, events } = this.#parts;
-    for (const source of sourcesIn(reply)) {
-      if (state.sources.some(({ id, url }) => id === source.id && url === source.url)) continue;
-      state.sources.push(source);
-      await events.emit("source", { step: state.steps.length - 1, ...source });
-    }
+    if (state.sources.some(({ id, url }) => id === source.id && url === source.url)) return;
+    state.sources.push(source);
+    await events.emit("source", { step: state.steps.length - 1, ...source });
   }
 
   async #answer(reply: Reply): Promise<Ending | undefined> {

@@ -58,7 +58,8 @@ export async function prepareRun(preparation: Preparation): Promise<AgentRun> {
     isTaken: (name) => set?.get(name) !== undefined,
     offer: (reading) => tools?.run.offer(reading),
   });
-  await results.restore(state.messages, preparation.results);
+  const { results: stored } = preparation;
+  if (stored !== undefined || state.messages.length > 1) await results.restore(state.messages, stored);
   return new AgentRun({
     name: task.name,
     chosen,

@@ -8,7 +8,7 @@ import { textContent } from "../../resource/content.ts";
 import type { RunTool } from "../../toolset/run-tool.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
-import { noteSession, type ResultOwner, resultOwner } from "../results/result-owner.ts";
+import { madeUpSessions, type ResultOwner, resultOwner } from "../results/result-owner.ts";
 import type { ResultReader, StoredResults } from "../results/result-reader.ts";
 
 /** The long results of a suspended run. */
@@ -43,7 +43,8 @@ export class RunResults {
   #owner: ResultOwner | undefined;
 
   constructor(options: RunResultsOptions) {
-    noteSession(options.context);
+    const { context } = options;
+    if (callStateOf(context)?.givenSession === undefined) madeUpSessions.add(context.session);
     this.#options = options;
   }
 

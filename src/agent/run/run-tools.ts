@@ -1,7 +1,7 @@
 import { ToolWriter } from "../../adapters/tool-writer.ts";
 import { mayCall, wayWithin } from "../../call/call-way.ts";
 import type { CallContext } from "../../core/item.ts";
-import { ChoosingRules, emptyScope } from "../../core/name-rules.ts";
+import { assertRules, ChoosingRules, emptyScope } from "../../core/name-rules.ts";
 import { denied } from "../../core/policy.ts";
 import { isGlob } from "../../lib/glob.ts";
 import { inlineEntries } from "../../toolset/inline-entries.ts";
@@ -47,7 +47,7 @@ export async function offeredTools(
   const { policy, maxDefinitionTokens: maxTokens } = options;
   const maxTotalToolCalls = Math.min(policy.maxTotalToolCalls ?? limits.maxToolCalls, limits.maxToolCalls);
   const named = tools.length === 0 ? [] : callable(await namedEntries(ref, tools, lookup), ref, context);
-  const own = inlineEntries(ownTools);
+  const own = ownTools.length === 0 ? [] : inlineEntries(ownTools);
   const forced = forcedNames.length === 0 ? [] : await forcedEntries(forcedNames, own, lookup);
   const [refused] = forced.filter((entry) => !mayCall(context, entry));
   if (refused !== undefined) throw denied(refused.ref, "user.tools");
@@ -69,12 +69,17 @@ function chosenTools(named: readonly ToolEntry[], forced: readonly ToolEntry[]) 
   throw contradiction(`${own.ref} is exclusive and must be offered alone, and others are forced`);
 }
 
-/** The tools that the caller of a run forces: its own by their names, others as `lookup` finds them. */
+/**
+ * The tools that the caller of a run forces: its own by their names, others as `lookup` finds them.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for what is no list of names; as `namedTool`
+ */
 async function forcedEntries(
   names: readonly string[],
   own: readonly ToolEntry[],
   lookup: NameLookup,
 ): Promise<readonly ToolEntry[]> {
+  assertRules(names, "forced", "of a run");
   const found = new Map(own.flatMap((entry) => [entry.name, entry.ref].map((name) => [name, entry] as const)));
   const others = names.filter((name) => !found.has(name));
   const named = await Promise.all(others.map((name) => namedTool("forced", name, lookup)));

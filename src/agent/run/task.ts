@@ -4,7 +4,6 @@ import { definitionOf } from "../../core/entry.ts";
 import { ToolkitError } from "../../core/error.ts";
 import type { CallContext, Entry, Prompt, Tool } from "../../core/item.ts";
 import type { ModelSettings } from "../../core/model-settings.ts";
-import { assertRules } from "../../core/name-rules.ts";
 import { type PromptRunner, withRunner } from "../../core/prompt-runner.ts";
 import type { Content, Resource } from "../../core/resource.ts";
 import type { SchemaLike } from "../../core/schema/types.ts";
@@ -66,7 +65,7 @@ export async function taskOf(entry: Entry<"prompt">, input: unknown, context: Ca
   if (asked.length === 0) throw emptyRequest(`The rendering of ${ref}`);
   const { tools, model, provider, thinking, thinkingBudget, settings } = item;
   const output = definitionOf(entry).outputSchema;
-  const forced = forcedOf(context);
+  const forced = callStateOf(context)?.options.forced;
   return {
     ref,
     name,
@@ -98,17 +97,10 @@ export async function textTask(text: string, options: TextOptions, context: Call
     name: "generate",
     messages: [...(conversation?.messages ?? []), { role: "user", content: [{ type: "text", text }, ...attached] }],
     tools: tools.filter((tool) => typeof tool === "string"),
-    forced: forcedOf(context),
+    forced: callStateOf(context)?.options.forced,
     ownTools: tools.filter((tool) => typeof tool !== "string"),
     ...{ output, system, model, provider, thinking, thinkingBudget, settings },
   };
-}
-
-/** The tools that the caller forces. @throws ToolkitError `INVALID_CONFIG` for what is no list of names */
-function forcedOf(context: CallContext): readonly string[] | undefined {
-  const forced = callStateOf(context)?.options.forced;
-  assertRules(forced, "forced", "of a run");
-  return forced;
 }
 
 /** A prompt for a run without one: called like any other, the run is traced, bounded and in the session of its call. */

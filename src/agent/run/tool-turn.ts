@@ -66,7 +66,7 @@ export async function runTurn(calls: readonly ModelToolCall[], parts: TurnParts)
   const { tools, state, events, limits } = parts;
   const step = state.steps.length - 1;
   for (const { id, name, input } of calls) await events.emit("toolCall", { step, id, name, input });
-  assertNotRepeated(calls, state, limits);
+  if (state.steps.length >= limits.maxRepeatedCalls) assertNotRepeated(calls, state, limits);
   const answers = await answersTo(calls, parts);
   if (tools !== undefined) state.toolCalls = tools.run.toolCalls;
   const waiting: WaitingCall[] = [];
@@ -122,7 +122,8 @@ async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<Language
   if (isNew) state.guided.push(answer.name);
   const guidance = isNew ? (tools?.set.guidance({ used: [answer.name] }) ?? "") : "";
   const notes = guidance === "" ? [] : [`[How to read this result]\n${guidance}`];
-  const { part, uri } = await resultPart(answer, results, [...notes, ...repeatNotes(answer.id, state, limits)]);
+  if (state.steps.length >= limits.repeatNoticeAt) notes.push(...repeatNotes(answer.id, state, limits));
+  const { part, uri } = await resultPart(answer, results, notes);
   await record(answer, uri, parts);
   return part;
 }
