@@ -170,7 +170,7 @@ export class McpSession implements ConnectorSession {
           this.#parts.peer.request(method, params, {
             cancellation: cancellationOf(options),
             // An entry that is too deep is left out by itself.
-            maxNestingDepth: Number.POSITIVE_INFINITY,
+            isUnchecked: true,
           }),
         server: server.name,
         limits,

@@ -119,7 +119,7 @@ describe("a server and its limits", () => {
       const connection = await connect(way);
       expect(connection.list("tool").map(({ name }) => name)).toEqual(["flat", "nearly"]);
       expect(connection.warnings).toEqual([
-        expect.stringContaining("deep is left out: it is nested deeper than maxNestingDepth (256)"),
+        expect.stringContaining("deep is left out: A message is nested deeper than maxNestingDepth (256)"),
         expect.stringContaining("deepOutput is left out"),
       ]);
       expect(await (await toolkit.call("far.nearly")).text()).toBe("done");

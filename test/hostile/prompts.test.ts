@@ -22,6 +22,18 @@ const full = (piece: string, before = "", after = "") => {
 const rendering = (text: string, input: unknown, options: ParsePromptOptions = {}) =>
   rejection(parsePrompt(head + text, { filename: "prompts/hostile.md", ...options }).render(input, contextOf()));
 
+/** Reads a text in both forms, and lints it: it is a prompt, or the error says why it is none. */
+async function isRefusedOrRendered(text: string): Promise<void> {
+  for (const filename of ["hostile.md", "hostile.prompt"]) {
+    try {
+      await render(parsePrompt(text, { filename }), { a: 1 });
+    } catch (error) {
+      expect(error).toHaveProperty("code", expect.stringMatching(/^(?:INVALID_PROMPT|LIMIT_EXCEEDED)$/));
+    }
+  }
+  await lintPrompts({ text, filename: "hostile.md" });
+}
+
 describe("a rendering ends at its limits", () => {
   const place = expect.stringMatching(/^prompts\/|^partial /);
 
@@ -109,16 +121,7 @@ describe("parsing is linear, whatever the shape", () => {
     "marks of code": full("`", "{% if a %}\n"),
   };
   for (const [name, text] of Object.entries(shapes)) {
-    verifies("P3", `${name}, 256 KiB of them`, async () => {
-      for (const filename of ["hostile.md", "hostile.prompt"]) {
-        try {
-          await render(parsePrompt(text, { filename }), { a: 1 });
-        } catch (error) {
-          expect(error).toHaveProperty("code", expect.stringMatching(/^(?:INVALID_PROMPT|LIMIT_EXCEEDED)$/));
-        }
-      }
-      await lintPrompts({ text, filename: "hostile.md" });
-    });
+    verifies("P3", `${name}, 256 KiB of them`, () => isRefusedOrRendered(text));
   }
 
   const keys = Array.from({ length: 20_000 }, (_, at) => `x-${at}`);
@@ -142,17 +145,8 @@ describe("parsing is linear, whatever the shape", () => {
       .join("\n")}`,
   };
   for (const [name, fields] of Object.entries(yaml)) {
-    verifies("P3", `front matter: ${name}`, async () => {
-      const text = `---\nname: hostile\n${fields}\n---\nHi`;
-      for (const filename of ["hostile.md", "hostile.prompt"]) {
-        try {
-          await render(parsePrompt(text, { filename }), { a: 1 });
-        } catch (error) {
-          expect(error).toHaveProperty("code", expect.stringMatching(/^(?:INVALID_PROMPT|LIMIT_EXCEEDED)$/));
-        }
-      }
-      await lintPrompts({ text, filename: "hostile.md" });
-    });
+    const text = `---\nname: hostile\n${fields}\n---\nHi`;
+    verifies("P3", `front matter: ${name}`, () => isRefusedOrRendered(text));
   }
 
   verifies(

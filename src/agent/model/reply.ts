@@ -10,6 +10,7 @@ import type {
 } from "@ai-sdk/provider";
 import type { AgentSource } from "../../core/agent-event.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { parseJson } from "../../lib/nesting.ts";
 import { isRecord, present } from "../../lib/value.ts";
 import type { ChosenModel } from "./models.ts";
 
@@ -94,7 +95,7 @@ function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageMod
 
 /** Some models send nothing, or null, for a tool without parameters. */
 function argumentsIn(text: string): unknown {
-  return text.trim() === "" ? {} : (JSON.parse(text) ?? {});
+  return text.trim() === "" ? {} : (parseJson(text) ?? {});
 }
 
 function assistantPart(part: LanguageModelV4Content): AssistantPart[] {

@@ -2,6 +2,7 @@ import { plainTextOf } from "../../adapters/answer-content.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { parseSelection, selectJson } from "../../lib/json-select/select-json.ts";
 import { InvalidSelection, writeJson } from "../../lib/json-select/select-value.ts";
+import { parseJson } from "../../lib/nesting.ts";
 import { StepBudget, StepsSpent } from "../../lib/step-budget.ts";
 import { type RunTool, runTool } from "../../toolset/run-tool.ts";
 import type { ToolDefinitionForModel } from "../../toolset/toolset-types.ts";
@@ -126,7 +127,7 @@ function jsonOf(uri: string, text: string): unknown {
     });
   }
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw invalidArgument("uri", "names a result that is no JSON: read or search it instead");
   }
