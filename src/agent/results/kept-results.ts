@@ -48,7 +48,7 @@ export class KeptResults {
     try {
       await this.#sweep();
       await store.put(draft, { quota }).catch(async (error: unknown) => {
-        if (!ToolkitError.is(error, "LIMIT_EXCEEDED")) throw error;
+        if (!ToolkitError.is(error, "LIMIT_EXCEEDED") || bytes.length > maxBytes) throw error;
         await this.#makeRoom(draft.owner, bytes.length);
         return store.put(draft, { quota });
       });

@@ -15,5 +15,5 @@ export const madeUpSessions = new WeakSet<Session>();
 export function resultOwner(session: Session | undefined): ResultOwner {
   if (session === undefined || madeUpSessions.has(session)) return {};
   const { principal, id } = session;
-  return principal === undefined ? present({ session: id }) : { principal };
+  return principal === undefined || principal === "" ? present({ session: id }) : { principal };
 }

@@ -7,7 +7,7 @@ import { invalidArgument } from "./result-reader.ts";
 const maxSize = 1_000;
 /** Steps of one search in a part of a text: some 40 ms at most, for which nothing else runs. */
 const maxSteps = 1_000_000;
-/** The shortest part, in characters. A match is no longer than this where a line is cut. */
+/** The shortest part, in characters. Where a line is cut the next part overlaps it by half of this, and a longer match ends there. */
 const leastPart = 2_000;
 /** Time of one search, in milliseconds. Each match may take the steps of a whole part. */
 const maxSearchMs = 1_000;
@@ -57,7 +57,7 @@ export async function findMatches(
   for (let begin = offset - line < length / 2 ? Math.min(line, offset) : offset; begin < text.length; ) {
     const { end, next } = partOf(text, begin, length);
     for (const match of matches(text.slice(begin, end))) {
-      if (performance.now() > endsAt) return { matches: found, next: begin + match.start };
+      if (performance.now() > endsAt) return { matches: found, next: Math.max(offset, begin + match.start) };
       const at = { start: begin + match.start, end: begin + match.end };
       // One that begins in the overlap is found, as far as it goes, in the next part.
       if (at.end === at.start || at.start >= next || at.start < offset) continue;

@@ -176,7 +176,7 @@ const grepDefinition: Omit<ToolDefinitionForModel, "name"> = {
     type: "object",
     properties: {
       uri,
-      pattern: { type: "string", description: "RE2 syntax." },
+      pattern: { type: "string", description: "As in JavaScript, without lookaround." },
       ignoreCase: { type: "boolean" },
       context: { type: "integer", minimum: 0, maximum: 500, description: "Characters around a match. Default 60." },
       limit: { type: "integer", minimum: 1, maximum: 100, description: "Default 10." },

@@ -100,9 +100,11 @@ export class RunResults {
   }
 }
 
+const uriPattern = /result:[\da-f-]{36}\/\d/;
+
 /** True for results in which the URI of a kept one stands. */
 function namesResult({ role, content }: LanguageModelV4Prompt[number]): boolean {
-  return role === "tool" && JSON.stringify(content).includes('"uri\\":\\"result:');
+  return role === "tool" && uriPattern.test(JSON.stringify(content));
 }
 
 /** A result for a model. */
@@ -136,6 +138,8 @@ interface BoundedOutput {
 async function bounded(output: AiSdkOutput, { content }: ToolAnswer, results: RunResults): Promise<BoundedOutput> {
   const text = textIn(output);
   if (results.fits(text)) {
+    // A sub-agent, or an earlier run, may name a result that it has kept.
+    if (uriPattern.test(text)) await results.open();
     // Some providers refuse a result that is an empty text.
     return {
       output: output.type === "text" && text === "" ? { ...output, value: "The result is an empty text." } : output,

@@ -267,13 +267,13 @@ describe("a kept result", () => {
   verifies("A4", "of a sub-agent is read by the run that called it", async () => {
     const prompts = [
       parsePrompt("---\nname: inner\ntools: [big]\n---\nI am inner."),
-      parsePrompt("---\nname: outer\ntools: [inner, big]\n---\nI am outer."),
+      parsePrompt("---\nname: outer\ntools: [inner]\n---\nI am outer."),
     ];
     await using served = serve(
       ({ prompt }) => {
         const isDone = prompt.at(-1)?.role === "tool";
         if (JSON.stringify(prompt).includes("I am inner")) return isDone ? `It is in ${uriIn(prompt)}.` : call("big");
-        if (!isDone) return { toolCalls: [{ name: "inner" }, { name: "big" }] };
+        if (!isDone) return call("inner");
         const uri = uriIn(prompt);
         return JSON.stringify(prompt).includes('result_read","input')
           ? "done"
@@ -283,8 +283,6 @@ describe("a kept result", () => {
     );
     await served.toolkit.call("outer");
     expect(toldIn(served.model.requests.at(-1))).toMatch(/^\{"rows":\[\n/);
-    const uris = new Set(JSON.stringify(served.model.requests.at(-1)).match(/result:[\w-]+\/\d+/g));
-    expect(uris.size).toBe(2);
   });
 
   verifies("A4", "is gone after its time, and the oldest where an owner has too many", async () => {
