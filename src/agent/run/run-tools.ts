@@ -2,7 +2,6 @@ import { ToolWriter } from "../../adapters/tool-writer.ts";
 import { mayCall, wayWithin } from "../../call/call-way.ts";
 import type { CallContext } from "../../core/item.ts";
 import { assertRules, ChoosingRules, emptyScope } from "../../core/name-rules.ts";
-import { denied } from "../../core/policy.ts";
 import { isGlob } from "../../lib/glob.ts";
 import { inlineEntries } from "../../toolset/inline-entries.ts";
 import type { RunTool } from "../../toolset/run-tool.ts";
@@ -50,7 +49,10 @@ export async function offeredTools(
   const own = ownTools.length === 0 ? [] : inlineEntries(ownTools);
   const forced = forcedNames.length === 0 ? [] : await forcedEntries(forcedNames, own, lookup);
   const [refused] = forced.filter((entry) => !mayCall(context, entry));
-  if (refused !== undefined) throw denied(refused.ref, "user.tools");
+  if (refused !== undefined)
+    throw contradiction(
+      `${refused.ref} is forced, and the option user.tools does not name it for the stored prompt ${ref}`,
+    );
   const { entries, ...choice } = chosenTools([...(named ?? []), ...own], forced);
   if (entries.length === 0) return undefined;
   const scope = policy.allow && (await LookedUpNames.of(policy.allow, lookup));

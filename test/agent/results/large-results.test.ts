@@ -332,6 +332,19 @@ describe("a kept result", () => {
     expect((await failure(served.assistant.readResult(`result:${answer.meta?.run}/1`))).code).toBe("NOT_FOUND");
   });
 
+  verifies("A4", "that is larger than all that may be kept pushes no other out", async () => {
+    const huge = defineTool({ name: "huge", run: () => "x".repeat(600_000) });
+    await using served = serve(
+      ({ prompt }) =>
+        prompt.at(-1)?.role === "tool" ? "done" : call(JSON.stringify(prompt).includes("Huge") ? "huge" : "big"),
+      [big, huge],
+      { agent: { results: { maxBytes: 500_000 } } },
+    );
+    const first = await served.assistant.generate("Big.", { tools: ["*"] });
+    await served.assistant.generate("Huge.", { tools: ["*"] });
+    expect((await served.assistant.readResult(`result:${first.meta?.run}/1`)).size).toBe(Buffer.byteLength(large));
+  });
+
   verifies("A4", "of a run outside of every toolkit is kept as well", async () => {
     const model = scriptedModel([call("big"), "done"]);
     const alone = agent({ defaultModel: model });
