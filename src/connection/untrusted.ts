@@ -1,8 +1,10 @@
+import type { ConnectorRefusal } from "../core/definition.ts";
 import { refOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { Kind, RenderedPrompt } from "../core/item.ts";
 import { assertRules, ChoosingRules, emptyScope } from "../core/name-rules.ts";
 import { invalidOption } from "../core/options.ts";
+import { denied } from "../core/policy.ts";
 import { type Content, isContent } from "../core/resource.ts";
 import { isGlob } from "../lib/glob.ts";
 import { mapTexts, stripInvisible } from "../lib/visible-text.ts";
@@ -16,8 +18,8 @@ import {
 } from "../resource/content.ts";
 import { isJsonType, isTextType, withoutCharset } from "../resource/media-type.ts";
 
-/** Decides which items of a connector may be used: gives the rule that refuses one, if one does. */
-export type ItemRefusal = (kind: Kind, key: string, name: string) => string | undefined;
+/** Decides which items of a connector may be used: says why one is refused, if it is. */
+export type ItemRefusal = (kind: Kind, key: string, name: string) => ConnectorRefusal | undefined;
 
 // Stands for the namespace, which may not be known yet.
 const own = "own";
@@ -42,9 +44,10 @@ export function readAllow({
   const list = allow ?? [];
   const rules = new ChoosingRules(list.flatMap(ownRefs));
   const rule = `allow of its connector: ${list.length === 0 ? "nothing" : list.join(", ")}`;
+  const refusal: ConnectorRefusal = { at: "allow", rule, error: (ref) => denied(ref, rule) };
   return (kind, key, name) => {
     const item = { kind, namespace: own, name, ref: refOf(kind, own, key) };
-    return rules.ruleFor(item, emptyScope) === undefined ? rule : undefined;
+    return rules.ruleFor(item, emptyScope) === undefined ? refusal : undefined;
   };
 }
 

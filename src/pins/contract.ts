@@ -1,0 +1,129 @@
+import type {
+  DescriptorMap,
+  PromptDescriptor,
+  ResourceDescriptor,
+  TemplateDescriptor,
+  ToolDescriptor,
+} from "../core/connector.ts";
+import { ToolkitError } from "../core/error.ts";
+import { type Kind, kinds } from "../core/item.ts";
+import type { PinnedKind } from "../core/pin.ts";
+import { canonicalJson, digest } from "../lib/canonical.ts";
+import { isRecord, present } from "../lib/value.ts";
+
+/** What an item says of itself, as plain data: without `meta` and size, which differ at each list. */
+export type ItemContract = Readonly<Record<string, unknown>>;
+
+/** The contract of a connector. A kind whose list was never read is missing. */
+export interface Contract {
+  /** Null where the server gives none; undefined where that was never seen. */
+  readonly instructions?: string | null | undefined;
+  readonly items: ReadonlyMap<Kind, ReadonlyMap<string, ItemContract>>;
+}
+
+/** The contract of nothing that was seen. */
+export const noContract: Contract = { items: new Map() };
+
+const readers: { readonly [K in Kind]: (descriptor: DescriptorMap[K]) => ItemContract } = {
+  tool: ({ title, description, input, output, annotations, uncallable }: ToolDescriptor) =>
+    present({ title, description, input, output, annotations, uncallable }),
+  prompt: ({ title, description, arguments: list }: PromptDescriptor) =>
+    present({ title, description, arguments: list?.length === 0 ? undefined : list }),
+  resource: ({ name, title, description, mediaType }: ResourceDescriptor) =>
+    present({ name, title, description, mediaType }),
+  template: ({ name, title, description, mediaType }: TemplateDescriptor) =>
+    present({ name, title, description, mediaType }),
+};
+
+/** The contract of a descriptor: a copy, which nothing changes afterwards. @throws TypeError for what JSON cannot hold */
+export function contractOf<K extends Kind>(kind: K, descriptor: DescriptorMap[K]): ItemContract {
+  const read = readers[kind] as (given: DescriptorMap[K]) => ItemContract;
+  return JSON.parse(canonicalJson(read(descriptor))) as ItemContract;
+}
+
+/** Identifies a contract of an item, or instructions; equal however it was written, not by meaning. */
+export function versionOf(contract: ItemContract | string | null | undefined): string {
+  return contract === undefined ? "absent" : digest(contract);
+}
+
+/** The contract as JSON, with the members in the order of a reader. */
+export function contractToJson({ instructions, items }: Contract): Readonly<Record<string, unknown>> {
+  const lists = kinds.flatMap((kind) => {
+    const list = items.get(kind);
+    return list === undefined ? [] : [[kind, Object.fromEntries([...list].sort(byKey))] as const];
+  });
+  return { ...present({ instructions }), ...Object.fromEntries(lists) };
+}
+
+/**
+ * Reads a contract that was kept.
+ *
+ * @param at - where it stands, for the message
+ * @throws Error that says where it is no contract
+ */
+export function parseContract(value: unknown, at: string): Contract {
+  if (!isRecord(value)) throw new Error(`${at} is no object`);
+  const { instructions, ...rest } = value;
+  if (instructions !== undefined && instructions !== null && typeof instructions !== "string")
+    throw new Error(`${at}/instructions is no text`);
+  const items = new Map<Kind, ReadonlyMap<string, ItemContract>>();
+  for (const [kind, list] of Object.entries(rest)) {
+    if (!(kinds as readonly string[]).includes(kind)) throw new Error(`${at}/${kind} is no kind of item`);
+    if (!isRecord(list)) throw new Error(`${at}/${kind} is no object`);
+    const contracts = Object.entries(list).map(([key, contract]): [string, ItemContract] => {
+      if (!isRecord(contract)) throw new Error(`${at}/${kind}/${key} is no object`);
+      return [key, contract];
+    });
+    items.set(kind as Kind, new Map(contracts));
+  }
+  return { instructions, items };
+}
+
+/** A part of a contract that is accepted; `after` is undefined where it is gone. */
+export interface AcceptedPart {
+  readonly kind: PinnedKind;
+  readonly key: string;
+  readonly after: unknown;
+}
+
+const maxBytes = 32 * 2 ** 20;
+
+/** The contract with what it lacks, taken from others; itself where it lacks nothing that they have. */
+export function completed(contract: Contract, others: readonly Contract[]): Contract {
+  let { instructions } = contract;
+  const items = new Map(contract.items);
+  for (const other of others) {
+    instructions = instructions === undefined ? other.instructions : instructions;
+    for (const [kind, list] of other.items) if (!items.has(kind)) items.set(kind, list);
+  }
+  const isSame = instructions === contract.instructions && items.size === contract.items.size;
+  return isSame ? contract : { instructions, items };
+}
+
+/** The contract with some parts as they were seen. */
+export function replaced(contract: Contract, accepted: readonly AcceptedPart[]): Contract {
+  let { instructions } = contract;
+  const items = new Map([...contract.items].map(([kind, list]) => [kind, new Map(list)]));
+  for (const { kind, key, after } of accepted) {
+    if (kind === "instructions") instructions = after as string | null;
+    else {
+      const list = items.get(kind) ?? new Map<string, ItemContract>();
+      items.set(kind, list);
+      if (after === undefined) list.delete(key);
+      else list.set(key, after as ItemContract);
+    }
+  }
+  return { instructions, items };
+}
+
+/** @throws ToolkitError `LIMIT_EXCEEDED` */
+export function assertSize(namespace: string, contract: Contract): void {
+  const bytes = Buffer.byteLength(JSON.stringify(contractToJson(contract)));
+  if (bytes <= maxBytes) return;
+  const message = `The contract of "${namespace}" has ${bytes} bytes, and at most ${maxBytes} are pinned. Lower maxListSize, or do without pins.`;
+  throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "pins", max: maxBytes, actual: bytes });
+}
+
+function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
