@@ -8,6 +8,7 @@ import { isRecord } from "../lib/value.ts";
 import { visible } from "../lib/visible-text.ts";
 import { compareSchemas } from "./compare-schemas.ts";
 import type { ItemContract } from "./contract.ts";
+import { own } from "./schema-parts.ts";
 
 /** The item that is compared, for the changes. */
 export interface ComparedItem {
@@ -55,7 +56,7 @@ export function compareInstructions(
 
 function* partsOf(before: ItemContract, after: ItemContract, budget: StepBudget): Iterable<Part> {
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [one, other] = [before[name], after[name]];
+    const [one, other] = [own(before, name), own(after, name)];
     if (one === other) continue;
     const pointer = pointerTo("", name);
     if (name === "input" || name === "output") yield* schemaParts(name, one, other, budget);
@@ -133,9 +134,10 @@ function byName(list: unknown): ReadonlyMap<string, Readonly<Record<string, unkn
 function* annotationParts(one: unknown, other: unknown): Iterable<Part> {
   const [before, after] = [isRecord(one) ? one : {}, isRecord(other) ? other : {}];
   for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (canonicalJson(before[name]) === canonicalJson(after[name])) continue;
+    const [was, is] = [own(before, name), own(after, name)];
+    if (canonicalJson(was) === canonicalJson(is)) continue;
     const what = name === "title" ? "title" : "annotations";
-    yield { what, pointer: pointerTo("/annotations", name), before: before[name], after: after[name] };
+    yield { what, pointer: pointerTo("/annotations", name), before: was, after: is };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ContractEffect } from "../core/pin.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { pointerTo } from "../lib/pointer.ts";
-import type { StepBudget } from "../lib/step-budget.ts";
+import { type StepBudget, StepsSpent } from "../lib/step-budget.ts";
 import { isRecord } from "../lib/value.ts";
 import { SchemaIdentity } from "./schema-identity.ts";
 import {
@@ -9,6 +9,7 @@ import {
   inlined,
   mapsOf,
   namesOf,
+  own,
   type SchemaMaps,
   type SchemaObject,
   schemaOf,
@@ -38,6 +39,8 @@ interface Pair {
 
 /** More differences are not listed. */
 const maxDifferences = 20;
+/** Schemas inside each other, references included: two that refer to themselves may differ in their lengths. */
+const maxDepth = 400;
 /** A schema that values, or a part of them, have to fit; missing, everything fits. */
 const monotone = new Set(["additionalProperties", "propertyNames", "items", "additionalItems"]);
 /** Their parts may be wider and the whole narrower. */
@@ -64,6 +67,7 @@ class SchemaComparison {
   readonly #budget: StepBudget;
   readonly #identity: SchemaIdentity;
   readonly #found: SchemaDifference[] = [];
+  #depth = 0;
   /** Pairs that are compared already, or just now: a schema may refer to itself. */
   readonly #compared = new WeakMap<object, WeakMap<object, Set<Direction>>>();
 
@@ -78,7 +82,7 @@ class SchemaComparison {
     const [before, after] = [this.#before, this.#after];
     if (this.#identity.id(before) === this.#identity.id(after)) return [];
     const isEntangled = this.#identity.isEntangled(before) || this.#identity.isEntangled(after);
-    const isOther = before.$schema !== after.$schema;
+    const isOther = own(before, "$schema") !== own(after, "$schema");
     this.#schemas(before, after, "", isEntangled || isOther ? 0 : 1);
     // What is referred to was compared where it is used; the rest may be used in a way that is not known here.
     for (const name of definitions) this.#definitions(name);
@@ -89,7 +93,7 @@ class SchemaComparison {
   #definitions(name: string): void {
     const { before, after } = mapsOf(this.#before[name], this.#after[name]);
     for (const key of namesOf(before, after)) {
-      const [one, other] = [before[key], after[key]];
+      const [one, other] = [own(before, key), own(after, key)];
       if (isRecord(one) && isRecord(other) && this.#wasCompared(one, other)) continue;
       if (one !== undefined && other !== undefined) this.#schemas(one, other, pointerTo(`/${name}`, key), 0);
     }
@@ -137,7 +141,10 @@ class SchemaComparison {
     withBefore.set(after, directions);
     if (directions.has(direction)) return;
     directions.add(direction);
+    this.#depth += 1;
+    if (this.#depth > maxDepth) throw new StepsSpent("They are nested too deep");
     this.#keywords({ before, after, pointer, direction });
+    this.#depth -= 1;
   }
 
   #keywords(pair: Pair): void {
@@ -172,7 +179,7 @@ class SchemaComparison {
 
   #keyword(name: string, pair: Pair): void {
     const { before, after, pointer, direction } = pair;
-    const [one, other] = [before[name], after[name]];
+    const [one, other] = [own(before, name), own(after, name)];
     if (name === "$ref" || definitions.includes(name as "$defs")) return;
     const text = Object.hasOwn(schemaTexts, name) ? schemaTexts[name] : undefined;
     if (text !== undefined) {
@@ -202,7 +209,7 @@ class SchemaComparison {
       (schema) => schema.additionalProperties === false && schema.patternProperties === undefined,
     );
     for (const name of names) {
-      const [one, other] = [before[name], after[name]];
+      const [one, other] = [own(before, name), own(after, name)];
       const at = { pointer: pointerTo(pair.pointer, name), direction: pair.direction };
       if (one !== undefined && other !== undefined) this.#schemas(one, other, at.pointer, at.direction);
       else {
@@ -219,7 +226,7 @@ class SchemaComparison {
     const names = namesOf(before, after);
     this.#budget.take(names.length);
     for (const name of names) {
-      const [one, other] = [before[name], after[name]];
+      const [one, other] = [own(before, name), own(after, name)];
       const pointer = pointerTo(pair.pointer, name);
       if (one !== undefined && other !== undefined) this.#schemas(one, other, pointer, pair.direction);
       else this.#effect("different", { ...pair, pointer }, one, other);

@@ -32,10 +32,18 @@ export function mapsOf(before: unknown, after: unknown): SchemaMaps {
   return { before: isRecord(before) ? before : {}, after: isRecord(after) ? after : {} };
 }
 
+/** Always the same, so that what was compared with it is known to be. */
+const anything: SchemaObject = Object.freeze({});
+
 /** The schema as an object: one that is missing, or true, takes everything. Undefined for what is none. */
 export function schemaOf(value: unknown): SchemaObject | undefined {
-  if (value === undefined || value === true) return {};
+  if (value === undefined || value === true) return anything;
   return isRecord(value) ? value : undefined;
+}
+
+/** A member that the object itself has: names are a stranger's, such as `toString`. */
+export function own(object: SchemaObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
 /** The names of the members of either. */
