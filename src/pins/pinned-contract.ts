@@ -252,9 +252,8 @@ export class PinnedContract {
       const seen = this.#seen.get(kind);
       if (seen === undefined) continue;
       const known = kept.items.get(kind) ?? new Map<string, ItemContract>();
-      for (const [key, after] of seen) add(kind, key, known.get(key), after);
-      if (this.#cut.has(kind)) continue;
-      for (const [key, before] of known) if (!seen.has(key)) add(kind, key, before, undefined);
+      const keys = new Set([...seen.keys(), ...(this.#cut.has(kind) ? [] : known.keys())]);
+      for (const key of [...keys].sort()) add(kind, key, known.get(key), seen.get(key));
     }
     this.#pins = pins;
   }
