@@ -20,7 +20,7 @@ export interface ComparedItem {
 type Part = Pick<ContractChange, "what" | "effect" | "pointer"> & { readonly before: unknown; readonly after: unknown };
 
 /** More changes of one item are not listed. */
-const maxChanges = 20;
+const maxChanges = 50;
 /** What is nested deeper is compared as text. */
 const maxDepth = 256;
 /** So much of a text is shown, and of what precedes its first difference. */

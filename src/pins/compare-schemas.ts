@@ -37,7 +37,10 @@ interface Pair {
   readonly direction: Direction;
 }
 
-/** More differences are not listed. */
+/** Ends the comparison. */
+class EnoughFound extends Error {}
+
+/** After so many the rest is not compared: the whole is different. */
 const maxDifferences = 20;
 /** Schemas inside each other, references included: two that refer to themselves may differ in their lengths. */
 const maxDepth = 400;
@@ -83,11 +86,15 @@ class SchemaComparison {
     if (this.#identity.id(before) === this.#identity.id(after)) return [];
     const isEntangled = this.#identity.isEntangled(before) || this.#identity.isEntangled(after);
     const isOther = own(before, "$schema") !== own(after, "$schema");
-    this.#schemas(before, after, "", isEntangled || isOther ? 0 : 1);
-    // What is referred to was compared where it is used; the rest may be used in a way that is not known here.
-    for (const name of definitions) this.#definitions(name);
-    if (this.#found.length === 0) this.#add("different", "", before, after);
-    return this.#found;
+    try {
+      this.#schemas(before, after, "", isEntangled || isOther ? 0 : 1);
+      // What is referred to was compared where it is used; the rest may be used in a way that is not known here.
+      for (const name of definitions) this.#definitions(name);
+      if (this.#found.length > 0) return this.#found;
+    } catch (error) {
+      if (!(error instanceof EnoughFound)) throw error;
+    }
+    return [...this.#found, { what: "different", pointer: "", before, after }];
   }
 
   #definitions(name: string): void {
@@ -100,10 +107,8 @@ class SchemaComparison {
   }
 
   #add(what: SchemaDifference["what"], pointer: string, before: unknown, after: unknown): void {
-    const difference = { what, pointer, before, after };
-    if (this.#found.length < maxDifferences) this.#found.push(difference);
-    // The list is cut, and not the truth: each effect is in it.
-    else if (!this.#found.some((each) => each.what === what)) this.#found.push(difference);
+    this.#found.push({ what, pointer, before, after });
+    if (this.#found.length >= maxDifferences) throw new EnoughFound();
   }
 
   #effect(

@@ -8,7 +8,7 @@ import type {
 import { ToolkitError } from "../core/error.ts";
 import { type Kind, kinds } from "../core/item.ts";
 import type { PinnedKind } from "../core/pin.ts";
-import { canonicalJson, digest } from "../lib/canonical.ts";
+import { canonicalJson, digest, digestTexts } from "../lib/canonical.ts";
 import { isRecord, present } from "../lib/value.ts";
 
 /** What an item says of itself, as plain data: without `meta` and size, which differ at each list. */
@@ -38,12 +38,19 @@ const readers: { readonly [K in Kind]: (descriptor: DescriptorMap[K]) => ItemCon
 /** The contract of a descriptor: a copy, which nothing changes afterwards. @throws TypeError for what JSON cannot hold */
 export function contractOf<K extends Kind>(kind: K, descriptor: DescriptorMap[K]): ItemContract {
   const read = readers[kind] as (given: DescriptorMap[K]) => ItemContract;
-  return JSON.parse(canonicalJson(read(descriptor))) as ItemContract;
+  const text = canonicalJson(read(descriptor));
+  const contract = JSON.parse(text) as ItemContract;
+  versions.set(contract, digestTexts(text));
+  return contract;
 }
+
+/** Made where the text is: a server may have 10,000 items. */
+const versions = new WeakMap<ItemContract, string>();
 
 /** Identifies a contract of an item, or instructions; equal however it was written, not by meaning. */
 export function versionOf(contract: ItemContract | string | null | undefined): string {
-  return contract === undefined ? "absent" : digest(contract);
+  if (contract === undefined) return "absent";
+  return (typeof contract === "object" && contract !== null && versions.get(contract)) || digest(contract);
 }
 
 /** The contract as JSON, with the members in the order of a reader. */

@@ -82,7 +82,7 @@ export class SchemaIdentity {
       this.#budget.take(value.length);
       if (sets.has(name)) return `(${[...new Set(value.map(canonicalJson))].sort().join()})`;
     }
-    if (name === "type" && typeof value === "string") return `(${canonicalJson(value)})`;
+    if (typeof value === "string") return name === "type" ? `(${JSON.stringify(value)})` : JSON.stringify(value);
     if (maps.has(name) && isRecord(value)) {
       const members = Object.keys(value).sort();
       this.#budget.take(members.length);
