@@ -76,7 +76,7 @@ verifies("H9", `a value that only one of two schemas takes shows in the effects 
   const random = randomOf(seed);
   const schemas = new RandomSchemas(random);
   let [more, less, exact] = [0, 0, 0];
-  for (let round = 0; round < 4_000; round += 1) {
+  for (let round = 0; round < 2_500; round += 1) {
     const before = schemas.document();
     const after = random() < 0.05 ? schemas.document() : changed(before, schemas.document(), random);
     const found = new Set(compare(before, after).map(({ what }) => what));
@@ -100,7 +100,7 @@ verifies("H9", `a value that only one of two schemas takes shows in the effects 
       else less += 1;
     }
   }
-  expect(Math.min(more, less, exact)).toBeGreaterThan(60);
+  expect(Math.min(more, less, exact)).toBeGreaterThan(40);
 });
 
 verifies("H9", "changes of a schema are found where they are, and say what they do", () => {
