@@ -92,8 +92,6 @@ function differenceOf({ what, effect, pointer, before, after }: ContractChange):
 }
 
 function unfit(why: string): ToolkitError<"INVALID_INPUT"> {
-  const message = `${why}`;
-  return new ToolkitError("INVALID_INPUT", `The pins of this toolkit cannot be checked: ${message}.`, {
-    issues: [{ pointer: "", message }],
-  });
+  const issues = [{ pointer: "", message: why }];
+  return new ToolkitError("INVALID_INPUT", `The pins of this toolkit cannot be checked: ${why}.`, { issues });
 }
