@@ -77,8 +77,9 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.trust = options.trust;
     this.#hasFinalName = name.isGiven;
     this.#downSince = host.clock.now();
+    const namespace = this.#mount(name.namespace);
     this.#contract = options.pins && this.#pin(options.pins, name.namespace);
-    this.parts = this.#makeParts(this.#mount(name.namespace), options);
+    this.parts = this.#makeParts(namespace, options);
   }
 
   start(): void {

@@ -7,8 +7,8 @@ import type {
 } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import { type Kind, kinds } from "../core/item.ts";
-import type { PinnedKind } from "../core/pin.ts";
-import { canonicalJson, digest, digestTexts } from "../lib/canonical.ts";
+import type { Pin, PinnedKind } from "../core/pin.ts";
+import { canonicalJson, digest, digestOfJson } from "../lib/canonical.ts";
 import { isRecord, present } from "../lib/value.ts";
 
 /** What an item says of itself, as plain data: without `meta` and size, which differ at each list. */
@@ -40,7 +40,7 @@ export function contractOf<K extends Kind>(kind: K, descriptor: DescriptorMap[K]
   const read = readers[kind] as (given: DescriptorMap[K]) => ItemContract;
   const text = canonicalJson(read(descriptor));
   const contract = JSON.parse(text) as ItemContract;
-  versions.set(contract, digestTexts(text));
+  versions.set(contract, digestOfJson(text));
   return contract;
 }
 
@@ -86,10 +86,12 @@ export function parseContract(value: unknown, at: string): Contract {
   return { instructions, items };
 }
 
-/** A part of a contract that is accepted; `after` is undefined where it is gone. */
+/** A part of a contract that is accepted: as it was kept, and as it was seen; undefined where it was not there, or is gone. */
 export interface AcceptedPart {
   readonly kind: PinnedKind;
   readonly key: string;
+  readonly ref: string;
+  readonly before: unknown;
   readonly after: unknown;
 }
 
@@ -107,11 +109,22 @@ export function completed(contract: Contract, others: readonly Contract[]): Cont
   return isSame ? contract : { instructions, items };
 }
 
-/** The contract with some parts as they were seen. */
+/**
+ * The contract with some parts as they were seen.
+ *
+ * @throws ToolkitError `CONFLICT` where another process has accepted something else meanwhile
+ */
 export function replaced(contract: Contract, accepted: readonly AcceptedPart[]): Contract {
   let { instructions } = contract;
   const items = new Map([...contract.items].map(([kind, list]) => [kind, new Map(list)]));
-  for (const { kind, key, after } of accepted) {
+  for (const { kind, key, ref, before, after } of accepted) {
+    const kept = kind === "instructions" ? (contract.instructions ?? null) : contract.items.get(kind)?.get(key);
+    if (![before, after].some((each) => versionOf(each as ItemContract) === versionOf(kept)))
+      throw new ToolkitError(
+        "CONFLICT",
+        `${ref} was accepted by another process meanwhile, as something else. Look at its changes again.`,
+        { key: ref, owners: [] },
+      );
     if (kind === "instructions") instructions = after as string | null;
     else {
       const list = items.get(kind) ?? new Map<string, ItemContract>();
@@ -133,4 +146,15 @@ export function assertSize(namespace: string, contract: Contract): void {
 
 function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The error for an item that changed and is not accepted. Its message quotes nothing of the server: a model may get it. */
+export function quarantined(
+  ref: string,
+  { namespace, changes }: Pick<Pin, "namespace" | "changes">,
+): ToolkitError<"QUARANTINED"> {
+  const parts = [...new Set(changes.map(({ what }) => (what === "added" ? "it is new" : `its ${what} changed`)))];
+  const why = parts.length === 0 ? "it changed" : parts.join(", ");
+  const message = `${ref} is in quarantine, for its server shows something else than was accepted: ${why}. Look at toolkit.pins.list, and accept it with toolkit.pins.accept.`;
+  return new ToolkitError("QUARANTINED", message, { namespace, changes }, { ref, phase: "policy" });
 }

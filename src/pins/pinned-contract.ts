@@ -1,3 +1,4 @@
+import { refOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { type Kind, kinds } from "../core/item.ts";
 import type { ContractChange, Pin, PinnedKind } from "../core/pin.ts";
@@ -9,6 +10,7 @@ import {
   completed,
   type ItemContract,
   noContract,
+  quarantined,
   replaced,
   versionOf,
 } from "./contract.ts";
@@ -68,7 +70,9 @@ export class PinnedContract {
   #cut = new Set<Kind>();
   readonly #unread = new Set<Kind>();
   #pins = new Map<string, ComparedPin>();
-  readonly #reported = new Set<string>();
+  /** The versions that were reported, by pin. */
+  readonly #reported = new Map<string, Set<string>>();
+  #remembered = 0;
   /** One after the other: what is loaded later is newer. */
   #working: Promise<unknown> = Promise.resolve();
 
@@ -101,7 +105,12 @@ export class PinnedContract {
   /** The pin of an item that is refused. */
   quarantined(kind: Kind, key: string): Pin | undefined {
     const pin = this.#pins.get(idOf(kind, key));
-    return pin?.state === "quarantined" ? pin : undefined;
+    if (pin !== undefined) return pin.state === "quarantined" ? pin : undefined;
+    if (this.#host.onChange === "report") return undefined;
+    // What has no contract that can be compared was not accepted.
+    const { namespace } = this;
+    const ref = refOf(kind, namespace, key);
+    return { namespace, kind, key, ref, state: "quarantined", version: "absent", changes: [] };
   }
 
   /** @throws ToolkitError `QUARANTINED` */
@@ -148,14 +157,22 @@ export class PinnedContract {
   report(): void {
     const changes: ContractChange[] = [];
     for (const [id, { version, changes: found }] of this.#pins) {
-      const reported = `${id}\0${version}`;
-      if (found.length === 0 || this.#reported.has(reported)) continue;
-      if (this.#reported.size >= maxRemembered) this.#reported.clear();
-      this.#reported.add(reported);
+      if (found.length === 0 || this.#reported.get(id)?.has(version)) continue;
+      this.#remember(id, version);
       changes.push(...found);
     }
     if (changes.length === 0) return;
     this.#host.report(Object.freeze(changes.slice(0, maxReported)), Math.max(0, changes.length - maxReported));
+  }
+
+  #remember(id: string, version: string): void {
+    if (this.#remembered >= maxRemembered) {
+      this.#reported.clear();
+      this.#remembered = 0;
+    }
+    const versions = this.#reported.get(id) ?? new Set();
+    this.#reported.set(id, versions.add(version));
+    this.#remembered += 1;
   }
 
   /** Loads what others have accepted meanwhile. A failure is a warning. */
@@ -182,10 +199,8 @@ export class PinnedContract {
       throw new ToolkitError("CONFLICT", message, { key: ref, owners: [] });
     });
     await this.#inTurn(() => this.#save((contract) => replaced(contract, accepted)));
-    for (const { kind, key } of accepted) {
-      const id = idOf(kind, key);
-      for (const reported of this.#reported) if (reported.startsWith(`${id}\0`)) this.#reported.delete(reported);
-    }
+    // To go back is another change.
+    for (const { kind, key } of accepted) this.#reported.delete(idOf(kind, key));
     this.#changed();
   }
 
@@ -266,7 +281,7 @@ export class PinnedContract {
     const version = last?.after === after && last !== undefined ? last.version : versionOf(after as ItemContract);
     if (last !== undefined && last.before === before && last.version === version) return { ...last, after };
     const { namespace } = this;
-    const ref = kind === "tool" || kind === "prompt" ? `${namespace}.${key}` : `${key || kind}#${namespace}`;
+    const ref = kind === "instructions" ? `instructions#${namespace}` : refOf(kind, namespace, key);
     const item = { kind, key, ref };
     const changes =
       kind === "instructions"
@@ -280,15 +295,4 @@ export class PinnedContract {
 
 function idOf(kind: PinnedKind, key: string): string {
   return `${kind}\0${key}`;
-}
-
-/** The error for an item that changed and is not accepted. Its message quotes nothing of the server: a model may get it. */
-export function quarantined(
-  ref: string,
-  { namespace, changes }: Pick<Pin, "namespace" | "changes">,
-): ToolkitError<"QUARANTINED"> {
-  const parts = [...new Set(changes.map(({ what }) => (what === "added" ? "it is new" : `its ${what} changed`)))];
-  const why = parts.length === 0 ? "it changed" : parts.join(", ");
-  const message = `${ref} is in quarantine, for its server shows something else than was accepted: ${why}. Look at toolkit.pins.list, and accept it with toolkit.pins.accept.`;
-  return new ToolkitError("QUARANTINED", message, { namespace, changes }, { ref, phase: "policy" });
 }

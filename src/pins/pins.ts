@@ -19,6 +19,8 @@ export interface ToolkitPinsHost {
   readonly closing: AbortSignal;
 }
 
+type PinsByRef = ReadonlyMap<string, readonly Pin[]>;
+
 /** The pinned contracts of all connectors of a toolkit. */
 export class ToolkitPins implements Pins {
   readonly file: string | undefined;
@@ -72,10 +74,14 @@ export class ToolkitPins implements Pins {
 
   async accept(...targets: readonly PinTarget[]): Promise<readonly Pin[]> {
     const chosen = new Map<PinnedContract, Pin[]>();
+    const byRef = Map.groupBy(this.list(), ({ ref }) => ref);
     for (const target of targets) {
-      for (const pin of this.#find(target)) {
+      for (const pin of this.#find(target, byRef)) {
         const contract = this.#contracts.get(pin.namespace);
-        if (contract !== undefined) chosen.set(contract, [...(chosen.get(contract) ?? []), pin]);
+        if (contract === undefined) continue;
+        const pins = chosen.get(contract) ?? [];
+        chosen.set(contract, pins);
+        pins.push(pin);
       }
     }
     for (const [contract, pins] of chosen) await contract.accept(pins);
@@ -84,11 +90,11 @@ export class ToolkitPins implements Pins {
     );
   }
 
-  #find(target: PinTarget): readonly Pin[] {
+  #find(target: PinTarget, byRef: PinsByRef): readonly Pin[] {
     if (typeof target === "string") {
       const contract = this.#contracts.get(target);
       if (contract !== undefined) return contract.pins.filter(({ state }) => state !== "pinned");
-      return this.#ofRef(target);
+      return this.#ofRef(target, byRef);
     }
     if (!isRecord(target) || typeof target.ref !== "string" || typeof target.version !== "string")
       throw noTarget(target);
@@ -97,19 +103,17 @@ export class ToolkitPins implements Pins {
       readonly version: string;
       readonly kind?: PinnedKind;
     };
-    const found = this.#ofRef(ref).filter((pin) => (kind ?? pin.kind) === pin.kind);
+    const found = this.#ofRef(ref, byRef).filter((pin) => (kind ?? pin.kind) === pin.kind);
     const same = found.filter((pin) => pin.version === version);
     if (same.length > 0) return same;
     const message = `${ref} has changed again since you looked at it. Look at its changes, and accept it as it is now.`;
     throw new ToolkitError("CONFLICT", message, { key: ref, owners: [] });
   }
 
-  #ofRef(ref: string): readonly Pin[] {
-    const all = this.list();
-    const found = all.filter((pin) => pin.ref === ref);
-    if (found.length > 0) return found;
-    const names = [...this.#contracts.keys(), ...all.map((pin) => pin.ref)];
-    const suggestions = nearest(ref, names, 3);
+  #ofRef(ref: string, byRef: PinsByRef): readonly Pin[] {
+    const found = byRef.get(ref);
+    if (found !== undefined) return found;
+    const suggestions = nearest(ref, [...this.#contracts.keys(), ...byRef.keys()], 3);
     const hint = suggestions.length === 0 ? "" : ` Did you mean ${suggestions.join(", ")}?`;
     const message = `There is no pin of ${shown(ref)}: no connector with the option pins has shown that yet.${hint}`;
     throw new ToolkitError("NOT_FOUND", message, { key: ref, suggestions });

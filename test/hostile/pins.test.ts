@@ -188,6 +188,6 @@ describe("a server in quarantine", () => {
     await changeTo(after);
     expect(await failure(toolkit.call(entry))).toMatchObject({ code: "QUARANTINED" });
     const [answer] = await toolset.begin().execute([{ id: "1", name: "far__search", input: {} }]);
-    expect(answer).toMatchObject({ error: { code: "QUARANTINED" } });
+    expect(answer).toMatchObject({ status: "denied", error: { code: "QUARANTINED" } });
   });
 });

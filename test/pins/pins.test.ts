@@ -246,6 +246,36 @@ describe("an acceptance", () => {
     await other.toolkit.call("far.search");
   });
 
+  verifies("H9", "does not undo what another replica has accepted meanwhile", async () => {
+    const shared = memoryStore();
+    const store = () => new FailingStore(shared, { closes: false });
+    const far = new FakeConnector({ lists: { tool: [tool("one")] }, announces: ["tool"] });
+    const [behind, ahead] = [store(), store()];
+    const one = await start({ store: behind.store }, far, quarantine);
+    far.lists = { tool: [tool("two")] };
+    const seen = one.next("contractChanged");
+    far.session.host.changed({ kind: "tool" });
+    await seen;
+    far.lists = { tool: [tool("three")] };
+    const other = await start({ store: ahead.store }, far, quarantine);
+    // The first one does not learn what the other one accepts.
+    behind.fail();
+    await other.toolkit.pins.accept("far.search");
+    behind.recoverSilently();
+    expect(await failure(one.toolkit.pins.accept("far.search"))).toMatchObject({ code: "CONFLICT" });
+    const last = await start({ store: store().store }, far, quarantine);
+    await last.toolkit.call("far.search");
+    await shared.close();
+  });
+
+  verifies("H9", "of one connector is not touched by a failed attempt to add another in its place", async () => {
+    const far = new FakeConnector({ lists: { tool: [tool("one")] } });
+    const { toolkit } = await start({}, far, quarantine);
+    const second = new FakeConnector({ label: "second" });
+    expect(() => toolkit.addConnector(second, { namespace: "far", pins: true })).toThrow(/far/);
+    expect(toolkit.pins.list().map(({ ref }) => ref)).toEqual(["instructions#far", "far.search"]);
+  });
+
   verifies(
     "H9",
     "in a lock file that another process wrote holds from the next reading on, and none is lost",
