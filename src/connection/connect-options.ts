@@ -6,13 +6,13 @@ import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import type { PinOptions } from "../core/pin.ts";
 import type { ConnectorTarget } from "../core/target.ts";
+import { type AllowList, readAllow } from "./allow-list.ts";
 import {
   type ElicitationLimits,
   type InteractionLimits,
   readInteractionLimits,
   type SamplingLimits,
 } from "./interaction-limits.ts";
-import { type ItemRefusal, readAllow } from "./untrusted.ts";
 
 /** Options of `addConnector`. With a `Connector` object, the only limit to give here is `maxConcurrentCalls`: it has the others itself. */
 export interface AddConnectorOptions extends ConnectorLimits {
@@ -158,8 +158,8 @@ export interface SupervisionOptions {
   readonly trust: "standard" | "untrusted";
   /** Undefined where nothing is pinned. */
   readonly pins: "report" | "quarantine" | undefined;
-  /** Gives the rule that refuses an item. */
-  readonly refusal: ItemRefusal;
+  /** The items that may be used. */
+  readonly allow: AllowList;
   /** Inactivity limit of its tools, in milliseconds; undefined where it is the toolkit's. */
   readonly timeoutMs: number | undefined;
   readonly pollMs: number;
@@ -205,7 +205,7 @@ export function readSupervision(
   for (const name of numbers) assertPositive(name, options[name]);
   const { pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const { timeoutMs, healthCheckMs, maxAttempts } = options;
-  const refusal = readAllow(options);
+  const allow = readAllow(options);
   const pins = readPins(options);
   const { trust = "standard" } = options;
   const { maxConcurrentCalls } = readConnectorLimits(
@@ -220,7 +220,7 @@ export function readSupervision(
   const waitMs = timeoutMs ?? defaults.timeoutMs;
   const reconnecting = { connectTimeoutMs, retryMs, maxRetryMs, maxAttempts };
   const limits = { timeoutMs, maxConcurrentCalls, maxQueuedCalls, startTimeoutMs, waitMs };
-  return { trust, refusal, pins, pollMs, healthCheckMs, interaction, ...reconnecting, ...limits };
+  return { trust, allow, pins, pollMs, healthCheckMs, interaction, ...reconnecting, ...limits };
 }
 
 /** A server that gives its own name would choose its pins by it. */

@@ -2,6 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace, Registration } from "../catalog/namespace.ts";
 import type { ConnectorSession, DescriptorList, DescriptorMap } from "../core/connector.ts";
 import { type ConnectorRefusal, readDefinition } from "../core/definition.ts";
+import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { isMcpName } from "../core/identifier.ts";
 import { type Kind, kinds, type ListFailure } from "../core/item.ts";
@@ -11,10 +12,10 @@ import { abortable } from "../lib/promise.ts";
 import { stripInvisible, visible, withoutInvisible } from "../lib/visible-text.ts";
 import { contractOf, type ItemContract, quarantined } from "../pins/contract.ts";
 import type { PinnedContract, SeenContract } from "../pins/pinned-contract.ts";
+import type { AllowList } from "./allow-list.ts";
 import { onOneLine } from "./connection-error.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import { type RemoteLink, remoteItem } from "./remote-items.ts";
-import type { ItemRefusal } from "./untrusted.ts";
 
 /** The lists of a server by kind: each the list, or why it could not be read. */
 export type RemoteLists = ReadonlyMap<Kind, DescriptorList<Kind> | ToolkitError>;
@@ -26,8 +27,8 @@ export interface RemoteCatalogHost {
   readonly link: RemoteLink;
   readonly clock: Clock;
   readonly log: ConnectionLog;
-  /** Says why the connector refuses an item, if it does. */
-  readonly refusal: ItemRefusal;
+  /** The items that its connector may be used for. */
+  readonly allow: AllowList;
   /** Undefined where nothing is pinned. */
   readonly contract: PinnedContract | undefined;
 }
@@ -47,6 +48,7 @@ export class RemoteCatalog {
   readonly #seen = new WeakMap<RemoteLists, SeenContract>();
   /** The lists that were read last, where they are pinned: what is accepted later is theirs. */
   readonly #lists = new Map<Kind, DescriptorList<Kind> | ToolkitError>();
+  #allowWarning: string | undefined;
 
   constructor(host: RemoteCatalogHost) {
     this.#host = host;
@@ -59,7 +61,8 @@ export class RemoteCatalog {
   }
 
   get warnings(): readonly string[] {
-    return [...this.#warnings.values()].flat();
+    const all = [...this.#warnings.values()].flat();
+    return this.#allowWarning === undefined ? all : [...all, this.#allowWarning];
   }
 
   /** True where the list of a kind could not be read the last time. */
@@ -145,6 +148,18 @@ export class RemoteCatalog {
       this.#note(kind, list.cutAt === undefined ? undefined : this.#cut(kind, list.cutAt), true);
     }
     this.#host.catalog.replace(this.#host.namespace, registrations);
+    this.#checkAllow();
+  }
+
+  /** Warns of what `allow` names and the server does not have, once all lists were read whole. */
+  #checkAllow(): void {
+    const { allow, namespace, log } = this.#host;
+    if (this.#problems.size > 0) return;
+    const itemsOf = (kind: Kind) =>
+      namespace.entries(kind).map((entry) => ({ kind, key: definitionOf(entry).key, name: entry.name }));
+    const warning = allow.warning(() => kinds.flatMap(itemsOf));
+    this.#allowWarning = warning === undefined ? undefined : visible(warning);
+    if (this.#allowWarning !== undefined) log.warnOnce(this.#allowWarning);
   }
 
   /** The items of a list that can be used. Each entry that cannot be is left out alone. */
@@ -174,7 +189,7 @@ export class RemoteCatalog {
     const item = remoteItem(kind, shownDescriptor(kind, descriptor), this.#host.link);
     const key: unknown = (descriptor as unknown as Readonly<Record<string, unknown>>)[keyNames[kind]];
     assertKey(key);
-    const refusal = this.#host.refusal(kind, key, descriptor.name) ?? this.#quarantine(kind, key);
+    const refusal = this.#host.allow.refusal({ kind, key, name: descriptor.name }) ?? this.#quarantine(kind, key);
     const definition = readDefinition(item, "remote", refusal);
     // Made now: what JSON cannot hold throws here, where it harms this item only.
     void definition.fingerprint;

@@ -150,7 +150,6 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const requests = new ConnectionRequests(this, { ...options, clock });
     const connection = this;
     const contract = this.#contract;
-    const { refusal } = options;
     const link: RemoteLink = {
       label: connector.label,
       timeoutMs: options.timeoutMs,
@@ -165,7 +164,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       options,
       log,
       requests,
-      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, refusal, contract }),
+      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow, contract }),
       serverRequests: new ServerRequests({
         interactions,
         connection: this,

@@ -2,11 +2,10 @@ import type { DescriptorList, DescriptorMap } from "../core/connector.ts";
 import type { ReadConnectorLimits } from "../core/connector-limits.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { Kind } from "../core/item.ts";
-import { isNestedDeeper } from "../lib/nesting.ts";
 import { isRecord } from "../lib/value.ts";
 import { lists } from "./descriptor.ts";
 import type { Redactor } from "./redact.ts";
-import { RpcError, rpcCodes } from "./rpc/rpc-error.ts";
+import { messageFault, RpcError, rpcCodes } from "./rpc/rpc-error.ts";
 
 /** The options of reading a list. */
 export interface ListOptions {
@@ -104,10 +103,9 @@ class Collector<K extends Kind> implements DescriptorList<K> {
       this.warn(`a second ${this.#kind} with the ${key} ${String(id)} is left out`);
       return;
     }
-    if (isNestedDeeper(entry, this.#maxNestingDepth)) {
-      this.warn(
-        `the ${this.#kind} ${String(id)} is left out: it is nested deeper than maxNestingDepth (${this.#maxNestingDepth})`,
-      );
+    const fault = messageFault(entry, this.#maxNestingDepth);
+    if (fault !== undefined) {
+      this.warn(`the ${this.#kind} ${String(id)} is left out: ${fault.message}`);
       return;
     }
     this.#keys.add(id);

@@ -1,7 +1,7 @@
 import type { ContractChange, ContractEffect, PinnedKind } from "../core/pin.ts";
 import { maxSchemaSize, sizeOf } from "../core/schema/size.ts";
 import { canonicalJson } from "../lib/canonical.ts";
-import { isNestedDeeper } from "../lib/nesting.ts";
+import { jsonFault } from "../lib/nesting.ts";
 import { pointerTo } from "../lib/pointer.ts";
 import { type StepBudget, StepsSpent } from "../lib/step-budget.ts";
 import { isRecord } from "../lib/value.ts";
@@ -91,7 +91,7 @@ function* schemaParts(
     return;
   }
   const isLarge = [one, other].some((each) => sizeOf(each, maxSchemaSize + 1) > maxSchemaSize);
-  if (isLarge || [one, other].some((each) => isNestedDeeper(each, maxDepth))) {
+  if (isLarge || [one, other].some((each) => jsonFault(each, maxDepth) !== undefined)) {
     yield whole;
     return;
   }

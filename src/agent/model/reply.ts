@@ -8,6 +8,7 @@ import type {
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { parseJson } from "../../lib/nesting.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { ChosenModel } from "./models.ts";
 
@@ -80,7 +81,7 @@ function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageMod
   if (text.trim() === "") return { id, name, input: {} };
   try {
     // Some models send null for a tool without parameters.
-    return { id, name, input: JSON.parse(text) ?? {} };
+    return { id, name, input: parseJson(text) ?? {} };
   } catch (error) {
     return { id, name, input: {}, malformed: messageOf(error) };
   }

@@ -7,6 +7,7 @@ import type { Content } from "../../core/resource.ts";
 import type { SchemaLike } from "../../core/schema/types.ts";
 import { validatorOf } from "../../core/schema/validator.ts";
 import { Violation } from "../../core/schema/violation.ts";
+import { parseJson } from "../../lib/nesting.ts";
 import { base64Content, derivedContent, joinParts, textContent } from "../../resource/content.ts";
 import { answerTool, type RunTool } from "../../toolset/run-tool.ts";
 import { type ChosenModel, modelRefOf } from "../model/models.ts";
@@ -120,7 +121,7 @@ export function structuredForm(output: SchemaLike, name: string, hasTools: boole
 /** The JSON of a text: the whole of it, or its one fenced block. */
 function jsonIn(text: string): { readonly value: unknown } | { readonly issue: string } {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseJson(text) };
   } catch (error) {
     const fenced = /^[^`]*```(?:json)?\s*\n(.*?)\n?```[^`]*$/s.exec(text)?.[1];
     if (fenced !== undefined && fenced !== text) return jsonIn(fenced);

@@ -1,7 +1,8 @@
 import type { LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import { ToolkitError } from "../../core/error.ts";
 import { errorToJson } from "../../core/error-json.ts";
-import type { OuterCall } from "../../core/outer-call.ts";
+import { userNamespace } from "../../core/identifier.ts";
+import { type OuterCall, unknownCall } from "../../core/outer-call.ts";
 import { denied } from "../../core/policy.ts";
 import { toJsonSchema } from "../../core/schema/json-schema.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
@@ -53,7 +54,7 @@ export interface SuspendedRun extends Job {
     readonly waiting: readonly StoredWait[];
   };
   readonly meta?: CallOptions["meta"];
-  /** The calls around it, the outermost first, and its own last. */
+  /** The calls around it, the outermost first, and its own last. Missing in a record of an early version. */
   readonly via?: readonly OuterCall[] | undefined;
   /** It can go on only where it began: it has tools that were handed over, or is confined to a view. */
   readonly isLocal?: true | undefined;
@@ -102,6 +103,14 @@ function storedWait({ index, takesControl, answer }: WaitingTurn["waiting"][numb
   if (!ToolkitError.is(error, "PENDING")) return [];
   const { id, reason, message, expiresAt } = error.details;
   return [{ index, takesControl, callId, name, ref, id, reason, message, expiresAt }];
+}
+
+/** The calls around a run, and its own last. Of a record without them its own is known, and no more. */
+export function wayOfRun({ via, task: { ref }, session }: SuspendedRun): readonly OuterCall[] {
+  if (via !== undefined) return via;
+  const unknown = unknownCall(session);
+  const owner = ref.startsWith(`${userNamespace}.`) ? unknown.owner : undefined;
+  return [unknown, { kind: "prompt", ref, ...present({ owner }) }];
 }
 
 /** The error of a run that waits, by whose id it is resumed. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { defaultPromptLimits } from "../../core/prompt-limits.ts";
+import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
 import type { Content } from "../../core/resource.ts";
 import { fileRole } from "../../prompt/prompt-files.ts";
 import { assertPromptKey, assertStorableUri, isPartialKey } from "../item-key.ts";
@@ -20,7 +20,7 @@ export interface ReadFolder {
 }
 
 /** Reads the items of a folder. @throws ToolkitError `NOT_FOUND`, `INVALID_CONFIG`, `INVALID_INPUT` for a folder that cannot be read */
-export async function readFolder(files: FolderFiles): Promise<ReadFolder> {
+export async function readFolder(files: FolderFiles, limits: ReadPromptLimits): Promise<ReadFolder> {
   const names = await files.names();
   if (names === undefined) {
     const message = `There is no folder ${files.path}: check the path.`;
@@ -41,7 +41,7 @@ export async function readFolder(files: FolderFiles): Promise<ReadFolder> {
   const owners = new Map<string, string>();
   for (const file of promptFiles(names, index)) {
     await noted(async () => {
-      const { key, text } = await readPromptFile(files, file, index);
+      const { key, text } = await readPromptFile(files, file, index, limits);
       const owner = owners.get(key);
       if (owner !== undefined) throw twice(key, owner, file);
       owners.set(key, file);
@@ -82,14 +82,15 @@ async function readPromptFile(
   files: FolderFiles,
   file: string,
   index: FolderIndex,
+  limits: ReadPromptLimits,
 ): Promise<{ readonly key: string; readonly text: string }> {
-  const bytes = await readExpected(files, file, defaultPromptLimits.maxBytes);
+  const bytes = await readExpected(files, file, limits.maxBytes);
   if (!isUtf8(bytes)) throw new ToolkitError("INVALID_PROMPT", `${file}: The file is not text in UTF-8.`, { file });
   const text = bytes.toString("utf8");
   const name = index.prompts.find((each) => each.file === file)?.name ?? nameOf(file);
   assertPromptKey(name);
   // The rest of a prompt is checked when the texts of all partials are known.
-  return { key: isPartialKey(name) ? name : promptNameOf(text, `${name}.md`), text };
+  return { key: isPartialKey(name) ? name : promptNameOf(text, `${name}.md`, limits), text };
 }
 
 /** The key of a file without an entry in the index: `_tone.md` and `tone.hbs` are the partial `_tone`. */
