@@ -409,6 +409,10 @@ export const requirements: readonly Requirement[] = [
     id: "H8",
     text: "A policy knows the way of a call: via names the calls that led to it, and whose a stored prompt is, through agent runs, sub-agents, approvals and runs that go on in another process. A stored prompt of a principal calls only what the operator names in user.tools, and its model is offered nothing else. A rule on the items of a namespace is not passed by an item of another namespace, also once the first is gone.",
   },
+  {
+    id: "H9",
+    text: "The contract of a connector with pins (its items without meta and size, and the instructions) is kept whole when it is first seen, in the store or in a lock file. What differs later is found by meaning in bounded steps, with its effect; it is one contractChanged for each reading of lists, once for each new contract, and in explain. With quarantine it is QUARANTINED, for calls that wait too, in no toolset, and models get the accepted instructions, until toolkit.pins.accept takes what was looked at; pins that cannot be loaded keep the connector out. checkPins compares with the committed file.",
+  },
 
   // J: durable work
   {

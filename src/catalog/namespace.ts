@@ -137,7 +137,7 @@ export class Namespace {
     for (const { definition, item } of put) {
       const { kind, key } = definition;
       const before = this.#items[kind].get(key);
-      const same = before !== undefined && definitionOf(before).fingerprint === definition.fingerprint;
+      const same = before !== undefined && isSame(definitionOf(before), definition);
       // A remote item is bound to no connection, so the one there is as good. A local one may do something else than before.
       if (same && (definition.origin === "remote" || before.item === item)) continue;
       const entry = makeEntry(definition, item as ItemMap[typeof kind], this.#name, this.#stale);
@@ -205,6 +205,11 @@ export function mergedEntries(namespaces: readonly Namespace[], kind: Kind): Ent
     .filter((namespace) => namespace.count(kind) > 0)
     .flatMap((namespace) => namespace.entries(kind) as readonly Entry[])
     .sort(byRef);
+}
+
+/** True for what is the same to those who use it: it says the same of itself, and is refused or not as before. */
+function isSame(before: Definition, after: Definition): boolean {
+  return before.fingerprint === after.fingerprint && before.refusal?.rule === after.refusal?.rule;
 }
 
 function byRef(a: Entry, b: Entry): number {

@@ -1,7 +1,9 @@
+import type { ConnectorRefusal } from "../core/definition.ts";
 import { refOf } from "../core/entry.ts";
 import type { Kind } from "../core/item.ts";
 import { assertRules, ChoosingRules, emptyScope } from "../core/name-rules.ts";
 import { invalidOption } from "../core/options.ts";
+import { denied } from "../core/policy.ts";
 import { isGlob } from "../lib/glob.ts";
 import { nearest } from "../lib/similar.ts";
 
@@ -15,8 +17,8 @@ export interface ServerItem {
 
 /** What a connector may be used for: its option `allow`. */
 export interface AllowList {
-  /** The rule that refuses an item; undefined where none does. */
-  refusal(item: ServerItem): string | undefined;
+  /** The reason why an item is refused; undefined where it is not. */
+  refusal(item: ServerItem): ConnectorRefusal | undefined;
   /** The warning about what is in the list and allows none of all items that the server has; undefined where there is no such thing. */
   warning(items: () => readonly ServerItem[]): string | undefined;
 }
@@ -49,8 +51,9 @@ export function readAllow({
   const list = [...(allow ?? [])];
   const rules = new ChoosingRules(list.flatMap(ownRefs));
   const rule = `allow of its connector: ${list.length === 0 ? "nothing" : list.join(", ")}`;
+  const refusal: ConnectorRefusal = { at: "allow", rule, error: (ref) => denied(ref, rule) };
   return {
-    refusal: (item) => (rules.ruleFor(named(item), emptyScope) === undefined ? rule : undefined),
+    refusal: (item) => (rules.ruleFor(named(item), emptyScope) === undefined ? refusal : undefined),
     warning: (items) => warningOf(list, rules, items()),
   };
 }

@@ -21,4 +21,17 @@ export type {
   HttpRefusal,
   ProtectedServer,
 } from "../core/http-auth.ts";
+export type {
+  ContractChange,
+  ContractEffect,
+  Pin,
+  PinnedKind,
+  PinOptions,
+  PinQuery,
+  PinState,
+  Pins,
+  PinTarget,
+  ToolkitPinOptions,
+} from "../core/pin.ts";
+export { type CheckedToolkit, type CheckPinsOptions, checkPins, type PinCheck } from "./check-pins.ts";
 export type { ElicitationLimits, SamplingLimits } from "./interaction-limits.ts";

@@ -35,6 +35,12 @@ export interface RemoteLink {
   readonly requests: ConnectionRequests;
   /** Its namespace where its server is not trusted: results are marked with it. */
   readonly untrusted: string | undefined;
+  /**
+   * Asked as a request is sent: the item may have changed while the call waited for the connection.
+   *
+   * @throws ToolkitError `QUARANTINED`
+   */
+  assertAccepted(kind: Kind, key: string): void;
 }
 
 /** What a server sent, as its trust has it: of a standard one as it came. */
@@ -90,7 +96,10 @@ class RemoteTool extends RemoteItem implements Tool {
       const message = `"${this.name}" of ${this.link.label} can be listed and not called: ${this.#uncallable}.`;
       throw new ToolkitError("TOOL_FAILED", message, {});
     }
-    const send = (session: ConnectorSession) => session.call(this.name, input, context);
+    const send = (session: ConnectorSession) => {
+      this.link.assertAccepted("tool", this.name);
+      return session.call(this.name, input, context);
+    };
     return received(
       this.link,
       this.link.requests.send({ options: context, send, lost: "OUTCOME_UNKNOWN" }),
@@ -115,6 +124,7 @@ class RemotePrompt extends RemoteItem implements Prompt {
   async render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
     const send = (session: ConnectorSession) => {
       if (session.render === undefined) throw unsupported(this.link, "prompts");
+      this.link.assertAccepted("prompt", this.name);
       return session.render(this.name, input, context);
     };
     const rendering = this.link.requests.send({ options: context, send, lost: "UNAVAILABLE" });
@@ -137,11 +147,13 @@ function schemaOfArguments(list: readonly PromptArgument[]): JsonSchema {
   };
 }
 
-function remoteResource(descriptor: ResourceDescriptor, link: RemoteLink): Resource {
+/** @param template - the URI template that made it */
+function remoteResource(descriptor: ResourceDescriptor, link: RemoteLink, template?: string): Resource {
   const { uri, name, title, description, meta, mediaType, size } = descriptor;
   const read = (options: ReadOptions) => {
     const send = (session: ConnectorSession) => {
       if (session.read === undefined) throw unsupported(link, "resources");
+      link.assertAccepted(template === undefined ? "resource" : "template", template ?? uri);
       return session.read(uri, options);
     };
     return received(link, link.requests.send({ options, send, lost: "UNAVAILABLE" }), untrustedContent);
@@ -162,14 +174,14 @@ class RemoteTemplate extends RemoteItem implements ResourceTemplate {
 
   resource(uri: string): Resource {
     const { name, title, description, mediaType } = this;
-    return remoteResource({ uri, name, title, description, mediaType }, this.link);
+    return remoteResource({ uri, name, title, description, mediaType }, this.link, this.uriTemplate);
   }
 }
 
 const makers: { readonly [K in Kind]: (descriptor: DescriptorMap[K], link: RemoteLink) => ItemMap[K] } = {
   tool: (descriptor, link) => new RemoteTool(descriptor, link),
   prompt: (descriptor, link) => new RemotePrompt(descriptor, link),
-  resource: remoteResource,
+  resource: (descriptor, link) => remoteResource(descriptor, link),
   template: (descriptor, link) => new RemoteTemplate(descriptor, link),
 };
 

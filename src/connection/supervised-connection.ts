@@ -6,11 +6,14 @@ import type { Connector } from "../core/connector.ts";
 import type { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { ListFailure } from "../core/item.ts";
+import type { ContractChange } from "../core/pin.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
 import { type Clock, keepProcessAlive } from "../lib/clock.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
 import { withoutInvisible } from "../lib/visible-text.ts";
+import type { PinnedContract } from "../pins/pinned-contract.ts";
+import type { ToolkitPins } from "../pins/pins.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
 import { inNamespace, stopped, unavailable } from "./connection-error.ts";
 import { ConnectionLog } from "./connection-log.ts";
@@ -30,6 +33,7 @@ export interface ConnectionHost {
   readonly random: () => number;
   readonly logger: Logger;
   readonly interactions: InteractionRouter;
+  readonly pins: ToolkitPins;
   emit(event: ToolkitEvent): void;
 }
 
@@ -55,6 +59,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   readonly #host: ConnectionHost;
   readonly #owner: ConnectionOwner;
   readonly #firstAttempt = new FirstAttempt();
+  readonly #contract: PinnedContract | undefined;
   #hasFinalName: boolean;
   #downSince: number;
 
@@ -72,7 +77,9 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.trust = options.trust;
     this.#hasFinalName = name.isGiven;
     this.#downSince = host.clock.now();
-    this.parts = this.#makeParts(this.#mount(name.namespace), options);
+    const namespace = this.#mount(name.namespace);
+    this.#contract = options.pins && this.#pin(options.pins, name.namespace);
+    this.parts = this.#makeParts(namespace, options);
   }
 
   start(): void {
@@ -142,6 +149,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const log = new ConnectionLog(logger, this);
     const requests = new ConnectionRequests(this, { ...options, clock });
     const connection = this;
+    const contract = this.#contract;
     const link: RemoteLink = {
       label: connector.label,
       timeoutMs: options.timeoutMs,
@@ -149,13 +157,14 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       get untrusted() {
         return options.trust === "untrusted" ? connection.namespace : undefined;
       },
+      assertAccepted: (kind, key) => contract?.assertAccepted(kind, key),
     };
     const host: GenerationHost = {
       clock,
       options,
       log,
       requests,
-      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow }),
+      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow, contract }),
       serverRequests: new ServerRequests({
         interactions,
         connection: this,
@@ -220,9 +229,9 @@ export class SupervisedConnection extends ConnectionView implements Connection {
 
   #connected(generation: RemoteGeneration): void {
     const { session, lists } = generation;
-    const { capabilities, ...described } = session.server;
-    const server = { ...(withoutInvisible(described) as typeof described), capabilities };
     const { namespace, log, catalog, requests, subscriptions } = this.parts;
+    catalog.see(lists);
+    const server = this.#shownServer(session.server);
     requests.resume(session);
     this.latestSession = session;
     this.latestServer = server;
@@ -239,6 +248,33 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     subscriptions.renew(session);
   }
 
+  /** The server in its own words, as models may read them. */
+  #shownServer({ capabilities, ...described }: ServerInfo): ServerInfo {
+    const server = { ...(withoutInvisible(described) as typeof described), capabilities };
+    return this.#contract === undefined ? server : { ...server, instructions: this.#contract.instructions };
+  }
+
+  #pin(onChange: "report" | "quarantine", namespace: string): PinnedContract {
+    return this.#host.pins.add({
+      namespace,
+      onChange,
+      warn: (message) => this.warn(message),
+      report: (changes, omitted) => this.#contractChanged(changes, omitted, onChange === "quarantine"),
+      changed: () => {
+        if (this.latestServer !== undefined) this.latestServer = this.#shownServer(this.latestServer);
+        this.parts.catalog.applyAgain();
+      },
+    });
+  }
+
+  #contractChanged(changes: readonly ContractChange[], omitted: number, quarantined: boolean): void {
+    const count = changes.length + omitted;
+    const [first] = changes;
+    this.parts.log.warnOnce(`Its contract changed${count > 1 ? ` in ${count} places` : ""}: ${first?.message}`);
+    const { namespace } = this;
+    this.#host.emit({ type: "contractChanged", namespace, connection: this, changes, omitted, quarantined });
+  }
+
   #updated(uri: string): void {
     this.#host.emit({ type: "resourceUpdated", namespace: this.namespace, uri, connection: this });
   }
@@ -248,6 +284,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.#firstAttempt.settle();
     this.parts.requests.stop(stopped(this.namespace, this.attempts, error));
     this.#host.emit({ type: "connectorRemoved", namespace: this.namespace, connection: this, error });
+    if (this.#contract !== undefined) this.#host.pins.remove(this.#contract);
     this.#owner.removed(this);
   }
 

@@ -1,4 +1,4 @@
-import type { Definition } from "./definition.ts";
+import type { ConnectorRefusal, Definition } from "./definition.ts";
 import type { Entry, ItemMap, Kind } from "./item.ts";
 
 /** The ref of an item: `namespace.name`, or `uri#namespace` for a resource or template. */
@@ -52,7 +52,7 @@ export function definitionOf(entry: Entry): Definition {
   return definition;
 }
 
-/** The rule of its connector that refuses an item, or the template that made it; undefined where none does. */
-export function refusedByConnector(entry: Entry): string | undefined {
-  return definitionOf(templateOf(entry) ?? entry).refusedBy;
+/** The reason why its connector refuses an item, or the template that made it; undefined where it does not. */
+export function refusedByConnector(entry: Entry): ConnectorRefusal | undefined {
+  return definitionOf(templateOf(entry) ?? entry).refusal;
 }

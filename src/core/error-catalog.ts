@@ -1,3 +1,5 @@
+import type { ContractChange } from "./pin.ts";
+
 /** The stage at which a call failed. */
 export type Phase = "resolve" | "policy" | "validate" | "connect" | "execute" | "result";
 
@@ -58,6 +60,11 @@ export interface ErrorDetails {
     /** The name of the person or system that decided, where one was asked, with the reason. */
     readonly by?: string | undefined;
     readonly reason?: string | undefined;
+  };
+  QUARANTINED: {
+    readonly namespace: string;
+    /** What changed since it was accepted. */
+    readonly changes: readonly ContractChange[];
   };
   PENDING: {
     /** To resolve, complete or wait for it by. */
@@ -173,6 +180,10 @@ export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: stri
   DENIED: {
     summary: "The policy, or the person or program that was asked, refuses the call.",
     remedy: "Change the rule it names; see by and reason for a decision.",
+  },
+  QUARANTINED: {
+    summary: "A server changed the item since it was accepted.",
+    remedy: "Look at the changes it names, and accept them with toolkit.pins.accept.",
   },
   PENDING: {
     summary: "The call waits for an approval or for work elsewhere.",

@@ -4,6 +4,7 @@ import type { Connection, ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
 import type { Entry } from "./item.ts";
 import { shown } from "./options.ts";
+import type { ContractChange } from "./pin.ts";
 
 /** The changes of one namespace. Items are named by ref. */
 export interface ListChange {
@@ -43,6 +44,16 @@ export interface EventMap {
     readonly retryInMs?: number | undefined;
   };
   connectorRemoved: { readonly namespace: string; readonly connection: Connection; readonly error?: Error | undefined };
+  /** The server says something else of its items, or of itself, than was accepted; emitted once for each reading of its lists. */
+  contractChanged: {
+    readonly namespace: string;
+    readonly connection: Connection;
+    readonly changes: readonly ContractChange[];
+    /** So many more changes are not listed. */
+    readonly omitted: number;
+    /** What changed is refused until it is accepted. */
+    readonly quarantined: boolean;
+  };
   /** An unscoped name that several namespaces have was resolved by order; emitted once a name. */
   ambiguousName: {
     readonly name: string;
@@ -107,6 +118,7 @@ const eventTypes: { readonly [T in ToolkitEventType]: true } = {
   connectorConnected: true,
   connectorDisconnected: true,
   connectorRemoved: true,
+  contractChanged: true,
   ambiguousName: true,
   eventsLost: true,
   approvalRequested: true,

@@ -27,6 +27,9 @@ import type { Clock } from "../lib/clock.ts";
 import { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import { Emitter } from "../lib/emitter.ts";
 import { PendingWork } from "../lib/promise.ts";
+import { lockFile } from "../pins/lock-file.ts";
+import { pinsInStore } from "../pins/pin-place.ts";
+import { ToolkitPins } from "../pins/pins.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { openUserNamespace } from "../user/user-namespace.ts";
 import { UserStores } from "../user/user-stores.ts";
@@ -47,6 +50,7 @@ export interface Assembly {
   readonly catalog: Catalog;
   readonly builtins: Builtins;
   readonly connectors: Connectors;
+  readonly pins: ToolkitPins;
   /** The egress of connectors that have none of their own. */
   readonly connectorEgress: EgressOptions;
   readonly sourceHost: LocalSourceHost;
@@ -106,7 +110,6 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
   const { timeoutMs, maxQueuedCalls } = read;
-  const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs, maxQueuedCalls });
   const assertOpen = () => lifecycle.assertOpen();
   const isClosing = () => lifecycle.isClosing;
   const directory = new Directory(catalog, lifecycle);
@@ -118,6 +121,10 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const writing = new PendingWork();
   const hold = writing.add.bind(writing);
   const { closing } = lifecycle;
+  const file = options.pins?.file;
+  const place = file === undefined ? pinsInStore(store) : lockFile(file);
+  const pins = new ToolkitPins({ place, file, hold, closing });
+  const connectors = new Connectors({ ...sourceHost, interactions, pins, random, timeoutMs, maxQueuedCalls });
   const unwatch = store.watch((event) => {
     if (event.type === "warning") logger.warn(event.message);
   });
@@ -181,6 +188,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     telemetry,
     catalog,
     connectors,
+    pins,
     connectorEgress: { allow: [...(options.egress?.allow ?? [])] },
     sourceHost,
   };

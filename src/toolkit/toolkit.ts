@@ -30,6 +30,7 @@ import type {
   Tool,
 } from "../core/item.ts";
 import { emptyScope } from "../core/name-rules.ts";
+import type { Pins } from "../core/pin.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import type { Source, Unsubscribe } from "../core/source.ts";
@@ -78,6 +79,11 @@ export class Toolkit implements Host, AsyncDisposable {
   /** The calls that wait for approval, or for work elsewhere. */
   get approvals(): Approvals {
     return this.#parts.approvals;
+  }
+
+  /** The contracts of connectors with the option `pins`: what changed, and its acceptance. */
+  get pins(): Pins {
+    return this.#parts.pins;
   }
 
   /** Every connector, with its state, in the order in which they were added. */

@@ -59,6 +59,12 @@ export class View implements Host {
         if (event.principal !== undefined && !filter.of(event.principal)) return undefined;
         return candidates.length > 1 && filter.ref(event.chosen) ? { ...event, candidates } : undefined;
       }
+      case "contractChanged": {
+        const changes = event.changes.filter(({ kind, ref }) =>
+          kind === "instructions" ? filter.namespace(event.namespace) : filter.ref(ref),
+        );
+        return changes.length > 0 ? { ...event, changes } : undefined;
+      }
       case "resourceUpdated":
         return this.#isOwn(event) && filter.ref(`${event.uri}#${event.namespace}`) ? event : undefined;
       case "approvalRequested":

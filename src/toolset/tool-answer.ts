@@ -88,8 +88,13 @@ function about({ call: { id, name }, callee }: KnownCall, { isForced, startedAt,
 }
 
 function failure(error: ToolkitError): Pick<ToolAnswer, "status" | "error" | "references"> {
-  const status = error.code === "PENDING" ? "pending" : error.code === "DENIED" ? "denied" : "failed";
-  return { status, error, references: [] };
+  return { status: statusOf(error), error, references: [] };
+}
+
+/** How a call that failed with an error stands: what is refused did not run. */
+export function statusOf({ code }: ToolkitError): "pending" | "denied" | "failed" {
+  if (code === "PENDING") return "pending";
+  return code === "DENIED" || code === "QUARANTINED" ? "denied" : "failed";
 }
 
 /** Names for a message that a model reads. */

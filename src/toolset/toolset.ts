@@ -2,7 +2,7 @@ import { definitionOf, refusedByConnector } from "../core/entry.ts";
 import type { Entry, Tool, Toolbox } from "../core/item.ts";
 import { assertRules, emptyScope, type NameScope, RefusingRules } from "../core/name-rules.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
-import { denied, type PolicyRules, type StandingRule } from "../core/policy.ts";
+import type { PolicyRules, StandingRule } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
 import { Disclosure } from "./disclosure.ts";
 import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } from "./disclosure-plan.ts";
@@ -287,10 +287,10 @@ export class Toolset implements OfferedTools {
   }
 }
 
-/** @throws ToolkitError `DENIED` for one that its connector refuses */
+/** @throws ToolkitError `DENIED` or `QUARANTINED` for one that its connector refuses */
 function assertUsable(forced: Iterable<ToolEntry>): void {
   for (const entry of forced) {
-    const refusedBy = refusedByConnector(entry);
-    if (refusedBy !== undefined) throw denied(entry.ref, refusedBy);
+    const refusal = refusedByConnector(entry);
+    if (refusal !== undefined) throw refusal.error(entry.ref);
   }
 }

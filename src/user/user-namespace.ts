@@ -1,5 +1,6 @@
 import { refOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
+import type { ErrorDetails } from "../core/error-catalog.ts";
 import { userNamespace } from "../core/identifier.ts";
 import { shown } from "../core/options.ts";
 import type { ReadPromptLimits } from "../core/prompt-limits.ts";
@@ -198,7 +199,12 @@ function revisionOf(prompts: PromptCache, key: string, text: string): Revision {
   if (broken.key === key) throw broken.error;
   const { message, details } = broken.error;
   const why = `${key}.md: The prompt "${broken.key}" uses it as a partial and would break: ${message}`;
-  throw new ToolkitError("INVALID_PROMPT", why, { ...details, file: `${key}.md` }, { cause: broken.error });
+  throw new ToolkitError(
+    "INVALID_PROMPT",
+    why,
+    { ...(details as ErrorDetails["INVALID_PROMPT"]), file: `${key}.md` },
+    { cause: broken.error },
+  );
 }
 
 /** The revision of a text that is removed. @throws ToolkitError `CONFLICT` where a prompt uses it */
