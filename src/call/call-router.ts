@@ -35,6 +35,14 @@ interface CallRouterOptions {
   readonly scope?: PrincipalScope | undefined;
 }
 
+/** A call whose target is still being looked for. */
+interface LaterCall {
+  readonly verb: Verb;
+  readonly input: unknown;
+  readonly options: CallOptions;
+  readonly trace: Trace | undefined;
+}
+
 /**
  * The toolbox: finds what is to be called and hands it to the executor. One made for a call in progress passes on what that call has.
  */
@@ -131,7 +139,7 @@ export class CallRouter implements Toolbox, CallOrigin {
       const entry = this.#targets.find(verb, target, this.#owner(options), signal) as MaybePromise<ActionEntry[A]>;
       answer =
         entry instanceof Promise
-          ? this.#runLater(action, entry, String(target), { input, options, trace })
+          ? this.#runLater(action, entry, String(target), { verb, input, options, trace })
           : this.#executor.run(action, entry, input, options, this, trace && { trace });
     } catch (error) {
       trace?.fail(error);
@@ -147,13 +155,10 @@ export class CallRouter implements Toolbox, CallOrigin {
     action: A,
     entry: Promise<ActionEntry[A]>,
     key: string,
-    {
-      input,
-      options,
-      trace,
-    }: { readonly input: unknown; readonly options: CallOptions; readonly trace: Trace | undefined },
+    { verb, input, options, trace }: LaterCall,
   ): Promise<ActionResult<A>> {
-    return this.#executor.whenFound(entry, { key, options, origin: this }, (found, spentMs) =>
+    const missing = () => this.#targets.missing(verb, key, this.#owner(options));
+    return this.#executor.whenFound(entry, { key, options, origin: this, missing }, (found, spentMs) =>
       this.#executor.run(action, found, input, options, this, { spentMs, trace }),
     );
   }

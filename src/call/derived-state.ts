@@ -87,11 +87,11 @@ export class DerivedState extends CallState {
     return this.#from.isShared;
   }
 
-  override get waitingFor(): (() => Error) | undefined {
+  override get waitingFor(): (() => Error | undefined) | undefined {
     return this.#from.waitingFor;
   }
 
-  override set waitingFor(error: (() => Error) | undefined) {
+  override set waitingFor(error: (() => Error | undefined) | undefined) {
     this.#from.waitingFor = error;
   }
 

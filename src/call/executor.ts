@@ -42,6 +42,8 @@ export interface Search {
   readonly key: string;
   readonly options: CallOptions;
   readonly origin: CallOrigin;
+  /** The reason why it is not there yet. */
+  readonly missing: () => Error | undefined;
 }
 
 /** The part of a call that came before its steps. */
@@ -110,12 +112,13 @@ export class Executor implements CallHost {
    */
   async whenFound<E, R>(
     found: Promise<E>,
-    { key, options, origin }: Search,
+    { key, options, origin, missing }: Search,
     next: (entry: E, spentMs: number) => MaybePromise<R>,
   ): Promise<R> {
     const { clock } = this.#options.deadlines;
     const startedAt = clock.now();
     const search = new CallState(this, { kind: "tool", ref: key }, options, origin);
+    search.waitingFor = missing;
     this.#assertStartable(search);
     const entry = await this.#bounded(found, search, 0);
     return next(entry, clock.now() - startedAt);

@@ -54,7 +54,10 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   protected readonly parts: ConnectionParts & GenerationHost;
   readonly #host: ConnectionHost;
   readonly #owner: ConnectionOwner;
+  /** As far as lookups and `start` wait for it. */
   readonly #firstAttempt = new FirstAttempt();
+  /** As far as calls do: until it has ended. */
+  readonly #arrival = new FirstAttempt();
   #hasFinalName: boolean;
   #downSince: number;
 
@@ -78,6 +81,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   start(): void {
     if (this.state !== "idle") return;
     this.#firstAttempt.limit(this.#host.clock, this.parts.options.startTimeoutMs);
+    // Without an end of its own: that is the one of the attempt.
+    this.#arrival.limit(this.#host.clock, Number.POSITIVE_INFINITY);
     this.parts.supervisor.start();
   }
 
@@ -131,6 +136,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
         if (start) this.start();
         return this.#firstAttempt.pending;
       },
+      coming: () => (this.state === "idle" ? this.#firstAttempt.pending : this.#arrival.pending),
       failures: () => this.#failures(),
       subscribe: (uri, given) => this.parts.subscriptions.add(uri, given),
     });
@@ -204,7 +210,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     }
     if (error === undefined && from !== "connected") return;
     if (error !== undefined) {
-      this.#firstAttempt.settle();
+      this.#settle();
       this.parts.log.disconnected(error, this.attempts);
     }
     const { namespace, attempts } = this;
@@ -234,9 +240,14 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     namespace.setStale(false);
     this.#host.emit({ type: "connectorConnected", namespace: namespace.name, connection: this, server });
     catalog.apply(lists);
-    this.#firstAttempt.settle();
+    this.#settle();
     generation.begin();
     subscriptions.renew(session);
+  }
+
+  #settle(): void {
+    this.#firstAttempt.settle();
+    this.#arrival.settle();
   }
 
   #updated(uri: string): void {
@@ -245,7 +256,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
 
   #stopped(error: Error | undefined): void {
     this.#host.catalog.unmount(this.parts.namespace);
-    this.#firstAttempt.settle();
+    this.#settle();
     this.parts.requests.stop(stopped(this.namespace, this.attempts, error));
     this.#host.emit({ type: "connectorRemoved", namespace: this.namespace, connection: this, error });
     this.#owner.removed(this);
@@ -253,7 +264,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
 
   #failures(): readonly ListFailure[] {
     const { state } = this;
-    if (state === "idle" || state === "stopped") return [];
+    // One that was given up has a reason, one that was removed has none.
+    if (state === "idle" || (state === "stopped" && this.lastError === undefined)) return [];
     if (state === "connected") return this.parts.catalog.failures;
     return [{ namespace: this.namespace, error: this.unavailable(), since: this.#downSince }];
   }

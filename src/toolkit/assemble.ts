@@ -162,7 +162,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     isClosing,
     origin: toolbox,
     assertOpen,
-    find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
+    find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined, "call"),
     receive: executor.receive.bind(executor),
   });
   const serves = (context: CallContext) => callStateOf(context)?.host === executor;
