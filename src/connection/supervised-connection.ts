@@ -8,7 +8,7 @@ import type { ToolkitEvent } from "../core/event.ts";
 import type { ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
-import { type Clock, keepProcessAlive } from "../lib/clock.ts";
+import { type Clock, keepProcessAlive, type Timer } from "../lib/clock.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
 import { withoutInvisible } from "../lib/visible-text.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
@@ -47,6 +47,9 @@ export interface ConnectionName {
   readonly isGiven: boolean;
 }
 
+/** Time after which a first attempt is reported as slow, in milliseconds. */
+const slowMs = 5_000;
+
 /** A connector under supervision: its namespace holds the items of the server, which work in whichever session is the current one. */
 export class SupervisedConnection extends ConnectionView implements Connection {
   readonly hasGivenName: boolean;
@@ -58,6 +61,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   readonly #firstAttempt = new FirstAttempt();
   /** As far as calls do: until it has ended. */
   readonly #arrival = new FirstAttempt();
+  /** Of the next report that it still connects. */
+  #progress: Timer | undefined;
   #hasFinalName: boolean;
   #downSince: number;
 
@@ -83,7 +88,20 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.#firstAttempt.limit(this.#host.clock, this.parts.options.startTimeoutMs);
     // Without an end of its own: that is the one of the attempt.
     this.#arrival.limit(this.#host.clock, Number.POSITIVE_INFINITY);
+    this.#reportIn(slowMs);
     this.parts.supervisor.start();
+  }
+
+  /** Reports, after so many milliseconds, that the first attempt still lasts, and again when it has lasted twice as long. */
+  #reportIn(delayMs: number): void {
+    this.#progress = this.#host.clock.setTimer(() => {
+      const { namespace, connector, stderr } = this;
+      const elapsedMs = Math.round(this.#host.clock.now() - this.since);
+      const hint = this.parts.log.connecting({ connector, stderr, elapsedMs });
+      const known = hint === undefined ? {} : { hint };
+      this.#host.emit({ type: "connectorConnecting", namespace, connection: this, elapsedMs, ...known });
+      this.#reportIn(elapsedMs);
+    }, delayMs);
   }
 
   /** Resolves when the first attempt has succeeded or failed, or took longer than `startTimeoutMs`. */
@@ -246,6 +264,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   }
 
   #settle(): void {
+    this.#progress?.cancel();
     this.#firstAttempt.settle();
     this.#arrival.settle();
   }

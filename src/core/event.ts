@@ -20,6 +20,15 @@ export interface ListChange {
 
 /** The fields of each event, by type. */
 export interface EventMap {
+  /** The first attempt takes long: emitted after 5 s, and each time it has taken twice as long. */
+  connectorConnecting: {
+    readonly namespace: string;
+    readonly connection: Connection;
+    /** Time since the attempt began. */
+    readonly elapsedMs: number;
+    /** What it may be waiting for, for people; undefined where nothing is known. */
+    readonly hint?: string | undefined;
+  };
   toolListChanged: ListChange;
   promptListChanged: ListChange;
   /** Resources and resource templates. */
@@ -104,6 +113,7 @@ const eventTypes: { readonly [T in ToolkitEventType]: true } = {
   promptListChanged: true,
   resourceListChanged: true,
   resourceUpdated: true,
+  connectorConnecting: true,
   connectorConnected: true,
   connectorDisconnected: true,
   connectorRemoved: true,
