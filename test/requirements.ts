@@ -168,7 +168,7 @@ export const requirements: readonly Requirement[] = [
   // E: events
   {
     id: "E1",
-    text: "Events are toolListChanged, promptListChanged, resourceListChanged, resourceUpdated, connectorConnected, connectorDisconnected, connectorRemoved, ambiguousName, callStarted and callFinished, each with the namespace, ref, error or counts it is about.",
+    text: "Events are toolListChanged, promptListChanged, resourceListChanged, resourceUpdated, connectorConnecting, connectorConnected, connectorDisconnected, connectorRemoved, ambiguousName, callStarted and callFinished, each with the namespace, ref, error or counts it is about.",
   },
   {
     id: "E2",

@@ -174,6 +174,61 @@ describe("the connectors of a toolkit", () => {
     expect((await bench.toolkit.lookup("search")).ref).toBe("second.search");
   });
 
+  describe("that connect slowly are reported", () => {
+    verifies("M4", "after 5 s and each time it takes twice as long, until the first attempt has ended", async () => {
+      const far = new FakeConnector({ label: "far.example" });
+      far.outcomes = ["hang", "hang"];
+      Object.assign(far, { startHint: () => "It may be downloading\nitself." });
+      bench.toolkit.addConnector(far, { namespace: "weather" });
+      const starting = bench.toolkit.start();
+      await bench.clock.advance(4_999);
+      expect(bench.logged).toEqual([]);
+      await bench.clock.advance(1);
+      await bench.clock.advance(15_000);
+      await starting;
+      const hint = "It may be downloading\\nitself.";
+      expect(bench.of("connectorConnecting")).toEqual(
+        [5_000, 10_000, 20_000].map((elapsedMs) => ({
+          type: "connectorConnecting",
+          namespace: "weather",
+          connection: bench.toolkit.connections[0],
+          elapsedMs,
+          hint,
+        })),
+      );
+      expect(bench.logged.map(({ level, message }) => [level, message])).toEqual(
+        [5, 10, 20].map((seconds) => [
+          "info",
+          `weather: still connecting to far.example, ${seconds} s so far. ${hint}`,
+        ]),
+      );
+      await bench.clock.advance(60_000);
+      expect(bench.of("connectorConnecting")).toHaveLength(3);
+    });
+
+    verifies("M4", "as a warning where a child process is silent, with what it may be missing", async () => {
+      process.env.TOOLWEAVE_TEST_TOKEN = "hunter2";
+      try {
+        bench.toolkit.addConnector(
+          { command: process.execPath, args: ["--eval", "setInterval(() => {}, 1e6)"] },
+          { namespace: "silent" },
+        );
+        const starting = bench.toolkit.start();
+        const [connection] = bench.toolkit.connections;
+        while (connection?.processId === undefined) await new Promise((resolve) => setImmediate(resolve));
+        await bench.clock.advance(5_000);
+        const [warning = ""] = bench.warnings();
+        expect(warning).toContain("silent: still connecting to node, 5 s so far. Its process has written nothing yet.");
+        expect(warning).toMatch(/It does not inherit .*TOOLWEAVE_TEST_TOKEN.*: if it needs one, name it in inheritEnv/);
+        expect(JSON.stringify(bench.logged)).not.toContain("hunter2");
+        await bench.clock.advance(5_000);
+        await starting;
+      } finally {
+        delete process.env.TOOLWEAVE_TEST_TOKEN;
+      }
+    });
+  });
+
   describe("that still connect are waited for by a call, a read and a render", () => {
     const text = { uri: "memo:one", name: "one" };
     const late = (namespace?: string) => {

@@ -55,7 +55,7 @@ export function packageOf(
   const [option = "", given] = flag.split("=");
   const spec = packageFlags.has(option) ? (given ?? args[at + 1]) : flag;
   const name = packageSpec.exec(spec ?? "")?.[1];
-  if (spec === undefined || name === undefined || spec.split(/[/@]/).some(isTokenLike)) return undefined;
+  if (spec === undefined || name === undefined || spec.split(/[/@[\]=]+/).some(isTokenLike)) return undefined;
   return { spec, name, runner };
 }
 
