@@ -79,8 +79,9 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.hasGivenName = name.isGiven;
     this.trust = options.trust;
     this.#hasFinalName = name.isGiven;
-    this.#downSince = host.clock.now();
+    this.#downSince = Math.floor(host.clock.now());
     this.parts = this.#makeParts(this.#mount(name.namespace), options);
+    this.showInTables();
   }
 
   start(): void {
@@ -88,19 +89,19 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.#firstAttempt.limit(this.#host.clock, this.parts.options.startTimeoutMs);
     // Without an end of its own: that is the one of the attempt.
     this.#arrival.limit(this.#host.clock, Number.POSITIVE_INFINITY);
-    this.#reportIn(slowMs);
+    this.#reportIn(slowMs, this.#host.clock.now());
     this.parts.supervisor.start();
   }
 
   /** Reports, after so many milliseconds, that the first attempt still lasts, and again when it has lasted twice as long. */
-  #reportIn(delayMs: number): void {
+  #reportIn(delayMs: number, startedAt: number): void {
     this.#progress = this.#host.clock.setTimer(() => {
       const { namespace, connector, stderr } = this;
-      const elapsedMs = Math.round(this.#host.clock.now() - this.since);
+      const elapsedMs = Math.round(this.#host.clock.now() - startedAt);
       const hint = this.parts.log.connecting({ connector, stderr, elapsedMs });
       const known = hint === undefined ? {} : { hint };
       this.#host.emit({ type: "connectorConnecting", namespace, connection: this, elapsedMs, ...known });
-      this.#reportIn(elapsedMs);
+      this.#reportIn(elapsedMs, startedAt);
     }, delayMs);
   }
 
@@ -219,7 +220,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     }
     if (from === "connected") {
       this.parts.requests.pause();
-      this.#downSince = this.#host.clock.now();
+      this.#downSince = Math.floor(this.#host.clock.now());
       this.parts.namespace.setStale(true);
     }
     if (to === "stopped") {

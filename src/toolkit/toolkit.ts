@@ -38,6 +38,7 @@ import type { ToolkitOptions } from "../core/toolkit-options.ts";
 import type { UserNamespace } from "../core/user.ts";
 import { type ExplainOptions, explain } from "../explain/explain.ts";
 import type { Explanation } from "../explain/explanation.ts";
+import { type InspectOptions, inspect, shownAs } from "../lib/console-text.ts";
 import { type EventStreamOptions, eventStream } from "../lib/event-stream.ts";
 import { mcpConnector } from "../mcp/mcp-connector.ts";
 import { parseMcpServers } from "../mcp/target/mcp-servers.ts";
@@ -57,8 +58,7 @@ import { ViewFilter, type ViewSelection } from "./view-filter.ts";
  * const toolkit = new Toolkit({ items: [greet] });
  * toolkit.addConnector("https://example.com/mcp", { namespace: "example" });
  * await toolkit.start();
- * const result = await toolkit.call("example.search", { query: "weave" });
- * console.log(await result.text());
+ * const result = await toolkit.call("example.search", { query: "weave" }).then((content) => content.text());
  * await toolkit.close();
  * ```
  */
@@ -278,6 +278,15 @@ export class Toolkit implements Host, AsyncDisposable {
       },
       { limit, signal: signal === undefined ? closed : AbortSignal.any([signal, closed]) },
     );
+  }
+
+  /** For the console. */
+  [inspect](depth: number, options: InspectOptions): string {
+    const { catalog, connectors } = this.#parts;
+    const count = (kind: Kind) => catalog.entries([kind]).length;
+    const connections = connectors.connections.map(({ namespace, state }) => `${namespace}: ${state}`);
+    const shown = { tools: count("tool"), prompts: count("prompt"), resources: count("resource"), connections };
+    return shownAs("Toolkit", shown, depth, options);
   }
 
   #connectorFor(target: ConnectorTarget | Connector, options: AddConnectorOptions): Connector {
