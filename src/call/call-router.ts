@@ -12,8 +12,9 @@ import {
   type Toolbox,
 } from "../core/item.ts";
 import type { Verb } from "../core/middleware.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
-import type { CallOptions, Session } from "../core/session.ts";
+import { type CallOptions, callOptionNames, type Session } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import type { ApprovalGrant } from "./approval-grant.ts";
@@ -26,6 +27,16 @@ import type { Action, ActionEntry, ActionResult } from "./step.ts";
 import type { Trace } from "./trace/trace.ts";
 
 const noOptions: CallOptions = Object.freeze({});
+const lookupNames: OptionNames<LookupOptions> = { kind: true, session: true, signal: true };
+const listNames: OptionNames<ListQuery> = {
+  kind: true,
+  namespace: true,
+  name: true,
+  limit: true,
+  offset: true,
+  session: true,
+  signal: true,
+};
 
 /** The parts that a router passes on to calls. */
 interface CallRouterOptions {
@@ -88,6 +99,7 @@ export class CallRouter implements Toolbox, CallOrigin {
     const { kind, signal = this.parent?.signal } = options;
     const wanted = kind === undefined ? (defaultKinds as readonly Kind[] as readonly K[]) : [kind];
     try {
+      assertOptionNames(options, lookupNames, "of a lookup");
       return await this.#targets.directory.find(key, wanted, this.#owner(options), signal);
     } catch (thrown) {
       throw this.#asNested(thrown);
@@ -98,6 +110,7 @@ export class CallRouter implements Toolbox, CallOrigin {
     const { signal = this.parent?.signal } = query;
     const bound = signal === query.signal ? query : { ...query, signal };
     try {
+      assertOptionNames(query, listNames, "of a list");
       return await this.#targets.directory.list(bound, this.#owner(query));
     } catch (thrown) {
       throw this.#asNested(thrown);
@@ -132,6 +145,7 @@ export class CallRouter implements Toolbox, CallOrigin {
     let trace: Trace | undefined;
     let answer: MaybePromise<ActionResult<A>>;
     try {
+      if (given != null) assertOptionNames(given, callOptionNames, `of a ${action}`);
       const options = this.#optionsOf(given ?? noOptions);
       const verb: Verb = action === "subscribe" ? "read" : action;
       if (action !== "subscribe" && this.#executor.telemetry?.isOn) trace = this.#trace(verb, target, options);

@@ -6,6 +6,7 @@ import type { Connector } from "../core/connector.ts";
 import type { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { ListFailure } from "../core/item.ts";
+import { assertOptionNames, signalName } from "../core/options.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
 import { type Clock, keepProcessAlive, type Timer } from "../lib/clock.ts";
@@ -110,7 +111,9 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     await this.#firstAttempt.pending;
   }
 
-  async ready({ signal }: ReadOptions = {}): Promise<void> {
+  async ready(options: ReadOptions = {}): Promise<void> {
+    assertOptionNames(options, signalName, "of ready");
+    const { signal } = options;
     signal?.throwIfAborted();
     this.start();
     if (this.session !== undefined) return;

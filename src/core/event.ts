@@ -1,9 +1,10 @@
+import type { EventStreamOptions } from "../lib/event-stream.ts";
 import type { AgentStep } from "./agent-event.ts";
 import type { ApprovalStatus } from "./approval.ts";
 import type { Connection, ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
 import type { Entry } from "./item.ts";
-import { shown } from "./options.ts";
+import { assertOptionNames, shown } from "./options.ts";
 
 /** The changes of one namespace. Items are named by ref. */
 export interface ListChange {
@@ -178,8 +179,10 @@ export function changedEntriesOf(event: ToolkitEvent): ChangedEntries | undefine
   return changedEntries.get(event);
 }
 
-/** @throws ToolkitError `INVALID_INPUT` for a number of events that cannot wait */
-export function assertEventLimit(limit: number | undefined): void {
+/** @throws ToolkitError `INVALID_INPUT` for a number of events that cannot wait, `INVALID_CONFIG` for an option there is not */
+export function assertEventOptions(options: EventStreamOptions): void {
+  assertOptionNames(options, { limit: true, signal: true }, "of events");
+  const { limit } = options;
   if (limit === undefined || limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit > 0)) return;
   const message = `the limit must be a whole number from 1, and is ${shown(limit)}`;
   throw new ToolkitError("INVALID_INPUT", `The events cannot be read: ${message}.`, {

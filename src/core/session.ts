@@ -1,5 +1,6 @@
 import type { AgentEvent } from "./agent-event.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
+import type { OptionNames } from "./options.ts";
 import type { Content, Resource } from "./resource.ts";
 
 /** Receives messages for operators: pino, console or any object with these four methods. */
@@ -83,3 +84,20 @@ export interface CallOptions {
    */
   onEvent?(event: AgentEvent): void | PromiseLike<void>;
 }
+
+/** The names of the options of a call, a read and a render. */
+export const callOptionNames: OptionNames<CallOptions> = {
+  signal: true,
+  timeoutMs: true,
+  attachments: true,
+  session: true,
+  meta: true,
+  coerce: true,
+  needsApproval: true,
+  bypassCache: true,
+  report: true,
+  toolCallId: true,
+  onProgress: true,
+  onPartial: true,
+  onEvent: true,
+};

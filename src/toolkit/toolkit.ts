@@ -7,7 +7,7 @@ import type { Approvals } from "../core/approval.ts";
 import type { Connection } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import {
-  assertEventLimit,
+  assertEventOptions,
   assertListener,
   type EventListener,
   type ToolkitEvent,
@@ -268,9 +268,9 @@ export class Toolkit implements Host, AsyncDisposable {
    *
    * @throws ToolkitError `INVALID_INPUT` for a limit that is no whole number from 1
    */
-  events({ limit, signal }: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
-    assertEventLimit(limit);
-    const { closed } = this.#lifecycle;
+  events(options: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
+    assertEventOptions(options);
+    const { limit, signal, closed } = { ...options, closed: this.#lifecycle.closed };
     return eventStream<ToolkitEvent>(
       {
         subscribe: (listener) => this.#parts.events.on("*", listener),
