@@ -14,7 +14,7 @@ import {
 import type { Verb } from "../core/middleware.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
-import { type CallOptions, callOptionNames, type Session } from "../core/session.ts";
+import { assertCallOptions, type CallOptions, type Session } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import type { ApprovalGrant } from "./approval-grant.ts";
@@ -145,7 +145,7 @@ export class CallRouter implements Toolbox, CallOrigin {
     let trace: Trace | undefined;
     let answer: MaybePromise<ActionResult<A>>;
     try {
-      if (given != null) assertOptionNames(given, callOptionNames, `of a ${action}`);
+      if (given != null) assertCallOptions(given, `of a ${action}`);
       const options = this.#optionsOf(given ?? noOptions);
       const verb: Verb = action === "subscribe" ? "read" : action;
       if (action !== "subscribe" && this.#executor.telemetry?.isOn) trace = this.#trace(verb, target, options);
@@ -157,11 +157,18 @@ export class CallRouter implements Toolbox, CallOrigin {
           : this.#executor.run(action, entry, input, options, this, trace && { trace });
     } catch (error) {
       trace?.fail(error);
+      this.#logFailure(action, target, error);
       return Promise.reject(this.#asNested(error));
     }
     trace?.follow(answer);
     if (!(answer instanceof Promise)) return Promise.resolve(answer);
+    if (this.#executor.logsFailures) answer.then(undefined, (error) => this.#logFailure(action, target, error));
     return parent === undefined ? answer : answer.catch(rejectNested);
+  }
+
+  #logFailure(action: Action, target: CallTarget, error: unknown): void {
+    const isNested = this.parent !== undefined;
+    this.#executor.logFailure({ action, key: keyOf(target), isNested }, error);
   }
 
   // Apart: closures in a function that every call passes cost each of them.
@@ -198,9 +205,13 @@ export class CallRouter implements Toolbox, CallOrigin {
 
   #trace(verb: Verb, target: CallTarget, options: CallOptions): Trace | undefined {
     const { parent } = this;
-    const key = typeof target === "string" ? target : isEntry(target) ? target.ref : String(target?.name);
+    const key = keyOf(target);
     return this.#executor.telemetry?.begin({ verb, key, options, parent, meta: metaOf(options, parent) });
   }
+}
+
+function keyOf(target: CallTarget): string {
+  return typeof target === "string" ? target : isEntry(target) ? target.ref : String(target?.name);
 }
 
 function rejectNested(thrown: unknown): never {

@@ -3,6 +3,7 @@ import type { MediaEgress } from "../core/egress.ts";
 import { ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry } from "../core/item.ts";
+import { silentLogger } from "../core/logger.ts";
 import { shown } from "../core/options.ts";
 import { type Content, resourceBrand } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
@@ -14,6 +15,7 @@ import type { MaybePromise } from "../lib/promise.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
 import { AnswerCache } from "./answer-cache.ts";
+import { type FailedCall, failureLine } from "./call-error.ts";
 import { callUnlimited } from "./call-lifetime.ts";
 import { type CallHost, type CallOrigin, CallState } from "./call-state.ts";
 import type { InteractionRouter } from "./interaction-router.ts";
@@ -93,6 +95,17 @@ export class Executor implements CallHost {
   /** The number of calls that wait for a place under a limit of calls at once. */
   get queued(): number {
     return this.#limits.queued;
+  }
+
+  /** False where the service gave no logger: there is no need to look at failures then. */
+  get logsFailures(): boolean {
+    return this.logger !== silentLogger;
+  }
+
+  /** Logs that a call failed, once: a call that another one makes is for debugging, as the outer one has its own line. */
+  logFailure(call: Omit<FailedCall, "recordContent">, thrown: unknown): void {
+    const entry = failureLine({ ...call, recordContent: this.telemetry?.recordsContent ?? false }, thrown);
+    if (entry !== undefined) this.logger[entry.level](entry.message, entry.details);
   }
 
   agentEvent(event: AgentEvent, principal: string | undefined): void {

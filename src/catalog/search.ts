@@ -47,7 +47,29 @@ export function search(key: string, kinds: readonly Kind[], searched: Searched):
     const found = everywhere(parsed.name, named, searched);
     if (found !== undefined) return found;
   }
-  return parsed.uri === undefined || addressed.length === 0 ? undefined : everywhere(parsed.uri, addressed, searched);
+  if (addressed.length === 0) return undefined;
+  const found = parsed.uri === undefined ? undefined : everywhere(parsed.uri, addressed, searched);
+  return found ?? listedAs(key, addressed, searched);
+}
+
+/**
+ * The resource or template that is listed under a key as its URI or ref, where that does not look like a URI: servers list some without a
+ * scheme, or with one of a letter.
+ */
+export function listedAs(
+  key: string,
+  kinds: readonly Kind[],
+  { scope, visibility }: Pick<Searched, "scope" | "visibility">,
+): Entry | undefined {
+  const hash = key.lastIndexOf("#");
+  const scoped = scope.namespace(key.slice(hash + 1));
+  const places = scope.namespaces.map((namespace) => [namespace, key] as const);
+  if (hash > 0 && scoped !== undefined) places.unshift([scoped, key.slice(0, hash)]);
+  for (const [namespace, uri] of places) {
+    const found = kinds.map((kind) => namespace.get(kind, uri)).find((entry) => entry !== undefined);
+    if (found !== undefined && visibility.entry(found)) return found;
+  }
+  return undefined;
 }
 
 /** The namespaces that are still coming and may have a key that nothing has so far, the first of them apart. */
