@@ -1,12 +1,12 @@
 import { ToolkitError } from "../core/error.ts";
 import { isUri, userNamespace } from "../core/identifier.ts";
-import type { Kind } from "../core/item.ts";
+import { type Kind, kinds } from "../core/item.ts";
 import { nearest } from "../lib/similar.ts";
 import type { Namespace } from "./namespace.ts";
 import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
 import { isNamespace } from "./search.ts";
-import type { Visibility } from "./visibility.ts";
+import { everything, type Visibility } from "./visibility.ts";
 
 /** Above so many names none are compared: an error must not be dear. */
 const maxCompared = 20_000;
@@ -33,17 +33,20 @@ export function notFound(
     `There is no ${kinds.length < 3 ? kinds.join(" or ") : "item"} "${key}".`,
     // Of a namespace that was named, or where everything is down; else it would be noise.
     ...(scope !== undefined ? reasons : reasons.slice(0, 1)),
-    ...(scope === undefined ? namespacesFor(key, seen) : []),
+    ...(scope === undefined ? namespacesFor(key, seen, visibility) : []),
     ...(suggestions.length > 0 ? [`Did you mean ${suggestions.map((ref) => `\`${ref}\``).join(", ")}?`] : []),
   ].join(" ");
   return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
 }
 
-/** Says which namespaces there are, where a key seems to name one that there is not. */
-function namespacesFor(key: string, seen: readonly Namespace[]): readonly string[] {
+/** Says which namespaces there are, where a key seems to name one that there is not. A view tells of those only that have something in it. */
+function namespacesFor(key: string, seen: readonly Namespace[], visibility: Visibility): readonly string[] {
   const [, name] = /^([A-Za-z][A-Za-z0-9_-]*)\./.exec(key) ?? [];
   if (name === undefined || isUri(key)) return [];
-  const names = seen.filter(({ name: each }) => each !== userNamespace).map((namespace) => namespace.name);
+  const isShown = (namespace: Namespace) =>
+    visibility === everything || !refs([namespace], kinds, visibility).next().done;
+  const names = seen.filter((each) => each.name !== userNamespace && isShown(each)).map((each) => each.name);
+  if (names.length === 0) return [];
   const shown = names.length > maxNamespaces ? [...names.slice(0, maxNamespaces), "…"] : names;
   return [`There is no namespace "${name}": there are ${shown.join(", ")}.`];
 }
