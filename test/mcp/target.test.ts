@@ -116,6 +116,7 @@ describe("a target", () => {
     ["no host", "https:///path", /has no host/],
     ["no slashes", "http:host", /has no host/],
     ["a port that is none", "http://host:99999/", /no valid port \(99999/],
+    ["port 0", "http://host:0/mcp", /no valid port \(0, it must be 1 to 65535\)/],
     ["a port with letters", "http://host:abc/", /no valid port \(abc/],
     ["nothing", {}, /needs "url" or "command"/],
     ["null", null, /is a URL/],
