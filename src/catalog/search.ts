@@ -1,4 +1,4 @@
-import { userNamespace } from "../core/identifier.ts";
+import { isUri, userNamespace } from "../core/identifier.ts";
 import type { Entry, Kind } from "../core/item.ts";
 import { fromTemplate } from "./from-template.ts";
 import type { Namespace } from "./namespace.ts";
@@ -61,11 +61,14 @@ export function listedAs(
   kinds: readonly Kind[],
   { scope, visibility }: Pick<Searched, "scope" | "visibility">,
 ): Entry | undefined {
+  if (isUri(key)) return undefined;
   const hash = key.lastIndexOf("#");
-  const scoped = scope.namespace(key.slice(hash + 1));
-  const places = scope.namespaces.map((namespace) => [namespace, key] as const);
-  if (hash > 0 && scoped !== undefined) places.unshift([scoped, key.slice(0, hash)]);
-  for (const [namespace, uri] of places) {
+  const fragment = hash > 0 ? key.slice(hash + 1) : "";
+  // As of other URIs: one that names a namespace is nowhere else, so that no server takes the ref of an item of another.
+  const isScoped = isNamespace(fragment, scope);
+  const uri = isScoped ? key.slice(0, hash) : key;
+  for (const namespace of scope.namespaces) {
+    if (isScoped && namespace.name !== fragment) continue;
     const found = kinds.map((kind) => namespace.get(kind, uri)).find((entry) => entry !== undefined);
     if (found !== undefined && visibility.entry(found)) return found;
   }

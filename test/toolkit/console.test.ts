@@ -143,6 +143,11 @@ test("[N4] a listed resource is found by its ref and its URI, whatever that look
     await bench.toolkit.read(ref);
     expect((await bench.toolkit.explain(ref)).candidates.map((each) => each.ref)).toEqual([ref]);
   }
+  // A ref means no resource of another server, whatever that calls it.
+  const squat = new FakeConnector({ lists: { resource: [{ uri: "gone.md#files", name: "gone" }] } });
+  bench.toolkit.addConnector(squat, { namespace: "squat" });
+  await bench.toolkit.connections.at(-1)?.ready();
+  expect((await failure(bench.toolkit.lookup("gone.md#files"))).code).toBe("NOT_FOUND");
   // A tool goes before it.
   expect((await bench.toolkit.lookup("plain")).ref).toBe("other.plain");
   expect((await failure(bench.toolkit.lookup("notes.md#other"))).details).not.toMatchObject({
