@@ -1,6 +1,7 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { shown } from "../core/options.ts";
 import type { Collection, RecordDraft, RecordFailure, RecordKey, RecordList, StoredRecord } from "../core/store.ts";
+import { parseJson } from "../lib/nesting.ts";
 import { isRecord, present } from "../lib/value.ts";
 
 const collections: { readonly [C in Collection]: { readonly keepsVersions: boolean } } = {
@@ -124,9 +125,9 @@ export function parseRow(row: Row, operation: string): StoredRecord {
   if (typeof row.json !== "string") throw bad("its value is no text");
   let value: unknown;
   try {
-    value = JSON.parse(row.json);
+    value = parseJson(row.json);
   } catch (cause) {
-    throw bad("its value is no JSON", cause);
+    throw bad(`its value is no JSON: ${messageOf(cause)}`, cause);
   }
   const optional = present({ size: size ?? undefined, bytes: bytes ?? undefined });
   return Object.freeze({ collection, owner, key, version, updatedAt, value, ...optional });

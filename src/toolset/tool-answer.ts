@@ -4,6 +4,7 @@ import type { CallReport } from "../core/session.ts";
 import { systemClock } from "../lib/clock.ts";
 import { nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
+import { stripInvisible } from "../lib/visible-text.ts";
 import type { KnownCall } from "./run-policy.ts";
 import type { ToolAnswer, ToolCall } from "./toolset-types.ts";
 
@@ -66,7 +67,9 @@ export function referencesOf(content: Content): readonly string[] {
     return type === "resource" && isRecord(resource) ? resource.uri : undefined;
   });
   const own = (content.parts ?? []).map(({ uri }) => uri).filter((uri) => !/^(text|json|data):/.test(uri));
-  return [...new Set([...linked, ...own])].filter((uri) => typeof uri === "string");
+  const uris = [...linked, ...own].filter((uri) => typeof uri === "string");
+  // The URI of a part is what the server sent.
+  return [...new Set(content.meta?.untrusted === undefined ? uris : uris.map(stripInvisible))];
 }
 
 function about({ call: { id, name }, callee }: KnownCall, { isForced, startedAt, report }: CallRun) {

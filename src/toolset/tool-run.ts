@@ -3,7 +3,7 @@ import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { OptionNames } from "../core/options.ts";
 import { shown } from "../core/options.ts";
-import { noCalls, type OuterCall } from "../core/outer-call.ts";
+import { noCalls, type OuterCall, type ViaOptions, viaKey } from "../core/outer-call.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import { type CallOptions, callOptionNames } from "../core/session.ts";
@@ -30,7 +30,7 @@ export interface BeginOptions extends CallOptions {
   readonly toolCalls?: number | undefined;
   /** Calls around those of the run, for a policy that decides by depth. Default 0: the run is not part of a call. */
   readonly depth?: number | undefined;
-  /** The calls that led to those of the run, the outermost first, for a policy that decides by them. Default: none. */
+  /** The calls that led to those of the run, the outermost first, for policies that decide by them. Default: what the toolbox knows. */
   readonly via?: readonly OuterCall[] | undefined;
 }
 
@@ -60,7 +60,7 @@ export class ToolRun {
   /** The tools that it executes itself, by alias. */
   readonly #own = new Map<string, RunTool>();
   readonly #ownDefinitions: ToolDefinitionForModel[] = [];
-  readonly #options: CallOptions;
+  readonly #options: CallOptions & ViaOptions;
   readonly #check: PolicyCheck;
   readonly #history: Turn[] = [];
   readonly #evaluations = new Set<string>();
@@ -68,7 +68,7 @@ export class ToolRun {
   #final: Content | undefined;
 
   /** See `Toolset.begin`. */
-  constructor(parts: ToolRunParts, { toolCalls = 0, depth = 0, via = noCalls, ...options }: BeginOptions) {
+  constructor(parts: ToolRunParts, { toolCalls = 0, depth = 0, via, ...options }: BeginOptions) {
     const { offered, rules, disclosure, own } = parts;
     const { session = Object.freeze({ id: randomUUID() }) } = options;
     this.#parts = parts;
@@ -77,9 +77,9 @@ export class ToolRun {
       this.#own.set(tool.definition.name, tool);
       this.#ownDefinitions.push(tool.definition);
     }
-    this.#options = options;
+    this.#options = via === undefined ? options : { ...options, [viaKey]: via };
     this.#toolCalls = toolCalls;
-    this.#check = { policy: offered.policy, rules, session, depth, via };
+    this.#check = { policy: offered.policy, rules, session, depth, via: via ?? noCalls };
   }
 
   /** From 0. */

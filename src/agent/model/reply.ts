@@ -8,6 +8,7 @@ import type {
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { jsonFault, parseJson } from "../../lib/nesting.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { ChosenModel } from "./models.ts";
 
@@ -76,11 +77,16 @@ export function toMessage({ content }: Reply): {
   return { message: { role: "assistant", content: parts }, calls };
 }
 
+/** Levels of the arguments of a call. Each takes a part of the stack where the conversation is written as JSON. */
+const maxNestingDepth = 256;
+
 function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageModelV4ToolCall): ModelToolCall {
   if (text.trim() === "") return { id, name, input: {} };
   try {
     // Some models send null for a tool without parameters.
-    return { id, name, input: JSON.parse(text) ?? {} };
+    const input = parseJson(text) ?? {};
+    if (jsonFault(input, maxNestingDepth) !== "depth") return { id, name, input };
+    return { id, name, input: {}, malformed: `they are nested deeper than ${maxNestingDepth} levels` };
   } catch (error) {
     return { id, name, input: {}, malformed: messageOf(error) };
   }

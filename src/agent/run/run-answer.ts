@@ -7,6 +7,7 @@ import type { Content } from "../../core/resource.ts";
 import type { SchemaLike } from "../../core/schema/types.ts";
 import { validatorOf } from "../../core/schema/validator.ts";
 import { Violation } from "../../core/schema/violation.ts";
+import { parseJson } from "../../lib/nesting.ts";
 import { base64Content, derivedContent, joinParts, textContent } from "../../resource/content.ts";
 import { answerTool, type RunTool } from "../../toolset/run-tool.ts";
 import { type ChosenModel, modelRefOf } from "../model/models.ts";
@@ -117,15 +118,29 @@ export function structuredForm(output: SchemaLike, name: string, hasTools: boole
   return { responseFormat, tool: undefined, instruction: undefined, parse };
 }
 
+/** The most fences around a JSON. */
+const maxFences = 3;
+
 /** The JSON of a text: the whole of it, or its one fenced block. */
-function jsonIn(text: string): { readonly value: unknown } | { readonly issue: string } {
+function jsonIn(text: string, fences = 0): { readonly value: unknown } | { readonly issue: string } {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseJson(text) };
   } catch (error) {
-    const fenced = /^[^`]*```(?:json)?\s*\n(.*?)\n?```[^`]*$/s.exec(text)?.[1];
-    if (fenced !== undefined && fenced !== text) return jsonIn(fenced);
+    const fenced = fences < maxFences ? fencedIn(text) : undefined;
+    if (fenced !== undefined) return jsonIn(fenced, fences + 1);
     return { issue: text.trim() === "" ? "is empty" : `is no JSON: ${messageOf(error)}` };
   }
+}
+
+/** The text between the first fence and the last one. It is searched for from both ends: a pattern for it would take quadratic time. */
+function fencedIn(text: string): string | undefined {
+  const opening = text.indexOf("`");
+  const closing = text.lastIndexOf("`") - 2;
+  const start = /```(?:json)?\s*\n/y;
+  start.lastIndex = opening;
+  if (opening === -1 || !start.test(text) || start.lastIndex > closing || !text.startsWith("```", closing))
+    return undefined;
+  return text.slice(start.lastIndex, text[closing - 1] === "\n" ? closing - 1 : closing);
 }
 
 /** A name that providers accept for a schema. */

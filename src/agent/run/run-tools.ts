@@ -88,7 +88,7 @@ export interface ToolCallOptions {
 
 /**
  * Begins to use the tools. The calls go through the toolbox of the call around the run, so they inherit its session, trace, policy and
- * depth.
+ * depth. Where middleware gave that another toolbox, they still say which calls led to them.
  *
  * @param own - tools that the run executes itself
  */
@@ -99,7 +99,7 @@ export function beginTools(
 ): RunTools {
   const { session, meta, depth } = context;
   const listener = context.hasListener ? { onEvent: context.emit.bind(context) } : {};
-  const via = set.policy.decide && wayWithin(context);
+  const via = wayWithin(context);
   const options = { session, meta, signal, toolCalls, depth: depth + 1, via, ...listener };
   const run = Toolset.beginWith(set, options, own);
   return { run, port: new ToolWriter(run, writePortTool), set };

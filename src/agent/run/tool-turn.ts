@@ -93,7 +93,7 @@ export async function resumeTurn(
       waiting.push({ ...call, answer });
       continue;
     }
-    results[call.index] = await resultFor(answer, parts);
+    results[call.index] = await resultFor(answer, parts, true);
     if (call.takesControl && answer.status === "ok") final = answer.content;
   }
   if (waiting.length > 0) return { waiting: { parts: results, waiting } };
@@ -128,7 +128,11 @@ function unmadeAnswer(call: ModelToolCall): ToolAnswer {
 }
 
 /** The result of a call for the model; it is kept and recorded. */
-async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<LanguageModelV4ToolResultPart> {
+async function resultFor(
+  answer: ToolAnswer,
+  parts: TurnParts,
+  hasWaited = false,
+): Promise<LanguageModelV4ToolResultPart> {
   const { results, state, tools } = parts;
   const isKept = answer.content !== undefined && answer.name !== results.toolName;
   const uri = isKept ? results.add(answer.content) : undefined;
@@ -136,15 +140,21 @@ async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<Language
   if (isNew) state.guided.push(answer.name);
   const guidance = isNew ? (tools?.set.guidance({ used: [answer.name] }) ?? "") : "";
   const result = await resultPart(answer, { results, uri, guidance });
-  await record(answer, uri, parts);
+  await record(answer, uri, parts, hasWaited);
   return result;
 }
 
 /** Records the outcome of a call, and the usage of a sub-agent. */
-async function record(answer: ToolAnswer, uri: string | undefined, { state, events }: TurnParts): Promise<void> {
+async function record(
+  answer: ToolAnswer,
+  uri: string | undefined,
+  { state, events }: TurnParts,
+  hasWaited = false,
+): Promise<void> {
   const { id, name, ref, status, durationMs, error } = answer;
   const call: AgentToolCall = { id, name, ref, step: state.steps.length - 1, status, durationMs };
-  const waited = state.calls.findIndex((each) => each.id === id && each.status === "pending");
+  // Looked for only where it waited: a model may make many calls in one turn.
+  const waited = hasWaited ? state.calls.findIndex((each) => each.id === id && each.status === "pending") : -1;
   if (waited < 0) state.calls.push(call);
   else state.calls[waited] = call;
   await events.emit("toolResult", { ...call, uri, error });

@@ -1,5 +1,5 @@
-import { decoded, isTokenLike, withoutTokens } from "../../lib/token-shape.ts";
-import type { CheckedStdioTarget, CheckedTarget } from "./parse-target.ts";
+import { decoded, isTokenLike, secretMask, withoutTokens } from "../../lib/token-shape.ts";
+import type { CheckedHttpTarget, CheckedStdioTarget, CheckedTarget } from "./parse-target.ts";
 import { canonicalUrl } from "./target-values.ts";
 
 /**
@@ -7,7 +7,7 @@ import { canonicalUrl } from "./target-values.ts";
  * such as `npx` runs, or the command without its folder and its arguments. Targets are told apart by the URL itself, never by this.
  */
 export function labelOf(target: CheckedTarget): string {
-  if (target.kind === "http") return withoutTokens(canonicalUrl(target.url));
+  if (target.kind === "http") return withoutTokens(canonicalUrl(shownUrl(target)));
   return packageOf(target)?.spec ?? commandName(target.written);
 }
 
@@ -59,6 +59,10 @@ export function packageOf(
   return { spec, name, runner };
 }
 
+function shownUrl({ url, masked }: CheckedHttpTarget): URL {
+  return masked?.url ?? url;
+}
+
 /**
  * The part of a command that may be shown: its file name. Arguments often hold secrets, and some commands have them, or variables, inside:
  * then it is the first word.
@@ -86,9 +90,12 @@ export function suggestedNameOf(target: CheckedTarget): string {
     if (/[\s=]/.test(target.written)) return "server";
     return commandName(target.written).replace(/\.(?:exe|cmd|bat|com|m?js|ts|py|sh)$/i, "") || "server";
   }
-  const segments = target.url.pathname
-    .split("/")
-    .filter((segment) => segment !== "" && !/^(?:mcp|sse)$/i.test(segment));
+  const { pathname, hostname } = shownUrl(target);
+  const segments = pathname.split("/").filter((segment) => segment !== "" && !/^(?:mcp|sse)$/i.test(segment));
   const last = decoded(segments.at(-1) ?? "");
-  return last === "" || !/^[A-Za-z][A-Za-z0-9_.-]*$/.test(last) || isTokenLike(last) ? target.url.hostname : last;
+  return last === "" || !/^[A-Za-z][A-Za-z0-9_.-]*$/.test(last) || isTokenLike(last) ? nameOf(hostname) : last;
+}
+
+function nameOf(hostname: string): string {
+  return hostname.includes(secretMask) ? "server" : hostname;
 }
