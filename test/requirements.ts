@@ -34,7 +34,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "N7",
-    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due.",
+    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due. A call, read or render that a namespace which still connects could answer waits within its own time, at most connectTimeoutMs, then is UNAVAILABLE with the reason; lookup and list do not wait for it.",
   },
   {
     id: "N8",
@@ -168,7 +168,7 @@ export const requirements: readonly Requirement[] = [
   // E: events
   {
     id: "E1",
-    text: "Events are toolListChanged, promptListChanged, resourceListChanged, resourceUpdated, connectorConnected, connectorDisconnected, connectorRemoved, ambiguousName, callStarted and callFinished, each with the namespace, ref, error or counts it is about.",
+    text: "Events are toolListChanged, promptListChanged, resourceListChanged, resourceUpdated, connectorConnecting, connectorConnected, connectorDisconnected, connectorRemoved, ambiguousName, callStarted and callFinished, each with the namespace, ref, error or counts it is about.",
   },
   {
     id: "E2",

@@ -14,11 +14,14 @@ import { Toolkit } from "../toolkit/toolkit.ts";
 import {
   type Agent,
   type ForgetOptions,
+  forgetNames,
   type GenerateOptions,
   generateNames,
   type PromptCall,
   type ResumeOptions,
   type RunOptions,
+  resumeNames,
+  runNames,
   type WaitingRun,
 } from "./agent.ts";
 import {
@@ -113,14 +116,17 @@ class PromptAgent implements Agent {
   }
 
   async resume(id: string, options: ResumeOptions = {}): Promise<Content> {
+    assertOptionNames(options, resumeNames, "of resume");
     return new ResumeRun(this.#suspensions, this.#run.bind(this)).resume(id, options);
   }
 
-  suspended({ session }: Pick<RunOptions, "session"> = {}): Promise<readonly WaitingRun[]> {
-    return this.#suspensions.list(session);
+  async suspended(options: Pick<RunOptions, "session"> = {}): Promise<readonly WaitingRun[]> {
+    assertOptionNames(options, { session: true }, "of suspended");
+    return this.#suspensions.list(options.session);
   }
 
-  forget(id: string, options: ForgetOptions = {}): Promise<void> {
+  async forget(id: string, options: ForgetOptions = {}): Promise<void> {
+    assertOptionNames(options, forgetNames, "of forget");
     return this.#suspensions.forget(id, options);
   }
 
@@ -134,6 +140,7 @@ class PromptAgent implements Agent {
   }
 
   async #callPrompt({ prompt, input }: PromptCall, options: RunOptions): Promise<Content> {
+    assertOptionNames(options, runNames, "of a run");
     const { toolbox, ...call } = options;
     return this.#toolbox(toolbox).call(prompt as string, input, present(call));
   }

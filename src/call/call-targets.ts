@@ -26,7 +26,11 @@ export interface CallDirectory {
     kinds: readonly K[],
     owner: string,
     signal: AbortSignal | undefined,
+    /** A `call` also waits for what is still connecting. Default: `lookup`. */
+    patience?: "call" | "lookup",
   ): MaybePromise<Entry<K>>;
+  /** The reason why a key that a call waits for is not there yet. */
+  missing(key: string, kinds: readonly Kind[], owner: string): ToolkitError | undefined;
   /** The entry that is registered now for an entry handed out before. */
   current<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> | undefined;
   /** The entry of a registered item. @throws ToolkitError `NOT_FOUND` for one that is hidden */
@@ -74,12 +78,21 @@ export class CallTargets {
   find(verb: Verb, target: CallTarget, owner: string, signal: AbortSignal | undefined): MaybePromise<Entry> {
     if (typeof target !== "string") return this.#entryOf(verb, target, owner);
     try {
-      const found = this.directory.find<DefaultKind>(target, kindsOf[verb], owner, signal);
+      const found = this.directory.find<DefaultKind>(target, kindsOf[verb], owner, signal, "call");
       return found instanceof Promise
         ? found.then(undefined, (error) => this.#otherKind(error, verb, target, owner))
         : found;
     } catch (error) {
       return this.#otherKind(error, verb, target, owner);
+    }
+  }
+
+  /** The reason why the target of a call is not there yet, where it waits for a connection. */
+  missing(verb: Verb, key: string, owner: string): ToolkitError | undefined {
+    try {
+      return this.directory.missing(key, kindsOf[verb], owner);
+    } catch {
+      return undefined;
     }
   }
 

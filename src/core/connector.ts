@@ -141,6 +141,8 @@ export interface Connector {
   readonly label: string;
   /** A key that connectors to the same target share; missing, no other has the same target. */
   readonly key?: string | undefined;
+  /** What an attempt that takes long may be waiting for, for people, without secrets. */
+  startHint?(): string | undefined;
   /** The namespace until the server has given its name. */
   readonly suggestedName?: string | undefined;
   /**

@@ -1,4 +1,5 @@
 import type { Prompt } from "../core/item.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { type PromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import { FilePrompt } from "./file-prompt.ts";
 import { parseFrontMatter } from "./front-matter/front-matter.ts";
@@ -20,6 +21,8 @@ export interface ParsePromptOptions {
   readonly limits?: PromptLimits | undefined;
 }
 
+const optionNames: OptionNames<ParsePromptOptions> = { filename: true, partials: true, limits: true };
+
 /**
  * Parses the text of a prompt file: YAML front matter between two lines `---`, then a Handlebars template. The template is checked
  * now and compiled when it is first rendered.
@@ -33,6 +36,7 @@ export interface ParsePromptOptions {
  * ```
  */
 export function parsePrompt(text: string, options: ParsePromptOptions = {}): Prompt {
+  assertOptionNames(options, optionNames, "of parsePrompt");
   const { filename, partials } = options;
   const limits = readPromptLimits(options.limits, "limits");
   return parsePromptFile(text, filename, new Partials(givenPartials(partials, isDotprompt(filename)), limits));

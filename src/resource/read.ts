@@ -1,6 +1,7 @@
 import { type EgressOptions, readEgress } from "../core/egress.ts";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
 import { type ByteStream, collectBytes, tooLarge } from "./collect-bytes.ts";
 import { type LocationOptions, readFileContent, unreadable } from "./read-file.ts";
@@ -23,6 +24,14 @@ export interface ReadSourceOptions {
   readonly egress?: EgressOptions | undefined;
 }
 
+const optionNames: OptionNames<ReadSourceOptions> = {
+  name: true,
+  mediaType: true,
+  signal: true,
+  maxBytes: true,
+  egress: true,
+};
+
 const defaultMaxBytes = 100 * 1024 * 1024;
 
 /** `scheme://...`, or the two schemes that go without. A path may contain a colon. */
@@ -30,6 +39,7 @@ const urlText = /^(?:[a-z][a-z0-9+.-]+:\/\/|file:|data:)/i;
 
 /** Reads a source whole: see `resource.read`. */
 export async function readSource(source: ReadSource, options: ReadSourceOptions = {}): Promise<Content> {
+  assertOptionNames(options, optionNames, "of resource.read");
   const { name, mediaType, signal, maxBytes = defaultMaxBytes } = options;
   if (name !== undefined) assertIdentifier(name, "resource");
   assertMaxBytes(maxBytes);

@@ -1,5 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier, assertUri } from "../core/identifier.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { type Content, isContent, isResource, type Resource } from "../core/resource.ts";
 import { copyOf } from "./bytes.ts";
 import { derivedContent, jsonContent, textContent } from "./content.ts";
@@ -17,7 +18,11 @@ export interface ResourceOptions {
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-function optionsOf({ mediaType, title, description, meta }: ResourceOptions) {
+const optionNames: OptionNames<ResourceOptions> = { mediaType: true, title: true, description: true, meta: true };
+
+function optionsOf(options: ResourceOptions) {
+  assertOptionNames(options, optionNames, "of a resource");
+  const { mediaType, title, description, meta } = options;
   return { mediaType, title, description, meta };
 }
 
