@@ -278,7 +278,7 @@ export const requirements: readonly Requirement[] = [
   // P: prompts
   {
     id: "P1",
-    text: "A prompt is a markdown file: YAML front matter, then a Handlebars body. Known fields are name (else the file's), title (at least 10 characters, else the first heading), description, model, provider, system_prompt, input, output or format, tools, thinking and thinking_budget; others are kept under meta.",
+    text: "A prompt is a markdown file: YAML front matter, which a file with a heading may leave out, then a Handlebars body, which may be empty. Known fields are name (else the file's), title (else the first heading), description, model, provider, system_prompt, input, output or format, tools, thinking and thinking_budget; others are kept under meta.",
   },
   {
     id: "P2",

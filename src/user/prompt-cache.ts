@@ -8,7 +8,7 @@ import { parseFrontMatter } from "../prompt/front-matter/front-matter.ts";
 import { parsePromptFields } from "../prompt/front-matter/prompt-fields.ts";
 import { splitFrontMatter } from "../prompt/front-matter/split-front-matter.ts";
 import { parsePromptFile } from "../prompt/parse-prompt.ts";
-import { assertFrontMatterSize, assertPromptSize } from "../prompt/prompt-size.ts";
+import { assertPromptSize } from "../prompt/prompt-size.ts";
 import { type PartialFile, Partials, partialSource } from "../prompt/template/partials.ts";
 import { Template } from "../prompt/template/prompt-template.ts";
 import { isPartialKey } from "./item-key.ts";
@@ -34,8 +34,7 @@ const turnMs = 10;
 /** The name of a prompt, from its front matter alone. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME`, `LIMIT_EXCEEDED` */
 export function promptNameOf(text: string, file: string | undefined): string {
   assertPromptSize(text, file, defaultPromptLimits);
-  const split = splitFrontMatter(text, file);
-  assertFrontMatterSize(split, file, defaultPromptLimits);
+  const split = splitFrontMatter(text, file, defaultPromptLimits);
   return parsePromptFields(parseFrontMatter(split, file)).name;
 }
 
@@ -135,7 +134,7 @@ export class PromptCache {
       if (isPartialKey(key)) {
         assertIdentifier(key.slice(1), "partial");
         assertPromptSize(text, file, defaultPromptLimits);
-        void new Template(partialSource({ file, text }), "partial");
+        void new Template(partialSource({ file, text }, defaultPromptLimits), "partial");
         return undefined;
       }
       const prompt = parsePromptFile(text, file, partials);

@@ -56,9 +56,9 @@ export function partialFileNames(name: string): readonly string[] {
   return [`_${name}.md`, `${name}.hbs`, `${name}.md`, `_${name}.prompt`];
 }
 
-/** The template in the file of a partial. @throws ToolkitError `INVALID_PROMPT` */
-export function partialSource({ file, text, isDotprompt }: PartialFile): TemplateSource {
-  const { body, bodyLine } = partialBody(text, file);
+/** The template in the file of a partial. @throws ToolkitError `INVALID_PROMPT`, `LIMIT_EXCEEDED` */
+export function partialSource({ file, text, isDotprompt }: PartialFile, limits: ReadPromptLimits): TemplateSource {
+  const { body, bodyLine } = partialBody(text, file, limits);
   const source = templateFromLine(body, file, bodyLine);
   return isDotprompt === undefined ? source : { ...source, isDotprompt };
 }
@@ -160,7 +160,7 @@ export class Partials {
     const loaded = this.#loaded.get(name);
     if (loaded !== undefined && isSame(loaded, found)) return loaded.template;
     assertPromptSize(found.text, found.file, this.limits);
-    const template = new Template(partialSource(found), "partial");
+    const template = new Template(partialSource(found, this.limits), "partial");
     this.#loaded.set(name, { ...found, template });
     return template;
   }
