@@ -282,7 +282,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "P2",
-    text: "Helpers are `json value`, `default fallback value` (for null, undefined and the empty string only), `join list separator`, upper, lower and trim. {{this}} is the whole input; {{> name}} is a partial of the same folder.",
+    text: "Helpers are `json value`, `default fallback value` (for null, undefined and the empty string only), `join list separator`, upper, lower and trim; `eq ne lt le gt ge and or not` as expressions; number and date with a format, in UTC unless a zone is named; slice. {{this}} is the whole input; {{> name}} is a partial of the same folder.",
   },
   {
     id: "P3",
