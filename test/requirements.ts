@@ -294,7 +294,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "P5",
-    text: "promptFolder(dir, { watch }) is a source of the prompts of a folder and follows it: what is new, changed or removed counts within 500 ms, a batch of changes as one promptListChanged. A broken file keeps its last good version, is told once to the logger and is among the failures of list(), and stops no other. readPrompts(dir) reads once.",
+    text: "promptFolder(dir, { watch }) is a source of the prompts of a folder and follows it: what is new, changed or removed counts within 500 ms, a batch of changes as one promptListChanged. A broken file keeps its last good version, is told once to the logger and is among the failures of list(), and stops no other. With recursive: true the prompts of its folders are folder-name; without it a folder inside that holds prompts is told once. readPrompts(dir) reads once.",
   },
   {
     id: "P6",

@@ -39,13 +39,17 @@ export function parsePrompt(text: string, options: ParsePromptOptions = {}): Pro
   return parsePromptFile(text, filename, new Partials(givenPartials(partials, isDotprompt(filename)), limits));
 }
 
-/** As `parsePrompt`, with the partials of a folder and their limits. */
-export function parsePromptFile(text: string, file: string | undefined, folder: Partials): Prompt {
+/**
+ * As `parsePrompt`, with the partials of a folder and their limits.
+ *
+ * @param namePrefix - the beginning of its name, for a prompt in a folder of a prompt folder
+ */
+export function parsePromptFile(text: string, file: string | undefined, folder: Partials, namePrefix = ""): Prompt {
   const { limits } = folder;
   assertPromptSize(text, file, limits);
   const split = splitFrontMatter(text, file, limits);
   const frontMatter = parseFrontMatter(split, file);
-  const fields = parsePromptFields(frontMatter);
+  const fields = parsePromptFields(frontMatter, namePrefix);
   const body = new Template(templateFromLine(split.body, file, split.bodyLine), "prompt");
   const system =
     fields.system === undefined

@@ -136,8 +136,8 @@ export interface PromptFields extends Omit<FieldValues, "system_prompt" | "think
 }
 
 /** Parses the fields of a prompt. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME` */
-export function parsePromptFields(frontMatter: FrontMatter): PromptFields {
-  const reader = new FieldReader(frontMatter);
+export function parsePromptFields(frontMatter: FrontMatter, namePrefix = ""): PromptFields {
+  const reader = new FieldReader(frontMatter, { namePrefix });
   const { system_prompt, thinking_budget, output, format, ...values } = parseFieldValues(reader);
   return {
     ...values,

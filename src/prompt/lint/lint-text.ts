@@ -48,7 +48,7 @@ export async function lintPrompt({ text, file }: PromptText, context: LintContex
     context.partials.neededBy([body]);
     return undefined;
   }
-  const reader = new FieldReader(frontMatter, findings.reportOf(file));
+  const reader = new FieldReader(frontMatter, { report: findings.reportOf(file) });
   const values = parseFieldValues(reader);
   lintUnknownFields(frontMatter, reader, findings);
   lintDescription(reader, firstHeading(split.body), findings);
