@@ -186,11 +186,11 @@ export const requirements: readonly Requirement[] = [
   // R: resources
   {
     id: "R1",
-    text: "resource.text, json, data, read (path, URL, Blob, stream), from, withUri, withDescription and defineResource make resources. Their names are identifiers, except that of a file (its name without extension). URIs are text:, json:, data: and file:///; one without a scheme is INVALID_NAME.",
+    text: "resource.text, json, data, read (path, URL, Blob, stream), from, withUri, withDescription and defineResource make resources. Their names are identifiers, which may begin with a digit or _, or that of a file (its name without extension, which says the type where the content is silent). URIs are text:, json:, data: and file:///; one without a scheme is INVALID_NAME.",
   },
   {
     id: "R2",
-    text: "The media type comes from the bytes, then the extension, then text/plain if they decode, else application/octet-stream. Text becomes UTF-8 by BOM, declared charset or detection; bytes that do not decode stay as they are.",
+    text: "The media type comes from the bytes, then the extension, then text/plain if they decode, else application/octet-stream. Text becomes UTF-8 by BOM, declared charset or, for text/*, detection; bytes that do not decode stay as they are.",
   },
   {
     id: "R3",
