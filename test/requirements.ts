@@ -98,6 +98,10 @@ export const requirements: readonly Requirement[] = [
     id: "K3",
     text: "read() and render() take the way of a call, timeout included. A handle from lookup() reads anew at each bytes(); what call() and read() give is loaded.",
   },
+  {
+    id: "K4",
+    text: "complete({ ref, argument, value, arguments }) gives values for an argument of a prompt or a variable of a template, 100 at most: from its own function, from its server where that has the capability, or the choices of its schema. Policy, view, session and time hold as for render and read.",
+  },
 
   // C: call
   {

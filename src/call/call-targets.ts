@@ -83,6 +83,21 @@ export class CallTargets {
     }
   }
 
+  /** The entry of a prompt or a template, at once where it is known. @throws ToolkitError `NOT_FOUND`, `INVALID_INPUT` and the like */
+  findCompletable(
+    target: string | Entry<"prompt" | "template">,
+    owner: string,
+    signal: AbortSignal | undefined,
+  ): MaybePromise<Entry<"prompt" | "template">> {
+    if (typeof target === "string") return this.directory.find(target, ["prompt", "template"], owner, signal);
+    const entry = isEntry(target) ? this.#registered(target, owner) : undefined;
+    if (entry?.kind === "prompt" || entry?.kind === "template") return entry;
+    throw notTarget(
+      entry,
+      "complete takes a prompt or a resource template: its name, ref or URI template, or its entry",
+    );
+  }
+
   #entryOf(verb: Verb, target: Exclude<CallTarget, string>, owner: string): Entry {
     if (verb === "read" && !(isEntry(target) && target.kind === "resource"))
       throw notTarget(target, "read takes the name or URI of a resource, or its entry");

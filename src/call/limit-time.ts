@@ -14,10 +14,11 @@ export interface TimeoutOptions {
  * all too.
  */
 export function limitsOf(
-  { definition, settings }: Target,
+  { verb, definition, settings }: Target,
   { timeoutMs, maxTimeoutMs }: TimeoutOptions,
 ): CallLimits | undefined {
   const inactivityMs = settings.timeoutMs ?? timeoutMs;
-  if (definition.kind === "prompt" || inactivityMs === Number.POSITIVE_INFINITY) return undefined;
+  const isUnbounded = definition.kind === "prompt" && verb !== "complete";
+  if (isUnbounded || inactivityMs === Number.POSITIVE_INFINITY) return undefined;
   return { of: "attempt", inactivityMs, totalMs: Math.max(maxTimeoutMs, inactivityMs) };
 }

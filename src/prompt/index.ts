@@ -1,3 +1,11 @@
+export type {
+  ArgumentValues,
+  Completer,
+  CompleterOptions,
+  CompleterResult,
+  Completers,
+  CompletionRequest,
+} from "../core/completion.ts";
 export type { PromptChange } from "../core/error-catalog.ts";
 export type { PromptLimits } from "../core/prompt-limits.ts";
 export type { LintCode, LintProblem, LintSeverity } from "./lint/lint-findings.ts";

@@ -1,3 +1,4 @@
+import type { Completers } from "../core/completion.ts";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier, assertUri } from "../core/identifier.ts";
 import type { ResourceTemplate } from "../core/item.ts";
@@ -55,6 +56,8 @@ export interface TemplateDefinition extends Described {
   readonly uriTemplate: string;
   /** Of every resource of the family. */
   readonly mediaType?: string | undefined;
+  /** For `toolkit.complete`, by the names of its variables. */
+  readonly complete?: Completers | undefined;
   /** Reads the resource that has the URI, afresh each time. A string stands for its UTF-8. */
   read(uri: string, options: ReadOptions): ReadResult | PromiseLike<ReadResult>;
 }
@@ -76,13 +79,13 @@ export interface TemplateDefinition extends Described {
  * ```
  */
 export function defineTemplate(definition: TemplateDefinition): ResourceTemplate {
-  const { name, uriTemplate, mediaType, title, description, meta } = definition;
+  const { name, uriTemplate, mediaType, title, description, meta, complete } = definition;
   assertIdentifier(name, "resource template");
   assertUri(uriTemplate);
   assertFunction(definition.read, "read", `The template "${name}"`);
   return {
     kind: "template",
-    ...{ name, uriTemplate, mediaType, title, description, meta },
+    ...{ name, uriTemplate, mediaType, title, description, meta, complete },
     resource(uri) {
       assertUri(uri);
       return resourceHandle({

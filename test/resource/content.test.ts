@@ -306,7 +306,10 @@ describe("names and URIs", () => {
   verifies("R1", "such a resource is listed and read", async () => {
     await using toolkit = new Toolkit();
     toolkit.add(resource.text("2024", "a year"), await resource.data("_t.csv", Buffer.from("a;b")));
-    expect((await toolkit.list({ kind: "resource" })).entries.map(({ ref }) => ref)).toEqual(["data:_t#builtin", "text:2024#builtin"]);
+    expect((await toolkit.list({ kind: "resource" })).entries.map(({ ref }) => ref)).toEqual([
+      "data:_t#builtin",
+      "text:2024#builtin",
+    ]);
     expect(await (await toolkit.read("text:2024")).text()).toBe("a year");
   });
 
