@@ -1,4 +1,5 @@
-import type { ArgumentValues, CompletionRequest } from "../core/completion.ts";
+import type { ArgumentValues } from "../core/argument-values.ts";
+import type { CompletionRequest } from "../core/completion.ts";
 import { readDefinition } from "../core/definition.ts";
 import { isEntry, makeEntry } from "../core/entry.ts";
 import {

@@ -1,4 +1,5 @@
-import { type ArgumentValues, boundedValues, type CompletionRequest, itemCompleterOf } from "../core/completion.ts";
+import { type ArgumentValues, boundedValues } from "../core/argument-values.ts";
+import { type CompletionRequest, itemCompleterOf } from "../core/completion.ts";
 import { definitionOf, templateOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Entry } from "../core/item.ts";

@@ -1,5 +1,5 @@
+import type { ArgumentValues } from "../core/argument-values.ts";
 import type { CallSettings } from "../core/call-settings.ts";
-import type { ArgumentValues } from "../core/completion.ts";
 import type { Definition } from "../core/definition.ts";
 import type { CallContext, Entry } from "../core/item.ts";
 import type { CallAnswer, Verb } from "../core/middleware.ts";

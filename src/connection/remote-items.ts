@@ -1,4 +1,5 @@
-import { boundedValues, setItemCompleter } from "../core/completion.ts";
+import { boundedValues } from "../core/argument-values.ts";
+import { setItemCompleter } from "../core/completion.ts";
 import type {
   ConnectorSession,
   DescriptorMap,

@@ -1,4 +1,4 @@
-import type { ArgumentValues } from "../core/completion.ts";
+import type { ArgumentValues } from "../core/argument-values.ts";
 import { refOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { Kind, RenderedPrompt } from "../core/item.ts";

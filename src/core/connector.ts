@@ -1,4 +1,4 @@
-import type { ArgumentValues } from "./completion.ts";
+import type { ArgumentValues } from "./argument-values.ts";
 import type { ServerInfo } from "./connection.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { CallContext, Kind, PromptArgument, RenderedPrompt } from "./item.ts";

@@ -1,4 +1,5 @@
-import type { ArgumentValues, CompletionRequest } from "./completion.ts";
+import type { ArgumentValues } from "./argument-values.ts";
+import type { CompletionRequest } from "./completion.ts";
 import type { EventListener, ToolkitEventType } from "./event.ts";
 import type { Entry, Toolbox } from "./item.ts";
 import type { CallOptions } from "./session.ts";

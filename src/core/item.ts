@@ -1,5 +1,5 @@
 import type { AgentEvent } from "./agent-event.ts";
-import type { Completers } from "./completion.ts";
+import type { Completer } from "./argument-values.ts";
 import type { ToolkitError } from "./error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { ModelSettings } from "./model-settings.ts";
@@ -40,6 +40,9 @@ export interface PromptArgument {
   readonly description?: string | undefined;
   readonly required?: boolean | undefined;
 }
+
+/** Completers by the names of the arguments. */
+export type Completers = Readonly<Record<string, Completer<CallContext>>>;
 
 /** A prompt: renders to messages, and may be executed by a delegate. */
 // biome-ignore lint/suspicious/noExplicitAny: as for Tool

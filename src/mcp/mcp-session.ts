@@ -1,6 +1,6 @@
 import { wholeContext } from "../call/call-context.ts";
 import { callStateOf } from "../call/call-port.ts";
-import type { ArgumentValues } from "../core/completion.ts";
+import type { ArgumentValues } from "../core/argument-values.ts";
 import type { ServerInfo } from "../core/connection.ts";
 import type { ConnectorSession, RemoteCompletion } from "../core/connector.ts";
 import type { ReadConnectorLimits } from "../core/connector-limits.ts";

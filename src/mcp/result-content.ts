@@ -1,4 +1,4 @@
-import { type ArgumentValues, boundedValues } from "../core/completion.ts";
+import { type ArgumentValues, boundedValues } from "../core/argument-values.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { PromptMessage, RenderedPrompt } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";

@@ -1,7 +1,6 @@
-import type { Completers } from "../core/completion.ts";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier, assertUri } from "../core/identifier.ts";
-import type { ResourceTemplate } from "../core/item.ts";
+import type { Completers, ResourceTemplate } from "../core/item.ts";
 import type { Described, ReadOptions, Resource } from "../core/resource.ts";
 import { typeName } from "../lib/value.ts";
 import { type ReadResult, resourceHandle } from "./handle.ts";

@@ -4,6 +4,8 @@ import { bufferOf } from "./bytes.ts";
 const sampleLength = 8 * 1024;
 /** Confidence, of 100, that a charset must reach: one of several bytes for a character is certain where it is right. */
 const leastConfidence = { several: 50, single: 10 };
+/** The most charsets that are proposed: each may cost a decoding of the whole text. */
+const maxProposed = 3;
 const severalBytes = /^(?:Big5|EUC-|GB18030|ISO-2022|Shift_JIS|UTF-)/;
 
 /**
@@ -18,7 +20,7 @@ export async function likelyCharsets(bytes: Uint8Array, isHtml: boolean): Promis
     .analyse(sample)
     .filter(({ name, confidence }) => confidence >= leastConfidence[severalBytes.test(name) ? "several" : "single"])
     .map(({ name }) => name.toLowerCase());
-  return isWestern(sample) ? [...found, "windows-1252"] : found;
+  return (isWestern(sample) ? [...found.slice(0, maxProposed - 1), "windows-1252"] : found).slice(0, maxProposed);
 }
 
 /** The text from its first byte beyond ASCII on, for all before it says nothing. */

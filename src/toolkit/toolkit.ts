@@ -4,7 +4,8 @@ import { Directory } from "../catalog/directory.ts";
 import { LocalSource } from "../catalog/local-source.ts";
 import { type AddConnectorOptions, connectorOf } from "../connection/connect-options.ts";
 import type { Approvals } from "../core/approval.ts";
-import type { ArgumentValues, CompletionRequest } from "../core/completion.ts";
+import type { ArgumentValues } from "../core/argument-values.ts";
+import type { CompletionRequest } from "../core/completion.ts";
 import type { Connection } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import {

@@ -2,7 +2,7 @@ import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { describe, expect } from "vitest";
 import { z } from "zod";
-import type { CompleterResult } from "../../src/core/completion.ts";
+import type { CompleterResult } from "../../src/core/argument-values.ts";
 import type { Prompt } from "../../src/core/item.ts";
 import type { PolicyRequest } from "../../src/core/policy.ts";
 import { inMemoryConnector } from "../../src/mcp/index.ts";
