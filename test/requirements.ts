@@ -328,7 +328,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "A2",
-    text: "A run renders the prompt, tells the system prompt and the tools' guidance, sends the text and the attachments, offers the tools and prompts `tools` names, makes the calls, says what became of each with how to read it, and goes on until there are none. Beyond maxSteps: STEP_LIMIT with what was reached. Tokens, cost, output, time and tool calls are bounded too.",
+    text: "A run renders the prompt, tells the system prompt and the tools' guidance, sends the text and the attachments, offers the tools and prompts `tools` names, makes the calls, says what became of each with how to read it, and goes on until there are none. Beyond maxSteps: STEP_LIMIT with what was reached. The same call in three turns in a row is reported to the model, and in five ends the run. What a model was sent is never changed afterwards. Tokens, cost, output, time and tool calls are bounded too.",
   },
   {
     id: "A3",
@@ -336,7 +336,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "A4",
-    text: "What fails, is refused, waits or has an unknown outcome is told to the model in words, not thrown. A result longer than maxResultBytes is cut with a notice, and read_resource reads the rest.",
+    text: "What fails, is refused, waits or has an unknown outcome is told to the model in words, not thrown. A result longer than maxResultBytes is its beginning and a handle, and every byte can be had again by result_read, result_grep and result_select: by the runs of its principal and for a time, in another process too, and by nothing else.",
   },
   {
     id: "A5",
@@ -362,11 +362,11 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "T2",
-    text: "One forced tool is the tool choice of the first turn; of several only they and capability tools are offered in it, and one is required. An exclusive tool is offered only when it is forced, and then alone. An unknown forced or excluded ref is NOT_FOUND.",
+    text: "One forced tool is the tool choice of the first turn; of several only they and capability tools are offered in it, and one is required. So it is for a run by its option forced. An exclusive tool is offered only when it is forced, or named by a prompt, and then alone. A required call is one of the first turn; the tool choice none sends no definitions. An unknown forced or excluded ref is NOT_FOUND.",
   },
   {
     id: "T3",
-    text: "execute() answers every call of a turn, in order, run side by side: unknown, denied, failed, pending and succeeded, each with id, timing, references and debug info. Identical calls run once; then the policy, then the guard of tools that take control.",
+    text: "execute() answers every call of a turn, in order, run side by side: unknown, denied, failed, pending and succeeded, each with id, timing, references and debug info. Identical calls run once; then the guard of tools that take control, over unknown, malformed and denied calls too; then the policy.",
   },
   {
     id: "T4",

@@ -34,7 +34,7 @@ import { Models } from "./model/models.ts";
 import { sampled } from "./model/sampling.ts";
 import { type Assignment, prepareRun } from "./run/prepare-run.ts";
 import { withinDeadline } from "./run/run-limits.ts";
-import type { Results } from "./run/run-results.ts";
+import type { RunResults } from "./run/run-results.ts";
 import { type Conversation, conversationIn, newRunState } from "./run/run-state.ts";
 import { inlinePrompt, type Task, taskOf, textTask } from "./run/task.ts";
 import type { WaitingTurn } from "./run/tool-turn.ts";
@@ -93,14 +93,14 @@ class PromptAgent implements Agent {
   }
 
   async generate(text: string, options: GenerateOptions = {}): Promise<Content> {
-    const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, output, conversation } = options;
+    const { toolbox, signal, session, meta, attachments, forced, timeoutMs, onEvent, output, conversation } = options;
     assertOptionNames(options, generateNames, "of generate");
     const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
     const prompt = inlinePrompt({ name: "generate", output }, async (_input, context) => {
       const task = await textTask(text, options, context);
       return this.#begin(task, context, limits, conversation?.toolCalls ?? 0);
     });
-    const call = present({ signal, session, meta, attachments, timeoutMs, onEvent });
+    const call = present({ signal, session, meta, attachments, forced, timeoutMs, onEvent });
     return this.#toolbox(toolbox).call(prompt, {}, call);
   }
 
@@ -124,6 +124,11 @@ class PromptAgent implements Agent {
     return this.#suspensions.forget(id, options);
   }
 
+  async readResult(uri: string, { session }: Pick<RunOptions, "session"> = {}): Promise<Content> {
+    const { findResult } = await import("./results/kept-results.ts");
+    return findResult(uri, { session, stores: this.#suspensions.stores, options: this.#options });
+  }
+
   conversationOf(answer: Content): Conversation | undefined {
     return answer.meta === undefined ? undefined : this.#conversations.get(answer.meta);
   }
@@ -137,7 +142,7 @@ class PromptAgent implements Agent {
   async #begin(task: Task, context: CallContext, limits: KnownLimits, toolCalls: number): Promise<Content> {
     const state = newRunState(task.messages, toolCalls);
     const toolkit = this.#suspensions.toolkitOf(context);
-    const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: Results): Promise<never> => {
+    const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: RunResults): Promise<never> => {
       const { ownTools = [], output } = task;
       const isLocal = callStateOf(context)?.isConfined === true || ownTools.length > 0;
       const { now } = this.#suspensions;
@@ -148,7 +153,8 @@ class PromptAgent implements Agent {
       await this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools, output }, kept);
       throw pendingRun(run);
     };
-    const assignment = { task, state, limits, suspend: toolkit && suspend.bind(undefined, toolkit) };
+    const store = toolkit?.store;
+    const assignment = { task, state, store, limits, suspend: toolkit && suspend.bind(undefined, toolkit) };
     return this.#run(assignment, context);
   }
 

@@ -103,7 +103,7 @@ export class ApprovalGate implements ApprovalPort {
       digest: callDigest({ ref: tool, definition, session, input }),
       ...present({
         meta,
-        via: via.length === 0 ? undefined : via,
+        via,
         isLocal: isLocal || undefined,
         isRepeatable: mayRunTwice(definition) || undefined,
       }),

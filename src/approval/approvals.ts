@@ -6,6 +6,7 @@ import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Kind } from "../core/item.ts";
+import { unknownCall } from "../core/outer-call.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
 import type { Claim } from "../jobs/claim.ts";
@@ -160,7 +161,7 @@ export class ToolkitApprovals implements Approvals {
   async #run(claim: Claim<StoredApproval, Content>, entry: Callable, call: LocalCall | undefined): Promise<unknown> {
     const { job, lost: signal } = claim;
     const { origin } = call ?? this.#host;
-    const toolbox = origin.granted(new ApprovalGrant(job.id, job.digest, job.via));
+    const toolbox = origin.granted(new ApprovalGrant(job.id, job.digest, job.via ?? [unknownCall(job.session)]));
     const input = call === undefined ? job.arguments : call.input;
     let content: Content;
     try {

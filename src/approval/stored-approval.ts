@@ -28,7 +28,7 @@ export interface StoredApproval extends Approval, Job {
   readonly isLocal?: true | undefined;
   /** The tool says of itself that it may run twice. */
   readonly isRepeatable?: true | undefined;
-  /** The calls that led to it, the outermost first. Default: none. */
+  /** The calls that led to it, the outermost first. Missing in a record of an early version. */
   readonly via?: readonly OuterCall[] | undefined;
   /** Sent along as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;

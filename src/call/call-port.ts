@@ -1,4 +1,4 @@
-import type { Session } from "../core/session.ts";
+import type { CallOptions, Session } from "../core/session.ts";
 import type { Trace } from "./trace/trace.ts";
 
 /**
@@ -7,6 +7,7 @@ import type { Trace } from "./trace/trace.ts";
 export interface CallPort {
   /** Runs the call: one for each toolkit. */
   readonly host: object;
+  readonly options: Pick<CallOptions, "forced">;
   readonly session: Session;
   /** The caller's session, where one was given. */
   readonly givenSession: Session | undefined;

@@ -1,4 +1,4 @@
-import { continuedBy, noCalls, type OuterCall, outerCall } from "../core/outer-call.ts";
+import { continuedBy, noCalls, type OuterCall, outerCall, viaKey, viaOf } from "../core/outer-call.ts";
 import type { Named } from "../core/rule-names.ts";
 import { shownBy } from "./call-context.ts";
 import type { CallState } from "./call-state.ts";
@@ -7,6 +7,8 @@ import type { CallState } from "./call-state.ts";
 export function wayOf(call: CallState): readonly OuterCall[] {
   const continued = continuedBy(call.subject);
   if (continued !== undefined) return continued.slice(0, -1);
+  const given = viaOf(call.options)[viaKey];
+  if (given !== undefined) return given;
   return call.parent === undefined ? (call.grant?.via ?? noCalls) : wayInside(call.parent);
 }
 
@@ -16,8 +18,10 @@ function wayInside(call: CallState): readonly OuterCall[] {
 }
 
 /** The call that made another; undefined for one from outside, and for a run that is resumed: it was let through when it began. */
-export function madeBy({ subject, parent, grant }: CallState): OuterCall | undefined {
+export function madeBy({ subject, parent, grant, options }: CallState): OuterCall | undefined {
   if (continuedBy(subject) !== undefined) return undefined;
+  const given = viaOf(options)[viaKey];
+  if (given !== undefined) return given.at(-1);
   return parent === undefined ? grant?.via.at(-1) : outerCall(parent.subject);
 }
 

@@ -1,3 +1,4 @@
+import { viaOf } from "../core/outer-call.ts";
 import type { Content } from "../core/resource.ts";
 import type { Session } from "../core/session.ts";
 import { unlimited } from "../lib/deadline.ts";
@@ -95,7 +96,7 @@ export class SharedCallState extends CallState {
 
   constructor(leader: CallState) {
     const { session, meta } = leader.options;
-    super(leader.host, leader.subject, { session, meta }, leader.origin);
+    super(leader.host, leader.subject, { session, meta, ...viaOf(leader.options) }, leader.origin);
     this.trace = leader.trace;
     this.#leader = leader;
   }

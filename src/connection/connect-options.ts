@@ -5,13 +5,13 @@ import { ToolkitError } from "../core/error.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
+import { type AllowList, readAllow } from "./allow-list.ts";
 import {
   type ElicitationLimits,
   type InteractionLimits,
   readInteractionLimits,
   type SamplingLimits,
 } from "./interaction-limits.ts";
-import { type ItemRefusal, readAllow } from "./untrusted.ts";
 
 /** Options of `addConnector`. With a `Connector` object, the only limit to give here is `maxConcurrentCalls`: it has the others itself. */
 export interface AddConnectorOptions extends ConnectorLimits {
@@ -149,8 +149,8 @@ export interface ConnectDefaults {
 /** Options of the supervision of one connection, with every default in place. */
 export interface SupervisionOptions {
   readonly trust: "standard" | "untrusted";
-  /** Gives the rule that refuses an item. */
-  readonly refusal: ItemRefusal;
+  /** The items that may be used. */
+  readonly allow: AllowList;
   /** Inactivity limit of its tools, in milliseconds; undefined where it is the toolkit's. */
   readonly timeoutMs: number | undefined;
   readonly pollMs: number;
@@ -196,7 +196,7 @@ export function readSupervision(
   for (const name of numbers) assertPositive(name, options[name]);
   const { pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const { timeoutMs, healthCheckMs, maxAttempts } = options;
-  const refusal = readAllow(options);
+  const allow = readAllow(options);
   const { trust = "standard" } = options;
   const { maxConcurrentCalls } = readConnectorLimits(
     { ...options, maxConcurrentCalls: options.maxConcurrentCalls ?? own.maxConcurrentCalls },
@@ -210,7 +210,7 @@ export function readSupervision(
   const waitMs = timeoutMs ?? defaults.timeoutMs;
   const reconnecting = { connectTimeoutMs, retryMs, maxRetryMs, maxAttempts };
   const limits = { timeoutMs, maxConcurrentCalls, maxQueuedCalls, startTimeoutMs, waitMs };
-  return { trust, refusal, pollMs, healthCheckMs, interaction, ...reconnecting, ...limits };
+  return { trust, allow, pollMs, healthCheckMs, interaction, ...reconnecting, ...limits };
 }
 
 function assertPositive(name: string, value: unknown): void {

@@ -97,9 +97,9 @@ export class Connectors implements ConnectionOwner {
     const found = connections.filter((connection) => connection === target || connection.namespace === target);
     const url = found.length > 0 ? undefined : urlOf(target);
     const key = url === undefined ? undefined : keyOf(url);
-    const shown = key === undefined ? undefined : withoutTokens(key);
     if (key !== undefined) found.push(...connections.filter(({ connector }) => connector.key === key));
     const [connection, other] = found;
+    const shown = key === undefined ? undefined : (connection?.label ?? withoutTokens(key));
     if (other !== undefined) {
       const owners = found.map(({ namespace }) => namespace);
       const message = `${shown} belongs to several connectors: name one of ${owners.join(", ")}.`;
@@ -148,7 +148,7 @@ export class Connectors implements ConnectionOwner {
       if (namespace !== undefined && other.hasGivenName && namespace !== other.namespace) continue;
       const same = /^https?:/.test(key) ? " The query and the user info of a URL do not count." : "";
       const message = `${label} is connected already, as "${other.namespace}".${same} Give both connectors explicit, different namespaces.`;
-      throw new ToolkitError("CONFLICT", message, { key: withoutTokens(key), owners: [other.namespace] });
+      throw new ToolkitError("CONFLICT", message, { key: label, owners: [other.namespace] });
     }
   }
 

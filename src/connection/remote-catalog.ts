@@ -2,6 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace, Registration } from "../catalog/namespace.ts";
 import type { ConnectorSession, DescriptorList, DescriptorMap } from "../core/connector.ts";
 import { readDefinition } from "../core/definition.ts";
+import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { isMcpName } from "../core/identifier.ts";
 import { type Kind, kinds, type ListFailure } from "../core/item.ts";
@@ -9,10 +10,10 @@ import { operatorError } from "../core/server-output.ts";
 import type { Clock } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
 import { visible, withoutInvisible } from "../lib/visible-text.ts";
+import type { AllowList } from "./allow-list.ts";
 import { onOneLine } from "./connection-error.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import { type RemoteLink, remoteItem } from "./remote-items.ts";
-import type { ItemRefusal } from "./untrusted.ts";
 
 /** The lists of a server by kind: each the list, or why it could not be read. */
 export type RemoteLists = ReadonlyMap<Kind, DescriptorList<Kind> | ToolkitError>;
@@ -24,8 +25,8 @@ export interface RemoteCatalogHost {
   readonly link: RemoteLink;
   readonly clock: Clock;
   readonly log: ConnectionLog;
-  /** Gives the rule of the connector that refuses an item. */
-  readonly refusal: ItemRefusal;
+  /** The items that its connector may be used for. */
+  readonly allow: AllowList;
 }
 
 interface Problem {
@@ -40,6 +41,7 @@ export class RemoteCatalog {
   readonly #host: RemoteCatalogHost;
   readonly #problems = new Map<Kind, Problem>();
   readonly #warnings = new Map<Kind, readonly string[]>();
+  #allowWarning: string | undefined;
 
   constructor(host: RemoteCatalogHost) {
     this.#host = host;
@@ -52,7 +54,8 @@ export class RemoteCatalog {
   }
 
   get warnings(): readonly string[] {
-    return [...this.#warnings.values()].flat();
+    const all = [...this.#warnings.values()].flat();
+    return this.#allowWarning === undefined ? all : [...all, this.#allowWarning];
   }
 
   /** True where the list of a kind could not be read the last time. */
@@ -96,6 +99,18 @@ export class RemoteCatalog {
       this.#note(kind, list.cutAt === undefined ? undefined : this.#cut(kind, list.cutAt), true);
     }
     this.#host.catalog.replace(this.#host.namespace, registrations);
+    this.#checkAllow();
+  }
+
+  /** Warns of what `allow` names and the server does not have, once all lists were read whole. */
+  #checkAllow(): void {
+    const { allow, namespace, log } = this.#host;
+    if (this.#problems.size > 0) return;
+    const itemsOf = (kind: Kind) =>
+      namespace.entries(kind).map((entry) => ({ kind, key: definitionOf(entry).key, name: entry.name }));
+    const warning = allow.warning(() => kinds.flatMap(itemsOf));
+    this.#allowWarning = warning === undefined ? undefined : visible(warning);
+    if (this.#allowWarning !== undefined) log.warnOnce(this.#allowWarning);
   }
 
   /** The items of a list that can be used. Each entry that cannot be is left out alone. */
@@ -125,7 +140,7 @@ export class RemoteCatalog {
     const item = remoteItem(kind, shownDescriptor(kind, descriptor), this.#host.link);
     const key: unknown = (descriptor as unknown as Readonly<Record<string, unknown>>)[keyNames[kind]];
     assertKey(key);
-    const definition = readDefinition(item, "remote", this.#host.refusal(kind, key, descriptor.name));
+    const definition = readDefinition(item, "remote", this.#host.allow.refusal({ kind, key, name: descriptor.name }));
     // Made now: what JSON cannot hold throws here, where it harms this item only.
     void definition.fingerprint;
     return { definition, item };

@@ -155,7 +155,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       options,
       log,
       requests,
-      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, refusal: options.refusal }),
+      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow }),
       serverRequests: new ServerRequests({
         interactions,
         connection: this,

@@ -1,11 +1,7 @@
 import type { ArgumentValues } from "../core/argument-values.ts";
-import { refOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
-import type { Kind, RenderedPrompt } from "../core/item.ts";
-import { assertRules, ChoosingRules, emptyScope } from "../core/name-rules.ts";
-import { invalidOption } from "../core/options.ts";
+import type { RenderedPrompt } from "../core/item.ts";
 import { type Content, isContent } from "../core/resource.ts";
-import { isGlob } from "../lib/glob.ts";
 import { mapTexts, stripInvisible } from "../lib/visible-text.ts";
 import {
   type ContentFields,
@@ -16,46 +12,6 @@ import {
   textOf,
 } from "../resource/content.ts";
 import { isJsonType, isTextType, withoutCharset } from "../resource/media-type.ts";
-
-/** Decides which items of a connector may be used: gives the rule that refuses one, if one does. */
-export type ItemRefusal = (kind: Kind, key: string, name: string) => string | undefined;
-
-// Stands for the namespace, which may not be known yet.
-const own = "own";
-
-/**
- * Reads the list of what a connector may be used for. Of an untrusted one without a list that is nothing.
- *
- * @throws ToolkitError `INVALID_CONFIG`
- */
-export function readAllow({
-  trust = "standard",
-  allow,
-}: {
-  readonly trust?: "standard" | "untrusted" | undefined;
-  readonly allow?: readonly string[] | undefined;
-}): ItemRefusal {
-  if (trust !== "standard" && trust !== "untrusted") {
-    throw invalidOption("trust", '"standard" or "untrusted"', trust, "of a connector");
-  }
-  assertRules(allow, "allow", "of a connector");
-  if (allow === undefined && trust === "standard") return () => undefined;
-  const list = allow ?? [];
-  const rules = new ChoosingRules(list.flatMap(ownRefs));
-  const rule = `allow of its connector: ${list.length === 0 ? "nothing" : list.join(", ")}`;
-  return (kind, key, name) => {
-    const item = { kind, namespace: own, name, ref: refOf(kind, own, key) };
-    return rules.ruleFor(item, emptyScope) === undefined ? rule : undefined;
-  };
-}
-
-/** The refs that an entry of the list means: of tools and prompts by name, or of resources by URI. */
-function ownRefs(text: string): readonly string[] {
-  if (/^\*+$/.test(text)) return [text === "*" ? "***" : text];
-  if (!text.includes(":")) return [`${own}.${text}`];
-  // The server chooses the names of its tools too: none is to be taken for a URI.
-  return isGlob(text) ? [`${text}#${own}`] : [`${own}.${text}`, `${text}#${own}`];
-}
 
 /** The result with no text that does not show, and with the mark by which models learn that it is not to be trusted. */
 export async function untrustedContent(content: Content, namespace: string): Promise<Content> {

@@ -200,8 +200,10 @@ export interface ContextOverrides {
   readonly logger?: Logger | undefined;
   readonly attachments?: readonly Resource[] | undefined;
   /**
-   * Is given out as it is: calls through it are nested in this one only where it passes them on to `context.toolbox`. In the call of a
-   * view it must be a toolbox of the same call.
+   * Is given out as it is: calls through it are nested in this one only where it passes them on to `context.toolbox`. The calls of an
+   * agent's model say all the same which calls led to them, as long as the toolbox passes their options on: a policy sees `via`, and a
+   * stored prompt calls no more than `user.tools`. Those of your own code through it count as calls from outside. In the call of a view
+   * it must be a toolbox of the same call.
    */
   readonly toolbox?: Toolbox | undefined;
   /** As in `CallOptions`, in place of the caller's listener. */

@@ -16,6 +16,17 @@ export type CallSubject = Pick<Entry<OuterCall["kind"]>, "kind" | "ref"> & { rea
 
 export const noCalls: readonly OuterCall[] = Object.freeze([]);
 
+/**
+ * The option by which a run says which calls led to those it makes: they may go through a toolbox that is not nested in the call around the
+ * run, where middleware gave it one.
+ */
+export const viaKey: unique symbol = Symbol("toolweave.via");
+
+/** Options of a call, as a run gives them. */
+export interface ViaOptions {
+  readonly [viaKey]?: readonly OuterCall[] | undefined;
+}
+
 /** By item and not by entry: an item that is passed by itself gets another entry. */
 const owners = new WeakMap<Item, string>();
 const continued = new WeakMap<Item, readonly OuterCall[]>();
@@ -40,6 +51,20 @@ export function continuedBy({ item }: CallSubject): readonly OuterCall[] | undef
 export function outerCall(subject: CallSubject): OuterCall {
   const { kind, ref, item } = subject;
   return continuedBy(subject)?.at(-1) ?? Object.freeze({ kind, ref, ...present({ owner: item && owners.get(item) }) });
+}
+
+/** The option alone, for a call that goes on from another. */
+export function viaOf(options: object): ViaOptions {
+  const via = (options as ViaOptions)[viaKey];
+  return via === undefined ? {} : { [viaKey]: via };
+}
+
+/**
+ * Stands for the calls around one that was stored before these were stored too: a prompt of the caller's principal, so that nothing is
+ * allowed because it is not known how the call came. Its ref is that of no item.
+ */
+export function unknownCall({ principal = "unknown" }: { readonly principal?: string | undefined }): OuterCall {
+  return Object.freeze({ kind: "prompt", ref: "unknown", owner: principal });
 }
 
 /** The calls around one that is kept in a store. */

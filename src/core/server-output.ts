@@ -1,12 +1,12 @@
 import { visible } from "../lib/visible-text.ts";
 import { ToolkitError } from "./error.ts";
 
-/** What a server printed, by the error that it explains: neither JSON nor `inspect` of the error shows it. */
+/** What a server printed or answered, by the error that it explains: neither JSON nor `inspect` of the error shows it. */
 const outputs = new WeakMap<Error, string>();
 const operatorErrors = new WeakMap<Error, Error>();
 
 /**
- * The error itself, with what a server printed kept beside it. A caller gets the error and never the output, which may be that of a
+ * The error itself, with what a server printed or answered kept beside it. A caller gets the error and never the output, which may be that of a
  * server of others and hold their data; `operatorError` joins both.
  */
 export function withServerOutput<E extends Error>(error: E, output: string | undefined): E {
@@ -16,7 +16,7 @@ export function withServerOutput<E extends Error>(error: E, output: string | und
 
 /** The error as the operator of a service sees it: its message ends with what the server printed, where an error in its chain of causes knows that. */
 export function operatorError(error: Error): Error {
-  const output = outputOf(error);
+  const output = serverOutputOf(error);
   if (output === undefined) return error;
   const known = operatorErrors.get(error);
   if (known !== undefined) return known;
@@ -34,7 +34,8 @@ export function operatorError(error: Error): Error {
 /** Causes may go round in a circle. */
 const maxCauses = 16;
 
-function outputOf(error: Error): string | undefined {
+/** What a server printed, where the error or one in its chain of causes knows it. */
+export function serverOutputOf(error: unknown): string | undefined {
   let current: unknown = error;
   for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {
     const output = outputs.get(current);

@@ -61,6 +61,11 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Handed to `run` unchanged and in order; to a prompt they are attached to its message. Connectors take none. */
   readonly attachments?: readonly Resource[] | undefined;
+  /**
+   * Of a prompt that an agent executes: names of tools to be called in the first turn, as `lookup` finds them. One is the tool choice, of
+   * several only these are offered and one is required. An exclusive tool among them is offered alone.
+   */
+  readonly forced?: readonly string[] | undefined;
   readonly session?: Session | undefined;
   /** Sent along to an MCP server as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;

@@ -10,6 +10,7 @@ import type { Middleware } from "./middleware.ts";
 import { assertRules } from "./name-rules.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "./options.ts";
 import { type Policy, PolicyRules } from "./policy.ts";
+import { type ReadPromptLimits, readPromptLimits } from "./prompt-limits.ts";
 import type { Logger } from "./session.ts";
 import type { Store } from "./store.ts";
 import type { TelemetryOptions } from "./telemetry-options.ts";
@@ -84,6 +85,8 @@ export type ReadToolkitOptions = {
   readonly user: UserLimits;
   /** Texts of the rules of `user.tools`. */
   readonly userTools: readonly string[];
+  /** Of `user.promptLimits`. */
+  readonly userPromptLimits: ReadPromptLimits;
   readonly egress: MediaEgress;
 };
 
@@ -117,7 +120,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
   const { items, use = [], delegate, logger, settings = {}, maxQueuedCalls = 10_000 } = options;
   assertSettingsByName(settings);
   const cache = readLimits("cache", options.cache, cacheLimits);
-  const { tools: userTools = [], ...quota } = readUser(options.user);
+  const { tools: userTools = [], promptLimits, ...quota } = readUser(options.user);
   const user = readLimits("user", quota, userLimits);
   if (!isCount(maxQueuedCalls)) throw invalidOption("maxQueuedCalls", "a whole number from 1", maxQueuedCalls);
   if (items !== undefined && !Array.isArray(items)) throw invalidOption("items", "a list of items", items);
@@ -142,6 +145,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
     cache,
     user,
     userTools,
+    userPromptLimits: readPromptLimits(promptLimits, "user.promptLimits"),
     maxQueuedCalls,
     logger: logger === undefined ? silentLogger : steadyLogger(logger),
     clock: options.clock ?? systemClock,

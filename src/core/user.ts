@@ -1,3 +1,4 @@
+import type { PromptLimits } from "./prompt-limits.ts";
 import type { Content, Resource } from "./resource.ts";
 import type { Session } from "./session.ts";
 
@@ -21,6 +22,11 @@ export interface UserNamespaceSettings extends Partial<UserLimits> {
    * everything. Default: none.
    */
   readonly tools?: readonly string[] | undefined;
+  /**
+   * The size of a stored prompt or partial, and the work of rendering it. One that is stored and is larger is kept, and not found here.
+   * Default: those of every prompt.
+   */
+  readonly promptLimits?: PromptLimits | undefined;
 }
 
 /** The principal that owns the items, and the signal of the caller. */

@@ -2,6 +2,7 @@ import type { ConnectorHost, ConnectorSession } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CredentialsHost, HeaderFunction, HttpCredentials } from "../core/http-auth.ts";
 import { kinds } from "../core/item.ts";
+import { serverOutputOf, withServerOutput } from "../core/server-output.ts";
 import { clientHeaders, HttpSendError } from "../lib/fetch/client-exchange.ts";
 import { clientOf } from "../lib/fetch/node-fetch.ts";
 import { abortable } from "../lib/promise.ts";
@@ -131,10 +132,12 @@ async function connect(
 function neither(first: HttpStatusError, second: unknown, { label, signal }: Attempt): unknown {
   if (signal.aborted || (second instanceof HttpStatusError && credentialStatuses.has(second.status))) return second;
   const why = second instanceof Error ? second.message : String(second);
+  const outputs = [first, second].map(serverOutputOf).filter((output) => output !== undefined);
+  const cause = withServerOutput(new Error(why), outputs.length === 0 ? undefined : [...new Set(outputs)].join("; "));
   return new ToolkitError(
     "UNAVAILABLE",
     `${label} is no MCP endpoint: it ${first.message} to Streamable HTTP, and as an SSE stream it ${why}.`,
     { namespace: label },
-    { cause: second },
+    { cause },
   );
 }

@@ -1,5 +1,6 @@
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
+import { withServerOutput } from "../core/server-output.ts";
 import { packageVersion } from "../lib/package.ts";
 import { isRecord } from "../lib/value.ts";
 import type { Redactor } from "./redact.ts";
@@ -49,10 +50,15 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
   }
   const { protocolVersion } = result;
   if (!protocolVersions.includes(protocolVersion)) {
+    // Any other text is for the operator: callers get the message.
+    const isDate = /^\d{4}-\d{2}-\d{2}$/.test(protocolVersion);
+    const output = isDate ? undefined : `it said: ${redactor.text(protocolVersion).slice(0, maxNameLength)}`;
+    const cause = withServerOutput(new Error("The revision is not supported."), output);
     throw new ToolkitError(
       "REMOTE_ERROR",
-      `${label} speaks MCP ${redactor.text(protocolVersion)}, which is not supported: ${protocolVersions.join(", ")}.`,
+      `${label} speaks MCP ${isDate ? protocolVersion : "in a revision that is no date"}, which is not supported: ${protocolVersions.join(", ")}.`,
       { server: label },
+      { cause },
     );
   }
   transport.negotiated?.(protocolVersion);

@@ -12,7 +12,7 @@ import { isRecord } from "../lib/value.ts";
 import { lists } from "./descriptor.ts";
 import { readList } from "./read-list.ts";
 import type { Redactor } from "./redact.ts";
-import { failureOf } from "./request-failure.ts";
+import { type FailedRequest, failureOf } from "./request-failure.ts";
 import { type TracedRequest, traced } from "./request-span.ts";
 import { completedValues, promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
 import { type Cancellation, Cancelled, type Peer, type RequestOptions } from "./rpc/peer.ts";
@@ -115,7 +115,7 @@ export class McpSession implements ConnectorSession {
       return this.#parts.peer.request("tools/call", params, options).then(
         (result) =>
           toolContent(isRecord(result) && result.isError === true ? redactor.value(result) : result, { name, server }),
-        (error) => this.#fail(error, { what: `tools/call ${name}`, repeatable: false }),
+        (error) => this.#fail(error, { what: `tools/call ${name}`, repeatable: false, isOfCaller: true }),
       );
     });
   }
@@ -189,7 +189,7 @@ export class McpSession implements ConnectorSession {
           this.#parts.peer.request(method, params, {
             cancellation: cancellationOf(options),
             // An entry that is too deep is left out by itself.
-            maxNestingDepth: Number.POSITIVE_INFINITY,
+            isUnchecked: true,
           }),
         server: server.name,
         limits,
@@ -200,7 +200,7 @@ export class McpSession implements ConnectorSession {
           this.#ownKeys.set(kind, ownKeys);
           return list;
         },
-        (error: unknown) => this.#fail(error, { what: lists[kind].method, repeatable: true }),
+        (error: unknown) => this.#fail(error, { what: lists[kind].method, repeatable: true, isOfCaller: false }),
       );
     };
     const offered = (Object.keys(lists) as Kind[]).filter(
@@ -222,13 +222,10 @@ export class McpSession implements ConnectorSession {
   ): Promise<unknown> {
     return this.#parts.peer
       .request(method, params, options)
-      .catch((error: unknown) => this.#fail(error, { ...attempt, repeatable: true }));
+      .catch((error: unknown) => this.#fail(error, { ...attempt, repeatable: true, isOfCaller: true }));
   }
 
-  #fail(
-    error: unknown,
-    attempt: { readonly what: string; readonly repeatable: boolean; readonly uri?: string },
-  ): never {
+  #fail(error: unknown, attempt: Pick<FailedRequest, "what" | "repeatable" | "isOfCaller" | "uri">): never {
     // An abort rejects with its own reason, whatever that is.
     if (error instanceof Cancelled) throw error.reason;
     const { label, redactor } = this.#parts;

@@ -139,7 +139,14 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
 /** The error of a failed attempt: the signal's reason as it is, the rest as a ToolkitError where it is known. */
 export function connectFailure(error: unknown, { label, redactor, signal }: Attempt): unknown {
   if (signal.aborted && !(error instanceof ConnectionLostError)) return error;
-  return failureOf(error, { what: "initialize", label, redactor, server: undefined, repeatable: true });
+  return failureOf(error, {
+    what: "initialize",
+    label,
+    redactor,
+    server: undefined,
+    repeatable: true,
+    isOfCaller: false,
+  });
 }
 
 /** Adds how the server ended in place of an answer, and beside the error what it printed. */
@@ -170,6 +177,8 @@ function bound(host: ConnectorHost): ConnectorHost {
 
 /** A host whose errors cannot break the connection, and that gets no secret. */
 function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
+  const own = bound(host);
+  const { elicit, sample } = own;
   const attempt = (report: () => void) => {
     try {
       report();
@@ -178,7 +187,10 @@ function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
     }
   };
   return {
-    ...bound(host),
+    ...own,
+    // A person or a model gets what these say.
+    ...(elicit && { elicit: (request, options) => elicit(redactor.described(request), options) }),
+    ...(sample && { sample: (request, options) => sample(redactor.described(request), options) }),
     changed: (change) => attempt(() => host.changed(redactor.described(change))),
     started: (process) => attempt(() => host.started?.(process)),
     log: ({ level, logger, data }) =>

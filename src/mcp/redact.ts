@@ -1,7 +1,9 @@
 import { inspect } from "node:util";
+import { minSecretLength, SecretIndex, searchSteps } from "../lib/secret-index.ts";
 import { decoded, isTokenLike, secretMask, tokensInPath } from "../lib/token-shape.ts";
 import { isRecord } from "../lib/value.ts";
 import type { CheckedTarget } from "./target/parse-target.ts";
+import { credentialName } from "./target/target-values.ts";
 
 /** Takes secrets that were sent to a server out of its messages, before a person or a log sees them. */
 export interface Redactor {
@@ -22,11 +24,10 @@ export interface Redactor {
   described<T>(value: T): T;
   /** The error itself where there is no secret in it, in what it carries or in its causes; else one with no more than message and code. */
   error(error: unknown): unknown;
-  /** From now on this is a secret too. Of those that come and go the last thousand are known. */
+  /** From now on this is a secret too. Of those that come and go the last thousand are known, and of these a mebibyte. */
   conceal(secret: string): void;
 }
 
-const minLength = 6;
 const maxDepth = 8;
 
 /** Knows no secret. */
@@ -40,8 +41,8 @@ export const noRedactor: Redactor = {
 };
 
 /**
- * A redactor of what a target sends: the values of its headers, user info, query and environment, and the keys in its path, of 6 characters
- * or more.
+ * A redactor of what a target sends: the values of its headers, user info, query and environment, the keys in its path, and the variables in
+ * its URL that are named like credentials, of 6 characters or more.
  */
 export function redactorOf(target: CheckedTarget): Redactor {
   return new SecretRedactor(
@@ -49,8 +50,9 @@ export function redactorOf(target: CheckedTarget): Redactor {
   );
 }
 
-// A server echoes what it was sent lately.
+// A server echoes what it was sent lately. An authorization server may choose tokens of 64 KiB, and another one for each request.
 const maxPassing = 1_000;
+const maxPassingLength = 1_048_576;
 
 /** A value that is sent, and what of it is a credential. */
 interface Sent {
@@ -59,76 +61,75 @@ interface Sent {
 }
 
 class SecretRedactor implements Redactor {
-  readonly #lasting: readonly Sent[];
-  /** Those that come and go, the oldest first. */
+  /** All that is secret, and what of it is a credential. */
+  readonly #all = new SecretIndex();
+  readonly #credentials = new SecretIndex();
+  /** Those that come and go, the one that came longest ago first. */
   readonly #passing = new Set<string>();
-  #pattern: RegExp | undefined;
-  #credentials: RegExp | undefined;
-  #longest = 0;
-  /** The pattern has to be made anew when it is needed. */
-  #outdated = true;
+  #passingLength = 0;
 
   constructor(lasting: readonly Sent[]) {
-    this.#lasting = lasting;
+    for (const form of formsOf(lasting.flatMap(({ all }) => all))) this.#all.add(form);
+    const credentials = formsOf(lasting.flatMap((sent) => sent.credentials));
+    for (const form of credentials) if (!isOrdinary(form)) this.#credentials.add(form);
   }
 
   get longest(): number {
-    this.#update();
-    return this.#longest;
+    return this.#all.longest;
   }
 
   conceal(secret: string): void {
-    if (this.#passing.has(secret)) return;
+    const isKnown = this.#passing.delete(secret);
     this.#passing.add(secret);
-    const [oldest] = this.#passing;
-    if (this.#passing.size > maxPassing && oldest !== undefined) this.#passing.delete(oldest);
-    this.#outdated = true;
+    if (isKnown) return;
+    this.#passingLength += secret.length;
+    for (const form of formsOf(partsOf(secret))) {
+      this.#all.add(form);
+      if (!isOrdinary(form)) this.#credentials.add(form);
+    }
+    for (const oldest of this.#passing) {
+      if (this.#passing.size <= maxPassing && this.#passingLength <= maxPassingLength) return;
+      // One alone is kept, whatever its length.
+      if (oldest === secret) return;
+      this.#forget(oldest);
+    }
   }
 
   text(text: string): string {
-    this.#update();
-    return this.#pattern === undefined ? text : text.replace(this.#pattern, secretMask);
+    return this.#all.mask(text, secretMask, searchSteps());
   }
 
   value(value: unknown): unknown {
-    this.#update();
-    return this.#pattern === undefined ? value : redactValue(value, (text) => this.text(text), 0);
+    if (this.#all.longest === 0) return value;
+    const steps = searchSteps();
+    return redactValue(value, (text) => this.#all.mask(text, secretMask, steps), 0);
   }
 
   described<T>(value: T): T {
-    this.#update();
-    const pattern = this.#credentials;
-    return pattern === undefined ? value : (redactDescribed(value, (text) => text.replace(pattern, secretMask)) as T);
+    if (this.#credentials.longest === 0) return value;
+    const steps = searchSteps();
+    return redactDescribed(value, (text) => this.#credentials.mask(text, secretMask, steps)) as T;
   }
 
   error(error: unknown): unknown {
-    this.#update();
-    if (this.#pattern === undefined) return error;
+    if (this.#all.longest === 0) return error;
     const redact = (text: string) => this.text(text);
     return holds(error, redact) ? cleanError(error, redact) : error;
   }
 
-  #update(): void {
-    if (!this.#outdated) return;
-    this.#outdated = false;
-    const passing = [...this.#passing].flatMap(partsOf);
-    const secrets = formsOf([...this.#lasting.flatMap(({ all }) => all), ...passing]);
-    this.#pattern = patternOf(secrets);
-    this.#longest = secrets[0]?.length ?? 0;
-    const credentials = formsOf([...this.#lasting.flatMap((sent) => sent.credentials), ...passing]);
-    this.#credentials = patternOf(credentials.filter((form) => !isOrdinary(form)));
+  #forget(secret: string): void {
+    this.#passing.delete(secret);
+    this.#passingLength -= secret.length;
+    for (const form of formsOf(partsOf(secret))) {
+      this.#all.remove(form);
+      if (!isOrdinary(form)) this.#credentials.remove(form);
+    }
   }
 }
 
-/** The forms in which values may come back, the longest first: one may be a part of another. */
-function formsOf(values: readonly string[]): readonly string[] {
-  const found = new Set(values.flatMap(forms).filter((form) => form.length >= minLength));
-  return [...found].sort((a, b) => b.length - a.length);
-}
-
-function patternOf(texts: readonly string[]): RegExp | undefined {
-  const escaped = texts.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
-  return escaped.length === 0 ? undefined : new RegExp(escaped.join("|"), "gi");
+/** The forms in which values may come back. */
+function formsOf(values: readonly string[]): ReadonlySet<string> {
+  return new Set(values.flatMap(forms).filter((form) => form.length >= minSecretLength));
 }
 
 /** A word or a number that an interface may have for another reason, though a poor password may be the same. */
@@ -145,8 +146,8 @@ function cleanError(error: unknown, redact: (text: string) => string): Error {
   return typeof code === "string" || typeof code === "number" ? Object.assign(clean, { code }) : clean;
 }
 
-function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>): readonly Sent[] {
-  const keys = tokensInPath(url.pathname).flatMap((key) => [key, decoded(key)]);
+function sentOverHttp({ headers, url, masked }: Extract<CheckedTarget, { kind: "http" }>): readonly Sent[] {
+  const keys = [...tokensInPath(url.pathname), ...(masked?.secrets ?? [])].flatMap((key) => [key, decoded(key)]);
   return [
     ...[...Object.entries(headers), ...url.searchParams].map(([name, value]) => sentValue(name, value, partsOf(value))),
     { all: keys, credentials: keys },
@@ -154,7 +155,6 @@ function sentOverHttp({ headers, url }: Extract<CheckedTarget, { kind: "http" }>
 }
 
 const headerScheme = /^(?:basic|bearer|token)\s/i;
-const credentialName = /key|token|secret|passw|passphrase|pwd|auth|credential|cookie|signature|jwt|private|session/i;
 
 /** Of a variable only one that holds a header has parts: another may be a sentence. */
 function sentInEnvironment([name, value]: readonly [name: string, value: string]): Sent {

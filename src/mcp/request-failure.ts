@@ -1,4 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
+import { operatorError, withServerOutput } from "../core/server-output.ts";
+import { excerpt } from "../lib/excerpt.ts";
 import type { Redactor } from "./redact.ts";
 import { ConnectionLostError, RpcError, rpcCodes, sentence } from "./rpc/rpc-error.ts";
 import { HttpStatusError, NotMcpError } from "./transport/http/http-error.ts";
@@ -15,11 +17,17 @@ export interface FailedRequest {
   readonly server: string | undefined;
   /** True where it changes nothing at the server, so that it may be asked again even if it may have arrived. */
   readonly repeatable: boolean;
+  /**
+   * True where a caller made it, who gets what the server answered. The error of another request, such as that of a list, is part of what
+   * other callers get: there only the operator does.
+   */
+  readonly isOfCaller: boolean;
   /** The URI that was read, if any. */
   readonly uri?: string | undefined;
 }
 
 const defaultRetryAfterMs = 1_000;
+const quotedLength = 300;
 
 /** Turns the error of a request into a ToolkitError. One that is neither ours nor the transport's is left as it is. */
 export function failureOf(error: unknown, request: FailedRequest): unknown {
@@ -34,9 +42,11 @@ export function failureOf(error: unknown, request: FailedRequest): unknown {
   return error;
 }
 
-function remoteError(answered: RpcError, { what, label, redactor, server, uri }: FailedRequest): ToolkitError {
+function remoteError(answered: RpcError, request: FailedRequest): ToolkitError {
+  const { what, label, redactor, server, uri, isOfCaller } = request;
   const { code, message: said } = answered;
   const error = new RpcError({ code, message: redactor.text(said), data: redactor.value(answered.data) });
+  if (!isOfCaller) return withheldError(error, request);
   const name = server ?? label;
   // A read has no parameter but its URI: some servers call an unknown one invalid.
   if (uri !== undefined && (error.code === rpcCodes.resourceNotFound || error.code === rpcCodes.invalidParams)) {
@@ -51,14 +61,30 @@ function remoteError(answered: RpcError, { what, label, redactor, server, uri }:
   );
 }
 
+/** The error with its code alone; what the server says is for the operator. */
+function withheldError(
+  { code, message, data }: RpcError,
+  { what, label, server = label }: FailedRequest,
+): ToolkitError {
+  const shown = data === undefined ? "" : ` ${excerpt(data, { isSecret: () => false, maxLength: quotedLength })}`;
+  const cause = withServerOutput(new RpcError({ code }), `it said: ${message.slice(0, quotedLength)}${shown}`);
+  const said = `${server} answered ${what} with an error (${code}).`;
+  return new ToolkitError("REMOTE_ERROR", said, { server, rpcCode: code }, { cause });
+}
+
 function statusFailure(error: HttpStatusError, request: FailedRequest): ToolkitError {
   const { what, label, server } = request;
   const { status } = error;
   const cause = { cause: error };
-  const said = `${label} ${error.message}`;
+  const said = `${label} ${messageFor(request, error)}`;
   if (status === 401 || status === 403) {
     const need = status === 401 ? `wants credentials: ${neededBy(error)}` : "refuses these credentials";
-    return new ToolkitError("UNAUTHORIZED", `${label} ${need}. It ${error.message}`, { target: label }, cause);
+    return new ToolkitError(
+      "UNAUTHORIZED",
+      `${label} ${need}. It ${messageFor(request, error)}`,
+      { target: label },
+      cause,
+    );
   }
   if (status === 429) {
     const retryAfterMs = error.retryAfterMs ?? defaultRetryAfterMs;
@@ -77,6 +103,12 @@ function statusFailure(error: HttpStatusError, request: FailedRequest): ToolkitE
   );
 }
 
+/** The message of the error; for a caller with the answer to its request, and never with what a child process printed. */
+function messageFor({ isOfCaller }: FailedRequest, error: Error): string {
+  const { message } = isOfCaller && error instanceof HttpStatusError ? operatorError(error) : error;
+  return message.replace(/\.$/, "");
+}
+
 /** The option that meets the challenge of a server. */
 function neededBy({ challenge = "" }: HttpStatusError): string {
   const scope = /^Bearer\b.*\bscope="([^"]*)"/i.exec(challenge)?.[1];
@@ -86,18 +118,25 @@ function neededBy({ challenge = "" }: HttpStatusError): string {
   return `give auth, such as oauth()${scope === undefined ? "" : ` (scope "${scope}")`}, or headers, such as Authorization`;
 }
 
-function unavailable(error: Error, { what, label }: FailedRequest): ToolkitError {
+function unavailable(error: Error, request: FailedRequest): ToolkitError {
+  const { what, label } = request;
   const retryInMs = error instanceof HttpStatusError ? error.retryAfterMs : undefined;
   const details = { namespace: label, ...(retryInMs === undefined ? {} : { retryInMs }), ...lossOf(error) };
-  return new ToolkitError("UNAVAILABLE", `${label} gave no answer to ${what}: ${sentence(error.message)}`, details, {
-    cause: error,
-  });
+  return new ToolkitError(
+    "UNAVAILABLE",
+    `${label} gave no answer to ${what}: ${sentence(messageFor(request, error))}`,
+    details,
+    {
+      cause: error,
+    },
+  );
 }
 
-function unknownOutcome(error: Error, { what, label }: FailedRequest): ToolkitError {
+function unknownOutcome(error: Error, request: FailedRequest): ToolkitError {
+  const { what, label } = request;
   return new ToolkitError(
     "OUTCOME_UNKNOWN",
-    `${what} was sent to ${label} and its answer was lost: ${sentence(error.message)} It may have run: check before you call again.`,
+    `${what} was sent to ${label} and its answer was lost: ${sentence(messageFor(request, error))} It may have run: check before you call again.`,
     { namespace: label, ...lossOf(error) },
     { cause: error },
   );

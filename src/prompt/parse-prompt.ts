@@ -55,7 +55,7 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
     fields.system === undefined
       ? undefined
       : new Template(frontMatter.templateOf("system_prompt", fields.system), "prompt");
-  const partials = system === undefined ? folder.neededBy(body) : folder.neededBy(body, system);
+  const partials = folder.neededBy(body, system);
   return new FilePrompt(fields, fields.title ?? firstHeading(split.body), {
     file,
     // The normalised text: a prompt with other line ends is the same prompt.

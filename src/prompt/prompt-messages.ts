@@ -1,10 +1,8 @@
 import type { MediaEgress } from "../core/egress.ts";
-import { ToolkitError } from "../core/error.ts";
 import type { PromptMessage, RenderedPrompt } from "../core/item.ts";
 import type { Resource } from "../core/resource.ts";
 import { textContent } from "../resource/content.ts";
-import { resourceHandle } from "../resource/handle.ts";
-import { readLocation } from "../resource/read.ts";
+import { PromptMedia } from "./prompt-media.ts";
 import { fileStart, promptProblem } from "./prompt-problem.ts";
 import type { RenderedPiece } from "./template/rendering.ts";
 
@@ -25,8 +23,8 @@ export interface PromptMessageOptions {
  * become the system prompt, wherever they were written.
  *
  * @throws ToolkitError `INVALID_INPUT` for a file that is no `data:`, `http:` or `https:` URL, and for an http(s) URL from the input, unless the
- *   toolkit fetches these; `INVALID_PROMPT` for a file in the
- *   system prompt, and for a prompt without a message of the user
+ *   toolkit fetches these; `LIMIT_EXCEEDED` for more files than are
+ *   fetched; `INVALID_PROMPT` for a file in the system prompt, and for a prompt without a message of the user
  */
 export function renderedMessages(pieces: readonly RenderedPiece[], options: PromptMessageOptions): RenderedPrompt {
   const { name, system, attachments } = options;
@@ -67,6 +65,7 @@ interface PromptTurn {
 
 function turnsOf(pieces: readonly RenderedPiece[], options: PromptMessageOptions): readonly PromptTurn[] {
   const { file } = options;
+  const media = new PromptMedia(options.name, options.egress);
   let current: PromptTurn = { role: "user", content: [] };
   const turns = [current];
   for (const piece of pieces) {
@@ -79,7 +78,7 @@ function turnsOf(pieces: readonly RenderedPiece[], options: PromptMessageOptions
     } else if (current.role === "system") {
       const what = "A file stands in the system prompt, which holds text only.";
       throw promptProblem(file, fileStart, what, 'Write {{role "user"}} before {{media}}.');
-    } else current.content.push(mediaResource(piece, options));
+    } else current.content.push(media.resource(piece));
   }
   return turns.filter(({ content }) => content.length > 0);
 }
@@ -98,34 +97,4 @@ function assertMessages(messages: readonly PromptMessage[], { file, attachments 
   if (messages.length > 0 || attachments.length > 0) return;
   const what = "The prompt has a system prompt and no message of the user.";
   throw promptProblem(file, fileStart, what, 'Write {{role "user"}}, and the task after it.');
-}
-
-/** The file of a `{{media}}`, which is read when its bytes are asked for. */
-function mediaResource(
-  { url, mediaType, isWritten }: Extract<RenderedPiece, { url: string }>,
-  { name, egress }: PromptMessageOptions,
-): Resource {
-  const isData = /^data:/i.test(url);
-  const message = `The prompt "${name}" shows the file ${JSON.stringify(url.length > 60 ? `${url.slice(0, 60)}...` : url)}`;
-  if (!/^(?:data:|https?:\/\/)/i.test(url) || !URL.canParse(url)) {
-    const remedy = "Pass such a URL, or give the file as an attachment.";
-    throw unusable(
-      `${message}, which is no data:, http: or https: URL. ${remedy}`,
-      "must hold a data:, http: or https: URL",
-    );
-  }
-  if (!isData && !isWritten && !egress.mediaFromInput) {
-    const remedy = "Pass a data: URL or an attachment, or set egress: { mediaFromInput: true } of the toolkit.";
-    throw unusable(`${message}, a URL from the input, which is not fetched. ${remedy}`, "must hold a data: URL");
-  }
-  return resourceHandle({
-    name,
-    uri: url,
-    mediaType: mediaType ?? /^data:([^;,]+)/i.exec(url)?.[1],
-    bytes: async ({ signal }) => await (await readLocation(new URL(url), { signal, egress: egress.policy })).bytes(),
-  });
-}
-
-function unusable(message: string, wanted: string): ToolkitError<"INVALID_INPUT"> {
-  return new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "", message: `${wanted} for {{media}}` }] });
 }

@@ -1,5 +1,6 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { Issue } from "../core/error-catalog.ts";
+import { parseJson } from "../lib/nesting.ts";
 import { pointerTo } from "../lib/pointer.ts";
 
 /**
@@ -33,7 +34,7 @@ export function toJsonText(value: unknown, name: string): string {
 /** Parses the text of a resource. @throws ToolkitError `INVALID_OUTPUT` */
 export function parseJsonText(text: string, name: string, mediaType: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     const message = text === "" ? "is empty, not JSON" : `is no JSON: ${messageOf(cause)}`;
     throw new ToolkitError(

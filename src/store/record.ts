@@ -1,6 +1,7 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { shown } from "../core/options.ts";
 import type { Collection, RecordDraft, RecordFailure, RecordKey, RecordList, StoredRecord } from "../core/store.ts";
+import { parseJson } from "../lib/nesting.ts";
 import { isRecord, present } from "../lib/value.ts";
 
 const collections: { readonly [C in Collection]: { readonly keepsVersions: boolean } } = {
@@ -8,6 +9,7 @@ const collections: { readonly [C in Collection]: { readonly keepsVersions: boole
   resource: { keepsVersions: true },
   approval: { keepsVersions: false },
   run: { keepsVersions: false },
+  result: { keepsVersions: false },
 };
 
 /** Of PostgreSQL's index entries at most 2,704 bytes fit, and all stores take the same keys. */
@@ -124,9 +126,9 @@ export function parseRow(row: Row, operation: string): StoredRecord {
   if (typeof row.json !== "string") throw bad("its value is no text");
   let value: unknown;
   try {
-    value = JSON.parse(row.json);
+    value = parseJson(row.json);
   } catch (cause) {
-    throw bad("its value is no JSON", cause);
+    throw bad(`its value is no JSON: ${messageOf(cause)}`, cause);
   }
   const optional = present({ size: size ?? undefined, bytes: bytes ?? undefined });
   return Object.freeze({ collection, owner, key, version, updatedAt, value, ...optional });

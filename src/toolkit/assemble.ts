@@ -112,8 +112,9 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const directory = new Directory(catalog, lifecycle);
   const deadlines = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
-  const userStores = options.store && new UserStores({ ...sourceHost, store, random, ...read.user });
-  const user = openUserNamespace(userStores, { limits: read.user, assertOpen });
+  const promptLimits = read.userPromptLimits;
+  const userStores = options.store && new UserStores({ ...sourceHost, store, random, promptLimits, ...read.user });
+  const user = openUserNamespace(userStores, { limits: read.user, promptLimits, assertOpen });
   const writing = new PendingWork();
   const hold = writing.add.bind(writing);
   const { closing } = lifecycle;

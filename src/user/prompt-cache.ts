@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
 import type { Prompt } from "../core/item.ts";
-import { defaultPromptLimits } from "../core/prompt-limits.ts";
+import type { ReadPromptLimits } from "../core/prompt-limits.ts";
 import { FilePrompt } from "../prompt/file-prompt.ts";
 import { parseFrontMatter } from "../prompt/front-matter/front-matter.ts";
 import { parsePromptFields } from "../prompt/front-matter/prompt-fields.ts";
@@ -32,9 +32,9 @@ export interface Revision {
 const turnMs = 10;
 
 /** The name of a prompt, from its front matter alone. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME`, `LIMIT_EXCEEDED` */
-export function promptNameOf(text: string, file: string | undefined): string {
-  assertPromptSize(text, file, defaultPromptLimits);
-  const split = splitFrontMatter(text, file, defaultPromptLimits);
+export function promptNameOf(text: string, file: string | undefined, limits: ReadPromptLimits): string {
+  assertPromptSize(text, file, limits);
+  const split = splitFrontMatter(text, file, limits);
   return parsePromptFields(parseFrontMatter(split, file)).name;
 }
 
@@ -43,7 +43,12 @@ export class PromptCache {
   readonly #texts = new Map<string, string>();
   readonly #prompts = new Map<string, Prompt>();
   readonly #broken = new Map<string, ToolkitError>();
+  readonly #limits: ReadPromptLimits;
   #commits = 0;
+
+  constructor(limits: ReadPromptLimits) {
+    this.#limits = limits;
+  }
 
   /** The errors of texts that cannot be read, by key. */
   get broken(): ReadonlyMap<string, ToolkitError> {
@@ -133,10 +138,12 @@ export class PromptCache {
     try {
       if (isPartialKey(key)) {
         assertIdentifier(key.slice(1), "partial");
-        assertPromptSize(text, file, defaultPromptLimits);
-        void new Template(partialSource({ file, text }, defaultPromptLimits), "partial");
+        assertPromptSize(text, file, this.#limits);
+        void new Template(partialSource({ file, text }, this.#limits), "partial");
         return undefined;
       }
+      const known = changes.has(key) || this.#broken.has(key) ? undefined : this.#prompts.get(key);
+      if (known !== undefined) return FilePrompt.withPartials(known, partials);
       const prompt = parsePromptFile(text, file, partials);
       if (prompt.name === key) return prompt;
       const message = `${file}: The prompt is stored as "${key}", and its front matter says "${prompt.name}". Store it under that name.`;
@@ -160,7 +167,7 @@ export class PromptCache {
         },
         describe: (name: string) => `the partial _${name} and the prompt ${name} of the namespace user`,
       },
-      defaultPromptLimits,
+      this.#limits,
     );
   }
 }

@@ -6,6 +6,7 @@ import type { ToolkitEvent } from "../core/event.ts";
 import { userNamespace } from "../core/identifier.ts";
 import type { Item, ListFailure } from "../core/item.ts";
 import { setOwner } from "../core/outer-call.ts";
+import type { ReadPromptLimits } from "../core/prompt-limits.ts";
 import type { Content, ReadOptions, Resource } from "../core/resource.ts";
 import type { RecordFailure, RecordList, StoredRecord } from "../core/store.ts";
 import { present } from "../lib/value.ts";
@@ -17,6 +18,7 @@ import { promptText, storedResource } from "./stored-item.ts";
 /** The parts that the items of an owner work with. */
 export interface ItemsHost {
   readonly catalog: Catalog;
+  readonly promptLimits: ReadPromptLimits;
   now(): number;
   emit(event: ToolkitEvent): void;
   /** Reads the content of a resource from the store. */
@@ -28,7 +30,7 @@ const maxRepeats = 3;
 
 /** The items of one owner in memory, which its namespace shows. */
 export class UserItems {
-  readonly prompts = new PromptCache();
+  readonly prompts: PromptCache;
   readonly #versions = new ItemVersions();
   readonly #namespace: Namespace;
   readonly #host: ItemsHost;
@@ -38,6 +40,7 @@ export class UserItems {
   constructor(namespace: Namespace, host: ItemsHost) {
     this.#namespace = namespace;
     this.#host = host;
+    this.prompts = new PromptCache(host.promptLimits);
   }
 
   get failures(): readonly ListFailure[] {

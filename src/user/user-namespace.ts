@@ -2,6 +2,7 @@ import { refOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { userNamespace } from "../core/identifier.ts";
 import { shown } from "../core/options.ts";
+import type { ReadPromptLimits } from "../core/prompt-limits.ts";
 import { isResource, type Resource } from "../core/resource.ts";
 import type { Quota, RecordDraft, Store, StoredRecord } from "../core/store.ts";
 import type {
@@ -32,6 +33,7 @@ import type { UserStores } from "./user-stores.ts";
 /** Options of the namespace `user`. */
 export interface UserNamespaceOptions {
   readonly limits: UserLimits;
+  readonly promptLimits: ReadPromptLimits;
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void;
 }
@@ -78,7 +80,7 @@ class StoredUserNamespace implements UserNamespace {
     return this.#within(options, async ({ owner, items }) => {
       if (typeof markdown !== "string") throw invalid("markdown", `must be a text, and is ${shown(markdown)}`);
       assertSize(Buffer.byteLength(markdown), this.#options.limits);
-      const key = keyOf(markdown, options.name);
+      const key = keyOf(markdown, options.name, this.#options.promptLimits);
       const revision = revisionOf(items.prompts, key, markdown);
       const record = await this.#put(promptDraft(owner, key, markdown), options);
       items.apply([changeOf(record)], revision);
@@ -147,7 +149,10 @@ class StoredUserNamespace implements UserNamespace {
   async import(folder: string | URL, options: UserImportOptions = {}): Promise<UserImportReport> {
     return this.#within(options, ({ owner, items }) => {
       const { signal, prune = false } = options;
-      return importFolder(folder, { store: this.#store, owner, items, quota: this.#quota, signal, prune });
+      const { promptLimits, limits } = this.#options;
+      const { maxItemBytes } = limits;
+      const parts = { store: this.#store, owner, items, promptLimits, maxItemBytes, quota: this.#quota };
+      return importFolder(folder, { ...parts, signal, prune });
     });
   }
 
@@ -177,10 +182,10 @@ class StoredUserNamespace implements UserNamespace {
 }
 
 /** The key of a prompt: its name, which is given or in its front matter. */
-function keyOf(markdown: string, name: string | undefined): string {
+function keyOf(markdown: string, name: string | undefined, limits: ReadPromptLimits): string {
   if (name !== undefined) assertPromptKey(name);
   if (name !== undefined && isPartialKey(name)) return name;
-  const own = promptNameOf(markdown, name === undefined ? undefined : `${name}.md`);
+  const own = promptNameOf(markdown, name === undefined ? undefined : `${name}.md`, limits);
   if (name === undefined || name === own) return own;
   throw invalid("name", `is ${shown(name)}, and the front matter says ${shown(own)}: leave one of them out`);
 }

@@ -16,7 +16,7 @@ import { storedContent } from "./stored-item.ts";
 import { type ItemsHost, UserItems } from "./user-items.ts";
 
 /** The parts that the user stores of a toolkit share. */
-export interface UserStoreHost extends Pick<ItemsHost, "catalog" | "emit"> {
+export interface UserStoreHost extends Pick<ItemsHost, "catalog" | "promptLimits" | "emit"> {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -58,7 +58,7 @@ export class UserStore {
   #retry: Timer | undefined;
 
   constructor(owner: string, host: UserStoreHost, stores: UserStoreOwner) {
-    const { catalog, clock, logger, emit } = host;
+    const { catalog, promptLimits, clock, logger, emit } = host;
     this.owner = owner;
     this.#host = host;
     this.#stores = stores;
@@ -70,7 +70,7 @@ export class UserStore {
       subscribe: () => stores.pin(owner),
     });
     const read = (uri: string, options: ReadOptions) => this.#readContent(uri, options);
-    this.items = new UserItems(this.namespace, { catalog, emit, now: () => clock.now(), read });
+    this.items = new UserItems(this.namespace, { catalog, promptLimits, emit, now: () => clock.now(), read });
     this.#refresh = new Coalescer((ids) => this.#readReported(ids), {
       delayMs: burstMs,
       clock,
@@ -136,10 +136,13 @@ export class UserStore {
       this.#firstLoad.limit(clock, startTimeoutMs, () =>
         this.#fail(new Error(`no answer within ${startTimeoutMs} ms`)),
       );
+    // More owners than fit in memory may load at once: an owner that was evicted before its callers continue would load without end.
+    const unpin = this.#stores.pin(this.owner);
     const loading = (this.#loading ?? Promise.resolve()).then(() => this.#loadOnce());
     this.#loading = loading;
     return loading.finally(() => {
       if (this.#loading === loading) this.#loading = undefined;
+      setImmediate(unpin);
     });
   }
 

@@ -71,6 +71,12 @@ describe("what the model is told of a call", () => {
     ["whose outcome is unknown", { name: "unsure" }, "failed", /OUTCOME_UNKNOWN.*lost after sending/],
     ["of a tool there is not", { name: "dubble", input: { n: 1 } }, "failed", /NOT_FOUND.*Did you mean double/],
     [
+      "with a number that none can hold",
+      { name: "double", input: '{"n":1e400}' },
+      "failed",
+      /INVALID_INPUT.*beyond 1\.8e308.*Nothing ran/,
+    ],
+    [
       "with arguments that are no JSON",
       { name: "double", input: "{n:" },
       "failed",

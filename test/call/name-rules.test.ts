@@ -251,6 +251,35 @@ describe("names in rules that nothing has", () => {
     ]);
   });
 
+  verifies(
+    "N10",
+    "of a connector are reported once its lists are read, with the nearest name, and globs too",
+    async () => {
+      const bench = benchOf({});
+      const resource = [{ name: "readme", uri: "file:///pub/readme" }];
+      const far = new FakeConnector({ lists: { tool: tools("search", "fetch"), resource } });
+      const allow = ["*", "serch", "fetch", "docs_*", "f*", "file:///pub/*", "file:///pub/raedme"];
+      const connection = bench.toolkit.addConnector(far, { namespace: "far", allow });
+      await bench.start();
+      const problem =
+        'allow names "serch" (did you mean "search"?), "docs_*", "file:///pub/raedme" (did you mean "file:///pub/readme"?), ' +
+        "and the server lists no such item: it allows nothing.";
+      expect(bench.warnings()).toEqual([`far: ${problem}`]);
+      expect(connection.warnings).toEqual([problem]);
+      connection.reconnect();
+      await connection.ready();
+      expect(bench.warnings()).toHaveLength(1);
+    },
+  );
+
+  verifies("N10", "of a connector wait for a list that cannot be read", async () => {
+    const bench = benchOf({});
+    const far = new FakeConnector({ lists: { tool: new Error("not now") } });
+    const connection = bench.toolkit.addConnector(far, { namespace: "far", allow: ["search"] });
+    await bench.start();
+    expect([...bench.warnings(), ...connection.warnings].filter((each) => each.includes("allow"))).toEqual([]);
+  });
+
   verifies("N10", "of views and toolsets are reported too, each once for all that are alike", async () => {
     const bench = benchOf({});
     const view = () => bench.toolkit.view({ include: ["wipe", "wpie"], exclude: ["wpie", "x.*"] });

@@ -119,7 +119,7 @@ describe("a server and its limits", () => {
       const connection = await connect(way);
       expect(connection.list("tool").map(({ name }) => name)).toEqual(["flat", "nearly"]);
       expect(connection.warnings).toEqual([
-        expect.stringContaining("deep is left out: it is nested deeper than maxNestingDepth (256)"),
+        expect.stringContaining("deep is left out: A message is nested deeper than maxNestingDepth (256)"),
         expect.stringContaining("deepOutput is left out"),
       ]);
       expect(await (await toolkit.call("far.nearly")).text()).toBe("done");
@@ -197,6 +197,7 @@ describe("a server and its limits", () => {
         for (let round = 0; round < 12; round++) {
           const asked = performance.now();
           expect(await (await toolkit.call("builtin.near")).text()).toBe("here");
+          // A real flood is so much a second: for more of it to come, time has to pass.
           await delay(50);
           // What else keeps this machine busy is not ours; a loop that never gets its turn is.
           expect(performance.now() - asked).toBeLessThan(2_000);

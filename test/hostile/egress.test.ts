@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer as createTcpServer } from "node:net";
 import { inspect } from "node:util";
+import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { EgressPolicy } from "../../src/lib/fetch/egress-policy.ts";
 import { guardedFetch } from "../../src/lib/fetch/guarded-fetch.ts";
@@ -305,5 +306,40 @@ describe("{{media}}", () => {
     expect(Buffer.from((await rendered({ allow: [origin] }, literal)) ?? "").toString()).toBe("s3cret");
     const any = { allow: [origin], mediaFromInput: true };
     expect(Buffer.from((await rendered(any, "{{media url=x}}", { x: origin })) ?? "").toString()).toBe("s3cret");
+  });
+
+  verifies("H5", "fetches 32 MiB and 100 files for one rendering at most", async () => {
+    const zipped = gzipSync(Buffer.alloc(12 * 1024 * 1024, "a"));
+    let held = 0;
+    let most = 0;
+    const { origin, seen } = await victim((_request, response) => {
+      most = Math.max(most, ++held);
+      response.writeHead(200, { "content-type": "text/plain", "content-encoding": "gzip" });
+      setTimeout(() => response.end(zipped, () => held--), 5);
+    });
+    const rendered = async (count: number) => {
+      const toolkit = new Toolkit({
+        egress: { allow: [origin] },
+        items: [shown(`{{media url="${origin}"}}\n`.repeat(count))],
+      });
+      open.push(() => toolkit.close());
+      return (await toolkit.render("show", {})).messages.flatMap(({ content }) => content);
+    };
+    const [first, ...others] = await rendered(8);
+    const results = await Promise.allSettled([first, first, ...others].map((file) => file?.bytes()));
+    // Read twice, it counts once.
+    expect(results.map(({ status }) => status)).toEqual([...Array(3).fill("fulfilled"), ...Array(6).fill("rejected")]);
+    expect(results.at(-1)).toMatchObject({ reason: { code: "LIMIT_EXCEEDED", details: { limit: "media bytes" } } });
+    expect(most).toBe(1);
+    const before = seen.length;
+    expect(await rejection(rendered(101))).toMatchObject({ code: "LIMIT_EXCEEDED", details: { limit: "media files" } });
+    expect(seen).toHaveLength(before);
+    // One that waits for its turn is aborted at once.
+    const [one, two] = await rendered(2);
+    const reading = one?.bytes();
+    const reason = new Error("enough");
+    expect(await rejection(two?.bytes({ signal: AbortSignal.abort(reason) }) ?? Promise.resolve())).toBe(reason);
+    expect((await reading)?.length).toBe(12 * 1024 * 1024);
+    expect((await two?.bytes())?.length).toBe(12 * 1024 * 1024);
   });
 });

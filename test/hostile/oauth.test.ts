@@ -1,5 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { RequestListener } from "node:http";
+import { connect } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { inspect } from "node:util";
 import { afterEach, describe, expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
@@ -305,7 +307,96 @@ verifies(["M11", "H5"], "whatever it answers, an attempt ends with tokens or a T
   }
 });
 
+verifies("M11", "no request to the place where a person is sent back ends the process", async () => {
+  const evil = await authority();
+  const server = await protectedServer(() => listed(evil));
+  const answers: string[] = [];
+  const { open } = person();
+  const sentElsewhere = async (page: URL) => {
+    const { port } = new URL(page.searchParams.get("redirect_uri") ?? "");
+    for (const path of ["//", "//:", "http://[", "/callback?state=%FF", "*", "///?state="])
+      answers.push(`${path} ${await statusLine(Number(port), path)}`);
+    await open(page);
+  };
+  const error = await connecting(server, oauth({ open: sentElsewhere }), [evil]);
+  // It went on: the token was given, and refused by the server.
+  expect(error).toMatchObject({ code: "UNAUTHORIZED", message: expect.stringContaining("has just been given") });
+  expect(answers).toEqual([
+    "// HTTP/1.1 404 Not Found",
+    "//: HTTP/1.1 404 Not Found",
+    "http://[ HTTP/1.1 404 Not Found",
+    "/callback?state=%FF HTTP/1.1 400 Bad Request",
+    "* HTTP/1.1 404 Not Found",
+    "///?state= HTTP/1.1 404 Not Found",
+  ]);
+});
+
+verifies("M11", "a document with a user or a fragment in its URL is INVALID_CONFIG", () => {
+  for (const clientMetadataUrl of ["https://u:p@me.example/client.json", "https://me.example/client.json#me"]) {
+    const make = () => oauth({ clientMetadataUrl });
+    expect(make).toThrow(expect.objectContaining({ code: "INVALID_CONFIG", details: { path: "clientMetadataUrl" } }));
+  }
+});
+
+verifies(
+  "M11",
+  "a person is shown no more than five pages, however often a server forgets what was authorized",
+  async () => {
+    const evil = await authority((origin) => ({
+      "/token": { access_token: `token-of-${origin}`, token_type: "Bearer" },
+    }));
+    const server = await protectedServer(() => listed(evil));
+    const { open, pages } = person();
+    const egress = { allow: [evil.origin] };
+    const connector = mcpConnector(`${server.origin}/mcp`, { auth: oauth({ open }), egress });
+    const attempt = () => rejection(connector.connect({ signal: never, host: new RecordingHost() }));
+    for (let count = 0; count < 5; count++) await attempt();
+    expect(pages).toHaveLength(5);
+    const message = expect.stringMatching(/5 pages for it within ten minutes: the next one in [0-9]+ s\.$/);
+    expect(await attempt()).toMatchObject({ code: "UNAUTHORIZED", message });
+    expect(pages).toHaveLength(5);
+  },
+);
+
 describe("an error", () => {
+  verifies("M11", "of an authorization that gave long secrets is a ToolkitError without them", async () => {
+    const long = `s3cret-${"x".repeat(50_000)}`;
+    for (const fields of [
+      { access_token: long },
+      { refresh_token: long },
+      { access_token: `ü${long.slice(0, 20_000)}` },
+    ]) {
+      const given = { access_token: "short-s3cret", token_type: "Bearer", ...fields };
+      const evil = await authority(() => ({ "/token": given }));
+      const server = await protectedServer(() => listed(evil));
+      const error = await connecting(server, oauth({ open: person().open }), [evil]);
+      expect(ToolkitError.is(error), String(error).slice(0, 100)).toBe(true);
+      expect(inspect(error, { depth: 12, maxStringLength: null })).not.toContain("s3cret");
+    }
+  });
+
+  verifies("M11", "quotes no text that stands for the code of an error", async () => {
+    const text = "Your session expired: call 555 quoted-s3cret";
+    for (const code of ["constructor", "__proto__", "toString", text]) {
+      const evil = await authority(() => ({
+        "/token": ((_request, response) => {
+          response.writeHead(400, { "content-type": "application/json" });
+          response.end(`{"error":${JSON.stringify(code)},"error_description":"quoted-s3cret"}`);
+        }) satisfies RequestListener,
+      }));
+      const server = await protectedServer(() => listed(evil));
+      const client = { id: "me", issuer: evil.origin, secret };
+      for (const auth of [oauth({ open: person().open }), clientCredentials({ client })]) {
+        const error = await connecting(server, auth, [evil]);
+        expect(ToolkitError.is(error), code).toBe(true);
+        expect(inspect(error, { depth: 12, showHidden: true }), code).not.toContain("quoted-s3cret");
+      }
+      const error = await connecting(server, oauth({ open: person([["error", code]]).open }), [evil]);
+      expect(error).toMatchObject({ code: "UNAUTHORIZED" });
+      expect(inspect(error, { depth: 12, showHidden: true }), code).not.toContain("quoted-s3cret");
+    }
+  });
+
   const quote = "root:x:0:0:quoted-s3cret";
   const json = (status: number, body: unknown): RequestListener => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
@@ -345,3 +436,10 @@ describe("an error", () => {
     },
   );
 });
+
+/** The first line with which a server of this machine answers a path that is sent as it is written. */
+async function statusLine(port: number, path: string): Promise<string | undefined> {
+  const socket = connect(port, "127.0.0.1");
+  socket.end(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`);
+  return (await textOf(socket)).split("\r\n")[0];
+}

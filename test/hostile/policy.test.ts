@@ -2,13 +2,17 @@ import { afterEach, describe, expect } from "vitest";
 import { agent } from "../../src/agent/index.ts";
 import type { OuterCall } from "../../src/core/outer-call.ts";
 import type { PolicyRequest } from "../../src/core/policy.ts";
+import type { Store } from "../../src/core/store.ts";
 import {
+  type CallOptions,
   type Delegate,
   defineTool,
   type Item,
+  type Middleware,
   memoryStore,
   parsePrompt,
   resource,
+  type Toolbox,
   Toolkit,
   type ToolkitError,
   type ToolkitOptions,
@@ -107,6 +111,20 @@ describe("how a call came", () => {
     ]);
   });
 
+  verifies(["H8", "A2"], "forces no tool on a stored prompt that it may not call", async () => {
+    await using served = serve(calling({ diary: ["wipe"] }), { user: { tools: ["look"] } });
+    const { toolkit, model } = served;
+    await toolkit.user.putPrompt(stored("diary", "[look]"), { session: ada });
+    const error = await failure(toolkit.call("diary", {}, { session: ada, forced: ["wipe"] }));
+    expect([error.code, error.message]).toEqual([
+      "INVALID_INPUT",
+      expect.stringMatching(/wipe is forced.*user\.tools/),
+    ]);
+    expect(model.requests).toEqual([]);
+    await toolkit.call("diary", {}, { session: ada, forced: ["look"] });
+    expect(model.requests[0]?.toolChoice).toEqual({ type: "tool", toolName: "look" });
+  });
+
   verifies("H8", "is not lost while a call waits for approval, also in another process with the store", async () => {
     for (const isElsewhere of [false, true]) {
       const store = memoryStore();
@@ -147,6 +165,49 @@ describe("how a call came", () => {
       expect(wayTo("builtin.look")).toEqual([diary]);
     }
   });
+
+  /** The record that waits in a store, as a version wrote it that did not know how a call came. */
+  async function forgetWay(store: Store, collection: "approval" | "run", id: string): Promise<void> {
+    const record = await store.get({ collection, owner: "", key: id });
+    if (record === undefined) throw new Error(`no record ${id}`);
+    const { via, ...value } = record.value as { readonly via?: unknown };
+    expect(via).toBeInstanceOf(Array);
+    await store.put({ collection, owner: "", key: id, value });
+  }
+
+  verifies(
+    "H8",
+    "is that of an unknown prompt of its principal where an early version stored the call or the run",
+    async () => {
+      const script: Script = ({ prompt }) => {
+        const results = prompt.filter(({ role }) => role === "tool").length;
+        const next = ["pay", "look"][results];
+        return next === undefined ? "done" : { toolCalls: [{ name: next }] };
+      };
+      const unknown = { kind: "prompt", ref: "unknown", owner: "ada" };
+      for (const tools of [["pay", "look"], []]) {
+        const store = memoryStore();
+        await using first = serve(script, { store, user: { tools: ["pay", "look"] } });
+        await first.toolkit.user.putPrompt(stored("diary", "[pay, look]"), { session: ada });
+        const run = await pendingId(first.toolkit.call("diary", {}, { session: ada }));
+        const direct = await pendingId(first.toolkit.call("pay", {}, { session: ada }));
+        const [waiting] = (await first.toolkit.approvals.list({ status: "pending" })).filter(({ id }) => id !== direct);
+        const made = waiting?.id ?? "";
+        await forgetWay(store, "run", run);
+        for (const id of [direct, made]) await forgetWay(store, "approval", id);
+        await using second = serve(script, { store, user: { tools } });
+        const { toolkit, assistant, ways, wayTo } = second;
+        const settled = [];
+        for (const id of [direct, made]) settled.push((await toolkit.approvals.resolve(id, { approved: true })).status);
+        expect(settled).toEqual(tools.length > 0 ? ["succeeded", "succeeded"] : ["failed", "failed"]);
+        expect(ways).toEqual(
+          settled.flatMap((status) => (status === "failed" ? [] : [{ ref: "builtin.pay", via: [unknown] }])),
+        );
+        await assistant.resume(run);
+        expect(wayTo("builtin.look")).toEqual(tools.length > 0 ? [unknown, diary] : undefined);
+      }
+    },
+  );
 
   verifies("H8", "is that of the sub-agent for the calls of one that goes on with the run around it", async () => {
     for (const isElsewhere of [false, true]) {
@@ -242,6 +303,53 @@ describe("the tools of a stored prompt", () => {
     for (const error of refused) {
       expect(error).toMatchObject({ code: "DENIED", ref: "builtin.wipe", details: { rule: "user.tools" } });
       expect(error.message).toContain('new Toolkit({ user: { tools: ["builtin.wipe"] } })');
+    }
+  });
+
+  verifies("H8", "are refused, and say how they came, where middleware gave the run another toolbox", async () => {
+    const redirected = (toolkit: Toolkit): Toolbox => ({
+      lookup: toolkit.lookup.bind(toolkit),
+      list: toolkit.list.bind(toolkit),
+      // What is called counts, not what was offered.
+      call: (_target: unknown, input?: unknown, options?: CallOptions) => toolkit.call("wipe", input, { ...options }),
+      read: toolkit.read.bind(toolkit),
+      render: toolkit.render.bind(toolkit),
+    });
+    const toolboxes: readonly ((toolkit: Toolkit) => Toolbox)[] = [
+      (toolkit) => toolkit,
+      (toolkit) => toolkit.view({}),
+      redirected,
+    ];
+    for (const toolboxOf of toolboxes) {
+      const ways: Way[] = [];
+      const swap: Middleware = (call, next) =>
+        call.verb === "call" && call.entry.kind === "prompt"
+          ? next(call.with({ context: call.context.derive({ toolbox: toolboxOf(toolkit) }) }))
+          : next(call);
+      const model = scriptedModel(calling({ diary: ["look", "tidy"] }));
+      await using toolkit: Toolkit = new Toolkit({
+        items,
+        delegate: agent({ defaultModel: model }),
+        store: memoryStore(),
+        user: { tools: ["look", "tidy"] },
+        use: [swap],
+        // Its run may be that of several calls.
+        settings: { "builtin.tidy": { cache: { ttlMs: 1_000 } } },
+        policy: { decide: ({ entry, via }) => ways.push({ ref: entry.ref, via }) > 0 },
+      });
+      await toolkit.user.putPrompt(stored("diary", "[look, tidy]"), { session: ada });
+      await toolkit.call("diary", {}, { session: ada });
+      const made = ways.filter(({ ref }) => ref !== "user.diary").sort((one, other) => (one.ref < other.ref ? -1 : 1));
+      if (toolboxOf === redirected) {
+        expect(made).toEqual([]);
+        expect(JSON.stringify(model.requests[1]?.prompt.at(-1))).toMatch(/builtin\.wipe is refused.*user\.tools/);
+      } else {
+        expect(made).toEqual([
+          { ref: "builtin.look", via: [diary] },
+          { ref: "builtin.tidy", via: [diary] },
+          { ref: "builtin.wipe", via: [diary, { kind: "tool", ref: "builtin.tidy" }] },
+        ]);
+      }
     }
   });
 

@@ -1,4 +1,5 @@
-import { chmod, mkdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
@@ -9,6 +10,7 @@ import { promptFolder } from "../../src/prompt/prompt-folder.ts";
 import { readPrompt, readPrompts } from "../../src/prompt/read-prompts.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { contextOf, folderWith, parseError, rejection, render } from "../prompt/support.ts";
+import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { promptFuzz } from "./fuzz/prompts.ts";
 
@@ -21,6 +23,18 @@ const full = (piece: string, before = "", after = "") => {
 };
 const rendering = (text: string, input: unknown, options: ParsePromptOptions = {}) =>
   rejection(parsePrompt(head + text, { filename: "prompts/hostile.md", ...options }).render(input, contextOf()));
+
+/** Reads a text in both forms, and lints it: it is a prompt, or the error says why it is none. */
+async function isRefusedOrRendered(text: string): Promise<void> {
+  for (const filename of ["hostile.md", "hostile.prompt"]) {
+    try {
+      await render(parsePrompt(text, { filename }), { a: 1 });
+    } catch (error) {
+      expect(error).toHaveProperty("code", expect.stringMatching(/^(?:INVALID_PROMPT|LIMIT_EXCEEDED)$/));
+    }
+  }
+  await lintPrompts({ text, filename: "hostile.md" });
+}
 
 describe("a rendering ends at its limits", () => {
   const place = expect.stringMatching(/^prompts\/|^partial /);
@@ -74,6 +88,36 @@ describe("a rendering ends at its limits", () => {
     }
   });
 
+  verifies("P3", "the names of a path, each name=value and each member of a copy are counted", async () => {
+    const xs = Array.from({ length: 3_000 }, (_, at) => at);
+    const names = Array.from({ length: 3_000 }, () => "b");
+    const deep: unknown = names.reduceRight((inner: unknown) => ({ b: inner }), 1);
+    const wide = Object.fromEntries(xs.map((at) => [`k${at}`, at]));
+    const pairs = xs.slice(0, 1_000).map((at) => `k${at}=1`);
+    const loop = (inner: string) => `{{#each xs}}${inner}{{/each}}`;
+    for (const inner of [`{{#if @root.b.${names.join(".")}}}{{/if}}`, `{{> silent ${pairs.join(" ")}}}`]) {
+      const error = await rendering(loop(inner), { xs, b: deep }, { partials: { silent: "{{! }}" } });
+      expect(error, inner.slice(0, 30)).toMatchObject({ code: "LIMIT_EXCEEDED", details: { limit: "maxRenderSteps" } });
+    }
+    const copies = { xs: xs.slice(0, 100), wide };
+    const error = await rendering(loop("{{> silent @root.wide a=1}}"), copies, { partials: { silent: "{{! }}" } });
+    expect(error).toMatchObject({ code: "LIMIT_EXCEEDED", details: { limit: "maxRenderSteps" } });
+  });
+
+  verifies("P3", "partials are nested in a hundred others at most", async () => {
+    const chain = (length: number) =>
+      Object.fromEntries(Array.from({ length }, (_, at) => [`p${at}`, at === length - 1 ? "end" : `{{> p${at + 1}}}`]));
+    const parse = (length: number) => parsePrompt(`${head}{{> p0}}`, { partials: chain(length) });
+    expect(await render(parse(100), {})).toBe("end");
+    for (const length of [101, 20_000]) {
+      const error = await rejection(Promise.resolve().then(() => parse(length)));
+      expect(error).toMatchObject({
+        code: "INVALID_PROMPT",
+        message: expect.stringContaining('The partial "p100" is nested in 100 others.'),
+      });
+    }
+  });
+
   verifies("P3", "limits can be set; what fits is rendered whole", async () => {
     const text = "{{#each xs}}{{this}},{{/each}}";
     const xs = Array.from({ length: 1_000 }, (_, at) => at);
@@ -89,6 +133,49 @@ describe("a rendering ends at its limits", () => {
     expect(await rejection(two.render({ x: "ä" }, contextOf()))).toMatchObject({ code: "LIMIT_EXCEEDED" });
     expect(await render(two, { x: "a" })).toBe("ääa");
     expect(parseError(head, { limits: { maxBytes: 0 } }).code).toBe("INVALID_CONFIG");
+  });
+});
+
+describe("a stored prompt", () => {
+  const text = (name: string, rest = "x") => `---\nname: ${name}\n---\n${rest}`;
+  const session = { id: "s", principal: "ada" };
+
+  verifies("P3", "has the limits that the operator sets, as it is put, imported, read and rendered", async () => {
+    const store = memoryStore();
+    const long = text("long", "x".repeat(300_000));
+    const each = text("each", "{{#each xs}}{{this}},{{/each}}");
+    await using wide = new Toolkit({ store, user: { promptLimits: { maxBytes: 400_000 } } });
+    await using narrow = new Toolkit({ store, user: { promptLimits: { maxBytes: 200, maxRenderSteps: 5 } } });
+    await using usual = new Toolkit({ store });
+    expect(await failure(usual.user.putPrompt(long, { session }))).toMatchObject({
+      code: "LIMIT_EXCEEDED",
+      details: { limit: "maxBytes", max: 256 * 1024 },
+    });
+    await wide.user.putPrompt(long, { session });
+    await wide.user.putPrompt(long.replace("name: long", "x: 1"), { name: "_long", session });
+    await wide.user.putPrompt(each, { session });
+    expect((await wide.render("user.long", {}, { session })).messages).toHaveLength(1);
+    for (const toolkit of [usual, narrow])
+      expect((await failure(toolkit.render("user.long", {}, { session }))).code).toBe("NOT_FOUND");
+    for (const name of ["other", "_other"]) {
+      const put = narrow.user.putPrompt(text("other", "x".repeat(200)), { name, session });
+      expect(await failure(put)).toMatchObject({ code: "LIMIT_EXCEEDED", details: { max: 200 } });
+    }
+    const xs = Array.from({ length: 20 }, (_, at) => at);
+    expect((await wide.render("user.each", { xs }, { session })).messages).toHaveLength(1);
+    expect(await failure(narrow.render("user.each", { xs }, { session }))).toMatchObject({
+      code: "LIMIT_EXCEEDED",
+      details: { limit: "maxRenderSteps", max: 5 },
+    });
+    const folder = await mkdtemp(join(tmpdir(), "toolweave-limits-"));
+    await wide.user.export(folder, { session });
+    await using empty = new Toolkit({ store: memoryStore() });
+    expect((await failure(empty.user.import(folder, { session }))).message).toContain("maxBytes");
+    await using full = new Toolkit({ store: memoryStore(), user: { promptLimits: { maxBytes: 400_000 } } });
+    expect((await full.user.import(folder, { session })).added).toHaveLength(3);
+    await rm(folder, { recursive: true });
+    for (const promptLimits of [{ maxBytes: 0 }, { none: 1 }])
+      expect(() => new Toolkit({ user: { promptLimits } as never })).toThrow(/user\.promptLimits/);
   });
 });
 
@@ -116,16 +203,7 @@ describe("parsing is linear, whatever the shape", () => {
     "marks of code": full("`", "{% if a %}\n"),
   };
   for (const [name, text] of Object.entries(shapes)) {
-    verifies("P3", `${name}, 256 KiB of them`, async () => {
-      for (const filename of ["hostile.md", "hostile.prompt"]) {
-        try {
-          await render(parsePrompt(text, { filename }), { a: 1 });
-        } catch (error) {
-          expect(error).toHaveProperty("code", expect.stringMatching(/^(?:INVALID_PROMPT|LIMIT_EXCEEDED)$/));
-        }
-      }
-      await lintPrompts({ text, filename: "hostile.md" });
-    });
+    verifies("P3", `${name}, 256 KiB of them`, () => isRefusedOrRendered(text));
   }
 
   const keys = Array.from({ length: 20_000 }, (_, at) => `x-${at}`);
@@ -149,17 +227,8 @@ describe("parsing is linear, whatever the shape", () => {
       .join("\n")}`,
   };
   for (const [name, fields] of Object.entries(yaml)) {
-    verifies("P3", `front matter: ${name}`, async () => {
-      const text = `---\nname: hostile\n${fields}\n---\nHi`;
-      for (const filename of ["hostile.md", "hostile.prompt"]) {
-        try {
-          await render(parsePrompt(text, { filename }), { a: 1 });
-        } catch (error) {
-          expect(error).toHaveProperty("code", expect.stringMatching(/^(?:INVALID_PROMPT|LIMIT_EXCEEDED)$/));
-        }
-      }
-      await lintPrompts({ text, filename: "hostile.md" });
-    });
+    const text = `---\nname: hostile\n${fields}\n---\nHi`;
+    verifies("P3", `front matter: ${name}`, () => isRefusedOrRendered(text));
   }
 
   verifies(
@@ -296,6 +365,26 @@ describe("files", () => {
       await toolkit.user.export(folder);
       expect(await readFile(file, "utf8")).toContain(`Good. ${mode}`);
       expect((await stat(file)).mode & 0o777).toBe(mode);
+    }
+  });
+});
+
+describe("errors", () => {
+  verifies("P4", "names of a prompt and its file add no line to an error", async () => {
+    const forged = "x\n[error] forged";
+    const quoted = JSON.stringify(forged);
+    for (const [fields, body] of [
+      [`"mod\\nle": x`, "text"],
+      [`settings: { ${quoted}: 1 }`, "text"],
+      [`input: { $ref: "#/x\\n[error] forged" }`, "text"],
+      [`thinking: ${quoted}`, "text"],
+      ["", "{% if \n[error] forged %}"],
+      ["", `{{> ${quoted}}}`],
+    ] as const) {
+      const text = `---\nname: hostile\n${fields}\n---\n${body}`;
+      const { message } = parseError(text, { filename: "a\n[error] forged.md" });
+      expect(message).toMatch(/^a\\n\[error\] forged\.md:\d+:\d+: /);
+      expect(message.split("\n").filter((line) => /^(?:le|\[error\])/.test(line))).toEqual([]);
     }
   });
 });

@@ -1,5 +1,5 @@
 import { chmod, mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,30 +7,20 @@ import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import { nodeIn, type Sandbox, sandboxes, works } from "../../example/sandbox/sandboxes.ts";
 import { fileTokenStore, oauth } from "../../src/mcp/index.ts";
+import { redactorOf } from "../../src/mcp/redact.ts";
+import { parseTarget } from "../../src/mcp/target/parse-target.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
+import { child, server } from "../support/hand-server.ts";
 import { verifies } from "../support/verifies.ts";
 import { warningsLogger } from "../support/warnings-logger.ts";
 
+const range = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 const secret = "postgres://admin:Tr0ub4dor@db";
 
 /** Everything that a reader of a value could find in it. */
 const allOf = (value: unknown) => `${inspect(value, { depth: 20, showHidden: true })}${JSON.stringify(value)}`;
 
-/** A server by hand, in a child process. */
-const child = (script: string) => ({ command: process.execPath, args: ["-e", script] });
-const server = (
-  onMessage: string,
-  about = `{ serverInfo: { name: "hand", version: "1" } }`,
-  capabilities = "{ tools: {} }",
-) => `
-const about = ${about}, capabilities = ${capabilities};
-const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...m }) + "\\n");
-require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
-  const m = JSON.parse(line);
-  if (m.method === "initialize") send({ id: m.id, result: { protocolVersion: "2025-06-18", capabilities, ...about } });
-  ${onMessage}
-});`;
 const die = `process.stderr.write(${JSON.stringify(`${secret}\n`)}, () => process.exit(1));`;
 
 describe("what a server prints", () => {
@@ -107,6 +97,67 @@ describe("what a server prints", () => {
   });
 });
 
+describe("what a server answers instead of a connection", () => {
+  type Answer = (request: { readonly method: string; readonly id?: unknown }, response: ServerResponse) => void;
+  const json = (id: unknown, body: object) => JSON.stringify({ jsonrpc: "2.0", id, ...body });
+  const answered = (status: number, body: string, type = "application/json"): Answer => {
+    return (_request, response) => void response.writeHead(status, { "content-type": type }).end(body);
+  };
+  const rpc =
+    (body: object): Answer =>
+    ({ id }, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(json(id, body));
+  const refused = { error: { code: -32_000, message: secret, data: { secret } } };
+  const initialized = {
+    protocolVersion: "2025-06-18",
+    capabilities: { tools: {} },
+    serverInfo: { name: "far", version: "1" },
+  };
+  const answers: Readonly<Record<string, Answer>> = {
+    "a status with a body": answered(500, secret, "text/plain"),
+    "a status with a phrase": (_request, response) => void response.writeHead(500, secret).end(),
+    "a status that two transports get": answered(404, secret, "text/plain"),
+    "a gateway that is down": answered(503, secret, "text/plain"),
+    "no credentials": answered(401, secret, "text/plain"),
+    "a redirect": (_request, response) =>
+      void response.writeHead(307, { location: `https://other.test/${encodeURIComponent(secret)}` }).end(),
+    "a JSON-RPC error": rpc(refused),
+    "a revision that is none": rpc({ result: { ...initialized, protocolVersion: secret } }),
+    "a list that fails": (request, response) =>
+      rpc(request.method === "initialize" ? { result: initialized } : refused)(request, response),
+  };
+
+  verifies("H5", "is in no error of a caller, and on the connection or in the log", async () => {
+    for (const [name, answer] of Object.entries(answers)) {
+      const far = createServer(async (request, response) => {
+        if (request.method !== "POST") return void response.writeHead(404, secret).end(secret);
+        const message = JSON.parse(Buffer.concat(await request.toArray()).toString());
+        if (message.id === undefined) response.writeHead(202).end();
+        else answer(message, response);
+      });
+      await new Promise<void>((resolve) => far.listen(0, "127.0.0.1", resolve));
+      let logged = "";
+      const log = (message: string) => {
+        logged += message;
+      };
+      const toolkit = new Toolkit({ logger: { debug: log, info: log, warn: log, error: log }, random: () => 1 });
+      const errors: unknown[] = [];
+      toolkit.on("connectorDisconnected", ({ error }) => void errors.push(error));
+      const { port } = far.address() as AddressInfo;
+      const connection = toolkit.addConnector(`http://127.0.0.1:${port}/mcp`, { namespace: "far", retryMs: 600_000 });
+      await toolkit.start();
+      for (const key of ["mnie", "far.tool"]) errors.push(await failure(toolkit.call(key, {}, { timeoutMs: 200 })));
+      errors.push((await toolkit.list()).failures);
+      expect(allOf(errors), name).not.toContain("Tr0ub4dor");
+      expect(logged, name).toContain("Tr0ub4dor");
+      if (connection.state !== "connected") expect(connection.lastError?.message, name).toContain("Tr0ub4dor");
+      await toolkit.close();
+      far.close();
+      far.closeAllConnections();
+    }
+  });
+});
+
 describe("a key in the path of a URL", () => {
   const keys = [
     "550e8400-e29b-41d4-a716-446655440000",
@@ -130,6 +181,7 @@ describe("a key in the path of a URL", () => {
     origin = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   });
   afterEach(() => {
+    vi.unstubAllEnvs();
     server.close();
     server.closeAllConnections();
   });
@@ -157,6 +209,46 @@ describe("a key in the path of a URL", () => {
       }
     }
   });
+
+  verifies(
+    "H5",
+    "or in its host, however short it is, is masked where a variable with the name of a secret puts it",
+    async () => {
+      vi.stubEnv("TENANT_KEY", "s3cr3t").stubEnv("PLACE", "far-away");
+      const secretly = async (url: string, label: string) => {
+        const seen: unknown[] = [];
+        const log = (...line: unknown[]) => void seen.push(line);
+        await using toolkit = new Toolkit({
+          logger: { debug: log, info: log, warn: log, error: log },
+          random: () => 1,
+        });
+        toolkit.on("*", (event) => void seen.push(event));
+        const connection = toolkit.addConnector(url, { retryMs: 600_000 });
+        await toolkit.start();
+        expect(connection.label).toBe(label);
+        seen.push(connection, connection.lastError, await toolkit.list(), connection.namespace);
+        seen.push(await failure(toolkit.call("mnie", {})), await toolkit.explain("mnie"));
+        seen.push(await failure(Promise.resolve().then(() => toolkit.addConnector(url))));
+        expect(allOf(seen).toLowerCase()).not.toContain("s3cr3t");
+        return allOf(seen);
+      };
+      const path = "/${PLACE}/${TENANT_KEY}/mcp";
+      expect(await secretly(`http://${origin}${path}`, `http://${origin}/far-away/***/mcp`)).toContain("418");
+      const host = "http://${TENANT_KEY}.invalid/${PLACE}";
+      expect(await secretly(host, "http://***.invalid/far-away")).toMatch(/ENOTFOUND|EAI_AGAIN/);
+      const toolkit = new Toolkit();
+      for (const url of [
+        "ftp://${TENANT_KEY}/mcp",
+        "http://${TENANT_KEY}:x/",
+        "http:${TENANT_KEY}/",
+        "http://${TENANT_KEY} b/",
+      ])
+        seenIn(await failure(Promise.resolve().then(() => toolkit.addConnector(url))));
+      function seenIn(error: unknown): void {
+        expect(allOf(error)).not.toContain("s3cr3t");
+      }
+    },
+  );
 
   verifies("H5", "still tells two servers apart, and finds the one to remove", async () => {
     await using toolkit = new Toolkit();
@@ -243,6 +335,76 @@ ${server(
     expect(allOf(seen)).toContain("production");
     expect(allOf(seen).match(/\*{3}/g)?.length).toBeGreaterThan(20);
     expect(allOf(seen).toLowerCase()).not.toContain("hunter2");
+  });
+
+  verifies("H5", "is masked in what it asks a person and a model", async () => {
+    const asking = `
+const key = process.env.API_KEY, shout = key.toUpperCase();
+const requests = [
+  { method: "elicitation/create", params: { message: "Is it " + shout + " in production?", requestedSchema: { type: "object", title: key, properties: { stage: { type: "string", description: shout } } } } },
+  { method: "elicitation/create", params: { mode: "url", message: key, url: "https://far.test/?key=" + encodeURIComponent(key) } },
+  { method: "sampling/createMessage", params: { maxTokens: 9, systemPrompt: key, messages: [{ role: "user", content: { type: "text", text: "say " + shout } }] } },
+];
+let call;
+const next = () => {
+  const request = requests.shift();
+  if (request === undefined) send({ id: call, result: { content: [{ type: "text", text: "done" }] } });
+  else send({ id: "q" + requests.length, ...request });
+};
+${server(`
+  if (m.method === "tools/list") send({ id: m.id, result: { tools: [{ name: "ask", inputSchema: { type: "object" } }] } });
+  if (m.method === "tools/call") { call = m.id; next(); }
+  if (m.method === undefined) next();`)}`;
+    const seen: unknown[] = [];
+    await using toolkit = new Toolkit({
+      delegate: {
+        elicit: async (request) => {
+          seen.push(request);
+          return { action: "decline" };
+        },
+        sample: async (request) => {
+          seen.push(request);
+          return { role: "assistant", content: { type: "text", text: "ok" }, model: "scripted" };
+        },
+      },
+    });
+    const env = { API_KEY: key, NODE_ENV: "production" };
+    await toolkit.addConnector({ ...child(asking), env }, { namespace: "far" }).ready();
+    expect(await (await toolkit.call("far.ask", {})).text()).toBe("done");
+    expect(seen).toMatchObject([
+      { message: "Is it *** in production?", schema: { title: "***", properties: { stage: { description: "***" } } } },
+      { message: "***", url: "https://far.test/?key=***" },
+      { systemPrompt: "***", messages: [{ content: { text: "say ***" } }] },
+    ]);
+    expect(allOf(seen).toLowerCase()).not.toContain("hunter2");
+  });
+});
+
+describe("secrets that are too long for one pattern", () => {
+  const script = server(`
+if (m.method === "tools/list") send({ id: m.id, result: { tools: [{ name: "fail", description: "fails", inputSchema: { type: "object" } }] } });
+if (m.method === "tools/call") send({ id: m.id, error: { code: 1, message: "because of <" + process.env.KEYFILE + ">" } });`);
+  // The quotes have two more forms.
+  const long = range(2_500, (at) => `"line ${at} of the file"`).join(" ");
+
+  verifies("H5", "are masked all the same, one of 60 KB or 200 of 1 KB", async () => {
+    const logged: string[] = [];
+    const log = (message: string) => void logged.push(message);
+    const toolkit = new Toolkit({ logger: { debug: log, info: log, warn: log, error: log } });
+    try {
+      const connection = toolkit.addConnector({ ...child(script), env: { KEYFILE: long } }, { namespace: "far" });
+      await connection.ready({ signal: AbortSignal.timeout(10_000) });
+      const error = await failure(toolkit.call("far.fail"));
+      expect(error).toMatchObject({ message: expect.stringMatching(/because of <[*]+>/) });
+      expect(allOf(error) + logged.join() + JSON.stringify(connection)).not.toContain("of the file");
+    } finally {
+      await toolkit.close();
+    }
+
+    const redactor = redactorOf(parseTarget({ url: "https://host/mcp" }));
+    const tokens = range(200, (at) => `Bearer eyJ.${at}.${"abcdefghi-".repeat(100)}`);
+    for (const token of tokens) redactor.conceal(token);
+    expect(redactor.text(`a ${tokens[0]} b ${tokens[199]} c`)).toBe("a *** b *** c");
   });
 });
 
@@ -375,6 +537,48 @@ describe.skipIf(process.platform === "win32")("a file of tokens (Windows has no 
       expect(warning).toContain("chmod 600");
       await store.write("other", { issuer: "https://issuer" });
       expect([await modeOf(), await connect()]).toEqual(["600", []]);
+    },
+  );
+});
+
+describe("secrets that an authorization server chose", () => {
+  const known = () => redactorOf(parseTarget({ url: "https://host/mcp" }));
+  const seconds = (run: () => void) => {
+    const before = process.cpuUsage();
+    run();
+    return process.cpuUsage(before).user / 1_000_000;
+  };
+
+  verifies(["M11", "H5"], "are looked for in linear time, also where a text is almost one everywhere", () => {
+    const redactor = known();
+    redactor.conceal(`${"a".repeat(3_500)}b${"a".repeat(3_500)}`);
+    const text = "a".repeat(1_048_576);
+    // Nearly three seconds, compared at each place.
+    expect(seconds(() => redactor.text(text))).toBeLessThan(1);
+    expect(seconds(() => redactor.value([text.slice(0, 500_000), { [text.slice(500_000)]: 1 }]))).toBeLessThan(1);
+    // What is not searched to its end is not shown.
+    expect(redactor.text(text)).toBe("***");
+    expect(redactor.text(`a word ${"a".repeat(500)}`)).toContain("a word");
+  });
+
+  verifies(
+    ["M11", "H5"],
+    "that change with each request cost no more each time, and no more than a mebibyte is known",
+    () => {
+      const redactor = known();
+      const token = (number: number, length: number) => `t0ken-${number}-${"x".repeat(length)}`;
+      const rotate = (length: number, times: number) =>
+        seconds(() => {
+          for (let number = 1; number <= times; number++) {
+            redactor.conceal(`Bearer ${token(number, length)}`);
+            expect(redactor.text(`<${token(number, length)}>`)).toBe("<***>");
+          }
+        });
+      // More than a minute, where all are made one expression each time.
+      expect(rotate(300, 500)).toBeLessThan(1);
+      expect(rotate(50_000, 50)).toBeLessThan(1);
+      const last = [...Array(60).keys()].filter((number) => redactor.text(token(number, 50_000)) === "***");
+      expect(last).toEqual([...Array(20).keys()].map((index) => 31 + index));
     },
   );
 });

@@ -203,8 +203,8 @@ test("sessions that were closed in every state leave no connection", async () =>
     await session[Symbol.asyncDispose]();
     expect((await hanging).code).toBe("OUTCOME_UNKNOWN");
   }
-  await Promise.all([...sockets].map((socket) => once(socket, "close")));
-  expect(sockets.size).toBe(0);
+  // A connection may be accepted while others are waited for; one that is kept open ends the test by its time.
+  while (sockets.size > 0) await Promise.all([...sockets].map((socket) => once(socket, "close")));
 });
 
 test("a connection that does not come about ends with the attempt", async () => {

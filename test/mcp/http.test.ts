@@ -3,6 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ConnectorSession } from "../../src/core/connector.ts";
+import { operatorError } from "../../src/core/server-output.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { noRedactor } from "../../src/mcp/redact.ts";
 import { retryAfterMs } from "../../src/mcp/transport/http/http-error.ts";
@@ -657,7 +658,7 @@ describe("Streamable HTTP", () => {
     expect(headers.authorization).toBe(`Basic ${Buffer.from("me:pass word").toString("base64")}`);
     const error = await failure(session.call("redirect", {}, contextOf()));
     expect(error.message).toBe(
-      `tools/call redirect failed: ${origin}/ answered 307, a redirect that is not followed: if you trust it, give ${thief.origin}/ as the URL.`,
+      `tools/call redirect failed: ${origin}/ answered 307, a redirect that is not followed; if you trust it, give ${thief.origin}/ as the URL.`,
     );
     expect(seen).toEqual([]);
     expect(JSON.stringify(error)).not.toMatch(/secret-key|pass/);
@@ -677,8 +678,9 @@ describe("a server that echoes what it was sent", () => {
         response.writeHead(status, "no hunter2-key").end(`${"x".repeat(290)}hunter2-key ${echo(request)}`);
       });
       const error = await failure(connect(secretUrl(origin), options));
-      expect(error.message).toContain("no ***: xxx");
-      expect(error.message).not.toContain("hunt");
+      const { message } = operatorError(error);
+      expect(message).toContain("no ***: xxx");
+      expect(message).not.toContain("hunt");
       clean(error);
     }
   });

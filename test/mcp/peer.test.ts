@@ -351,6 +351,20 @@ describe("a peer", () => {
     },
   );
 
+  verifies("M12", "a number that none can hold fails the request it answers, and becomes no null", async () => {
+    const { session } = await connect(({ method, id }, transport) => {
+      if (method !== "tools/call") return false;
+      const result: unknown = JSON.parse('{"content": [], "structuredContent": {"balance": 1e400}}');
+      void transport.send({ jsonrpc: "2.0", id, result });
+      return true;
+    });
+    expect(await failure(session.call("balance", {}, contextOf()))).toMatchObject({
+      code: "INVALID_OUTPUT",
+      message: expect.stringContaining("a number beyond 1.8e308"),
+    });
+    await session[Symbol.asyncDispose]();
+  });
+
   verifies(
     "M12",
     "what the far side says or asks is left out where it is nested too deep, and it is told",

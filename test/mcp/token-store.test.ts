@@ -56,7 +56,8 @@ describe.each(stores)("a token store %s", (_name, make) => {
     const run = (key: string, fail: boolean) =>
       store.exclusively(key, async () => {
         running += 1;
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        // By the end of a turn of another key the next of this one would run too, if it did not wait.
+        await store.exclusively(`beside ${key}`, async () => undefined);
         const seen = running;
         running -= 1;
         if (fail) throw new Error("mine");
@@ -98,7 +99,8 @@ test("the lock of a process that has ended is broken, once", async () => {
     Array.from({ length: 5 }, () =>
       withFileLock(lock, async () => {
         running += 1;
-        await new Promise((resolve) => setTimeout(resolve, 10));
+        // By the end of a turn of another lock the next would run too, if it did not wait.
+        await withFileLock(`${lock}.beside`, async () => undefined);
         return running--;
       }),
     ),

@@ -44,6 +44,10 @@ describe("text", () => {
       code: "INVALID_OUTPUT",
       message: expect.stringContaining("is no JSON"),
     });
+    await expect(resource.text("a", '{"x":[1e400]}').json()).rejects.toMatchObject({
+      code: "INVALID_OUTPUT",
+      message: expect.stringContaining("beyond 1.8e308"),
+    });
   });
 
   verifies("R1", "what is no string is INVALID_INPUT", () => {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -217,6 +217,46 @@ describe("sqliteStore", () => {
       expect(told).toEqual(["failed", "recovered", "gap"]);
     },
   );
+
+  const replacements: readonly (readonly [what: string, replace: () => Promise<void>])[] = [
+    ["deleted", () => rm(file)],
+    [
+      "replaced",
+      async () => {
+        await copyFile(file, `${file}.copy`);
+        await rename(`${file}.copy`, file);
+      },
+    ],
+    ["left without its log", () => rm(`${file}-wal`)],
+  ];
+  for (const [what, replace] of replacements) {
+    verifies(["S1", "S3"], `acknowledges no write once its file was ${what} under it, and says so`, async () => {
+      const store = open();
+      await store.put(greet);
+      await replace();
+      const failed = Promise.withResolvers<StoreEvent>();
+      store.watch(failed.resolve);
+      const outcomes = await Promise.all([failure(store.put(greet)), failure(store.delete(greet))]);
+      for (const error of outcomes) {
+        expect(error).toMatchObject({ code: "STORE_FAILED", message: expect.stringContaining("deleted or replaced") });
+      }
+      expect(await failed.promise).toMatchObject({
+        type: "failed",
+        error: { message: expect.stringContaining("deleted or replaced") },
+      });
+    });
+  }
+
+  verifies("S3", "goes on once its file was put back", async () => {
+    const store = open();
+    await store.put(greet);
+    await rename(file, `${file}.away`);
+    expect((await failure(store.put(greet))).code).toBe("STORE_FAILED");
+    await rename(`${file}.away`, file);
+    expect((await store.put({ ...greet, key: "again" })).version).toBe(1);
+    await store.close();
+    expect(await open().get({ ...greet, key: "again" })).toMatchObject({ version: 1 });
+  });
 
   verifies("S1", "forgets deleted approvals and runs after a while, and no deleted prompt", async () => {
     const clock = virtualClock();

@@ -1,6 +1,6 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { CallContext, Toolbox } from "../../core/item.ts";
-import { continueCall, noCalls } from "../../core/outer-call.ts";
+import { continueCall } from "../../core/outer-call.ts";
 import type { Content } from "../../core/resource.ts";
 import type { Claim } from "../../jobs/claim.ts";
 import { present } from "../../lib/value.ts";
@@ -12,7 +12,7 @@ import type { RunState } from "../run/run-state.ts";
 import { inlinePrompt, type Task } from "../run/task.ts";
 import type { WaitingTurn } from "../run/tool-turn.ts";
 import { assertSettled, finishedContent, outcomeOf, untilSettled } from "./collect-outcomes.ts";
-import { pendingRun, runConflict, type SuspendedRun, suspendedFields } from "./suspended-run.ts";
+import { pendingRun, runConflict, type SuspendedRun, suspendedFields, wayOfRun } from "./suspended-run.ts";
 import type { FoundRun, Suspensions } from "./suspensions.ts";
 
 /** Executes what is assigned, in the context of a call. */
@@ -52,7 +52,7 @@ export class ResumeRun {
       return work;
     });
     // The calls of a run that goes on are those of the prompt it began with.
-    const prompt = continueCall(resumed, run.via ?? noCalls);
+    const prompt = continueCall(resumed, wayOfRun(run));
     const { toolbox = local?.toolbox ?? toolkit.toolbox, signal, onEvent } = options;
     // Through the call that it was, its session is that of then.
     const session = options.session ?? (toolbox === toolkit.toolbox ? run.session : undefined);
@@ -89,8 +89,9 @@ export class ResumeRun {
 
   /** The rest of a run, from the step it was in. */
   #assignment(found: FoundRun, claim: Claim<SuspendedRun, Content>, state: RunState): Assignment {
-    const { run, jobs } = found;
-    const { id, isLocal, via } = run;
+    const { run, jobs, toolkit } = found;
+    const { id, isLocal } = run;
+    const via = wayOfRun(run);
     const limits = readLimits(run.limits, noLimits);
     const { ownTools, output = run.task.output } = jobs.localOf(id) ?? {};
     const task: Task = { ...run.task, messages: state.messages, ownTools, output };
@@ -102,7 +103,7 @@ export class ResumeRun {
       await noted(found, () => this.#suspensions.removeSettled(found, again.turn));
       throw pendingRun(again);
     };
-    return { task, state, limits, results: run.results, suspend, lost: claim.lost };
+    return { task, state, limits, results: run.results, store: toolkit.store, suspend, lost: claim.lost };
   }
 
   /** Records its answer or its failure. Where that cannot be done, both stay what they are. */

@@ -1,16 +1,18 @@
 import type { LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import { ToolkitError } from "../../core/error.ts";
 import { errorToJson } from "../../core/error-json.ts";
-import type { OuterCall } from "../../core/outer-call.ts";
+import { userNamespace } from "../../core/identifier.ts";
+import { type OuterCall, unknownCall } from "../../core/outer-call.ts";
 import { denied } from "../../core/policy.ts";
 import { toJsonSchema } from "../../core/schema/json-schema.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import type { CallOptions, Session } from "../../core/session.ts";
 import { type Job, type JobChange, type JobFields, storedSession } from "../../jobs/job.ts";
 import { present } from "../../lib/value.ts";
+import { visible } from "../../lib/visible-text.ts";
 import type { ForgetOptions, WaitingRun } from "../agent.ts";
 import type { KnownLimits, RunLimits } from "../agent-options.ts";
-import type { Results } from "../run/run-results.ts";
+import type { OwnedResults, RunResults } from "../run/run-results.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { Task } from "../run/task.ts";
 import type { WaitingTurn } from "../run/tool-turn.ts";
@@ -45,7 +47,7 @@ export interface SuspendedRun extends Job {
   readonly outcome?: { readonly content: unknown } | { readonly error: unknown } | undefined;
   readonly task: Omit<Task, "messages" | "ownTools" | "output"> & { readonly output?: JsonSchema | undefined };
   readonly state: RunState;
-  readonly results: ReturnType<Results["toJSON"]>;
+  readonly results: OwnedResults;
   /** Those that are finite. */
   readonly limits: RunLimits;
   readonly turn: {
@@ -53,7 +55,7 @@ export interface SuspendedRun extends Job {
     readonly waiting: readonly StoredWait[];
   };
   readonly meta?: CallOptions["meta"];
-  /** The calls around it, the outermost first, and its own last. */
+  /** The calls around it, the outermost first, and its own last. Missing in a record of an early version. */
   readonly via?: readonly OuterCall[] | undefined;
   /** It can go on only where it began: it has tools that were handed over, or is confined to a view. */
   readonly isLocal?: true | undefined;
@@ -65,7 +67,7 @@ export interface SuspendedRun extends Job {
 export interface Suspension {
   readonly task: Task;
   readonly state: RunState;
-  readonly results: Results;
+  readonly results: RunResults;
   readonly turn: WaitingTurn;
   readonly limits: KnownLimits;
   readonly isLocal: boolean | undefined;
@@ -102,6 +104,14 @@ function storedWait({ index, takesControl, answer }: WaitingTurn["waiting"][numb
   if (!ToolkitError.is(error, "PENDING")) return [];
   const { id, reason, message, expiresAt } = error.details;
   return [{ index, takesControl, callId, name, ref, id, reason, message, expiresAt }];
+}
+
+/** The calls around a run, and its own last. Of a record without them its own is known, and no more. */
+export function wayOfRun({ via, task: { ref }, session }: SuspendedRun): readonly OuterCall[] {
+  if (via !== undefined) return via;
+  const unknown = unknownCall(session);
+  const owner = ref.startsWith(`${userNamespace}.`) ? unknown.owner : undefined;
+  return [unknown, { kind: "prompt", ref, ...present({ owner }) }];
 }
 
 /** The error of a run that waits, by whose id it is resumed. */
@@ -152,7 +162,7 @@ type Named = Pick<SuspendedRun, "id" | "task">;
 
 /** The error for an id that no run has; said of the run of another principal in the same words. */
 export function noRun(id: string): ToolkitError<"NOT_FOUND"> {
-  const message = `There is no suspended run "${id}". It may have ended or been forgotten, or it is in another store.`;
+  const message = `There is no suspended run "${visible(id)}". It may have ended or been forgotten, or it is in another store.`;
   return new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
 }
 

@@ -148,7 +148,11 @@ function codeOf({ parameters }: Callback, { issuer, metadata, namesItself }: Aut
     );
   const error = parameters.get("error");
   if (error === "access_denied") throw new PersonError("the person denied it (access_denied)");
-  if (error !== null) throw new PersonError(`the authorization server answered ${error}`);
+  if (error !== null) {
+    // A code is a word: anything else is a text that a stranger wants to be read.
+    const answer = /^[a-z_]{1,40}$/.test(error) ? error : "with an error that OAuth does not have";
+    throw new PersonError(`the authorization server answered ${answer}`);
+  }
   const code = parameters.get("code");
   if (code === null) throw new Error("the authorization server sent the person back without a code");
   return code;

@@ -37,10 +37,11 @@ export async function listenOnLoopback(port: number): Promise<Loopback> {
   const waiting = new Map<string, (callback: Callback) => void>();
   const server = createServer((request, response) => {
     response.on("error", () => {});
-    const url = new URL(request.url ?? "/", "http://127.0.0.1");
+    // A browser sends a path such as `//` as it is: no URL, and an error here would end the process.
+    const url = URL.parse(request.url ?? "/", "http://127.0.0.1");
+    if (request.method !== "GET" || url?.pathname !== path) return void show(request, response, "missing");
     const state = url.searchParams.get("state") ?? "";
     const come = waiting.get(state);
-    if (request.method !== "GET" || url.pathname !== path) return void show(request, response, "missing");
     if (come === undefined) return void show(request, response, "unknown");
     // A code is good for once.
     waiting.delete(state);

@@ -1,6 +1,7 @@
 import type { ToolkitError } from "../../core/error.ts";
 import type { CredentialsHost, HttpCredentials, HttpRefusal, ProtectedServer } from "../../core/http-auth.ts";
 import { abortable } from "../../lib/promise.ts";
+import { SlidingWindow } from "../../lib/sliding-window.ts";
 import { present } from "../../lib/value.ts";
 import { canonicalUrl } from "../target/target-values.ts";
 import { type Authority, type Challenge, discoverAuthority, parseChallenge } from "./authority.ts";
@@ -12,6 +13,9 @@ import type { StoredAuthorization, TokenStore } from "./token-store.ts";
 const earlyMs = 10_000;
 /** A person who said no is not asked again at once. */
 const askAgainMs = 60_000;
+/** An authorization server may send a browser back at once, and a server refuse what it gave: each page would open the next. */
+const maxPages = 5;
+const pagesWindowMs = 600_000;
 
 /** The tokens of one connector: kept in a store, renewed before they expire or when they are refused, once for all who need it. */
 export class OAuthCredentials implements HttpCredentials {
@@ -33,6 +37,7 @@ export class OAuthCredentials implements HttpCredentials {
   #scope: string | undefined;
   /** Why what there was is forgotten. */
   #rejected: unknown;
+  readonly #pages = new SlidingWindow(maxPages, pagesWindowMs);
   #denied: { readonly error: ToolkitError; readonly until: number } | undefined;
 
   constructor(server: ProtectedServer, flow: Flow, store: TokenStore) {
@@ -153,6 +158,7 @@ export class OAuthCredentials implements HttpCredentials {
     const wants = `wants to be authorized${needed}`;
     if (this.#flow.ask === undefined) throw unauthorized(label, `${wants}: ${this.#flow.remedy}`, this.#rejected);
     if (this.#denied !== undefined && Date.now() < this.#denied.until) throw this.#denied.error;
+    this.#assertMayAsk(wants);
     const pending = this.#pendingFor(challenge);
     const waits = `waits for a person to authorize it${needed}: open the URL that was given to \`open\``;
     const patient = host.waits(unauthorized(label, waits, this.#rejected));
@@ -164,6 +170,14 @@ export class OAuthCredentials implements HttpCredentials {
     } finally {
       host.waits(undefined);
     }
+  }
+
+  /** @throws ToolkitError `UNAUTHORIZED` where a person was shown so many pages that there is no other one for now */
+  #assertMayAsk(wants: string): void {
+    const waitMs = this.#pages.waitMs(Date.now());
+    if (waitMs === 0 || this.#pending?.isOver === false) return;
+    const what = `${wants}, and a person was shown ${maxPages} pages for it within ten minutes: the next one in ${Math.ceil(waitMs / 1_000)} s`;
+    throw unauthorized(this.#server.label, what, this.#rejected);
   }
 
   #pendingFor(challenge: Challenge): PendingAuthorization {
@@ -183,6 +197,7 @@ export class OAuthCredentials implements HttpCredentials {
       const stored = await this.#readFor(authority);
       const scope = this.#wanted(challenge, authority, true);
       const request = { server: this.#server, authority, stored, scope };
+      this.#pages.spend(Date.now());
       const authorized = await this.#flow.ask?.(request, signal);
       if (authorized === undefined) return;
       await this.#store.exclusively(this.#key, () => this.#keep(authorized, scope));

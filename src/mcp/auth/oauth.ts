@@ -30,8 +30,9 @@ export function oauth(options: OAuthOptions = {}): HttpAuth {
     redirectPort,
   );
   check("authorizationTimeoutMs", authorizationTimeoutMs > 0, "a number above 0", authorizationTimeoutMs);
-  const isDocument = clientMetadataUrl === undefined || /^https:\/\/[^/]+\/./.test(clientMetadataUrl);
-  check("clientMetadataUrl", isDocument, "an https URL with a path", clientMetadataUrl);
+  const isDocument = clientMetadataUrl === undefined || /^https:\/\/[^/?#@]+\/[^#]+$/.test(clientMetadataUrl);
+  const wanted = "an https URL with a path, without a user and a fragment";
+  check("clientMetadataUrl", isDocument, wanted, clientMetadataUrl);
   if (client !== undefined) checkClient(client);
   return authOf(
     authorizationCodeFlow({

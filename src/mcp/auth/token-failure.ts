@@ -45,7 +45,9 @@ export function unquoted(error: unknown): unknown {
   if (isOAuthError(error))
     return new AuthorityAnswerError(error.errorCode, /^HTTP \d{3}/.exec(error.message)?.[0] ?? "");
   if (error instanceof SyntaxError) return new Error("its authorization server gave an answer that is no JSON");
-  const issues = error instanceof Error ? (error as { readonly issues?: unknown }).issues : undefined;
+  // The SDK looks a code up among its classes: `constructor` gives it one that makes an object of the description.
+  if (!(error instanceof Error)) return new Error("its authorization server gave an error that OAuth does not have");
+  const { issues } = error as { readonly issues?: unknown };
   if (!Array.isArray(issues)) return error;
   const [{ path = [] } = {}] = issues as { readonly path?: readonly PropertyKey[] }[];
   return new Error(

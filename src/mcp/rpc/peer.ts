@@ -1,11 +1,10 @@
 import { callStateOf } from "../../call/call-port.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
-import { isNestedDeeper } from "../../lib/nesting.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../transport/transport.ts";
 import { IncomingRequests, type IncomingRequestsHost, textOf } from "./incoming-requests.ts";
-import { ConnectionLostError, messageTooDeep, RpcError } from "./rpc-error.ts";
+import { ConnectionLostError, messageFault, RpcError } from "./rpc-error.ts";
 import type { RpcId, RpcMessage } from "./rpc-message.ts";
 
 /** A way to end a request early. */
@@ -31,8 +30,8 @@ export interface RequestOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The call it is made for: it carries the credentials of that, and requests of the server in answer belong to that. */
   readonly context?: CallContext | undefined;
-  /** The depth of nesting in the result. Default: that of any message. */
-  readonly maxNestingDepth?: number | undefined;
+  /** True where the caller checks the nesting and the numbers of the result itself, part by part. */
+  readonly isUnchecked?: boolean | undefined;
 }
 
 /** The limits of messages of the server. */
@@ -55,7 +54,8 @@ interface Pending {
   onProgress: ((progress: Progress) => void) | undefined;
   cancellation: Cancellation | undefined;
   onAbort: ((reason: unknown) => void) | undefined;
-  readonly maxNestingDepth: number;
+  /** Undefined where the caller checks the result. */
+  readonly maxNestingDepth: number | undefined;
   context: CallContext | undefined;
 }
 
@@ -121,7 +121,7 @@ export class Peer {
    *   the transport throws, or Cancelled
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
-    const { cancellation, onProgress, context, maxNestingDepth = this.#limits.maxNestingDepth } = options;
+    const { cancellation, onProgress, context, isUnchecked } = options;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (!this.#open) {
       reject(this.#lostError(false));
@@ -135,7 +135,7 @@ export class Peer {
       cancellation,
       onAbort: undefined,
       context,
-      maxNestingDepth,
+      maxNestingDepth: isUnchecked === true ? undefined : this.#limits.maxNestingDepth,
     };
     this.#pending.set(id, pending);
     if (cancellation !== undefined) {
@@ -185,7 +185,8 @@ export class Peer {
     this.#received += 1;
     const { id, method } = message;
     if (typeof method === "string") {
-      if (isNestedDeeper(message.params, this.#limits.maxNestingDepth)) this.#reject(id, method);
+      const fault = messageFault(message.params, this.#limits.maxNestingDepth);
+      if (fault !== undefined) this.#reject(id, method, fault);
       else if (id === undefined || id === null) this.#notified(method, message.params);
       else void this.#incoming.answer(id, method, fieldsOf(message.params), this.#contextOf(answering));
       return;
@@ -200,8 +201,7 @@ export class Peer {
   };
 
   /** Leaves out a message that is beyond a limit. */
-  #reject(id: RpcMessage["id"], method: string): void {
-    const { message } = messageTooDeep(this.#limits.maxNestingDepth);
+  #reject(id: RpcMessage["id"], method: string, { message }: Error): void {
     this.#handlers.warning(`Its ${method} is left out: ${message}`);
     if (id !== undefined && id !== null) this.#incoming.reject(id, method, message);
   }
@@ -282,9 +282,11 @@ function withToken(params: object | undefined, id: RpcId): object {
 }
 
 function settle(pending: Pending, message: RpcMessage): void {
-  if (isNestedDeeper(message.error ?? message.result, pending.maxNestingDepth)) {
-    pending.reject(messageTooDeep(pending.maxNestingDepth));
-  } else if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
+  const { maxNestingDepth } = pending;
+  const fault =
+    maxNestingDepth === undefined ? undefined : messageFault(message.error ?? message.result, maxNestingDepth);
+  if (fault !== undefined) pending.reject(fault);
+  else if (message.error !== undefined) pending.reject(new RpcError(isRecord(message.error) ? message.error : {}));
   else if (message.result !== undefined) pending.resolve(message.result);
   else pending.reject(new RpcError({ message: "It answered with neither a result nor an error." }));
 }

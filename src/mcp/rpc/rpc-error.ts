@@ -1,4 +1,5 @@
 import { ToolkitError } from "../../core/error.ts";
+import { jsonFault } from "../../lib/nesting.ts";
 import { visible } from "../../lib/visible-text.ts";
 import type { RpcErrorObject } from "./rpc-message.ts";
 
@@ -11,8 +12,14 @@ export function messageTooLarge(max: number, actual: number): ToolkitError<"LIMI
   );
 }
 
-/** A message with more levels than it may have. */
-export function messageTooDeep(max: number): ToolkitError<"LIMIT_EXCEEDED"> {
+/** The error of a message with more levels than it may have, or with a number that none can hold; undefined for any other. */
+export function messageFault(value: unknown, max: number): ToolkitError | undefined {
+  const fault = jsonFault(value, max);
+  if (fault === undefined) return undefined;
+  if (fault === "number") {
+    const issue = { pointer: "", message: "has a number beyond 1.8e308, which is more than a number can hold" };
+    return new ToolkitError("INVALID_OUTPUT", `A message ${issue.message}.`, { issues: [issue] });
+  }
   return new ToolkitError(
     "LIMIT_EXCEEDED",
     `A message is nested deeper than maxNestingDepth (${max}). Raise the limit, or ask the server for something flatter.`,

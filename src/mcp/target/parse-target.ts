@@ -2,13 +2,15 @@ import type { HeadersOption, HttpAuth } from "../../core/http-auth.ts";
 import { assertOptionNames, type OptionNames } from "../../core/options.ts";
 import type { ConnectorTarget, HttpTarget, StdioTarget } from "../../core/target.ts";
 import { isPlainObject } from "../../lib/value.ts";
-import { type Environment, expand, invalidTarget, parseUrl } from "./target-values.ts";
+import { type Environment, expand, invalidTarget, type MaskedUrl, maskedUrl, parseUrl } from "./target-values.ts";
 
 /** A server reached over HTTP, checked and expanded. */
 export interface CheckedHttpTarget {
   readonly kind: "http";
   /** Without user info: that is among the headers. */
   readonly url: URL;
+  /** As it is shown, where variables put credentials in it. */
+  readonly masked?: MaskedUrl | undefined;
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** `auto` tries Streamable HTTP, then SSE. */
@@ -118,7 +120,9 @@ function httpTarget(
   if (typeof given !== "string" && !(given instanceof URL))
     throw invalidTarget('"url" must be a string or a URL.', "url");
   // A URL object may have escaped the braces of a variable; there is nothing to expand in one.
-  const url = parseUrl(typeof given === "string" ? expand(given, env, "url") : given);
+  const isText = typeof given === "string";
+  const masked = isText ? maskedUrl(given, env) : undefined;
+  const url = parseUrl(isText ? expand(given, env, "url") : given, masked?.text);
   const headers = new Headers(credentialsOf(url));
   setHeaders(headers, expandValues(headersOf(config.headers), env, "headers"));
   if (typeof more !== "function") setHeaders(headers, valuesOf(headersOf(more), "headers"));
@@ -134,6 +138,7 @@ function httpTarget(
   return {
     kind: "http",
     url: withoutCredentials(url),
+    ...(masked === undefined ? {} : { masked }),
     headers: Object.fromEntries(headers),
     protocol: typeof type === "string" ? (httpTypes[type] ?? "auto") : "auto",
   };

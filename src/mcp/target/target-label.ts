@@ -1,5 +1,5 @@
-import { decoded, isTokenLike, withoutTokens } from "../../lib/token-shape.ts";
-import type { CheckedTarget } from "./parse-target.ts";
+import { decoded, isTokenLike, secretMask, withoutTokens } from "../../lib/token-shape.ts";
+import type { CheckedHttpTarget, CheckedTarget } from "./parse-target.ts";
 import { canonicalUrl } from "./target-values.ts";
 
 /**
@@ -7,7 +7,11 @@ import { canonicalUrl } from "./target-values.ts";
  * folder and its arguments. Targets are told apart by the URL itself, never by this.
  */
 export function labelOf(target: CheckedTarget): string {
-  return target.kind === "http" ? withoutTokens(canonicalUrl(target.url)) : commandName(target.written);
+  return target.kind === "http" ? withoutTokens(canonicalUrl(shownUrl(target))) : commandName(target.written);
+}
+
+function shownUrl({ url, masked }: CheckedHttpTarget): URL {
+  return masked?.url ?? url;
 }
 
 /**
@@ -35,9 +39,12 @@ export function suggestedNameOf(target: CheckedTarget): string {
     if (/[\s=]/.test(target.written)) return "server";
     return commandName(target.written).replace(/\.(?:exe|cmd|bat|com|m?js|ts|py|sh)$/i, "") || "server";
   }
-  const segments = target.url.pathname
-    .split("/")
-    .filter((segment) => segment !== "" && !/^(?:mcp|sse)$/i.test(segment));
+  const { pathname, hostname } = shownUrl(target);
+  const segments = pathname.split("/").filter((segment) => segment !== "" && !/^(?:mcp|sse)$/i.test(segment));
   const last = decoded(segments.at(-1) ?? "");
-  return last === "" || !/^[A-Za-z][A-Za-z0-9_.-]*$/.test(last) || isTokenLike(last) ? target.url.hostname : last;
+  return last === "" || !/^[A-Za-z][A-Za-z0-9_.-]*$/.test(last) || isTokenLike(last) ? nameOf(hostname) : last;
+}
+
+function nameOf(hostname: string): string {
+  return hostname.includes(secretMask) ? "server" : hostname;
 }

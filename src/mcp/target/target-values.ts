@@ -1,5 +1,5 @@
 import { ToolkitError } from "../../core/error.ts";
-import { withoutTokens } from "../../lib/token-shape.ts";
+import { secretMask, withoutTokens } from "../../lib/token-shape.ts";
 
 /** A source of variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -7,20 +7,51 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const braces = /\$\{([^}]*)\}/g;
 const known = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?$/s;
 
+/** The name of a header or variable that holds a credential. */
+export const credentialName =
+  /key|token|secret|passw|passphrase|pwd|auth|credential|cookie|signature|jwt|private|session/i;
+
+/** The URL of a server as it is shown, and the credentials in it that came from variables. */
+export interface MaskedUrl {
+  readonly text: string;
+  /** Undefined where a variable holds so much of the URL that the rest is none. */
+  readonly url: URL | undefined;
+  readonly secrets: readonly string[];
+}
+
+/**
+ * The URL of a text with variables, with `***` in place of those that are named like credentials; undefined where there are none.
+ */
+export function maskedUrl(text: string, env: Environment): MaskedUrl | undefined {
+  const secrets: string[] = [];
+  const masked = expand(text, env, "url", (name, value) => {
+    if (!credentialName.test(name)) return value;
+    secrets.push(value);
+    return secretMask;
+  });
+  return secrets.length === 0 ? undefined : { text: masked, url: URL.parse(masked.trim()) ?? undefined, secrets };
+}
+
 /**
  * Puts environment variables in place of `${VAR}` and `${VAR:-default}`; the default is taken where the variable is missing or
  * empty, as in a shell.
  *
  * @param where - the field, for the error
+ * @param use - gives the text to put in place of a variable. Default: its value
  * @throws ToolkitError `INVALID_TARGET` with the name of a missing variable, or with a form that is none of these two: it would be
  *   sent as it stands
  */
-export function expand(text: string, env: Environment, where: string): string {
+export function expand(
+  text: string,
+  env: Environment,
+  where: string,
+  use: (name: string, value: string) => string = (_name, value) => value,
+): string {
   return text.replace(braces, (whole, inner: string) => {
     const [, name, fallback] = known.exec(inner) ?? [];
     if (name === undefined) throw unknownForm(whole, where);
     const value = env[name];
-    if (value !== undefined && (value !== "" || fallback === undefined)) return value;
+    if (value !== undefined && (value !== "" || fallback === undefined)) return use(name, value);
     if (fallback !== undefined) return fallback;
     throw invalidTarget(
       `${where} needs the environment variable ${name}, which is not set. Set it, or write \${${name}:-default}.`,
@@ -55,12 +86,13 @@ export function canonicalUrl(url: URL): string {
 /**
  * Reads the URL of a server.
  *
+ * @param masked - the same without credentials, for the error
  * @throws ToolkitError `INVALID_TARGET` for what is no http(s) URL with a host; its message quotes nothing that may be secret
  */
-export function parseUrl(given: string | URL): URL {
+export function parseUrl(given: string | URL, masked?: string): URL {
   const text = String(given).trim();
   if (text === "") throw invalidTarget("The URL is empty: write one such as https://host/mcp.", "");
-  const shown = withoutSecrets(text);
+  const shown = withoutSecrets(masked?.trim() ?? text);
   // The parser of the platform accepts `http:host` and `http:///host`: here they are mistakes.
   if (/^https?:/i.test(text) && !/^https?:\/\/[^/?#]/i.test(text)) {
     throw invalidTarget(`${shown} has no host: write a URL such as https://host/mcp.`, shown);

@@ -59,7 +59,7 @@ export function otherTemplateProblem(source: TemplateSource, other: OtherTemplat
   if (other.language === "Jinja") {
     const { offset, text } = other.tag;
     const tag = text.length > maxTagLength ? `${text.slice(0, maxTagLength)}...` : text;
-    return promptProblem(source.file, placeAt(offset), `${tag} is no Handlebars.`, jinjaAdvice, cause);
+    return promptProblem(source.file, placeAt(offset), `${tag} is no Handlebars.`, jinjaAdvice.split("\n"), cause);
   }
   const placed = other.changes.map((change) => ({ change, place: placeAt(change.offset) }));
   const [first] = placed;
@@ -73,7 +73,7 @@ export function otherTemplateProblem(source: TemplateSource, other: OtherTemplat
     partial: change.partial,
   }));
   const what = `${shownTag(first?.change.text ?? "It")} is no Handlebars.`;
-  return promptProblem(source.file, place, what, `This is Go template syntax. ${advice}`, cause, details);
+  return promptProblem(source.file, place, what, `This is Go template syntax. ${advice}`.split("\n"), cause, details);
 }
 
 /** A longer tag is cut in the message, in characters. */

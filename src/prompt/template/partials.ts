@@ -68,6 +68,9 @@ export function partialSource({ file, text, isDotprompt }: PartialFile, limits: 
   return isDotprompt === undefined ? source : { ...source, isDotprompt };
 }
 
+/** The most partials that use one another: each takes a part of the stack when it is rendered. */
+const maxChain = 100;
+
 /** A template with the partials that it names itself. */
 interface PartialUser {
   readonly file: string | undefined;
@@ -85,19 +88,24 @@ export function neededPartials<T extends PartialUser>(
   report: (problem: ToolkitError, user: T) => void,
 ): ReadonlyMap<string, T> {
   const needed = new Map<string, T>();
-  const visit = (user: T, chain: readonly string[]): void => {
+  const chain: string[] = [];
+  const visit = (user: T): void => {
     for (const use of user.partials) {
       const { name } = use;
+      if (needed.has(name)) continue;
       if (chain.includes(name)) report(circularPartial(use, chain, user.file), user);
-      else if (!needed.has(name)) {
+      else if (chain.length >= maxChain) report(deepPartial(use, user.file), user);
+      else {
         const partial = load(use, user);
         if (partial === undefined) continue;
-        visit(partial, [...chain, name]);
+        chain.push(name);
+        visit(partial);
+        chain.pop();
         needed.set(name, partial);
       }
     }
   };
-  for (const template of templates) visit(template, []);
+  for (const template of templates) visit(template);
   return needed;
 }
 
@@ -120,6 +128,11 @@ function circularPartial(
   return promptProblem(file, place, `The partial "${name}" uses itself (${circle}).`, "Remove one of these tags.");
 }
 
+function deepPartial({ name, place }: NamedPartial, file: string | undefined): ToolkitError {
+  const what = `The partial "${name}" is nested in ${maxChain} others.`;
+  return promptProblem(file, place, what, "Write the text of some of them where it is used.");
+}
+
 /** A partial and the file that its template was made of. */
 interface LoadedPartial extends PartialFile {
   readonly template: Template;
@@ -138,13 +151,13 @@ export class Partials {
   }
 
   /**
-   * All partials that templates need, those of partials included, by name.
+   * All partials that the templates of a prompt need, those of partials included, by name.
    *
    * @throws ToolkitError `INVALID_PROMPT` for one that is missing or wrong, or uses itself
    */
-  neededBy(...templates: readonly Template[]): ReadonlyMap<string, Template> {
+  neededBy(body: Template, system: Template | undefined): ReadonlyMap<string, Template> {
     return neededPartials(
-      templates,
+      system === undefined ? [body] : [body, system],
       (use, user) => this.#load(use, user.file),
       (problem) => {
         throw problem;

@@ -37,9 +37,9 @@ export const blocks: Readonly<Record<string, (parts: BlockParts) => TextOf>> = {
       const loop = new Loop(scope, run, body, at);
       if (Array.isArray(list)) return list.length === 0 ? otherwise(scope, run) : loop.list(list);
       const entries = Symbol.iterator in list ? loop.entriesOf(list as Iterable<unknown>) : undefined;
-      const size = entries?.length ?? Object.keys(list).length;
-      if (size === 0) return otherwise(scope, run);
-      return entries === undefined ? loop.members(list) : loop.list(entries);
+      if (entries !== undefined) return entries.length === 0 ? otherwise(scope, run) : loop.list(entries);
+      const keys = Object.keys(list);
+      return keys.length === 0 ? otherwise(scope, run) : loop.members(list, keys);
     };
   },
 };
@@ -89,10 +89,10 @@ class Loop {
     return text;
   }
 
-  members(holder: object): string {
-    const keys = Object.keys(holder);
+  members(holder: object, keys: readonly string[]): string {
     let text = "";
-    for (const [index, key] of keys.entries()) {
+    for (let index = 0; index < keys.length; index += 1) {
+      const key = keys[index] ?? "";
       text += this.#entry((holder as Record<string, unknown>)[key], key, index, index === keys.length - 1);
     }
     return text;

@@ -72,7 +72,7 @@ export class Access {
     while (this.#queue.length > 0) {
       const taken: Write[] = [];
       try {
-        await this.#untilFree("write", (database) => transact(database, this.#queue, taken), undefined);
+        await this.#write("write", this.#queue, taken);
       } catch (error) {
         if (taken.length > 0) await this.#alone(taken);
         else for (const { operation, reject } of this.#queue.splice(0)) reject(this.#failure(operation, error));
@@ -86,11 +86,25 @@ export class Access {
     for (const write of writes) {
       const queue = [write];
       try {
-        await this.#untilFree(write.operation, (database) => transact(database, queue, []), undefined);
+        await this.#write(write.operation, queue, []);
       } catch (error) {
         write.reject(this.#failure(write.operation, error));
       }
     }
+  }
+
+  /** Writes what is waiting, as much as may be in one transaction, and takes it off the queue. */
+  #write(operation: string, queue: Write[], taken: Write[]): Promise<void> {
+    const { file } = this.#options;
+    const write = (database: Database) => {
+      const { readOnly } = database;
+      if (readOnly !== undefined) throw storeFailed(file, operation, `it can only be read, since ${readOnly}`);
+      const outcomes = transact(database, queue, taken);
+      const lost = database.misplaced();
+      if (lost === undefined) for (const settle of outcomes) settle();
+      else for (const each of taken) each.reject(storeFailed(file, each.operation, misplacement(lost)));
+    };
+    return this.#untilFree(operation, write, undefined);
   }
 
   /** Repeats it for as long as another connection has the lock. */
@@ -114,13 +128,21 @@ export class Access {
     const why = isBusy(cause)
       ? `another process has had its lock for ${this.#options.busyTimeoutMs} ms`
       : messageOf(cause);
-    const message = `The store ${this.#options.file} failed (${operation}): ${why}.`;
-    return new ToolkitError("STORE_FAILED", message, { operation }, { cause });
+    return storeFailed(this.#options.file, operation, why, cause);
   }
 }
 
-/** Writes what is waiting, as much as may be in one transaction, and takes it off the queue. */
-function transact(database: Database, queue: Write[], taken: Write[]): void {
+function storeFailed(file: string, operation: string, why: string, cause?: unknown): ToolkitError {
+  return new ToolkitError("STORE_FAILED", `The store ${file} failed (${operation}): ${why}.`, { operation }, { cause });
+}
+
+/** The reason why a store whose file is gone fails, and what to do. */
+export function misplacement(path: string): string {
+  return `${path} was deleted or replaced while it was open, so that nothing written is kept; put it back, or restart with the file there is`;
+}
+
+/** Runs the writes of one transaction, and gives what settles each once it is known to be kept. */
+function transact(database: Database, queue: Write[], taken: Write[]): readonly (() => void)[] {
   database.exec("BEGIN IMMEDIATE");
   const outcomes: (() => void)[] = [];
   try {
@@ -139,7 +161,7 @@ function transact(database: Database, queue: Write[], taken: Write[]): void {
     if (isBusy(error)) queue.unshift(...taken.splice(0));
     throw error;
   }
-  for (const tell of outcomes) tell();
+  return outcomes;
 }
 
 /** Runs one write within a transaction: what it refuses is its own affair, what fails in SQLite is everybody's. */

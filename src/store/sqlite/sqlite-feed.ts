@@ -1,5 +1,6 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { StoreEvent } from "../../core/store.ts";
+import { misplacement } from "./access.ts";
 import type { Database } from "./database.ts";
 import { readChanges, readCounter } from "./rows.ts";
 
@@ -72,6 +73,8 @@ export class SqliteFeed {
   }
 
   #read(database: Database): void {
+    const lost = database.misplaced();
+    if (lost !== undefined) throw new Error(misplacement(lost));
     const dataVersion = database.statement("PRAGMA data_version").get()?.data_version;
     if (dataVersion === this.#dataVersion) return;
     const { change, forgotten } = readCounter(database);

@@ -71,6 +71,15 @@ export function migrate(database: DatabaseSync): void {
   }
 }
 
+/** @throws Error for a database that this version would have to change before it can read it, or that `migrate` refuses */
+export function assertVersion(database: DatabaseSync): void {
+  const version = versionOf(database);
+  if (version === migrations.length) return;
+  throw new Error(
+    `it has schema ${version}, and can only be read: open it once where it can be written, for schema ${migrations.length}`,
+  );
+}
+
 function versionOf(database: DatabaseSync): number {
   const version = numberOf(database, "PRAGMA user_version");
   const id = numberOf(database, "PRAGMA application_id");

@@ -178,8 +178,11 @@ class SqliteStore implements Store {
     this.#opening ??= openDatabase(this.#file).then(
       async (database) => {
         this.#feed.use(database);
-        const message = await accessWarning(this.#file).catch(() => undefined);
-        if (message !== undefined) this.#watchers.tell({ type: "warning", message });
+        const { readOnly } = database;
+        const wide = await accessWarning(this.#file).catch(() => undefined);
+        const only = readOnly && `The store ${this.#file} can only be read, since ${readOnly}: every write fails.`;
+        for (const message of [wide, only])
+          if (message !== undefined) this.#watchers.tell({ type: "warning", message });
         return database;
       },
       (error) => {

@@ -9,10 +9,10 @@ import { isPartialKey, type UserCollection } from "../item-key.ts";
 import { promptDraft, resourceDraft } from "../stored-item.ts";
 import type { UserItems } from "../user-items.ts";
 import { FolderFiles } from "./folder-files.ts";
-import { type ReadFolder, readFolder } from "./read-folder.ts";
+import { type FolderLimits, type ReadFolder, readFolder } from "./read-folder.ts";
 
 /** Target and options of an import. */
-export interface ImportOptions {
+export interface ImportOptions extends FolderLimits {
   readonly store: Store;
   readonly owner: string;
   readonly items: UserItems;
@@ -30,7 +30,7 @@ interface Step {
 
 /** Puts the items of a folder. See `UserNamespace.import`. */
 export async function importFolder(folder: string | URL, options: ImportOptions): Promise<UserImportReport> {
-  const found = await readFolder(new FolderFiles(folder));
+  const found = await readFolder(new FolderFiles(folder), options);
   const drafts = await draftsOf(found, options);
   const gone = options.prune ? await missing(drafts, options) : [];
   if (drafts.length === 0 && gone.length > 0) throw wouldEmpty(String(folder), gone.length);

@@ -1,13 +1,21 @@
 import { isUtf8 } from "node:buffer";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { defaultPromptLimits } from "../../core/prompt-limits.ts";
+import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
 import type { Content } from "../../core/resource.ts";
 import { fileRole } from "../../prompt/prompt-files.ts";
+import { tooLarge as tooLargePrompt } from "../../prompt/prompt-size.ts";
 import { assertPromptKey, assertStorableUri, isPartialKey } from "../item-key.ts";
 import { promptNameOf } from "../prompt-cache.ts";
 import { contentFrom } from "../stored-item.ts";
 import type { FolderFiles } from "./folder-files.ts";
-import { type FolderIndex, type IndexedResource, indexName, readIndex, resourceFolder } from "./index-file.ts";
+import {
+  type FolderIndex,
+  type IndexedResource,
+  indexName,
+  readIndex,
+  resourceFolder,
+  tooLarge,
+} from "./index-file.ts";
 
 /** The items of a folder, and the errors in it. */
 export interface ReadFolder {
@@ -19,8 +27,22 @@ export interface ReadFolder {
   readonly problems: readonly ToolkitError[];
 }
 
-/** Reads the items of a folder. @throws ToolkitError `NOT_FOUND`, `INVALID_CONFIG`, `INVALID_INPUT` for a folder that cannot be read */
-export async function readFolder(files: FolderFiles): Promise<ReadFolder> {
+/** The sizes of files beyond which they are not read. */
+export interface FolderLimits {
+  readonly promptLimits: ReadPromptLimits;
+  /** Of a resource. */
+  readonly maxItemBytes: number;
+}
+
+/**
+ * Reads the items of a folder.
+ *
+ * @throws ToolkitError `NOT_FOUND`, `INVALID_CONFIG`, `LIMIT_EXCEEDED`, `INVALID_INPUT` for a folder that cannot be read
+ */
+export async function readFolder(
+  files: FolderFiles,
+  { promptLimits: limits, maxItemBytes }: FolderLimits,
+): Promise<ReadFolder> {
   const names = await files.names();
   if (names === undefined) {
     const message = `There is no folder ${files.path}: check the path.`;
@@ -41,7 +63,7 @@ export async function readFolder(files: FolderFiles): Promise<ReadFolder> {
   const owners = new Map<string, string>();
   for (const file of promptFiles(names, index)) {
     await noted(async () => {
-      const { key, text } = await readPromptFile(files, file, index);
+      const { key, text } = await readPromptFile(files, file, index, limits);
       const owner = owners.get(key);
       if (owner !== undefined) throw twice(key, owner, file);
       owners.set(key, file);
@@ -54,7 +76,7 @@ export async function readFolder(files: FolderFiles): Promise<ReadFolder> {
       const owner = owners.get(each.uri);
       if (owner !== undefined) throw twice(each.uri, owner, each.file);
       owners.set(each.uri, each.file);
-      contents.set(each.uri, await readResourceFile(files, each));
+      contents.set(each.uri, await readResourceFile(files, each, maxItemBytes));
     });
   }
   return { texts, contents, ignored: await ignoredFiles(files, names, index), problems };
@@ -82,14 +104,15 @@ async function readPromptFile(
   files: FolderFiles,
   file: string,
   index: FolderIndex,
+  limits: ReadPromptLimits,
 ): Promise<{ readonly key: string; readonly text: string }> {
-  const bytes = await readExpected(files, file, defaultPromptLimits.maxBytes);
+  const bytes = expected(files, file, await files.read(file, limits.maxBytes, tooLargePrompt));
   if (!isUtf8(bytes)) throw new ToolkitError("INVALID_PROMPT", `${file}: The file is not text in UTF-8.`, { file });
   const text = bytes.toString("utf8");
   const name = index.prompts.find((each) => each.file === file)?.name ?? nameOf(file);
   assertPromptKey(name);
   // The rest of a prompt is checked when the texts of all partials are known.
-  return { key: isPartialKey(name) ? name : promptNameOf(text, `${name}.md`), text };
+  return { key: isPartialKey(name) ? name : promptNameOf(text, `${name}.md`, limits), text };
 }
 
 /** The key of a file without an entry in the index: `_tone.md` and `tone.hbs` are the partial `_tone`. */
@@ -98,9 +121,13 @@ function nameOf(file: string): string {
   return /\.hbs$/i.test(file) && !name.startsWith("_") ? `_${name}` : name;
 }
 
-async function readResourceFile(files: FolderFiles, { uri, file, ...about }: IndexedResource): Promise<Content> {
+async function readResourceFile(
+  files: FolderFiles,
+  { uri, file, ...about }: IndexedResource,
+  maxBytes: number,
+): Promise<Content> {
   assertStorableUri(uri);
-  const bytes = await readExpected(files, file);
+  const bytes = expected(files, file, await files.read(file, maxBytes, tooLarge));
   try {
     return contentFrom(uri, about, new Uint8Array(bytes));
   } catch (cause) {
@@ -109,8 +136,7 @@ async function readResourceFile(files: FolderFiles, { uri, file, ...about }: Ind
   }
 }
 
-async function readExpected(files: FolderFiles, file: string, maxBytes?: number): Promise<Buffer> {
-  const bytes = await files.read(file, maxBytes);
+function expected(files: FolderFiles, file: string, bytes: Buffer | undefined): Buffer {
   if (bytes !== undefined) return bytes;
   const message = `${file}: There is no such file in ${files.path}, and ${indexName} names it. Write it, or remove its entry.`;
   throw new ToolkitError("INVALID_CONFIG", message, { path: file });

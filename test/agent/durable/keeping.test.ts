@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { type AgentOptions, agent } from "../../../src/agent/index.ts";
 import type { Store } from "../../../src/core/store.ts";
 import { defineTool, memoryStore, parsePrompt, Toolkit } from "../../../src/index.ts";
-import { type Script, scriptedModel, virtualClock } from "../../../src/testing/index.ts";
+import { type Script, type ScriptedStep, scriptedModel, virtualClock } from "../../../src/testing/index.ts";
 import { FailingStore } from "../../support/failing-store.ts";
 import { failure, rejection } from "../../support/failure.ts";
 import { sharing } from "../../support/sharing.ts";
@@ -22,6 +22,19 @@ function answerAsItFails(failing: FailingStore): Script {
     failing.fail();
     return "done";
   };
+}
+
+/** Pays, and then takes as long to answer as the test wants. */
+function heldUp(last: ScriptedStep | string) {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  const script: Script = async (_request, index) => {
+    if (index === 0) return call("pay");
+    asked.resolve();
+    await answer.promise;
+    return last;
+  };
+  return { script, asked, answer };
 }
 
 /** A toolkit as a process has it that shares a store. */
@@ -262,14 +275,8 @@ describe("a run that is resumed", () => {
 
   verifies("A7", "is cut once another may have taken it over, and does nothing more", async () => {
     const store = memoryStore();
-    const asked = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<void>();
-    await using slow = serve(store, async (_request, index) => {
-      if (index === 0) return call("pay");
-      asked.resolve();
-      await answer.promise;
-      return call("log");
-    });
+    const { script, asked, answer } = heldUp(call("log"));
+    await using slow = serve(store, script);
     const id = await slow.suspended();
     await slow.decide();
     const resumed = rejection(slow.assistant.resume(id));
@@ -287,14 +294,8 @@ describe("a run that is resumed", () => {
 
   verifies("A7", "with a lease that is renewed for as long as its model takes", async () => {
     const store = memoryStore();
-    const asked = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<void>();
-    await using slow = serve(store, async (_request, index) => {
-      if (index === 0) return call("pay");
-      asked.resolve();
-      await answer.promise;
-      return "done";
-    });
+    const { script, asked, answer } = heldUp("done");
+    await using slow = serve(store, script);
     const id = await slow.suspended();
     await slow.decide();
     const resumed = slow.assistant.resume(id);

@@ -33,8 +33,7 @@ describe("an approval in a store that processes share", () => {
   const runs = async () => (await readFile(join(folder, "journal"), "utf8").catch(() => "")).split("\n").slice(0, -1);
   const began = async (child: Child, id: string) => {
     child.tell(`resolve ${id} true`);
-    // What it does it writes down before it hangs, and it answers nothing then: the journal is all there is to see.
-    while ((await runs()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await child.said("ran ");
   };
 
   verifies("H2", "outlives the process that asked, and is run by exactly one of those who approve", async () => {
@@ -94,7 +93,7 @@ describe("an approval in a store that processes share", () => {
     await began(runner, id);
     await runner.kill();
     // Nothing is asked of the other: who asks has it look.
-    while ((await runs()).length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    await other.said("ran ");
     expect(await answer(other, `wait ${id}`)).toBe("paid");
     expect(await runs()).toEqual(["pay_again", "pay_again"]);
   });

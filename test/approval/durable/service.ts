@@ -1,6 +1,6 @@
 /**
  * A service whose approvals lie in a file. It does what it is told, line by line: `ask TOOL`, `resolve ID true|false`, `wait ID`. Whatever
- * its tools do they write down in another file. Run with both files, and `hangs` where its tools never end.
+ * its tools do they write down in another file, and say. Run with both files, and `hangs` where its tools never end.
  */
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -19,6 +19,7 @@ const tool = (name: string, annotations = {}) =>
     options: { needsApproval: true },
     run: async () => {
       appendFileSync(journal, `${name}\n`);
+      say("ran", name);
       if (hangs !== undefined) await new Promise(() => undefined);
       return "paid";
     },

@@ -12,7 +12,7 @@ verifies(
     using inner = new DatabaseSync(":memory:");
     // It is full soon, as a disk may be.
     inner.exec("CREATE TABLE text (value TEXT); PRAGMA max_page_count = 4");
-    const database = new Database(inner);
+    const database = new Database(inner, { file: ":memory:" });
     const outcomes: Promise<unknown>[] = [];
     let opened = 0;
     const open = async () => {

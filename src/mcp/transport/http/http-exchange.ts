@@ -1,10 +1,13 @@
+import { STATUS_CODES } from "node:http";
 import { createParser } from "eventsource-parser";
 import type { Trace } from "../../../call/trace/trace.ts";
 import { ToolkitError } from "../../../core/error.ts";
+import { withServerOutput } from "../../../core/server-output.ts";
 import { type HttpRequest, type HttpResponse, HttpSendError } from "../../../lib/fetch/client-exchange.ts";
 import { redirectStatuses, redirectTarget } from "../../../lib/fetch/redirect.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
+import { OddTexts } from "../odd-texts.ts";
 import type { RequestOwner } from "../transport.ts";
 import { HttpStatusError, reasonOf, retryAfterMs } from "./http-error.ts";
 
@@ -39,7 +42,6 @@ export const jsonType = "application/json";
 export const eventStreamType = "text/event-stream";
 const maxRedirects = 5;
 const quotedLength = 300;
-const quotedWarningLength = 200;
 
 /**
  * Sends one request and gives the head of its answer, whatever its status. Redirects are followed within the origin, where they keep
@@ -134,13 +136,15 @@ export class HttpAnswer {
     const { status, statusText } = this.#response;
     const said = redactor.text(text).trim();
     const isPage = this.mediaType === "text/html" || said.startsWith("<");
-    const quote = said === "" || isPage ? "" : `: ${said.slice(0, quotedLength)}`;
-    const error = new HttpStatusError(`answered ${`${status} ${redactor.text(statusText)}`.trim()}${quote}`, {
+    const phrase = STATUS_CODES[status] ?? "";
+    const ownPhrase = statusText === phrase ? "" : redactor.text(statusText);
+    const quote = [ownPhrase, isPage ? "" : said.slice(0, quotedLength)].filter((part) => part !== "").join(": ");
+    const error = new HttpStatusError(`answered ${`${status} ${phrase}`.trim()}`, {
       status,
       retryAfterMs: retryAfterMs(this.header("retry-after"), Date.now()),
       challenge: redactor.text(this.header("www-authenticate") ?? "") || undefined,
     });
-    return { error, text };
+    return { error: withServerOutput(error, quote === "" ? undefined : `it said: ${quote}`), text };
   }
 
   async #readText(text: { soFar: string }): Promise<void> {
@@ -196,9 +200,9 @@ export function networkOf({ hostname, port, protocol }: URL): Readonly<Record<st
   };
 }
 
-/** The warning of a text that should be a message. Redacted whole: of a text that was cut, a part of a secret may be left. */
-export function warningOfNoMessage(text: string, redactor: Redactor): string {
-  return `It sent something that is no message: ${JSON.stringify(redactor.text(text).slice(0, quotedWarningLength))}`;
+/** The texts over HTTP that are no messages. */
+export function oddTextsOf({ redactor }: McpEndpoint): OddTexts {
+  return new OddTexts(redactor, { verb: "sent something", noun: "texts" });
 }
 
 function traced(request: EndpointRequest, trace: Trace): EndpointRequest {
@@ -235,8 +239,6 @@ function redirectError(status: number, from: URL, target: URL | undefined, redac
   target.username = target.password = target.search = target.hash = "";
   if (from.protocol === "https:" && target.protocol === "http:") target.protocol = "https:";
   const to = redactor.text(target.href);
-  return new HttpStatusError(
-    `answered ${status}, a redirect that is not followed: if you trust it, give ${to} as the URL`,
-    { status },
-  );
+  const error = new HttpStatusError(`answered ${status}, a redirect that is not followed`, { status });
+  return withServerOutput(error, `if you trust it, give ${to} as the URL`);
 }

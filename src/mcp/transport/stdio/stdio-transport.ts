@@ -8,6 +8,7 @@ import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
 import { commandName } from "../../target/target-label.ts";
+import { OddTexts } from "../odd-texts.ts";
 import type { Diagnosis, Transport, TransportEvents } from "../transport.ts";
 import { commandLine } from "./child-command.ts";
 import { answeredBy, LineReader, OutputTail } from "./child-output.ts";
@@ -29,9 +30,6 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 // After the child has exited, what it wrote is read; a grandchild may keep the pipe open for ever.
 const drainMs = 100;
-const quotedLength = 200;
-// Lines that are no messages are reported at the 1st, the 100th, the 200th, ...
-const reportEvery = 100;
 
 /**
  * A child process that speaks MCP over its stdin and stdout, one message a line. It leads a process group of its own, which ends
@@ -47,11 +45,10 @@ export class StdioTransport implements Transport {
   readonly #parameters: StdioParameters;
   readonly #stderr: OutputTail;
   readonly #lines: LineReader;
+  readonly #oddLines: OddTexts;
   #child: Child | undefined;
   #events: TransportEvents | undefined;
   #ending: Promise<void> | undefined;
-  #oddLines = 0;
-  #firstOddLine: string | undefined;
   #exit: string | undefined;
   #leaving = false;
   #draining: Promise<void> | undefined;
@@ -60,6 +57,7 @@ export class StdioTransport implements Transport {
     this.#parameters = parameters;
     const { maxMessageBytes, maxStderrBytes } = parameters;
     this.#stderr = new OutputTail(maxStderrBytes);
+    this.#oddLines = new OddTexts(parameters.redactor, { verb: "wrote something to stdout", noun: "lines" });
     this.#lines = new LineReader({
       maxBytes: maxMessageBytes,
       onLine: (line) => this.#line(line),
@@ -107,7 +105,7 @@ export class StdioTransport implements Transport {
   }
 
   diagnosis(): Diagnosis {
-    const firstOddLine = this.#firstOddLine;
+    const firstOddLine = this.#oddLines.first;
     const wrote = firstOddLine === undefined ? undefined : "it wrote to stdout what is no message";
     const began = firstOddLine === undefined ? undefined : `stdout began with ${JSON.stringify(firstOddLine)}`;
     return { reason: joined(this.#exit, wrote), output: joined(began, this.#stderrQuote()) };
@@ -156,13 +154,8 @@ export class StdioTransport implements Transport {
   }
 
   #odd(line: string): void {
-    if (this.#oddLines++ % reportEvery !== 0) return;
-    const said = this.#parameters.redactor.text(line);
-    const shown = said.length > quotedLength ? `${said.slice(0, quotedLength)}…` : said;
-    this.#firstOddLine ??= shown;
-    this.#events?.warning(
-      `It wrote something to stdout that is no message (${this.#oddLines} lines so far): ${JSON.stringify(shown)}`,
-    );
+    const warning = this.#oddLines.warningOf(line);
+    if (warning !== undefined) this.#events?.warning(warning);
   }
 
   /** The server ended it. Output that can still be read is read first. */
