@@ -1,4 +1,7 @@
-import { isEntry } from "../core/entry.ts";
+import type { ArgumentValues } from "../core/argument-values.ts";
+import type { CompletionRequest } from "../core/completion.ts";
+import { readDefinition } from "../core/definition.ts";
+import { isEntry, makeEntry } from "../core/entry.ts";
 import {
   type DefaultKind,
   defaultKinds,
@@ -17,10 +20,12 @@ import type { Content } from "../core/resource.ts";
 import { assertCallOptions, type CallOptions, type Session } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import type { MaybePromise } from "../lib/promise.ts";
+import { resourceHandle } from "../resource/handle.ts";
 import type { ApprovalGrant } from "./approval-grant.ts";
 import { toNestedError } from "./call-error.ts";
 import { type CallOrigin, type CallState, metaOf } from "./call-state.ts";
 import { type CallDirectory, type CallTarget, CallTargets } from "./call-targets.ts";
+import { readCompletionRequest } from "./complete-argument.ts";
 import type { Executor } from "./executor.ts";
 import type { PrincipalScope } from "./principal-scope.ts";
 import type { Action, ActionEntry, ActionResult } from "./step.ts";
@@ -134,8 +139,26 @@ export class CallRouter implements Toolbox, CallOrigin {
     return this.#run("subscribe", target, undefined, options);
   }
 
+  /** Values that an argument of a prompt or a variable of a template may have. */
+  async complete(request: CompletionRequest, given?: CallOptions): Promise<ArgumentValues> {
+    try {
+      const wanted = readCompletionRequest(request);
+      const options = this.#optionsOf(given ?? noOptions);
+      const signal = options.signal ?? this.parent?.signal;
+      const found = this.#targets.findCompletable(wanted.ref, this.#owner(options), signal);
+      const complete = (entry: Entry<"prompt" | "template">, spentMs = 0) =>
+        this.#executor.run("complete", subjectOf(entry), wanted, options, this, { spentMs });
+      const key = typeof wanted.ref === "string" ? wanted.ref : wanted.ref.ref;
+      const missing = () => this.#targets.missing("complete", key, this.#owner(options));
+      const search = { key, options, origin: this, missing };
+      return await (found instanceof Promise ? this.#executor.whenFound(found, search, complete) : complete(found));
+    } catch (thrown) {
+      throw this.#asNested(thrown);
+    }
+  }
+
   // Not async: a result that is there costs one promise, and a promise from inside is handed on as it is.
-  #run<A extends Action>(
+  #run<A extends Exclude<Action, "complete">>(
     action: A,
     target: CallTarget,
     input: unknown,
@@ -212,6 +235,21 @@ export class CallRouter implements Toolbox, CallOrigin {
 
 function keyOf(target: CallTarget): string {
   return typeof target === "string" ? target : isEntry(target) ? target.ref : String(target?.name);
+}
+
+const subjects = new WeakMap<Entry<"template">, Entry<"resource">>();
+
+/** The entry that the steps see: of a template, a resource with its ref, so that rules for its resources hold. */
+function subjectOf(entry: Entry<"prompt" | "template">): Entry<"prompt" | "resource"> {
+  if (entry.kind === "prompt") return entry;
+  const known = subjects.get(entry);
+  if (known !== undefined) return known;
+  const { name, item, namespace, stale } = entry;
+  const bytes = () => Promise.reject(new TypeError("A template is not read."));
+  const resource = resourceHandle({ name, uri: item.uriTemplate, mediaType: item.mediaType, bytes });
+  const made: Entry<"resource"> = makeEntry(readDefinition(resource, "remote"), resource, namespace, stale, entry);
+  subjects.set(entry, made);
+  return made;
 }
 
 function rejectNested(thrown: unknown): never {

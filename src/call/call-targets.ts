@@ -48,6 +48,8 @@ const kindsOf = {
   render: ["prompt"],
 } as const satisfies Record<Verb, readonly DefaultKind[]>;
 
+const completable = ["prompt", "template"] as const;
+
 /** The advice for an item of a kind that the verb does not take. */
 const insteadOf: Readonly<Record<Verb, Readonly<Record<DefaultKind, string>>>> = {
   call: { tool: "call it", prompt: "call it", resource: "read it instead of calling it" },
@@ -88,12 +90,27 @@ export class CallTargets {
   }
 
   /** The reason why the target of a call is not there yet, where it waits for a connection. */
-  missing(verb: Verb, key: string, owner: string): ToolkitError | undefined {
+  missing(verb: Verb | "complete", key: string, owner: string): ToolkitError | undefined {
     try {
-      return this.directory.missing(key, kindsOf[verb], owner);
+      return this.directory.missing(key, verb === "complete" ? completable : kindsOf[verb], owner);
     } catch {
       return undefined;
     }
+  }
+
+  /** The entry of a prompt or a template, at once where it is known. @throws ToolkitError `NOT_FOUND`, `INVALID_INPUT` and the like */
+  findCompletable(
+    target: string | Entry<"prompt" | "template">,
+    owner: string,
+    signal: AbortSignal | undefined,
+  ): MaybePromise<Entry<"prompt" | "template">> {
+    if (typeof target === "string") return this.directory.find<"prompt" | "template">(target, completable, owner, signal, "call");
+    const entry = isEntry(target) ? this.#registered(target, owner) : undefined;
+    if (entry?.kind === "prompt" || entry?.kind === "template") return entry;
+    throw notTarget(
+      entry,
+      "complete takes a prompt or a resource template: its name, ref or URI template, or its entry",
+    );
   }
 
   #entryOf(verb: Verb, target: Exclude<CallTarget, string>, owner: string): Entry {

@@ -72,6 +72,7 @@ export class Executor implements CallHost {
     render: new WeakMap(),
     read: new WeakMap(),
     subscribe: new WeakMap(),
+    complete: new WeakMap(),
   };
   #sequence = 0;
   #closed = false;
@@ -183,7 +184,8 @@ export class Executor implements CallHost {
     const next = isPlain(call) ? compiled.plain : compiled.next;
     const { events } = this.#options;
     // Most often there is no listener at all: that is seen without a function.
-    return events.listeners.size === 0 || call.verb === "subscribe" || !isHeard(events)
+    const isSilent = call.verb === "subscribe" || call.verb === "complete";
+    return events.listeners.size === 0 || isSilent || !isHeard(events)
       ? this.#bounded(next(call), state, spentMs)
       : this.#announced(call, next, spentMs);
   }

@@ -14,11 +14,11 @@ export interface TimeoutOptions {
  * however long it may be silent.
  */
 export function limitsOf(
-  { definition, settings }: Target,
+  { verb, definition, settings }: Target,
   { timeoutMs, maxTimeoutMs }: TimeoutOptions,
 ): CallLimits | undefined {
   const inactivityMs = settings.timeoutMs ?? timeoutMs;
-  if (definition.kind === "prompt" || Math.min(inactivityMs, maxTimeoutMs) === Number.POSITIVE_INFINITY)
-    return undefined;
+  const isUnbounded = definition.kind === "prompt" && verb !== "complete";
+  if (isUnbounded || Math.min(inactivityMs, maxTimeoutMs) === Number.POSITIVE_INFINITY) return undefined;
   return { of: "attempt", inactivityMs, totalMs: maxTimeoutMs };
 }

@@ -4,12 +4,13 @@ import { type PromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import { FilePrompt } from "./file-prompt.ts";
 import { parseFrontMatter } from "./front-matter/front-matter.ts";
 import { parsePromptFields } from "./front-matter/prompt-fields.ts";
-import { assertBody, splitFrontMatter } from "./front-matter/split-front-matter.ts";
+import { splitFrontMatter } from "./front-matter/split-front-matter.ts";
+import { firstHeading } from "./heading.ts";
 import { isDotprompt } from "./prompt-files.ts";
-import { assertFrontMatterSize, assertPromptSize } from "./prompt-size.ts";
+import { assertPromptSize } from "./prompt-size.ts";
 import { givenPartials, Partials } from "./template/partials.ts";
 import { Template } from "./template/prompt-template.ts";
-import { markedRegions, type RegionMarks, templateFromLine } from "./template/template-source.ts";
+import { templateFromLine } from "./template/template-source.ts";
 
 /** Options of `parsePrompt`. */
 export interface ParsePromptOptions {
@@ -42,15 +43,17 @@ export function parsePrompt(text: string, options: ParsePromptOptions = {}): Pro
   return parsePromptFile(text, filename, new Partials(givenPartials(partials, isDotprompt(filename)), limits));
 }
 
-/** As `parsePrompt`, with the partials of a folder and their limits. */
-export function parsePromptFile(text: string, file: string | undefined, folder: Partials): Prompt {
+/**
+ * As `parsePrompt`, with the partials of a folder and their limits.
+ *
+ * @param namePrefix - the beginning of its name, for a prompt in a folder of a prompt folder
+ */
+export function parsePromptFile(text: string, file: string | undefined, folder: Partials, namePrefix = ""): Prompt {
   const { limits } = folder;
   assertPromptSize(text, file, limits);
-  const split = splitFrontMatter(text, file);
-  assertFrontMatterSize(split, file, limits);
+  const split = splitFrontMatter(text, file, limits);
   const frontMatter = parseFrontMatter(split, file);
-  const fields = parsePromptFields(frontMatter);
-  assertBody(split, file);
+  const fields = parsePromptFields(frontMatter, namePrefix);
   const body = new Template(templateFromLine(split.body, file, split.bodyLine), "prompt");
   const system =
     fields.system === undefined
@@ -68,50 +71,4 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
     limits,
     placeOf: frontMatter.placeOf,
   });
-}
-
-const fence = /^ {0,3}(`{3,}|~{3,})/;
-
-/** The first `# heading` of a markdown text outside code and comments, except one with a `{{tag}}`, whose text is known only when rendered. */
-export function firstHeading(markdown: string): string | undefined {
-  if (!markdown.includes("# ")) return undefined;
-  let open: string | undefined;
-  for (const line of withoutComments(markdown).split("\n")) {
-    const mark = fence.exec(line)?.[1];
-    if (mark !== undefined) {
-      if (open === undefined) open = mark;
-      else if (mark.startsWith(open)) open = undefined;
-    }
-    if (open !== undefined) continue;
-    const title = headingOf(line);
-    if (title !== undefined && !title.includes("{{")) return title;
-  }
-  return undefined;
-}
-
-/** The text of a `# heading`, without the marks that close it. No pattern: one that tries each blank as its end takes the cube of them. */
-function headingOf(line: string): string | undefined {
-  if (!line.startsWith("# ") || /[\u2028\u2029]/.test(line)) return undefined;
-  const text = line.slice(2).trim();
-  let end = text.length;
-  while (text[end - 1] === "#") end -= 1;
-  const title = end > 0 && text[end - 1] === " " ? text.slice(0, end).trim() : text;
-  return title === "" ? undefined : title;
-}
-
-const commentMarks: readonly RegionMarks<"comment">[] = [
-  [/^\{\{~?!--/, /--~?\}\}/, "comment"],
-  [/^\{\{~?!/, /\}\}/, "comment"],
-  [/^<!--/, /-->/, "comment"],
-];
-
-/** The text without comments of Handlebars and HTML. */
-function withoutComments(text: string): string {
-  let kept = "";
-  let end = 0;
-  for (const comment of markedRegions(text, /\{\{~?!--|\{\{~?!|<!--/, commentMarks)) {
-    kept += text.slice(end, comment.offset);
-    end = comment.offset + comment.text.length;
-  }
-  return kept + text.slice(end);
 }

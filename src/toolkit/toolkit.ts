@@ -4,6 +4,8 @@ import { Directory } from "../catalog/directory.ts";
 import { LocalSource } from "../catalog/local-source.ts";
 import type { AddConnectorOptions } from "../connection/connect-options.ts";
 import type { Approvals } from "../core/approval.ts";
+import type { ArgumentValues } from "../core/argument-values.ts";
+import type { CompletionRequest } from "../core/completion.ts";
 import type { Connection } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import {
@@ -224,6 +226,10 @@ export class Toolkit implements Host, AsyncDisposable {
 
   subscribe(target: string | Entry<"resource">, options?: CallOptions): Promise<Unsubscribe> {
     return this.#parts.toolbox.subscribe(target, options);
+  }
+
+  complete(request: CompletionRequest, options?: CallOptions): Promise<ArgumentValues> {
+    return this.#parts.toolbox.complete(request, options);
   }
 
   /**
