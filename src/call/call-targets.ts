@@ -104,7 +104,8 @@ export class CallTargets {
     owner: string,
     signal: AbortSignal | undefined,
   ): MaybePromise<Entry<"prompt" | "template">> {
-    if (typeof target === "string") return this.directory.find<"prompt" | "template">(target, completable, owner, signal, "call");
+    if (typeof target === "string")
+      return this.directory.find<"prompt" | "template">(target, completable, owner, signal, "call");
     const entry = isEntry(target) ? this.#registered(target, owner) : undefined;
     if (entry?.kind === "prompt" || entry?.kind === "template") return entry;
     throw notTarget(

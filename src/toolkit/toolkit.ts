@@ -282,11 +282,9 @@ export class Toolkit implements Host, AsyncDisposable {
   events(options: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
     assertEventOptions(options);
     const { limit, signal, closed } = { ...options, closed: this.#lifecycle.closed };
+    const subscribe = (listener: (event: ToolkitEvent) => void) => this.#parts.events.on("*", listener);
     return eventStream<ToolkitEvent>(
-      {
-        subscribe: (listener) => this.#parts.events.on("*", listener),
-        lost: (count) => ({ type: "eventsLost", count }),
-      },
+      { subscribe, lost: (count) => ({ type: "eventsLost", count }) },
       { limit, signal: signal === undefined ? closed : AbortSignal.any([signal, closed]) },
     );
   }
@@ -294,9 +292,10 @@ export class Toolkit implements Host, AsyncDisposable {
   /** For the console. */
   [inspect](depth: number, options: InspectOptions): string {
     const { catalog, connectors } = this.#parts;
-    const count = (kind: Kind) => catalog.entries([kind]).length;
+    const [tools, prompts, resources] = (["tool", "prompt", "resource"] as const).map(
+      (kind) => catalog.entries([kind]).length,
+    );
     const connections = connectors.connections.map(({ namespace, state }) => `${namespace}: ${state}`);
-    const shown = { tools: count("tool"), prompts: count("prompt"), resources: count("resource"), connections };
-    return shownAs("Toolkit", shown, depth, options);
+    return shownAs("Toolkit", { tools, prompts, resources, connections }, depth, options);
   }
 }
