@@ -1,5 +1,5 @@
 import type { Connection } from "../core/connection.ts";
-import type { Definition } from "../core/definition.ts";
+import type { ConnectorRefusal, Definition } from "../core/definition.ts";
 import { definitionOf, makeEntry } from "../core/entry.ts";
 import type { ListEventType } from "../core/event.ts";
 import { type Entry, type Item, type ItemMap, type Kind, kinds, type ListFailure } from "../core/item.ts";
@@ -38,6 +38,8 @@ export interface NamespaceOptions {
   readonly failures?: (() => readonly ListFailure[]) | undefined;
   /** Makes it report when the content of a resource changes. Missing, it does so unasked. */
   readonly subscribe?: Source["subscribe"] | undefined;
+  /** The reason why a resource that one of its templates made is refused. Default: that of the template alone. */
+  readonly refusalOf?: ((uri: string, template: Entry<"template">) => ConnectorRefusal | undefined) | undefined;
 }
 
 /** The items of one namespace, by kind and key. */
@@ -47,6 +49,7 @@ export class Namespace {
   readonly settling: (start: boolean) => Promise<void> | undefined;
   readonly coming: () => Promise<void> | undefined;
   readonly subscribe: Source["subscribe"] | undefined;
+  readonly refusalOf: NonNullable<NamespaceOptions["refusalOf"]>;
   #name: string;
   #stale = false;
   readonly #failures: () => readonly ListFailure[];
@@ -70,6 +73,7 @@ export class Namespace {
     this.settling = options.settling ?? (() => undefined);
     this.coming = options.coming ?? (() => this.settling(false));
     this.subscribe = options.subscribe;
+    this.refusalOf = options.refusalOf ?? (() => undefined);
     this.#failures = options.failures ?? (() => []);
     this.#onChange = onChange;
   }

@@ -118,6 +118,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       coming: () => (this.state === "idle" ? this.#first.pendingForLookups : this.#first.pendingForCalls),
       failures: () => this.#failures(),
       subscribe: (uri, given) => this.parts.subscriptions.add(uri, given),
+      refusalOf: (uri, { name, item }) =>
+        this.parts.options.allow.refusalOf(uri, { kind: "template", key: item.uriTemplate, name }),
     });
   }
 

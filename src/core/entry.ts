@@ -67,5 +67,6 @@ export function definitionOf(entry: Entry): Definition {
 
 /** The reason why its connector refuses an item, or the template that made it; undefined where it does not. */
 export function refusedByConnector(entry: Entry): ConnectorRefusal | undefined {
-  return definitionOf(templateOf(entry) ?? entry).refusal;
+  const template = templateOf(entry);
+  return (template && definitionOf(template).refusal) ?? definitionOf(entry).refusal;
 }

@@ -292,9 +292,8 @@ export class Toolkit implements Host, AsyncDisposable {
   /** For the console. */
   [inspect](depth: number, options: InspectOptions): string {
     const { catalog, connectors } = this.#parts;
-    const [tools, prompts, resources] = (["tool", "prompt", "resource"] as const).map(
-      (kind) => catalog.entries([kind]).length,
-    );
+    const kinds = ["tool", "prompt", "resource"] as const;
+    const [tools, prompts, resources] = kinds.map((kind) => catalog.entries([kind]).length);
     const connections = connectors.connections.map(({ namespace, state }) => `${namespace}: ${state}`);
     return shownAs("Toolkit", { tools, prompts, resources, connections }, depth, options);
   }
