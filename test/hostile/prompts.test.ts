@@ -76,8 +76,15 @@ describe("a rendering ends at its limits", () => {
       "{{#if (join @root.xs @root.text)}}{{/if}}",
       "{{#if (trim (lower @root.text))}}{{/if}}",
       "{{lookup @root.text 0}}{{json @root.xs}}",
+      "{{#if (eq @root.text @root.copy)}}{{/if}}",
+      "{{#if (lt @root.text @root.copy)}}{{/if}}",
+      "{{#if (slice @root.text 1)}}{{/if}}",
+      "{{#if (slice @root.xs 0)}}{{/if}}",
+      `{{#if (date 0 "${"d ".repeat(40)}")}}{{/if}}`,
+      "{{#if (number 1 locale=(lookup @root.locales this))}}{{/if}}",
     ]) {
-      expect((await rendering(loop(inner), { xs, text })).code, inner).toBe("LIMIT_EXCEEDED");
+      const locales = xs.map((at) => `en-x-a${at}`);
+      expect((await rendering(loop(inner), { xs, text, copy: text, locales })).code, inner).toBe("LIMIT_EXCEEDED");
     }
   });
 

@@ -62,9 +62,11 @@ const booleans: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ["true", true],
   ["yes", true],
   [1, true],
+  ["1", true],
   ["false", false],
   ["no", false],
   [0, false],
+  ["0", false],
 ]);
 
 /** The one choice that is the same but for case and blanks around it. */
