@@ -38,9 +38,13 @@ const maxSizeForAllErrors = 5_000;
 export function compile(schema: JsonSchema): (value: unknown) => unknown {
   const test = checkOf(schema, options);
   let checkAll: ValidateFunction | undefined;
+  let interpreted: ((value: unknown) => unknown) | undefined;
   const issuesOf = (value: unknown, first: readonly ErrorObject[]): readonly Issue[] => {
-    if (sizeOf(value, maxSizeForAllErrors + 1) > maxSizeForAllErrors)
-      return interpretedIssues(schema, value) ?? first.map(toIssue);
+    if (sizeOf(value, maxSizeForAllErrors + 1) > maxSizeForAllErrors) {
+      interpreted ??= interpreterOf(schema);
+      const result = interpreted(value);
+      return result instanceof Violation ? result.issues : first.map(toIssue);
+    }
     checkAll ??= checkOf(schema, { ...options, allErrors: true });
     checkAll(value);
     return (checkAll.errors ?? first).slice(0, maxIssues).map(toIssue);
@@ -48,13 +52,19 @@ export function compile(schema: JsonSchema): (value: unknown) => unknown {
   return (value) => (test(value) ? value : new Violation(issuesOf(value, test.errors ?? [])));
 }
 
-/** Undefined where the interpreter finds none: it reads patterns and formats in its own way, and ends before it takes long. */
-function interpretedIssues(schema: JsonSchema, value: unknown): readonly Issue[] | undefined {
+/** As `interpret`; it finds nothing where it throws: it reads patterns and formats in its own way, and ends before it takes long. */
+function interpreterOf(schema: JsonSchema): (value: unknown) => unknown {
   try {
-    const result = interpret(schema)(value);
-    return result instanceof Violation ? result.issues : undefined;
+    const validate = interpret(schema);
+    return (value) => {
+      try {
+        return validate(value);
+      } catch {
+        return undefined;
+      }
+    };
   } catch {
-    return undefined;
+    return () => undefined;
   }
 }
 
