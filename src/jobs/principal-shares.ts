@@ -22,8 +22,8 @@ interface Places {
 }
 
 /**
- * The open jobs of each principal, so that none takes all the places, or all the memory. It is exact for the jobs of this process, and at most ten seconds behind
- * for those of others.
+ * The open jobs of each principal, so that none takes all the places, or all the memory. It is exact for the jobs of this process, and at
+ * most ten seconds behind for those of others.
  */
 export class PrincipalShares<T extends Job> {
   readonly #type: Counted<T>;

@@ -25,6 +25,8 @@ const options: Options = {
   code: { regExp: Object.assign((source: string) => toPattern(source) ?? new RegExp(source), { code: "new RegExp" }) },
 };
 
+/** A list of choices, with the last of them: those of the service itself are shown. In characters. */
+const maxMessage = 1_500;
 /** A larger value may have as many issues as values, and ajv makes all of them. In values, see `sizeOf`. */
 const maxSizeForAllErrors = 5_000;
 
@@ -55,7 +57,7 @@ export function compile(schema: JsonSchema): (value: unknown) => unknown {
 /** As `interpret`; it finds nothing where it throws: it reads patterns and formats in its own way, and ends before it takes long. */
 function interpreterOf(schema: JsonSchema): (value: unknown) => unknown {
   try {
-    const validate = interpret(schema);
+    const validate = interpret(schema, { maxMessage });
     return (value) => {
       try {
         return validate(value);
@@ -115,10 +117,11 @@ hasUniqueItems.errors = [] as Partial<ErrorObject>[];
 
 /** In place of ajv's own, which compares a value with each choice. */
 function choiceTest(choices: readonly unknown[]): (value: unknown) => boolean {
+  if (choices.length === 0) throw new Error("enum must have a choice");
   const isComposite = (value: unknown) => typeof value === "object" && value !== null;
   const plain = new Set(choices.filter((choice) => !isComposite(choice)));
   const composites = choices.filter(isComposite);
-  const maxSize = Math.max(0, ...composites.map((choice) => sizeOf(choice, Number.POSITIVE_INFINITY)));
+  const maxSize = composites.reduce<number>((max, each) => Math.max(max, sizeOf(each, Number.POSITIVE_INFINITY)), 0);
   const texts = new Set(composites.map(canonicalJson));
   return (value) => {
     if (!isComposite(value)) return plain.has(value);
