@@ -46,8 +46,15 @@ export function notFound({ id, name }: ToolCall, aliases: readonly string[]): To
   return notRun({ id, name }, error);
 }
 
+/** The answer of a call whose arguments cannot be parsed. */
+export function malformed({ id, name, malformed: reason }: ToolCall): ToolAnswer {
+  const message = `The arguments of ${name} are no JSON: ${reason}. Nothing ran. Call it again with valid JSON.`;
+  const issues = [{ pointer: "", message: "is no JSON" }];
+  return notRun({ id, name }, new ToolkitError("INVALID_INPUT", message, { issues }));
+}
+
 /** The failed answer of a call that was never made. */
-export function notRun({ id, name }: Pick<ToolCall, "id" | "name">, error: ToolkitError): ToolAnswer {
+function notRun({ id, name }: Pick<ToolCall, "id" | "name">, error: ToolkitError): ToolAnswer {
   const debug = { forced: false, exclusive: false, cached: false, attempts: 0 };
   return Object.freeze({ id, name, ...failure(error), durationMs: 0, debug });
 }
@@ -81,8 +88,13 @@ function about({ call: { id, name }, callee }: KnownCall, { isForced, startedAt,
 }
 
 function failure(error: ToolkitError): Pick<ToolAnswer, "status" | "error" | "references"> {
-  const status = error.code === "PENDING" ? "pending" : error.code === "DENIED" ? "denied" : "failed";
-  return { status, error, references: [] };
+  return { status: statusOf(error), error, references: [] };
+}
+
+/** How a call that failed with an error stands: what is refused did not run. */
+export function statusOf({ code }: ToolkitError): "pending" | "denied" | "failed" {
+  if (code === "PENDING") return "pending";
+  return code === "DENIED" || code === "QUARANTINED" ? "denied" : "failed";
 }
 
 /** Names for a message that a model reads. */

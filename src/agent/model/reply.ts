@@ -4,12 +4,14 @@ import type {
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4Message,
+  LanguageModelV4Source,
   LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
+import type { AgentSource } from "../../core/agent-event.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { jsonFault, parseJson } from "../../lib/nesting.ts";
-import { isRecord } from "../../lib/value.ts";
+import { isRecord, present } from "../../lib/value.ts";
 import type { ChosenModel } from "./models.ts";
 
 /** The complete answer of a model to one question. */
@@ -39,7 +41,7 @@ export function withDistinctIds(reply: Reply): Reply {
   const taken = new Set<string>();
   const content: LanguageModelV4Content[] = [];
   for (const part of reply.content) {
-    if (part.type !== "tool-call" || part.providerExecuted === true) {
+    if (!isOwnCall(part)) {
       content.push(part);
       continue;
     }
@@ -58,6 +60,27 @@ export function textIn({ content }: Reply): string {
   return text;
 }
 
+/** True for a tool call that the run has to make. */
+function isOwnCall(part: LanguageModelV4Content): part is LanguageModelV4ToolCall {
+  return part.type === "tool-call" && part.providerExecuted !== true;
+}
+
+/** The number of calls that the run has to make. */
+export function countCalls({ content }: Reply): number {
+  return content.filter(isOwnCall).length;
+}
+
+/** The reply without the calls that the run would have to make. */
+export function withoutCalls(reply: Reply): Reply {
+  return { ...reply, content: reply.content.filter((part) => !isOwnCall(part)) };
+}
+
+/** A source that a model names. */
+export function sourceOf(part: LanguageModelV4Source): AgentSource {
+  const { type: _type, providerMetadata: _metadata, ...source } = part;
+  return present(source);
+}
+
 /** A reply as a message of the conversation, and the calls that the run has to make: a provider has already made its own. */
 export function toMessage({ content }: Reply): {
   readonly message: LanguageModelV4Message;
@@ -71,7 +94,7 @@ export function toMessage({ content }: Reply): {
       continue;
     }
     const call = parsedCall(part);
-    if (part.providerExecuted !== true) calls.push(call);
+    if (isOwnCall(part)) calls.push(call);
     parts.push(callPart(part, call));
   }
   return { message: { role: "assistant", content: parts }, calls };
@@ -81,15 +104,18 @@ export function toMessage({ content }: Reply): {
 const maxNestingDepth = 256;
 
 function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageModelV4ToolCall): ModelToolCall {
-  if (text.trim() === "") return { id, name, input: {} };
   try {
-    // Some models send null for a tool without parameters.
-    const input = parseJson(text) ?? {};
+    const input = argumentsIn(text);
     if (jsonFault(input, maxNestingDepth) !== "depth") return { id, name, input };
     return { id, name, input: {}, malformed: `they are nested deeper than ${maxNestingDepth} levels` };
   } catch (error) {
     return { id, name, input: {}, malformed: messageOf(error) };
   }
+}
+
+/** Some models send nothing, or null, for a tool without parameters. */
+function argumentsIn(text: string): unknown {
+  return text.trim() === "" ? {} : (parseJson(text) ?? {});
 }
 
 function assistantPart(part: LanguageModelV4Content): AssistantPart[] {
@@ -114,10 +140,13 @@ function assistantPart(part: LanguageModelV4Content): AssistantPart[] {
   }
 }
 
-/** Providers accept objects alone: arguments that could not be parsed are reported in the result of the call. */
-function callPart(part: LanguageModelV4ToolCall, { input: given }: ModelToolCall): AssistantPart {
+/**
+ * Providers accept objects alone: arguments that could not be parsed are reported in the result of the call. They are parsed once more for the
+ * message: a tool that changes its input must not change the conversation.
+ */
+function callPart(part: LanguageModelV4ToolCall, call: ModelToolCall): AssistantPart {
   const { toolCallId, toolName, providerExecuted } = part;
-  const input = isRecord(given) ? given : {};
+  const input = call.malformed === undefined && isRecord(call.input) ? argumentsIn(part.input) : {};
   const executed = providerExecuted === undefined ? {} : { providerExecuted };
   return { type: "tool-call", toolCallId, toolName, input, ...executed, ...optionsOf(part) };
 }

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import type { AgentToolCall, FinishReason, TokenUsage } from "../../core/agent-event.ts";
+import type { AgentSource, AgentToolCall, FinishReason, TokenUsage } from "../../core/agent-event.ts";
 import { messageOf } from "../../core/error.ts";
 import type { Issue } from "../../core/error-catalog.ts";
 import { answerForm, outputInstruction, outputTool } from "../../core/output-tool.ts";
@@ -32,6 +32,8 @@ export interface AnswerMeta {
   /** Of all steps, sub-agents included. */
   readonly usage: TokenUsage;
   readonly toolCalls: readonly AgentToolCall[];
+  /** The sources that the model named. */
+  readonly sources?: readonly AgentSource[] | undefined;
   /** The names of the evaluations that its tools ask for. */
   readonly evaluations?: readonly string[] | undefined;
 }
@@ -64,7 +66,7 @@ export function answerOf(
     readonly evaluations: readonly string[];
   },
 ): Content {
-  const { id: run, steps, usage, calls } = state;
+  const { id: run, steps, usage, calls, sources } = state;
   const meta: AnswerMeta = {
     run,
     model: modelRefOf(chosen),
@@ -72,6 +74,7 @@ export function answerOf(
     steps: steps.length,
     usage,
     toolCalls: calls,
+    ...(sources.length === 0 ? {} : { sources }),
     ...(evaluations.length === 0 ? {} : { evaluations }),
   };
   return derivedContent(content, { name, meta: { ...content.meta, ...meta } });

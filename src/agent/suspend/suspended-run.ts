@@ -12,7 +12,7 @@ import { present } from "../../lib/value.ts";
 import { visible } from "../../lib/visible-text.ts";
 import type { ForgetOptions, WaitingRun } from "../agent.ts";
 import type { KnownLimits, RunLimits } from "../agent-options.ts";
-import type { Results } from "../run/run-results.ts";
+import type { OwnedResults, RunResults } from "../run/run-results.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { Task } from "../run/task.ts";
 import type { WaitingTurn } from "../run/tool-turn.ts";
@@ -47,7 +47,7 @@ export interface SuspendedRun extends Job {
   readonly outcome?: { readonly content: unknown } | { readonly error: unknown } | undefined;
   readonly task: Omit<Task, "messages" | "ownTools" | "output"> & { readonly output?: JsonSchema | undefined };
   readonly state: RunState;
-  readonly results: ReturnType<Results["toJSON"]>;
+  readonly results: OwnedResults;
   /** Those that are finite. */
   readonly limits: RunLimits;
   readonly turn: {
@@ -67,7 +67,7 @@ export interface SuspendedRun extends Job {
 export interface Suspension {
   readonly task: Task;
   readonly state: RunState;
-  readonly results: Results;
+  readonly results: RunResults;
   readonly turn: WaitingTurn;
   readonly limits: KnownLimits;
   readonly isLocal: boolean | undefined;
