@@ -48,6 +48,11 @@ export interface PromptCall {
   readonly input?: unknown;
 }
 
+/** A suspended run, by its id. */
+export interface RunToResume {
+  readonly resume: string;
+}
+
 /** Options of resuming a run. */
 export interface ResumeOptions extends Pick<RunOptions, "signal" | "session" | "onEvent"> {
   /** Wait until every call that the run waits for is settled. Default false: it rejects with `PENDING` again. */
@@ -120,6 +125,8 @@ export interface Agent extends Delegate {
   stream(text: string, options?: GenerateOptions): AgentStream;
   /** Executes a prompt, with an iterable of events and the answer as `result`. */
   stream(call: PromptCall, options?: RunOptions): AgentStream;
+  /** As `resume`, with an iterable of events and the answer as `result`. */
+  stream(run: RunToResume, options?: Omit<ResumeOptions, "onEvent">): AgentStream;
   /**
    * Continues a run that was `PENDING`, from the same step; also in another process, where the store of its toolkit outlives this one.
    *

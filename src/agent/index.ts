@@ -17,6 +17,7 @@ export type {
   PromptCall,
   ResumeOptions,
   RunOptions,
+  RunToResume,
   WaitingRun,
 } from "./agent.ts";
 export type { AgentOptions, ResultRetention, RunLimits, SuspendedOptions } from "./agent-options.ts";
@@ -24,6 +25,7 @@ export type { AgentStream } from "./agent-stream.ts";
 export type { ModelsOptions } from "./model/models.ts";
 export type { ModelProvider, ModelServer } from "./model/providers.ts";
 export { agent } from "./prompt-agent.ts";
+export type { StreamResponseOptions } from "./response/stream-response.ts";
 export type { AnswerMeta } from "./run/run-answer.ts";
 export type { Conversation, ModelPrice } from "./run/run-state.ts";
 export type { ModelOptions, TextOptions } from "./run/task.ts";

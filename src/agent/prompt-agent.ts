@@ -19,6 +19,7 @@ import {
   type PromptCall,
   type ResumeOptions,
   type RunOptions,
+  type RunToResume,
   type WaitingRun,
 } from "./agent.ts";
 import {
@@ -104,12 +105,16 @@ class PromptAgent implements Agent {
     return this.#toolbox(toolbox).call(prompt, {}, call);
   }
 
-  stream(request: string | PromptCall, options: GenerateOptions | RunOptions = {}): AgentStream {
+  stream(
+    request: string | PromptCall | RunToResume,
+    options: GenerateOptions | RunOptions | ResumeOptions = {},
+  ): AgentStream {
     return new EventStream((given, onEvent) => {
       const signal = options.signal === undefined ? given : AbortSignal.any([options.signal, given]);
       const streamed = { ...options, signal, onEvent };
-      return typeof request === "string" ? this.generate(request, streamed) : this.#callPrompt(request, streamed);
-    });
+      if (typeof request === "string") return this.generate(request, streamed);
+      return "resume" in request ? this.resume(request.resume, streamed) : this.#callPrompt(request, streamed);
+    }, this.#options.clock);
   }
 
   async resume(id: string, options: ResumeOptions = {}): Promise<Content> {
