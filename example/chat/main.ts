@@ -25,7 +25,7 @@ for (const [index, { port, close }] of servers.entries()) {
   let shown: UIMessage | undefined;
   for await (const message of readUIMessageStream({ stream })) shown = message;
   console.log(shown?.parts.map((part) => (part.type === "text" ? part.text : part.type)));
-  assert.deepEqual(shown?.parts.at(-1), { type: "text", text: "It is warm.", state: "done" });
+  assert.partialDeepStrictEqual(shown?.parts.at(-1), { type: "text", text: "It is warm." });
   await close();
 }
 
