@@ -5,9 +5,9 @@ import { isRecord, present } from "../lib/value.ts";
 import type { ToolAnswer, ToolCall, ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
 import { type AiSdkApprovals, ConversationApprover } from "./ai-sdk-approvals.ts";
 import { type AiSdkOutput, toAiSdkOutput } from "./answer-content.ts";
-import { CallBatch, type CallRunner } from "./call-batch.ts";
 import { anthropicProjection } from "./projection/plain-schema.ts";
 import { type AdaptedTools, argumentsOf, cachedWriter, recordsIn, type ToolLoss, ToolWriter } from "./tool-writer.ts";
+import { type CallRunner, TurnBatch } from "./turn-batch.ts";
 
 /** A tool of the AI SDK whose types are known at run time alone. */
 export interface AiSdkTool {
@@ -150,14 +150,14 @@ interface ToolMakerOptions extends AiSdkOptions {
 class ToolMaker {
   readonly #source: AiSdkSource;
   readonly #options: ToolMakerOptions;
-  readonly #batch: CallBatch;
+  readonly #batch: TurnBatch;
   readonly #approver: ConversationApprover | undefined;
 
   constructor(source: AiSdkSource, run: AiSdkRun, options: ToolMakerOptions) {
     const { approvals } = options;
     this.#source = source;
     this.#options = options;
-    this.#batch = new CallBatch(run);
+    this.#batch = new TurnBatch(run);
     if (approvals === undefined) return;
     this.#approver = new ConversationApprover(approvals, (call, signal) => this.#batch.answer(call, signal));
   }

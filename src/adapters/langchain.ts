@@ -1,9 +1,9 @@
 import type { JsonSchema } from "../core/schema/types.ts";
 import type { ToolAnswer, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
 import { type AnswerPart, answerParts, textOfParts } from "./answer-content.ts";
-import { CallBatch, type CallRunner } from "./call-batch.ts";
 import { anthropicProjection } from "./projection/plain-schema.ts";
 import { argumentsOf, cachedWriter, ToolWriter } from "./tool-writer.ts";
+import { type CallRunner, TurnBatch } from "./turn-batch.ts";
 
 /** The content of a LangChain `ToolMessage`: a text, or content blocks. */
 export type LangChainContent =
@@ -52,7 +52,7 @@ export function toLangChain<T extends LangChainTool>(
   run: CallRunner = source.begin({}),
 ): T[] {
   const writer = new ToolWriter({ definitions: () => source.all, toolChoice: "auto" }, write);
-  const batch = new CallBatch(run);
+  const batch = new TurnBatch(run);
   let count = 0;
   return source.all.map((definition) => {
     const { name } = definition;

@@ -30,6 +30,7 @@ interface QueuedEvent {
 export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undefined> {
   readonly #abort = new AbortController();
   readonly #clock: Clock;
+  readonly #id: string | undefined;
   readonly #result: Promise<Content>;
   readonly #queue: QueuedEvent[] = [];
   #awake = Promise.withResolvers<void>();
@@ -37,12 +38,16 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
   #isAwaited = false;
   #isOver = false;
 
-  /** @param run - gets a signal that aborts once the reader has stopped, and the listener of its events */
+  /**
+   * @param run - gets a signal that aborts once the reader has stopped, and the listener of its events
+   * @param options - `id`: of a run that is resumed
+   */
   constructor(
     run: (signal: AbortSignal, onEvent: (event: AgentEvent) => void | Promise<void>) => Promise<Content>,
-    clock: Clock,
+    { clock, id }: { readonly clock: Clock; readonly id: string | undefined },
   ) {
     this.#clock = clock;
+    this.#id = id;
     this.#result = run(this.#abort.signal, (event) => this.#enqueue(event)).finally(() => {
       this.#isOver = true;
       for (const { taken } of this.#queue) taken();
@@ -64,7 +69,8 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
   }
 
   toResponse(options: StreamResponseOptions = {}): Response {
-    return streamResponse({ events: this[Symbol.asyncIterator](), result: this.#result, clock: this.#clock }, options);
+    const run = { id: this.#id, events: this[Symbol.asyncIterator](), result: this.#result, clock: this.#clock };
+    return streamResponse(run, options);
   }
 
   async next(): Promise<IteratorResult<AgentEvent, undefined>> {

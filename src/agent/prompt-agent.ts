@@ -126,12 +126,14 @@ class PromptAgent implements Agent {
     request: string | PromptCall | RunToResume,
     options: GenerateOptions | RunOptions | ResumeOptions = {},
   ): AgentStream {
-    return new EventStream((given, onEvent) => {
+    const id = typeof request === "object" && "resume" in request ? request.resume : undefined;
+    const run = (given: AbortSignal, onEvent: RunOptions["onEvent"]) => {
       const signal = options.signal === undefined ? given : AbortSignal.any([options.signal, given]);
       const streamed = { ...options, signal, onEvent };
       if (typeof request === "string") return this.generate(request, streamed);
       return "resume" in request ? this.resume(request.resume, streamed) : this.#callPrompt(request, streamed);
-    }, this.#options.clock);
+    };
+    return new EventStream(run, { clock: this.#options.clock, id });
   }
 
   async resume(id: string, options: ResumeOptions = {}): Promise<Content> {

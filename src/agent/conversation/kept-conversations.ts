@@ -54,7 +54,7 @@ function keyOf(id: string, session: Session | undefined): RecordKey {
   }
   const { principal, session: anonymous } = resultOwner(session);
   if (principal !== undefined) return { collection, owner: principal, key: id };
-  return { collection, owner: "", key: anonymous === undefined ? `/${id}` : `${encodeURIComponent(anonymous)}/${id}` };
+  return { collection, owner: "", key: anonymous === undefined ? `/${id}` : `s${encodeURIComponent(anonymous)}/${id}` };
 }
 
 /** Where conversations of runs are kept. */

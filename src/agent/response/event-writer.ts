@@ -3,7 +3,7 @@ import type { ToolkitError } from "../../core/error.ts";
 import { errorCatalog } from "../../core/error-catalog.ts";
 import type { Content } from "../../core/resource.ts";
 import { parseJson } from "../../lib/nesting.ts";
-import { isRecord } from "../../lib/value.ts";
+import { isRecord, present } from "../../lib/value.ts";
 import { textOf } from "../../resource/content.ts";
 import { essenceOf, isJsonType } from "../../resource/media-type.ts";
 
@@ -27,7 +27,7 @@ export type ErrorText = (error: ToolkitError) => string;
 export const summaryOf: ErrorText = ({ code }) => errorCatalog[code].summary;
 
 /** A call that a suspended run waits for, for its user. */
-export interface PendingCall {
+export interface AwaitedCall {
   /** To resolve or complete it by. */
   readonly id: string;
   readonly tool: string;
@@ -36,12 +36,12 @@ export interface PendingCall {
 }
 
 /** The calls that the run of an error waits for. */
-export function pendingCalls({ details }: ToolkitError<"PENDING">): readonly PendingCall[] {
+export function awaitedCalls({ details }: ToolkitError<"PENDING">): readonly AwaitedCall[] {
   const waitsFor: unknown = details.metadata?.waitsFor;
   if (!Array.isArray(waitsFor)) return [];
   return waitsFor
     .filter(isRecord)
-    .map(({ id, tool, reason, message }) => ({ id, tool, reason, message })) as PendingCall[];
+    .map(({ id, tool, reason, message }) => ({ id, tool, reason, message })) as AwaitedCall[];
 }
 
 /** A result for a browser: a text, a JSON value, the parts of several, a file as base64. */
@@ -61,4 +61,54 @@ export function isJsonContent(content: Content): boolean {
 export function frame(data: unknown, event?: string): string {
   const name = event === undefined ? "" : `event: ${event}\n`;
   return `${name}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** An error as it is sent. */
+export interface SentError {
+  readonly code: string;
+  /** For users: the text of `errorText`. */
+  readonly message: string;
+}
+
+/** Sends each event as it is, with its type as the name, and the outcome last: `answer`, `pending`, `error` or `abort`. */
+export class PlainWriter implements EventWriter {
+  readonly headers = {};
+  readonly #errorText: ErrorText;
+
+  constructor(errorText: ErrorText) {
+    this.#errorText = errorText;
+  }
+
+  begin(): string {
+    return "";
+  }
+
+  event(event: AgentEvent): string {
+    if (event.type !== "toolResult") return frame(event, event.type);
+    const { content, error, ...fields } = event;
+    const sent = { content: content && shownValue(content), error: error && this.#sent(error) };
+    return frame({ ...fields, ...present(sent) }, event.type);
+  }
+
+  answer(content: Content): string {
+    const { run, finishReason } = isRecord(content.meta) ? content.meta : {};
+    const { mediaType } = content;
+    return frame({ type: "answer", run, finishReason, mediaType, content: shownValue(content) }, "answer");
+  }
+
+  pending(error: ToolkitError<"PENDING">): string {
+    return frame({ type: "pending", id: error.details.id, waitsFor: awaitedCalls(error) }, "pending");
+  }
+
+  failure(error: ToolkitError): string {
+    return frame({ type: "error", ...this.#sent(error) }, "error");
+  }
+
+  aborted(): string {
+    return frame({ type: "abort" }, "abort");
+  }
+
+  #sent(error: ToolkitError): SentError {
+    return { code: error.code, message: this.#errorText(error) };
+  }
 }

@@ -4,8 +4,7 @@ import { ToolkitError } from "../../core/error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import type { Content } from "../../core/resource.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import { type ErrorText, type EventWriter, summaryOf } from "./event-writer.ts";
-import { PlainWriter } from "./plain-writer.ts";
+import { type ErrorText, type EventWriter, PlainWriter, summaryOf } from "./event-writer.ts";
 import { UiMessageWriter } from "./ui-message-writer.ts";
 
 /** Options of a stream as an HTTP response. */
@@ -44,6 +43,8 @@ const streamHeaders = {
 
 /** The events of a run and its answer, to be read once. */
 export interface ReadableRun {
+  /** Undefined for one that has only begun: its first event has it. */
+  readonly id: string | undefined;
   readonly events: AsyncIterator<AgentEvent, undefined>;
   readonly result: Promise<Content>;
   readonly clock: Clock;
@@ -64,7 +65,7 @@ export function streamResponse(run: ReadableRun, options: StreamResponseOptions)
   if (!(Number.isFinite(keepAliveMs) && keepAliveMs > 0))
     throw invalidOption("keepAliveMs", "a finite number above 0", keepAliveMs);
   const safeText = guarded(errorText);
-  const writer = format === "ai-sdk" ? new UiMessageWriter(safeText) : new PlainWriter(safeText);
+  const writer = format === "ai-sdk" ? new UiMessageWriter(safeText, run.id) : new PlainWriter(safeText);
   const types = events === undefined ? undefined : new Set(events);
   // A client of the AI SDK fails on a result without its call.
   if (format === "ai-sdk" && types?.has("toolCall") === false) types.delete("toolResult");

@@ -4,12 +4,12 @@ import type { Content } from "../../core/resource.ts";
 import { present } from "../../lib/value.ts";
 import { textOf } from "../../resource/content.ts";
 import {
+  type AwaitedCall,
+  awaitedCalls,
   type ErrorText,
   type EventWriter,
   frame,
   isJsonContent,
-  type PendingCall,
-  pendingCalls,
   shownValue,
 } from "./event-writer.ts";
 
@@ -25,15 +25,17 @@ export class UiMessageWriter implements EventWriter {
   readonly #errorText: ErrorText;
   /** Calls of this stream: another one belongs to a message of before, which has waited for it. */
   readonly #called = new Set<string>();
-  #depth = Number.POSITIVE_INFINITY;
+  /** The id of the run whose events are sent. */
+  #run: string | undefined;
   #step: number | undefined;
   #open: { readonly kind: "text" | "reasoning"; readonly id: string } | undefined;
   #count = 0;
   #hasText = false;
   #finish: AgentEvent<"finish"> | undefined;
 
-  constructor(errorText: ErrorText) {
+  constructor(errorText: ErrorText, run: string | undefined) {
     this.#errorText = errorText;
+    this.#run = run;
   }
 
   begin(): string {
@@ -41,8 +43,8 @@ export class UiMessageWriter implements EventWriter {
   }
 
   event(event: AgentEvent): string {
-    if (event.depth > this.#depth) return "";
-    this.#depth = event.depth;
+    this.#run ??= event.run;
+    if (event.run !== this.#run) return "";
     return written(this.#chunks(event));
   }
 
@@ -58,9 +60,9 @@ export class UiMessageWriter implements EventWriter {
   }
 
   pending(error: ToolkitError<"PENDING">): string {
-    const data: { readonly id: string; readonly waitsFor: readonly PendingCall[] } = {
+    const data: { readonly id: string; readonly waitsFor: readonly AwaitedCall[] } = {
       id: error.details.id,
-      waitsFor: pendingCalls(error),
+      waitsFor: awaitedCalls(error),
     };
     return `${written([
       ...this.#close(),

@@ -14,7 +14,7 @@ interface Batch {
 /**
  * Gathers calls that a framework makes one by one into one turn of a run: those made before the event loop turns are executed together.
  */
-export class CallBatch {
+export class TurnBatch {
   readonly #runner: CallRunner;
   #open: Batch | undefined;
 
