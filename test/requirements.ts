@@ -34,7 +34,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "N7",
-    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due.",
+    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due. A call, read or render that a namespace which still connects could answer waits within its own time, at most connectTimeoutMs, then is UNAVAILABLE with the reason; lookup and list do not wait for it.",
   },
   {
     id: "N8",
@@ -97,6 +97,10 @@ export const requirements: readonly Requirement[] = [
   {
     id: "K3",
     text: "read() and render() take the way of a call, timeout included. A handle from lookup() reads anew at each bytes(); what call() and read() give is loaded.",
+  },
+  {
+    id: "K4",
+    text: "complete({ ref, argument, value, arguments }) gives values for an argument of a prompt or a variable of a template, 100 at most: from its own function, from its server where that has the capability, or the choices of its schema. Policy, view, session and time hold as for render and read.",
   },
 
   // C: call
@@ -168,7 +172,7 @@ export const requirements: readonly Requirement[] = [
   // E: events
   {
     id: "E1",
-    text: "Events are toolListChanged, promptListChanged, resourceListChanged, resourceUpdated, connectorConnected, connectorDisconnected, connectorRemoved, ambiguousName, callStarted and callFinished, each with the namespace, ref, error or counts it is about.",
+    text: "Events are toolListChanged, promptListChanged, resourceListChanged, resourceUpdated, connectorConnecting, connectorConnected, connectorDisconnected, connectorRemoved, ambiguousName, callStarted and callFinished, each with the namespace, ref, error or counts it is about.",
   },
   {
     id: "E2",
@@ -186,11 +190,11 @@ export const requirements: readonly Requirement[] = [
   // R: resources
   {
     id: "R1",
-    text: "resource.text, json, data, read (path, URL, Blob, stream), from, withUri, withDescription and defineResource make resources. Their names are identifiers, except that of a file (its name without extension). URIs are text:, json:, data: and file:///; one without a scheme is INVALID_NAME.",
+    text: "resource.text, json, data, read (path, URL, Blob, stream), from, withUri, withDescription and defineResource make resources. Their names are identifiers, which may begin with a digit or _, or that of a file (its name without extension, which says the type where the content is silent). URIs are text:, json:, data: and file:///; one without a scheme is INVALID_NAME.",
   },
   {
     id: "R2",
-    text: "The media type comes from the bytes, then the extension, then text/plain if they decode, else application/octet-stream. Text becomes UTF-8 by BOM, declared charset or detection; bytes that do not decode stay as they are.",
+    text: "The media type comes from the bytes, then the extension, then text/plain if they decode, else application/octet-stream. Text becomes UTF-8 by BOM, declared charset or, for text/*, detection; bytes that do not decode stay as they are.",
   },
   {
     id: "R3",
@@ -278,11 +282,11 @@ export const requirements: readonly Requirement[] = [
   // P: prompts
   {
     id: "P1",
-    text: "A prompt is a markdown file: YAML front matter, then a Handlebars body. Known fields are name (else the file's), title (at least 10 characters, else the first heading), description, model, provider, system_prompt, input, output or format, tools, thinking and thinking_budget; others are kept under meta.",
+    text: "A prompt is a markdown file: YAML front matter, which a file with a heading may leave out, then a Handlebars body, which may be empty. Known fields are name (else the file's), title (else the first heading), description, model, provider, system_prompt, input, output or format, tools, thinking and thinking_budget; others are kept under meta.",
   },
   {
     id: "P2",
-    text: "Helpers are `json value`, `default fallback value` (for null, undefined and the empty string only), `join list separator`, upper, lower and trim. {{this}} is the whole input; {{> name}} is a partial of the same folder.",
+    text: "Helpers are `json value`, `default fallback value` (for null, undefined and the empty string only), `join list separator`, upper, lower and trim; `eq ne lt le gt ge and or not` as expressions; number and date with a format, in UTC unless a zone is named; slice. {{this}} is the whole input; {{> name}} is a partial of the same folder.",
   },
   {
     id: "P3",
@@ -294,7 +298,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "P5",
-    text: "promptFolder(dir, { watch }) is a source of the prompts of a folder and follows it: what is new, changed or removed counts within 500 ms, a batch of changes as one promptListChanged. A broken file keeps its last good version, is told once to the logger and is among the failures of list(), and stops no other. readPrompts(dir) reads once.",
+    text: "promptFolder(dir, { watch }) is a source of the prompts of a folder and follows it: what is new, changed or removed counts within 500 ms, a batch of changes as one promptListChanged. A broken file keeps its last good version, is told once to the logger and is among the failures of list(), and stops no other. With recursive: true the prompts of its folders are folder-name; without it a folder inside that holds prompts is told once. readPrompts(dir) reads once.",
   },
   {
     id: "P6",

@@ -26,25 +26,30 @@ export interface RunOptions
 /** Options of a request without a prompt. */
 export interface GenerateOptions extends RunOptions, TextOptions, Omit<RunLimits, "timeoutMs"> {}
 
-/** The names of the options of `generate` and `stream`. */
-export const generateNames: OptionNames<GenerateOptions> = {
-  ...limitNames,
+export const runNames: OptionNames<RunOptions> = {
   toolbox: true,
   signal: true,
   session: true,
   meta: true,
   attachments: true,
   forced: true,
+  model: true,
+  timeoutMs: true,
+  conversation: true,
   onEvent: true,
+};
+
+/** The names of the options of `generate` and `stream`. */
+export const generateNames: OptionNames<GenerateOptions> = {
+  ...limitNames,
+  ...runNames,
   system: true,
   tools: true,
   output: true,
-  model: true,
   provider: true,
   thinking: true,
   thinkingBudget: true,
   settings: true,
-  conversation: true,
 };
 
 /** A prompt to execute, with its input. */
@@ -111,6 +116,9 @@ export interface ForgetOptions extends Pick<RunOptions, "session"> {
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
 }
+
+export const resumeNames: OptionNames<ResumeOptions> = { signal: true, session: true, onEvent: true, wait: true };
+export const forgetNames: OptionNames<ForgetOptions> = { session: true, by: true, reason: true };
 
 /** Executes prompts with language models, as the delegate of a toolkit, and asks models without a prompt. */
 export interface Agent extends Delegate {

@@ -8,6 +8,7 @@ import type { CallContext, Entry, Toolbox } from "../core/item.ts";
 import { assertOptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
+import type { Session } from "../core/session.ts";
 import type { Store } from "../core/store.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
@@ -16,12 +17,15 @@ import {
   type Agent,
   type Conversations,
   type ForgetOptions,
+  forgetNames,
   type GenerateOptions,
   generateNames,
   type PromptCall,
   type ResumeOptions,
   type RunOptions,
   type RunToResume,
+  resumeNames,
+  runNames,
   type WaitingRun,
 } from "./agent.ts";
 import {
@@ -68,6 +72,11 @@ import { Suspensions } from "./suspend/suspensions.ts";
  */
 export function agent(options: AgentOptions = {}): Agent {
   return new PromptAgent(options);
+}
+
+function sessionOf(options: Pick<RunOptions, "session"> = {}): Session | undefined {
+  assertOptionNames<Pick<RunOptions, "session">>(options, { session: true }, "of conversations");
+  return options.session;
 }
 
 const noTurns: Conversation = { messages: [], toolCalls: 0 };
@@ -137,14 +146,17 @@ class PromptAgent implements Agent {
   }
 
   async resume(id: string, options: ResumeOptions = {}): Promise<Content> {
+    assertOptionNames(options, resumeNames, "of resume");
     return new ResumeRun(this.#suspensions, this.#run.bind(this)).resume(id, options);
   }
 
-  suspended({ session }: Pick<RunOptions, "session"> = {}): Promise<readonly WaitingRun[]> {
-    return this.#suspensions.list(session);
+  async suspended(options: Pick<RunOptions, "session"> = {}): Promise<readonly WaitingRun[]> {
+    assertOptionNames(options, { session: true }, "of suspended");
+    return this.#suspensions.list(options.session);
   }
 
-  forget(id: string, options: ForgetOptions = {}): Promise<void> {
+  async forget(id: string, options: ForgetOptions = {}): Promise<void> {
+    assertOptionNames(options, forgetNames, "of forget");
     return this.#suspensions.forget(id, options);
   }
 
@@ -156,9 +168,9 @@ class PromptAgent implements Agent {
   get conversations(): Conversations {
     const stores = () => [...this.#suspensions.stores, this.#ownStore];
     return {
-      get: async (id, { session } = {}) => findConversation(id, session, stores()),
-      list: async ({ session } = {}) => listConversations(session, stores()),
-      delete: async (id, { session } = {}) => deleteConversation(id, session, stores()),
+      get: async (id, options) => findConversation(id, sessionOf(options), stores()),
+      list: async (options) => listConversations(sessionOf(options), stores()),
+      delete: async (id, options) => deleteConversation(id, sessionOf(options), stores()),
     };
   }
 
@@ -167,6 +179,7 @@ class PromptAgent implements Agent {
   }
 
   async #callPrompt({ prompt, input }: PromptCall, options: RunOptions): Promise<Content> {
+    assertOptionNames(options, runNames, "of a run");
     const { toolbox, ...call } = options;
     return this.#toolbox(toolbox).call(prompt as string, input, present(call));
   }

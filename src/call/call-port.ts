@@ -18,7 +18,7 @@ export interface CallPort {
   /** It was made through a view: calls, approvals and runs that go on from it must not see more. */
   readonly isConfined: boolean;
   /** Where it waits for something else, such as a connection: makes the error to give when the wait is too long. */
-  waitingFor: (() => Error) | undefined;
+  waitingFor: (() => Error | undefined) | undefined;
   /** Calls back with the reason when the call is ended early, or at once where it was. */
   onAbort(listener: (reason: unknown) => void): void;
   offAbort(listener: (reason: unknown) => void): void;

@@ -6,6 +6,7 @@ export type {
   DescriptorMap,
   InteractionOptions,
   PromptDescriptor,
+  RemoteCompletion,
   ResourceDescriptor,
   ServerProcess,
   TemplateDescriptor,

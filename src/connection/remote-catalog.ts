@@ -208,7 +208,7 @@ export class RemoteCatalog {
   }
 
   #note(kind: Kind, error: ToolkitError | undefined, isCut: boolean): void {
-    const since = this.#problems.get(kind)?.since ?? this.#host.clock.now();
+    const since = this.#problems.get(kind)?.since ?? Math.floor(this.#host.clock.now());
     if (error === undefined) this.#problems.delete(kind);
     else this.#problems.set(kind, { error, since, isCut });
   }

@@ -1,3 +1,5 @@
+import { boundedValues } from "../core/argument-values.ts";
+import { setItemCompleter } from "../core/completion.ts";
 import type {
   ConnectorSession,
   DescriptorMap,
@@ -25,7 +27,7 @@ import { present } from "../lib/value.ts";
 import { withAttachments } from "../prompt/prompt-messages.ts";
 import { wholeHandle } from "../resource/handle.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
-import { untrustedContent, untrustedError, untrustedPrompt } from "./untrusted.ts";
+import { untrustedContent, untrustedError, untrustedPrompt, untrustedValues } from "./untrusted.ts";
 
 /** The connection of a remote item. The item is bound to no session: each use takes the current one. */
 export interface RemoteLink {
@@ -118,6 +120,7 @@ class RemotePrompt extends RemoteItem implements Prompt {
     super(descriptor, link);
     this.arguments = descriptor.arguments ?? [];
     this.input = schemaOfArguments(this.arguments);
+    completedByServer(this, "prompt", this.name, link);
   }
 
   /** Attachments are added here: MCP prompts have none. */
@@ -131,6 +134,20 @@ class RemotePrompt extends RemoteItem implements Prompt {
     const rendered = await received(this.link, rendering, untrustedPrompt);
     return { ...rendered, messages: withAttachments(rendered.messages, context.attachments) };
   }
+}
+
+/** Has the arguments of an item completed by its server: by none where the server completes nothing. */
+function completedByServer(
+  item: Prompt | ResourceTemplate,
+  kind: "prompt" | "template",
+  key: string,
+  link: RemoteLink,
+): void {
+  setItemCompleter(item, (argument, value, { arguments: others, context }) => {
+    const send = async (session: ConnectorSession) =>
+      (await session.complete?.({ kind, key, argument, value, arguments: others }, context)) ?? boundedValues([]);
+    return received(link, link.requests.send({ options: context, send, lost: "UNAVAILABLE" }), untrustedValues);
+  });
 }
 
 /** The schema of an object with the arguments as members. MCP sends them as strings. */
@@ -170,6 +187,7 @@ class RemoteTemplate extends RemoteItem implements ResourceTemplate {
     super(descriptor, link);
     this.uriTemplate = descriptor.uriTemplate;
     this.mediaType = descriptor.mediaType;
+    completedByServer(this, "template", this.uriTemplate, link);
   }
 
   resource(uri: string): Resource {

@@ -1,6 +1,8 @@
 import type { AgentEvent } from "./agent-event.ts";
+import { ToolkitError } from "./error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
-import type { Content, Resource } from "./resource.ts";
+import { assertOptionNames, type OptionNames } from "./options.ts";
+import { type Content, isResource, type Resource } from "./resource.ts";
 
 /** Receives messages for operators: pino, console or any object with these four methods. */
 export interface Logger {
@@ -13,7 +15,7 @@ export interface Logger {
 /** The caller. Outside MCP everything but the id is undefined. */
 export interface Session {
   readonly id: string;
-  /** The identity as which the caller was authenticated. */
+  /** The identity as which the caller was authenticated. An empty text is none: such a session has the items of those without a principal. */
   readonly principal?: string | undefined;
   readonly clientInfo?: { readonly name: string; readonly version: string } | undefined;
   readonly capabilities?: Readonly<Record<string, unknown>> | undefined;
@@ -95,4 +97,43 @@ export interface CallOptions {
    * slow listener slows the model down. Anything it throws is logged.
    */
   onEvent?(event: AgentEvent): void | PromiseLike<void>;
+}
+
+/** The names of the options of a call, a read and a render. */
+export const callOptionNames: OptionNames<CallOptions> = {
+  signal: true,
+  timeoutMs: true,
+  attachments: true,
+  forced: true,
+  conversation: true,
+  model: true,
+  session: true,
+  meta: true,
+  coerce: true,
+  needsApproval: true,
+  bypassCache: true,
+  report: true,
+  toolCallId: true,
+  onProgress: true,
+  onPartial: true,
+  onEvent: true,
+};
+
+/** @throws ToolkitError `INVALID_INPUT` for attachments that are no Resources; `INVALID_CONFIG` for an option there is not */
+export function assertCallOptions(options: CallOptions, owner: string): void {
+  assertOptionNames(options, callOptionNames, owner);
+  const { attachments } = options;
+  if (attachments !== undefined) assertAttachments(attachments);
+}
+
+/** @throws ToolkitError `INVALID_INPUT` for attachments that are no Resources */
+export function assertAttachments(attachments: readonly unknown[]): void {
+  const wrong = Array.isArray(attachments) ? attachments.findIndex((each) => !isResource(each)) : undefined;
+  if (wrong === -1) return;
+  const pointer = wrong === undefined ? "/attachments" : `/attachments/${wrong}`;
+  const message = "must be a Resource, made with resource.* or defineResource, or read with read()";
+  const text = wrong === undefined ? "must be a list of Resources" : message;
+  throw new ToolkitError("INVALID_INPUT", `The option ${pointer.slice(1)} ${text}. Nothing ran.`, {
+    issues: [{ pointer, message: text }],
+  });
 }

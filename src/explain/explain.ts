@@ -4,6 +4,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { refusedByConnector } from "../core/entry.ts";
 import { messageOf } from "../core/error.ts";
 import type { DefaultKind, Entry } from "../core/item.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Session } from "../core/session.ts";
 import { present } from "../lib/value.ts";
@@ -24,6 +25,8 @@ export interface ExplainOptions {
   readonly session?: Session | undefined;
 }
 
+const optionNames: OptionNames<ExplainOptions> = { toolset: true, session: true };
+
 /** The parts of a toolkit that an explanation is made from. */
 export interface Explainer {
   readonly catalog: Catalog;
@@ -35,6 +38,7 @@ export interface Explainer {
 
 /** Explains what a key means and what a call of it would go through. Nothing is waited for or run. */
 export function explain(given: string, explainer: Explainer, options: ExplainOptions = {}): Explanation {
+  assertOptionNames(options, optionNames, "of explain");
   const key = messageOf(given);
   const { toolset, session: { principal = "" } = {} } = options;
   const { readings, candidates, problem, unsettled } = explainer.catalog.explain(key, principal);

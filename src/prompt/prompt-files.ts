@@ -8,7 +8,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import { shown } from "../core/options.ts";
 import { defaultPromptLimits, type ReadPromptLimits } from "../core/prompt-limits.ts";
 import type { ReadOptions } from "../core/resource.ts";
-import { FileTooLarge, LinkLeadsOut, readBounded, readBoundedNow } from "../lib/bounded-file.ts";
+import { FileTooLarge, isStrayLink, LinkLeadsOut, readBounded, readBoundedNow } from "../lib/bounded-file.ts";
 import { fileStart, promptProblem } from "./prompt-problem.ts";
 import { tooLarge } from "./prompt-size.ts";
 
@@ -20,6 +20,11 @@ export function fileRole(name: string): PromptFileRole | undefined {
   if (name.startsWith(".") || name.toLowerCase() === "readme.md") return undefined;
   if (/\.(?:md|prompt)$/i.test(name)) return name.startsWith("_") ? "partial" : "prompt";
   return /\.hbs$/i.test(name) ? "partial" : undefined;
+}
+
+/** True for a folder inside a prompt folder that may hold prompts, by its name. */
+export function mayHoldPrompts(name: string): boolean {
+  return !/^[._]/.test(name) && name !== "node_modules";
 }
 
 /** True for a file in the form of Google's dotprompt. */
@@ -184,13 +189,26 @@ export async function listNames(folder: string, { signal }: ReadOptions): Promis
 }
 
 /**
- * True for a file and for a link to one. False for a pipe or a device, of which reading may never end. A link that leads nowhere or to
- * a folder counts as readable: reading it fails with an error that says so.
+ * True for a file and for a link to one. False for a pipe or a device, of which reading may never end. A link that leads nowhere, to a
+ * folder or out of this one counts as readable: reading it fails with an error that says so.
  */
 async function isReadable(folder: string, entry: Dirent): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isFile();
-  const target = await stat(join(folder, entry.name)).catch(() => undefined);
-  return target === undefined || target.isFile() || target.isDirectory();
+  const file = join(folder, entry.name);
+  const target = await stat(file).catch(() => undefined);
+  return target === undefined || target.isFile() || target.isDirectory() || (await isStrayLink(file, folder));
+}
+
+/** The names of the folders in a folder that hold prompts themselves. It never rejects. */
+export async function foldersWithPrompts(folder: string): Promise<readonly string[]> {
+  const inside = (path: string) => readdir(path, { withFileTypes: true }).catch(() => []);
+  const folders = (await inside(folder)).filter((entry) => entry.isDirectory() && mayHoldPrompts(entry.name));
+  const found: string[] = [];
+  for (const { name } of folders) {
+    const entries = await inside(join(folder, name));
+    if (entries.some((entry) => entry.isFile() && fileRole(entry.name) === "prompt")) found.push(name);
+  }
+  return found.sort();
 }
 
 /** The error of a folder that cannot be read: `NOT_FOUND` where there is none, else `INVALID_PROMPT`. */

@@ -13,6 +13,7 @@ export class View implements Host {
   readonly read: Host["read"];
   readonly render: Host["render"];
   readonly subscribe: Host["subscribe"];
+  readonly complete: Host["complete"];
   readonly #on: Host["on"];
   readonly #filter: ViewFilter;
 
@@ -27,6 +28,7 @@ export class View implements Host {
     this.read = toolbox.read.bind(toolbox);
     this.render = toolbox.render.bind(toolbox);
     this.subscribe = toolbox.subscribe.bind(toolbox);
+    this.complete = toolbox.complete.bind(toolbox);
     this.#on = on;
     this.#filter = filter;
   }

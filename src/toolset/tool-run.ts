@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
+import type { OptionNames } from "../core/options.ts";
 import { shown } from "../core/options.ts";
 import { noCalls, type OuterCall, type ViaOptions, viaKey } from "../core/outer-call.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
-import type { CallOptions } from "../core/session.ts";
+import { type CallOptions, callOptionNames } from "../core/session.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
 import { isRecord } from "../lib/value.ts";
@@ -34,6 +35,14 @@ export interface BeginOptions extends CallOptions {
   /** The calls that led to those of the run, the outermost first, for policies that decide by them. Default: what the toolbox knows. */
   readonly via?: readonly OuterCall[] | undefined;
 }
+
+export const beginNames: OptionNames<BeginOptions> = {
+  ...callOptionNames,
+  toolCalls: true,
+  turns: true,
+  depth: true,
+  via: true,
+};
 
 /** One turn of a run. */
 export interface Turn {

@@ -12,7 +12,7 @@ import { runRules } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
 import { LookedUpNames, namedTool, onlyNamed, type Selection, SelectionRules, selectionNames } from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
-import { type BeginOptions, ToolRun } from "./tool-run.ts";
+import { type BeginOptions, beginNames, ToolRun } from "./tool-run.ts";
 import type { OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
 /** Options of a toolset. */
@@ -209,6 +209,7 @@ export class Toolset implements OfferedTools {
 
   /** Opens the state of one run: turn, counters, history and evaluations. */
   begin(options: BeginOptions = {}): ToolRun {
+    assertOptionNames(options, beginNames, "of begin");
     return Toolset.beginWith(this, options, []);
   }
 

@@ -1,14 +1,14 @@
-import { setImmediate } from "node:timers/promises";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
 import type { Prompt } from "../core/item.ts";
 import type { ReadPromptLimits } from "../core/prompt-limits.ts";
+import { Turns } from "../lib/turns.ts";
 import { FilePrompt } from "../prompt/file-prompt.ts";
 import { parseFrontMatter } from "../prompt/front-matter/front-matter.ts";
 import { parsePromptFields } from "../prompt/front-matter/prompt-fields.ts";
 import { splitFrontMatter } from "../prompt/front-matter/split-front-matter.ts";
 import { parsePromptFile } from "../prompt/parse-prompt.ts";
-import { assertFrontMatterSize, assertPromptSize } from "../prompt/prompt-size.ts";
+import { assertPromptSize } from "../prompt/prompt-size.ts";
 import { type PartialFile, Partials, partialSource } from "../prompt/template/partials.ts";
 import { Template } from "../prompt/template/prompt-template.ts";
 import { isPartialKey } from "./item-key.ts";
@@ -28,14 +28,10 @@ export interface Revision {
   readonly commits: number;
 }
 
-/** The longest time that the event loop is blocked while many prompts are read, in milliseconds. */
-const turnMs = 10;
-
 /** The name of a prompt, from its front matter alone. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME`, `LIMIT_EXCEEDED` */
 export function promptNameOf(text: string, file: string | undefined, limits: ReadPromptLimits): string {
   assertPromptSize(text, file, limits);
-  const split = splitFrontMatter(text, file);
-  assertFrontMatterSize(split, file, limits);
+  const split = splitFrontMatter(text, file, limits);
   return parsePromptFields(parseFrontMatter(split, file)).name;
 }
 
@@ -69,12 +65,9 @@ export class PromptCache {
     const commits = this.#commits;
     const results = new Map<string, Result>();
     const partials = this.#partials(changes);
-    let turnEnds = performance.now() + turnMs;
+    const turns = new Turns();
     for (const key of this.#affected(changes)) {
-      if (performance.now() > turnEnds) {
-        await setImmediate();
-        turnEnds = performance.now() + turnMs;
-      }
+      if (turns.isOver) await turns.next();
       results.set(key, this.#result(key, changes, partials));
     }
     return { changes, results, commits };
@@ -140,7 +133,7 @@ export class PromptCache {
       if (isPartialKey(key)) {
         assertIdentifier(key.slice(1), "partial");
         assertPromptSize(text, file, this.#limits);
-        void new Template(partialSource({ file, text }), "partial");
+        void new Template(partialSource({ file, text }, this.#limits), "partial");
         return undefined;
       }
       const known = changes.has(key) || this.#broken.has(key) ? undefined : this.#prompts.get(key);

@@ -2,7 +2,7 @@ import { refOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ErrorDetails } from "../core/error-catalog.ts";
 import { userNamespace } from "../core/identifier.ts";
-import { shown } from "../core/options.ts";
+import { assertOptionNames, type OptionNames, shown } from "../core/options.ts";
 import type { ReadPromptLimits } from "../core/prompt-limits.ts";
 import { isResource, type Resource } from "../core/resource.ts";
 import type { Quota, RecordDraft, Store, StoredRecord } from "../core/store.ts";
@@ -38,6 +38,19 @@ export interface UserNamespaceOptions {
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void;
 }
+
+const userNames: OptionNames<UserOptions> = { session: true, signal: true };
+const writeNames: OptionNames<UserWriteOptions> = { ...userNames, expectedVersion: true };
+const optionNames = {
+  putPrompt: { ...writeNames, name: true } satisfies OptionNames<PutPromptOptions>,
+  putResource: writeNames,
+  get: { ...userNames, version: true } satisfies OptionNames<UserGetOptions>,
+  history: userNames,
+  restore: writeNames,
+  remove: writeNames,
+  export: userNames,
+  import: { ...userNames, prune: true } satisfies OptionNames<UserImportOptions>,
+};
 
 /** The methods of the namespace `user`; without stores each of them rejects with `NO_STORE`. */
 export function openUserNamespace(stores: UserStores | undefined, options: UserNamespaceOptions): UserNamespace {
@@ -78,7 +91,7 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async putPrompt(markdown: string, options: PutPromptOptions = {}): Promise<UserVersion> {
-    return this.#within(options, async ({ owner, items }) => {
+    return this.#within(options, "putPrompt", async ({ owner, items }) => {
       if (typeof markdown !== "string") throw invalid("markdown", `must be a text, and is ${shown(markdown)}`);
       assertSize(Buffer.byteLength(markdown), this.#options.limits);
       const key = keyOf(markdown, options.name, this.#options.promptLimits);
@@ -90,7 +103,7 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async putResource(resource: Resource, options: UserWriteOptions = {}): Promise<UserVersion> {
-    return this.#within(options, async ({ owner, items }) => {
+    return this.#within(options, "putResource", async ({ owner, items }) => {
       if (!isResource(resource))
         throw invalid("resource", "must be a Resource, made with resource.* or defineResource");
       const { uri } = resource;
@@ -102,11 +115,11 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async get(key: string, options: UserGetOptions = {}): Promise<UserPrompt | UserResource> {
-    return this.#within(options, async (user) => itemOf(await this.#get(user, parseItemKey(key), options)));
+    return this.#within(options, "get", async (user) => itemOf(await this.#get(user, parseItemKey(key), options)));
   }
 
   async history(key: string, options: UserOptions = {}): Promise<readonly UserVersion[]> {
-    return this.#within(options, async (user) => {
+    return this.#within(options, "history", async (user) => {
       const item = parseItemKey(key);
       const { signal } = options;
       const { records } = await this.#store.history({ ...item, owner: user.owner }, { signal });
@@ -116,7 +129,7 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async restore(key: string, version: number, options: UserWriteOptions = {}): Promise<UserVersion> {
-    return this.#within(options, async (user) => {
+    return this.#within(options, "restore", async (user) => {
       if (!Number.isSafeInteger(version) || version < 1)
         throw invalid("version", `must be a whole number from 1, and is ${shown(version)}`);
       const item = parseItemKey(key);
@@ -131,7 +144,7 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async remove(key: string, options: UserWriteOptions = {}): Promise<void> {
-    return this.#within(options, async (user) => {
+    return this.#within(options, "remove", async (user) => {
       const item = parseItemKey(key);
       const revision = item.collection === "prompt" ? removalOf(user.items.prompts, item.key) : undefined;
       const { expectedVersion, signal } = options;
@@ -142,13 +155,13 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async export(folder: string | URL, options: UserOptions = {}): Promise<UserExportReport> {
-    return this.#within(options, ({ owner }) =>
+    return this.#within(options, "export", ({ owner }) =>
       exportFolder(folder, { store: this.#store, owner, signal: options.signal }),
     );
   }
 
   async import(folder: string | URL, options: UserImportOptions = {}): Promise<UserImportReport> {
-    return this.#within(options, ({ owner, items }) => {
+    return this.#within(options, "import", ({ owner, items }) => {
       const { signal, prune = false } = options;
       const { promptLimits, limits } = this.#options;
       const { maxItemBytes } = limits;
@@ -158,8 +171,13 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   /** Runs an operation for the principal of the session, whose items are in memory meanwhile. */
-  async #within<T>(options: UserOptions, run: (user: UserStore) => Promise<T>): Promise<T> {
+  async #within<T>(
+    options: UserOptions,
+    method: keyof typeof optionNames,
+    run: (user: UserStore) => Promise<T>,
+  ): Promise<T> {
     this.#options.assertOpen();
+    assertOptionNames(options, optionNames[method], `of user.${method}`);
     const { principal = "" } = options.session ?? {};
     const unpin = this.#stores.pin(principal);
     try {

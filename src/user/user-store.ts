@@ -196,7 +196,7 @@ export class UserStore {
     const failed = ToolkitError.is(error)
       ? error
       : new ToolkitError("STORE_FAILED", message, { operation: "list" }, { cause: error });
-    this.#failure = { namespace: userNamespace, error: failed, since: this.#failure?.since ?? clock.now() };
+    this.#failure = { namespace: userNamespace, error: failed, since: this.#failure?.since ?? Math.floor(clock.now()) };
     this.namespace.setStale(true);
   }
 

@@ -61,3 +61,36 @@ for (const way of ["stdio", "http"] as const) {
     expect(warnings.length).toBeLessThan(110);
   });
 }
+
+verifies(
+  "M12",
+  "a child that stops reading gets no call that was aborted meanwhile, and its input is not kept",
+  async () => {
+    const tools = ["pause", "big", "count"].map((name) => ({ name, inputSchema: { type: "object" } }));
+    toolkit = new Toolkit();
+    const far = toolkit.addConnector(
+      child(
+        server(`if (m.method === "tools/list") send({ id: m.id, result: { tools: ${JSON.stringify(tools)} } });
+if (m.method !== "tools/call") return;
+const { name } = m.params;
+if (name === "big") globalThis.big = (globalThis.big ?? 0) + 1;
+else send({ id: m.id, result: { content: [{ type: "text", text: String(globalThis.big) }] } });
+if (name !== "pause") return;
+process.stdin.pause();
+const alive = setInterval(() => {}, 1000);
+process.once("SIGUSR2", () => { clearInterval(alive); process.stdin.resume(); });`),
+      ),
+      { namespace: "far" },
+    );
+    await toolkit.start();
+    await toolkit.call("far.pause");
+    const controller = new AbortController();
+    const text = "x".repeat(2 ** 20);
+    const calls = Array.from({ length: 20 }, () => toolkit.call("far.big", { text }, { signal: controller.signal }));
+    controller.abort(new Error("enough"));
+    expect((await Promise.allSettled(calls)).map(({ status }) => status)).toEqual(calls.map(() => "rejected"));
+    process.kill(far.processId ?? 0, "SIGUSR2");
+    // The first had been handed to the pipe before the child was known not to read.
+    expect(await (await toolkit.call("far.count")).text()).toBe("1");
+  },
+);

@@ -35,7 +35,7 @@ export class Suspensions {
   }
 
   get now(): number {
-    return this.#clock.now();
+    return Math.floor(this.#clock.now());
   }
 
   attach(toolkit: ServedToolkit): void {

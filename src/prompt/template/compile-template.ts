@@ -1,7 +1,7 @@
 import { isBlock, isCall, isContent, isMustache, isPartial, isPath, parseForRendering } from "./handlebars-parser.ts";
 import { type Rendering, RenderScope, type TagPlace, type TextOf } from "./rendering.ts";
 import { blocks } from "./template-blocks.ts";
-import { helperFunctions, toText } from "./template-helpers.ts";
+import { choices, helperFunctions, toText } from "./template-helpers.ts";
 import type { TemplateSource } from "./template-source.ts";
 import { compilePath, type ParamNames, type ValueOf } from "./template-values.ts";
 
@@ -68,8 +68,11 @@ class TemplateCompiler {
 
   #call(node: Call, params: ParamNames): ValueOf {
     const at = this.#placeOf(node.path);
-    const helper = helperFunctions[nameOf(node.path)] ?? (() => undefined);
+    const name = nameOf(node.path);
+    const helper = helperFunctions[name] ?? (() => undefined);
     const values = node.params.map((param) => this.#value(param, params));
+    const decides = choices[name];
+    if (decides !== undefined) return choiceOf(values, decides, at);
     const named = this.#named(node.hash, params);
     const written = writtenNames(node.hash);
     return (scope, run) => {
@@ -120,6 +123,19 @@ class TemplateCompiler {
   #placeOf({ loc }: hbs.AST.Node): TagPlace {
     return { source: this.#source, line: loc.start.line, column: loc.start.column + 1 };
   }
+}
+
+/** The first value that decides, or else the last. */
+function choiceOf(values: readonly ValueOf[], decides: (value: unknown) => boolean, at: TagPlace): ValueOf {
+  return (scope, run) => {
+    run.step(1, at);
+    let chosen: unknown;
+    for (const value of values) {
+      chosen = value(scope, run);
+      if (decides(chosen)) break;
+    }
+    return chosen;
+  };
 }
 
 /** The name of a helper, block or partial; it may be written as text. */

@@ -37,16 +37,21 @@ export function givenPartials(texts: Readonly<Record<string, string>> = {}, isDo
   };
 }
 
-/** Partials among the files of a folder, whose texts are given by file name. */
-export function folderPartials(folder: string, texts: ReadonlyMap<string, string>): PartialFinder {
+/**
+ * Partials among the files of a folder, whose texts are given by file name.
+ *
+ * @param inside - the folder in it that has them, as the names of its files begin: `letters/`
+ */
+export function folderPartials(folder: string, texts: ReadonlyMap<string, string>, inside = ""): PartialFinder {
   return {
     find(name) {
-      const found = partialFileNames(name).find((candidate) => texts.has(candidate));
-      return found === undefined ? undefined : { file: join(folder, found), text: texts.get(found) ?? "" };
+      const found = partialFileNames(name).find((candidate) => texts.has(inside + candidate));
+      if (found === undefined) return undefined;
+      return { file: join(folder, inside, found), text: texts.get(inside + found) ?? "" };
     },
     describe(name) {
       const names = partialFileNames(name);
-      return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} in ${folder}`;
+      return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} in ${inside === "" ? folder : join(folder, inside.slice(0, -1))}`;
     },
   };
 }
@@ -56,9 +61,9 @@ export function partialFileNames(name: string): readonly string[] {
   return [`_${name}.md`, `${name}.hbs`, `${name}.md`, `_${name}.prompt`];
 }
 
-/** The template in the file of a partial. @throws ToolkitError `INVALID_PROMPT` */
-export function partialSource({ file, text, isDotprompt }: PartialFile): TemplateSource {
-  const { body, bodyLine } = partialBody(text, file);
+/** The template in the file of a partial. @throws ToolkitError `INVALID_PROMPT`, `LIMIT_EXCEEDED` */
+export function partialSource({ file, text, isDotprompt }: PartialFile, limits: ReadPromptLimits): TemplateSource {
+  const { body, bodyLine } = partialBody(text, file, limits);
   const source = templateFromLine(body, file, bodyLine);
   return isDotprompt === undefined ? source : { ...source, isDotprompt };
 }
@@ -173,7 +178,7 @@ export class Partials {
     const loaded = this.#loaded.get(name);
     if (loaded !== undefined && isSame(loaded, found)) return loaded.template;
     assertPromptSize(found.text, found.file, this.limits);
-    const template = new Template(partialSource(found), "partial");
+    const template = new Template(partialSource(found, this.limits), "partial");
     this.#loaded.set(name, { ...found, template });
     return template;
   }

@@ -1,6 +1,6 @@
 import { LoopData, type Rendering, RenderScope, type TagPlace, type TextOf } from "./rendering.ts";
-import { isEqual } from "./template-helpers.ts";
 import { isEmpty, type ValueOf } from "./template-values.ts";
+import { isSameValue } from "./value-helpers.ts";
 
 /** The compiled parts of a block. */
 export interface BlockParts {
@@ -59,7 +59,7 @@ function condition({ values: [value = missing], named, at }: Test, yes: TextOf, 
 function comparison({ values: [left = missing, right = missing], at }: Test, yes: TextOf, no: TextOf): TextOf {
   return (scope, run) => {
     run.step(1, at);
-    return isEqual(left(scope, run), right(scope, run), run, at) ? yes(scope, run) : no(scope, run);
+    return isSameValue(left(scope, run), right(scope, run), run, at) ? yes(scope, run) : no(scope, run);
   };
 }
 

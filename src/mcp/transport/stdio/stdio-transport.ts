@@ -4,6 +4,7 @@ import { delimiter, resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
 import { withServerOutput } from "../../../core/server-output.ts";
+import { isRecord } from "../../../lib/value.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
@@ -52,6 +53,8 @@ export class StdioTransport implements Transport {
   #exit: string | undefined;
   #leaving = false;
   #draining: Promise<void> | undefined;
+  /** Lines that the child has no room for, in order: of requests by id, of other messages by the message. */
+  readonly #waiting = new Map<unknown, string>();
 
   constructor(parameters: StdioParameters) {
     this.#parameters = parameters;
@@ -88,12 +91,35 @@ export class StdioTransport implements Transport {
     if (this.#ending !== undefined || !stdin?.writable) {
       throw new ConnectionLostError("the server's process is not running", { sent: false });
     }
-    if (stdin.write(`${JSON.stringify(message)}\n`)) return undefined;
-    // One promise for all who wait, for each listener counts.
-    this.#draining ??= drained(stdin).finally(() => {
-      this.#draining = undefined;
-    });
+    const line = `${JSON.stringify(message)}\n`;
+    if (this.#draining === undefined) {
+      if (stdin.write(line)) return undefined;
+      // One promise for all who wait, for each listener counts.
+      this.#draining = this.#drain(stdin).finally(() => {
+        this.#draining = undefined;
+      });
+      return this.#draining;
+    }
+    if (this.#isWithdrawal(message)) return undefined;
+    this.#waiting.set(message.method === undefined ? message : (message.id ?? message), line);
     return this.#draining;
+  }
+
+  /** Takes a request off those that wait to be written, where the message cancels one of them. */
+  #isWithdrawal({ method, params }: RpcMessage): boolean {
+    const id = method === "notifications/cancelled" && isRecord(params) ? params.requestId : undefined;
+    return id !== undefined && this.#waiting.delete(id);
+  }
+
+  /** Writes what waits, as the child reads. */
+  async #drain(stdin: Writable): Promise<void> {
+    do {
+      await drained(stdin);
+      for (const [key, line] of this.#waiting) {
+        this.#waiting.delete(key);
+        if (!stdin.write(line)) break;
+      }
+    } while (this.#waiting.size > 0 || stdin.writableNeedDrain);
   }
 
   stderr(): string {
@@ -190,6 +216,7 @@ export class StdioTransport implements Transport {
   async #dispose(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
+    this.#waiting.clear();
     child.stdin.end();
     try {
       await endGroup(child);
