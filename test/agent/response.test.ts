@@ -357,4 +357,28 @@ describe("a stream as the UI message stream of the AI SDK", () => {
       { type: "text", text: "Outer." },
     ]);
   });
+
+  verifies("A9", "shows nothing of a sub-agent that is resumed first but its call", async () => {
+    const sub = parsePrompt("---\nname: sub\ndescription: Asks further.\ntools: [pay]\n---\nGo on.");
+    const script = [
+      { toolCalls: [{ name: "sub" }] },
+      { toolCalls: [{ name: "pay", input: { cents: 5 } }] },
+      "Inner.",
+      "Outer.",
+    ];
+    await using served = serve(script, [sub, pay]);
+    const { assistant, toolkit } = served;
+    const waiting = await failure(assistant.generate("Go.", { tools: ["sub"] }));
+    const [approval] = await toolkit.approvals.list({ status: "pending" });
+    await toolkit.approvals.resolve(approval?.id ?? "", { approved: true });
+    const [run] = await assistant.suspended();
+    expect(waiting.code).toBe("PENDING");
+    const text = await assistant
+      .stream({ resume: run?.id ?? "" })
+      .toResponse({ format: "ai-sdk" })
+      .text();
+    expect(text).not.toContain('"delta":"Inner."');
+    expect(text).toContain('"delta":"Outer."');
+    expect(text).toContain('"output":"Inner."');
+  });
 });
