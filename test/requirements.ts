@@ -354,6 +354,14 @@ export const requirements: readonly Requirement[] = [
     id: "A8",
     text: "generate() does the same for a text: with tools by name and of the caller's own, a form of answer, attachments, a model and a conversation to go on with.",
   },
+  {
+    id: "A9",
+    text: "A stream is an HTTP response: Server-Sent Events, or the UI message stream that a chat of the AI SDK reads, approvals included. It goes no faster than it is read, ends with its client, and tells no secret of an error.",
+  },
+  {
+    id: "A10",
+    text: "A prompt and a text continue a conversation, given or kept in the store by id and principal, over several turns with tools. Two writers never lose a turn: one gets CONFLICT. A hook bounds what of it a model is sent, and never parts a call from its result.",
+  },
 
   // T: what one model run may use
   {

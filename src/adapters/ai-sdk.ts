@@ -1,21 +1,32 @@
+import { assertOptionNames } from "../core/options.ts";
 import type { JsonSchema, TypedSchema } from "../core/schema/types.ts";
-import { abortable } from "../lib/promise.ts";
+import type { Progress } from "../core/session.ts";
 import { isRecord, present } from "../lib/value.ts";
 import type { ToolAnswer, ToolCall, ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
+import { type AiSdkApprovals, ConversationApprover } from "./ai-sdk-approvals.ts";
 import { type AiSdkOutput, toAiSdkOutput } from "./answer-content.ts";
 import { anthropicProjection } from "./projection/plain-schema.ts";
 import { type AdaptedTools, argumentsOf, cachedWriter, recordsIn, type ToolLoss, ToolWriter } from "./tool-writer.ts";
+import { type CallRunner, TurnBatch } from "./turn-batch.ts";
 
 /** A tool of the AI SDK whose types are known at run time alone. */
 export interface AiSdkTool {
   type: "dynamic";
   description?: string;
   inputSchema: TypedSchema<unknown, unknown>;
-  execute(
-    input: unknown,
-    options: { readonly toolCallId: string; readonly abortSignal?: AbortSignal | undefined },
-  ): Promise<AiSdkOutput>;
+  /** An iterable with the option `progress`: of progress, and of the output last. */
+  execute(input: unknown, options: AiSdkCallOptions): Promise<AiSdkOutput> | AsyncIterable<AiSdkOutput>;
+  /** With the option `approvals`, for tools that may need one. */
+  needsApproval?(input: unknown, options: AiSdkCallOptions): Promise<boolean>;
   toModelOutput(options: { readonly output: AiSdkOutput }): AiSdkOutput;
+}
+
+/** The options by which the AI SDK calls a tool. */
+export interface AiSdkCallOptions {
+  readonly toolCallId: string;
+  readonly abortSignal?: AbortSignal | undefined;
+  /** The conversation, with the responses of the person who approves. */
+  readonly messages?: readonly unknown[] | undefined;
 }
 
 /** The tool choice of the AI SDK. */
@@ -27,11 +38,6 @@ export interface AiSdkToolMessage {
   content: { type: "tool-result"; toolCallId: string; toolName: string; output: AiSdkOutput }[];
 }
 
-/** Executes the calls of one turn. */
-export interface CallRunner {
-  execute(calls: readonly ToolCall[]): Promise<readonly ToolAnswer[]>;
-}
-
 /** A run that the tools of the AI SDK are called in. */
 export interface AiSdkRun extends AdaptedTools, CallRunner {}
 
@@ -40,6 +46,19 @@ export interface AiSdkSource {
   /** Every tool, also those that are disclosed on demand. */
   readonly all: readonly ToolDefinitionForModel[];
   begin(options: { readonly signal?: AbortSignal | undefined }): AiSdkRun;
+  get(alias: string): { readonly item: unknown } | undefined;
+}
+
+/** Options of the tools for the AI SDK. */
+export interface AiSdkOptions {
+  /**
+   * Has approvals asked for in the conversation, by the approval parts of the AI SDK (`tool-approval-request`, `tool-approval-response`), in
+   * place of the words that a call waits. A response of the conversation decides, so take it only from a person who may: sign responses
+   * (`experimental_toolApprovalSecret`) where they come from a browser.
+   */
+  readonly approvals?: AiSdkApprovals | undefined;
+  /** Gives the progress of calls as preliminary results: `{ type: "json", value: { progress, total, message } }`. Default false. */
+  readonly progress?: boolean | undefined;
 }
 
 /** Tools for `generateText`, `streamText` and agents of the AI SDK, version 7. */
@@ -71,19 +90,18 @@ export interface AiSdkAdapter {
  * const { text } = await generateText({ model, prompt, tools, prepareStep, stopWhen: isStepCount(5) });
  * ```
  */
-export function toAiSdk(source: AiSdkSource, run: AiSdkRun = source.begin({})): AiSdkAdapter {
+export function toAiSdk(
+  source: AiSdkSource,
+  run: AiSdkRun = source.begin({}),
+  options: AiSdkOptions = {},
+): AiSdkAdapter {
+  assertOptionNames<AiSdkOptions>(options, { approvals: true, progress: true }, "of toAiSdk");
   const all = new ToolWriter({ definitions: () => source.all, toolChoice: "auto" }, write);
-  const batch = new CallBatch(run);
-  const tools = source.all.map((definition) => {
-    const { tool } = write(definition);
-    const execute: AiSdkTool["execute"] = async (input, { toolCallId, abortSignal }) => {
-      const call = { id: toolCallId, name: definition.name, input: all.input(definition.name, argumentsOf(input)) };
-      const answer = await batch.answer(call, abortSignal);
-      if (answer.status === "failed" && answer.error !== undefined) throw answer.error;
-      return toAiSdkOutput(answer);
-    };
-    return [definition.name, { ...tool, execute }] as const;
+  const maker = new ToolMaker(source, run, {
+    ...options,
+    inputOf: (name, input) => all.input(name, argumentsOf(input)),
   });
+  const tools = source.all.map((definition) => [definition.name, maker.tool(definition)] as const);
   const activeTools = () => run.definitions().map(({ name }) => name);
   const toolChoice = () => (run.definitions().length === 0 ? undefined : choiceOf(run.toolChoice));
   return {
@@ -123,6 +141,79 @@ const write = cachedWriter(({ description, inputSchema }: ToolDefinitionForModel
   return { tool: { ...fields, toModelOutput: ({ output }: { readonly output: AiSdkOutput }) => output }, projection };
 });
 
+interface ToolMakerOptions extends AiSdkOptions {
+  /** The input of a tool as its schema was before the projection. */
+  inputOf(name: string, input: unknown): unknown;
+}
+
+/** Makes the tools of one adapter. */
+class ToolMaker {
+  readonly #source: AiSdkSource;
+  readonly #options: ToolMakerOptions;
+  readonly #batch: TurnBatch;
+  readonly #approver: ConversationApprover | undefined;
+
+  constructor(source: AiSdkSource, run: AiSdkRun, options: ToolMakerOptions) {
+    const { approvals } = options;
+    this.#source = source;
+    this.#options = options;
+    this.#batch = new TurnBatch(run);
+    if (approvals === undefined) return;
+    this.#approver = new ConversationApprover(approvals, (call, signal) => this.#batch.answer(call, signal));
+  }
+
+  tool(definition: ToolDefinitionForModel): AiSdkTool {
+    const { name } = definition;
+    const { tool } = write(definition);
+    const execute: AiSdkTool["execute"] =
+      this.#options.progress === true
+        ? (input, given) => withProgress((listener) => this.#execute(this.#call(name, input, given, listener), given))
+        : (input, given) => this.#execute(this.#call(name, input, given), given);
+    const approver = this.#approver;
+    if (approver?.isAsked(name, this.#source.get(name)) !== true) return { ...tool, execute };
+    const needsApproval: AiSdkTool["needsApproval"] = (input, given) =>
+      approver.isNeeded(this.#call(name, input, given), given);
+    return { ...tool, execute, needsApproval };
+  }
+
+  #call(
+    name: string,
+    input: unknown,
+    { toolCallId: id }: AiSdkCallOptions,
+    onProgress?: (progress: Progress) => void,
+  ): ToolCall {
+    return { id, name, input: this.#options.inputOf(name, input), ...present({ onProgress }) };
+  }
+
+  async #execute(call: ToolCall, given: AiSdkCallOptions): Promise<AiSdkOutput> {
+    const answer = await (this.#approver?.answer(call, given) ?? this.#batch.answer(call, given.abortSignal));
+    if (answer.status === "failed" && answer.error !== undefined) throw answer.error;
+    return toAiSdkOutput(answer);
+  }
+}
+
+/** The progress of a call, and its output last. Of progress that comes faster than it is read, the last one is given. */
+async function* withProgress(
+  execute: (listener: (progress: Progress) => void) => Promise<AiSdkOutput>,
+): AsyncGenerator<AiSdkOutput, void> {
+  let latest: Progress | undefined;
+  let awake = Promise.withResolvers<boolean>();
+  const output = execute((progress) => {
+    latest = progress;
+    awake.resolve(false);
+  });
+  const ended = output.then(
+    () => true,
+    () => true,
+  );
+  while (!(await Promise.race([awake.promise, ended]))) {
+    awake = Promise.withResolvers();
+    const { progress, total, message } = latest ?? { progress: 0 };
+    yield { type: "json", value: present({ progress, total, message }) };
+  }
+  yield await output;
+}
+
 /** Marks a schema as one of the AI SDK, which it passes on unchanged; of any other it closes every object. */
 const aiSdkSchema = Symbol.for("vercel.ai.schema");
 
@@ -145,45 +236,4 @@ function schemaOf(jsonSchema: JsonSchema): TypedSchema<unknown, unknown> {
 
 function choiceOf(choice: ToolChoice): AiSdkToolChoice {
   return typeof choice === "object" ? { type: "tool", toolName: choice.tool } : choice;
-}
-
-interface Batch {
-  readonly calls: ToolCall[];
-  readonly answers: Promise<readonly ToolAnswer[]>;
-}
-
-/**
- * Gathers calls that the AI SDK makes one by one into one turn of a run: those made before the event loop turns are executed together.
- */
-class CallBatch {
-  readonly #runner: CallRunner;
-  #open: Batch | undefined;
-
-  constructor(runner: CallRunner) {
-    this.#runner = runner;
-  }
-
-  /** The answer of one call. @throws the reason of an abort, of the run or of the call */
-  async answer(call: ToolCall, signal: AbortSignal | undefined): Promise<ToolAnswer> {
-    signal?.throwIfAborted();
-    this.#open ??= this.#begin();
-    const { calls, answers } = this.#open;
-    const index = calls.push(call) - 1;
-    const answer = (await abortable(answers, signal))[index];
-    if (answer === undefined) throw new Error(`The call ${call.id} of ${call.name} was not answered.`);
-    return answer;
-  }
-
-  #begin(): Batch {
-    const calls: ToolCall[] = [];
-    const answers = new Promise<readonly ToolAnswer[]>((resolve) => {
-      setImmediate(() => {
-        this.#open = undefined;
-        resolve(this.#runner.execute(calls));
-      });
-    });
-    // Each call awaits it by itself, and so rejects; one that was aborted does not wait any more.
-    answers.catch(() => undefined);
-    return { calls, answers };
-  }
 }

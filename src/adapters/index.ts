@@ -1,5 +1,14 @@
-export type { AiSdkAdapter, AiSdkRun, AiSdkTool, AiSdkToolChoice, AiSdkToolMessage } from "./ai-sdk.ts";
+export type {
+  AiSdkAdapter,
+  AiSdkCallOptions,
+  AiSdkOptions,
+  AiSdkRun,
+  AiSdkTool,
+  AiSdkToolChoice,
+  AiSdkToolMessage,
+} from "./ai-sdk.ts";
 export { toAiSdk } from "./ai-sdk.ts";
+export type { AiSdkApprovals } from "./ai-sdk-approvals.ts";
 export type { AiSdkContentPart, AiSdkOutput } from "./answer-content.ts";
 export type {
   AnthropicAdapter,
@@ -20,6 +29,8 @@ export type {
   GoogleToolConfig,
 } from "./google.ts";
 export { toGoogle } from "./google.ts";
+export type { LangChainContent, LangChainSource, LangChainToolFields } from "./langchain.ts";
+export { toLangChain } from "./langchain.ts";
 export { toOpenAI } from "./openai.ts";
 export type {
   OpenAIAdapter,

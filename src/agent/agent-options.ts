@@ -6,6 +6,7 @@ import { type Clock, systemClock } from "../lib/clock.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { runRules } from "../toolset/run-policy.ts";
 import type { RunPolicy } from "../toolset/toolset-types.ts";
+import type { HistoryHook } from "./conversation/history.ts";
 import type { ModelsOptions } from "./model/models.ts";
 import type { ModelPrice } from "./run/run-state.ts";
 
@@ -71,6 +72,8 @@ export interface AgentOptions extends ModelsOptions, RunLimits {
   readonly maxDefinitionTokens?: number | undefined;
   /** Settings of models where a prompt has none. */
   readonly settings?: ModelSettings | undefined;
+  /** Chooses what of a conversation a model is sent, such as `recentHistory({ maxTokens })`. Default: all of it. */
+  readonly history?: HistoryHook | undefined;
   /** Prices of models, by `provider/name`. */
   readonly prices?: Readonly<Record<string, ModelPrice>> | undefined;
   /** Attempts in all of one call of a model, where the provider is overloaded or not reached. Default 4. */
@@ -120,6 +123,7 @@ export interface ParsedAgentOptions {
   readonly maxDefinitionTokens: number | undefined;
   readonly settings: ModelSettings;
   readonly prices: Readonly<Record<string, ModelPrice>>;
+  readonly history: HistoryHook | undefined;
   readonly sampling: boolean;
   readonly suspended: KeptRuns;
   readonly results: KnownRetention;
@@ -159,6 +163,8 @@ export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
   }
   if (options.sampling !== undefined && typeof options.sampling !== "boolean")
     throw invalidOption("sampling", "true or false", options.sampling, "of an agent");
+  if (options.history !== undefined && typeof options.history !== "function")
+    throw invalidOption("history", "a function", options.history, "of an agent");
   for (const [model, price] of Object.entries(prices)) assertPrice(price, `prices[${JSON.stringify(model)}]`);
   return {
     limits: readLimits(options),
@@ -168,6 +174,7 @@ export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
     maxDefinitionTokens: options.maxDefinitionTokens,
     settings,
     prices,
+    history: options.history,
     sampling: options.sampling === true,
     suspended: readSuspended(options.suspended),
     results: options.results === undefined ? retentionDefaults : readRetention(options.results),
@@ -255,6 +262,7 @@ const optionNames: OptionNames<AgentOptions> = {
   maxDefinitionTokens: true,
   settings: true,
   prices: true,
+  history: true,
   modelAttempts: true,
   modelTimeoutMs: true,
   maxRetryWaitMs: true,

@@ -1,10 +1,24 @@
 import type { AgentEvent } from "../core/agent-event.ts";
 import type { Content } from "../core/resource.ts";
+import type { Clock } from "../lib/clock.ts";
+import { type StreamResponseOptions, streamResponse } from "./response/stream-response.ts";
 
 /** The events of a run, and its answer. */
 export interface AgentStream extends AsyncIterable<AgentEvent> {
   /** The answer. Without a reader of the events the run does not wait for one. Rejects with the error of the run, as reading does. */
   readonly result: Promise<Content>;
+  /**
+   * The run as an HTTP response of Server-Sent Events, for any server that takes a web `Response`. It reads the events: the run goes no
+   * faster than the client, and ends where the client goes away.
+   *
+   * @throws ToolkitError `INVALID_CONFIG` for an invalid option
+   *
+   * @example
+   * ```ts
+   * app.post("/chat", async (c) => assistant.stream(await c.req.text()).toResponse());
+   * ```
+   */
+  toResponse(options?: StreamResponseOptions): Response;
 }
 
 interface QueuedEvent {
@@ -15,6 +29,8 @@ interface QueuedEvent {
 /** Hands events to one reader: the run waits until each is taken. */
 export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undefined> {
   readonly #abort = new AbortController();
+  readonly #clock: Clock;
+  readonly #id: string | undefined;
   readonly #result: Promise<Content>;
   readonly #queue: QueuedEvent[] = [];
   #awake = Promise.withResolvers<void>();
@@ -22,8 +38,16 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
   #isAwaited = false;
   #isOver = false;
 
-  /** @param run - gets a signal that aborts once the reader has stopped, and the listener of its events */
-  constructor(run: (signal: AbortSignal, onEvent: (event: AgentEvent) => void | Promise<void>) => Promise<Content>) {
+  /**
+   * @param run - gets a signal that aborts once the reader has stopped, and the listener of its events
+   * @param options - `id`: of a run that is resumed
+   */
+  constructor(
+    run: (signal: AbortSignal, onEvent: (event: AgentEvent) => void | Promise<void>) => Promise<Content>,
+    { clock, id }: { readonly clock: Clock; readonly id: string | undefined },
+  ) {
+    this.#clock = clock;
+    this.#id = id;
     this.#result = run(this.#abort.signal, (event) => this.#enqueue(event)).finally(() => {
       this.#isOver = true;
       for (const { taken } of this.#queue) taken();
@@ -42,6 +66,11 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
   [Symbol.asyncIterator](): AsyncIterator<AgentEvent, undefined> {
     this.#isRead = true;
     return this;
+  }
+
+  toResponse(options: StreamResponseOptions = {}): Response {
+    const run = { id: this.#id, events: this[Symbol.asyncIterator](), result: this.#result, clock: this.#clock };
+    return streamResponse(run, options);
   }
 
   async next(): Promise<IteratorResult<AgentEvent, undefined>> {

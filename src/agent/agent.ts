@@ -5,14 +5,20 @@ import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import { limitNames, type RunLimits } from "./agent-options.ts";
 import type { AgentStream } from "./agent-stream.ts";
+import type { ConversationSummary } from "./conversation/kept-conversations.ts";
 import type { Conversation } from "./run/run-state.ts";
 import type { TextOptions } from "./run/task.ts";
 
 /** Options of a run of an agent. */
 export interface RunOptions
-  extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "forced" | "timeoutMs"> {
+  extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "forced" | "model" | "timeoutMs"> {
   /** The source of its tools. Default: the toolkit that the agent is the delegate of; without one only tools of the caller's own exist. */
   readonly toolbox?: Toolbox | undefined;
+  /**
+   * The conversation to continue: that of an answer (`conversationOf`), or the id of one that is kept in the store, by the principal of the
+   * session. One that is not there is begun; after the answer it has this turn too.
+   */
+  readonly conversation?: Conversation | string | undefined;
   /** Receives the events of the run, as `onEvent` of a call does. */
   readonly onEvent?: CallOptions["onEvent"];
 }
@@ -27,7 +33,9 @@ export const runNames: OptionNames<RunOptions> = {
   meta: true,
   attachments: true,
   forced: true,
+  model: true,
   timeoutMs: true,
+  conversation: true,
   onEvent: true,
 };
 
@@ -38,12 +46,10 @@ export const generateNames: OptionNames<GenerateOptions> = {
   system: true,
   tools: true,
   output: true,
-  model: true,
   provider: true,
   thinking: true,
   thinkingBudget: true,
   settings: true,
-  conversation: true,
 };
 
 /** A prompt to execute, with its input. */
@@ -51,6 +57,11 @@ export interface PromptCall {
   /** A key, an entry, or a prompt of the caller's own. */
   readonly prompt: string | Prompt | Entry<"prompt">;
   readonly input?: unknown;
+}
+
+/** A suspended run, by its id. */
+export interface RunToResume {
+  readonly resume: string;
 }
 
 /** Options of resuming a run. */
@@ -83,6 +94,20 @@ export interface WaitingRun {
   readonly principal?: string | undefined;
   /** It can be resumed only in the process where it began: it has tools of the caller's own, or is confined to a view. */
   readonly isLocal: boolean;
+}
+
+/**
+ * The conversations that are kept in the store. With a `session` those of its principal, without one those of calls that had no session.
+ *
+ * Each rejects with `STORE_FAILED` where the store fails.
+ */
+export interface Conversations {
+  /** A conversation up to its last turn; undefined where there is none, also for that of another principal. */
+  get(id: string, options?: Pick<RunOptions, "session">): Promise<Conversation | undefined>;
+  /** The last changed first. */
+  list(options?: Pick<RunOptions, "session">): Promise<readonly ConversationSummary[]>;
+  /** Resolves to false where there is none. A run that continues it then ends with `CONFLICT`. */
+  delete(id: string, options?: Pick<RunOptions, "session">): Promise<boolean>;
 }
 
 /** Options of forgetting a run. */
@@ -128,6 +153,8 @@ export interface Agent extends Delegate {
   stream(text: string, options?: GenerateOptions): AgentStream;
   /** Executes a prompt, with an iterable of events and the answer as `result`. */
   stream(call: PromptCall, options?: RunOptions): AgentStream;
+  /** As `resume`, with an iterable of events and the answer as `result`. */
+  stream(run: RunToResume, options?: Omit<ResumeOptions, "onEvent">): AgentStream;
   /**
    * Continues a run that was `PENDING`, from the same step; also in another process, where the store of its toolkit outlives this one.
    *
@@ -159,6 +186,8 @@ export interface Agent extends Delegate {
    * @throws ToolkitError `NOT_FOUND`, also for the result of another principal, and of another session without one; `STORE_FAILED`
    */
   readResult(uri: string, options?: Pick<RunOptions, "session">): Promise<Content>;
+  /** The conversations that are kept in the store. */
+  readonly conversations: Conversations;
   /** The conversation up to an answer, as a plain JSON value. Undefined for a Content that is no answer of this agent. */
   conversationOf(answer: Content): Conversation | undefined;
 }

@@ -8,11 +8,14 @@ import type { CallContext, Entry, Toolbox } from "../core/item.ts";
 import { assertOptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
+import type { Session } from "../core/session.ts";
+import type { Store } from "../core/store.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 import {
   type Agent,
+  type Conversations,
   type ForgetOptions,
   forgetNames,
   type GenerateOptions,
@@ -20,6 +23,7 @@ import {
   type PromptCall,
   type ResumeOptions,
   type RunOptions,
+  type RunToResume,
   resumeNames,
   runNames,
   type WaitingRun,
@@ -32,14 +36,23 @@ import {
   readLimits,
 } from "./agent-options.ts";
 import { type AgentStream, EventStream } from "./agent-stream.ts";
+import { parseConversation } from "./conversation/conversation-messages.ts";
+import {
+  deleteConversation,
+  findConversation,
+  listConversations,
+  saveConversation,
+  withConversation,
+} from "./conversation/kept-conversations.ts";
 import type { ModelCall } from "./model/model-call.ts";
 import { Models } from "./model/models.ts";
 import { sampled } from "./model/sampling.ts";
+import { ownStoreOf } from "./results/kept-results.ts";
 import { type Assignment, prepareRun } from "./run/prepare-run.ts";
 import { withinDeadline } from "./run/run-limits.ts";
 import type { RunResults } from "./run/run-results.ts";
 import { type Conversation, conversationIn, newRunState } from "./run/run-state.ts";
-import { inlinePrompt, type Task, taskOf, textTask } from "./run/task.ts";
+import { type EarlierConversation, inlinePrompt, type Task, taskOf, textTask } from "./run/task.ts";
 import type { WaitingTurn } from "./run/tool-turn.ts";
 import { ResumeRun } from "./suspend/resume-run.ts";
 import { pendingRun, suspendedRun } from "./suspend/suspended-run.ts";
@@ -60,6 +73,13 @@ import { Suspensions } from "./suspend/suspensions.ts";
 export function agent(options: AgentOptions = {}): Agent {
   return new PromptAgent(options);
 }
+
+function sessionOf(options: Pick<RunOptions, "session"> = {}): Session | undefined {
+  assertOptionNames<Pick<RunOptions, "session">>(options, { session: true }, "of conversations");
+  return options.session;
+}
+
+const noTurns: Conversation = { messages: [], toolCalls: 0 };
 
 class PromptAgent implements Agent {
   readonly #models: Models;
@@ -90,29 +110,39 @@ class PromptAgent implements Agent {
     return sampled(request, this.#models, this.#modelCall(signal));
   }
 
-  async runPrompt(entry: Entry<"prompt">, input: unknown, given: CallContext): Promise<Content> {
-    const context = wholeContext(given);
-    return this.#begin(await taskOf(entry, input, context), context, this.#options.limits, 0);
+  async runPrompt(entry: Entry<"prompt">, input: unknown, outer: CallContext): Promise<Content> {
+    const context = wholeContext(outer);
+    const given = callStateOf(context)?.options.conversation;
+    return this.#inConversation(given, context, async (before) =>
+      this.#begin(await taskOf(entry, input, context, before), context, this.#options.limits, before),
+    );
   }
 
   async generate(text: string, options: GenerateOptions = {}): Promise<Content> {
     const { toolbox, signal, session, meta, attachments, forced, timeoutMs, onEvent, output, conversation } = options;
     assertOptionNames(options, generateNames, "of generate");
     const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
-    const prompt = inlinePrompt({ name: "generate", output }, async (_input, context) => {
-      const task = await textTask(text, options, context);
-      return this.#begin(task, context, limits, conversation?.toolCalls ?? 0);
-    });
+    const prompt = inlinePrompt({ name: "generate", output }, (_input, context) =>
+      this.#inConversation(conversation, context, async (before) =>
+        this.#begin(await textTask(text, options, context, before), context, limits, before),
+      ),
+    );
     const call = present({ signal, session, meta, attachments, forced, timeoutMs, onEvent });
     return this.#toolbox(toolbox).call(prompt, {}, call);
   }
 
-  stream(request: string | PromptCall, options: GenerateOptions | RunOptions = {}): AgentStream {
-    return new EventStream((given, onEvent) => {
+  stream(
+    request: string | PromptCall | RunToResume,
+    options: GenerateOptions | RunOptions | ResumeOptions = {},
+  ): AgentStream {
+    const id = typeof request === "object" && "resume" in request ? request.resume : undefined;
+    const run = (given: AbortSignal, onEvent: RunOptions["onEvent"]) => {
       const signal = options.signal === undefined ? given : AbortSignal.any([options.signal, given]);
       const streamed = { ...options, signal, onEvent };
-      return typeof request === "string" ? this.generate(request, streamed) : this.#callPrompt(request, streamed);
-    });
+      if (typeof request === "string") return this.generate(request, streamed);
+      return "resume" in request ? this.resume(request.resume, streamed) : this.#callPrompt(request, streamed);
+    };
+    return new EventStream(run, { clock: this.#options.clock, id });
   }
 
   async resume(id: string, options: ResumeOptions = {}): Promise<Content> {
@@ -135,6 +165,15 @@ class PromptAgent implements Agent {
     return findResult(uri, { session, stores: this.#suspensions.stores, options: this.#options });
   }
 
+  get conversations(): Conversations {
+    const stores = () => [...this.#suspensions.stores, this.#ownStore];
+    return {
+      get: async (id, options) => findConversation(id, sessionOf(options), stores()),
+      list: async (options) => listConversations(sessionOf(options), stores()),
+      delete: async (id, options) => deleteConversation(id, sessionOf(options), stores()),
+    };
+  }
+
   conversationOf(answer: Content): Conversation | undefined {
     return answer.meta === undefined ? undefined : this.#conversations.get(answer.meta);
   }
@@ -145,12 +184,37 @@ class PromptAgent implements Agent {
     return this.#toolbox(toolbox).call(prompt as string, input, present(call));
   }
 
+  /** Runs in the conversation that is given, or that the store has under this id. */
+  async #inConversation(
+    given: unknown,
+    context: CallContext,
+    run: (before: EarlierConversation) => Promise<Content>,
+  ): Promise<Content> {
+    if (typeof given !== "string")
+      return run({ conversation: given === undefined ? noTurns : parseConversation(given) });
+    const store = this.#suspensions.toolkitOf(context)?.store ?? this.#ownStore;
+    const session = callStateOf(context)?.givenSession;
+    const isWaiting = (id: string) => this.#suspensions.isWaiting(id);
+    return withConversation(given, { store, session, isWaiting }, run);
+  }
+
+  get #ownStore(): Store {
+    return ownStoreOf(this.#options, this.#options.clock);
+  }
+
   /** Executes a task from its first step. */
-  async #begin(task: Task, context: CallContext, limits: KnownLimits, toolCalls: number): Promise<Content> {
-    const state = newRunState(task.messages, toolCalls);
+  async #begin(
+    given: Task,
+    context: CallContext,
+    limits: KnownLimits,
+    { conversation }: EarlierConversation,
+  ): Promise<Content> {
+    const state = newRunState(given.messages, conversation.toolCalls);
     const toolkit = this.#suspensions.toolkitOf(context);
     const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: RunResults): Promise<never> => {
-      const { ownTools = [], output } = task;
+      const { ownTools = [], output, thread } = given;
+      const waiting = { store: kept.store, waitsFor: state.id };
+      const task = { ...given, thread: thread && (await saveConversation(conversation, thread, waiting)) };
       const isLocal = callStateOf(context)?.isConfined === true || ownTools.length > 0;
       const { now } = this.#suspensions;
       const run = suspendedRun({
@@ -161,7 +225,7 @@ class PromptAgent implements Agent {
       throw pendingRun(run);
     };
     const store = toolkit?.store;
-    const assignment = { task, state, store, limits, suspend: toolkit && suspend.bind(undefined, toolkit) };
+    const assignment = { task: given, state, store, limits, suspend: toolkit && suspend.bind(undefined, toolkit) };
     return this.#run(assignment, context);
   }
 
@@ -178,7 +242,11 @@ class PromptAgent implements Agent {
       const run = await prepareRun({ ...assignment, context, chosen, options: this.#options, call });
       return resumed === undefined ? run.execute() : run.goOn(resumed.turn, resumed.outcomes);
     });
-    if (content.meta !== undefined) this.#conversations.set(content.meta, conversationIn(state));
+    const conversation = conversationIn(state);
+    const { thread } = task;
+    if (thread !== undefined)
+      await saveConversation(conversation, thread, { store: assignment.store ?? this.#ownStore });
+    if (content.meta !== undefined) this.#conversations.set(content.meta, conversation);
     return content;
   }
 

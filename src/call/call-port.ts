@@ -7,7 +7,7 @@ import type { Trace } from "./trace/trace.ts";
 export interface CallPort {
   /** Runs the call: one for each toolkit. */
   readonly host: object;
-  readonly options: Pick<CallOptions, "forced">;
+  readonly options: Pick<CallOptions, "forced" | "conversation" | "model">;
   readonly session: Session;
   /** The caller's session, where one was given. */
   readonly givenSession: Session | undefined;

@@ -68,6 +68,14 @@ export interface CallOptions {
    * several only these are offered and one is required. An exclusive tool among them is offered alone.
    */
   readonly forced?: readonly string[] | undefined;
+  /**
+   * Of a prompt that an agent executes: the conversation that it continues. Either the value that `conversationOf` of the agent gives, or the
+   * id of one that is kept in the store, by the principal of the session: it is begun where there is none, and has this turn too once the
+   * prompt is answered.
+   */
+  readonly conversation?: string | { readonly messages: readonly unknown[]; readonly toolCalls: number } | undefined;
+  /** Of a prompt that an agent executes: the model in place of the prompt's own, by its name or as `provider/name`. */
+  readonly model?: string | undefined;
   readonly session?: Session | undefined;
   /** Sent along to an MCP server as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
@@ -97,6 +105,8 @@ export const callOptionNames: OptionNames<CallOptions> = {
   timeoutMs: true,
   attachments: true,
   forced: true,
+  conversation: true,
+  model: true,
   session: true,
   meta: true,
   coerce: true,

@@ -11,6 +11,7 @@ const collections: { readonly [C in Collection]: { readonly keepsVersions: boole
   run: { keepsVersions: false },
   result: { keepsVersions: false },
   pin: { keepsVersions: false },
+  conversation: { keepsVersions: false },
 };
 
 /** Of PostgreSQL's index entries at most 2,704 bytes fit, and all stores take the same keys. */

@@ -18,7 +18,8 @@ export interface TokenReport {
   readonly namespaces: Readonly<Record<string, number>>;
 }
 
-const bytesPerToken = 4;
+/** For estimates. */
+export const bytesPerToken = 4;
 const counted = new WeakMap<ToolDefinitionForModel, number>();
 
 /**

@@ -186,7 +186,9 @@ export class ToolRun {
     try {
       disclosure?.reveal(call.name);
       const approval = ruling === undefined ? {} : { needsApproval: ruling.approve };
-      const options = { coerce: true, ...this.#options, ...approval, report: run.report, toolCallId: call.id };
+      const progress = call.onProgress === undefined ? {} : { onProgress: call.onProgress.bind(call) };
+      const own = { ...approval, ...progress, report: run.report, toolCallId: call.id };
+      const options = { coerce: true, ...this.#options, ...own };
       const content = await callee.execute(call.input, options);
       for (const evaluation of callee.options?.evaluations ?? []) this.#evaluations.add(evaluation);
       if (callee.options?.takesControl === true) this.#final = content;

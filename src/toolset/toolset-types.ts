@@ -3,7 +3,7 @@ import type { Entry } from "../core/item.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
 import type { JsonSchema } from "../core/schema/types.ts";
-import type { CallOptions } from "../core/session.ts";
+import type { CallOptions, Progress } from "../core/session.ts";
 import type { ToolOptions } from "../core/tool-options.ts";
 
 /** A tool, or a prompt that a model calls as one. */
@@ -68,6 +68,8 @@ export interface ToolCall {
   readonly input: unknown;
   /** The error of parsing its arguments. The call is answered with it, and not made. */
   readonly malformed?: string | undefined;
+  /** Receives the progress of this call; of identical calls in a turn, the first one's. */
+  onProgress?(progress: Progress): void;
 }
 
 /** The answer to a call of a model: its result, or the error in its place. */

@@ -1,3 +1,4 @@
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { tracedModel } from "../../call/trace/model-trace.ts";
 import type { AgentSource } from "../../core/agent-event.ts";
 import type { Issue } from "../../core/error-catalog.ts";
@@ -8,9 +9,10 @@ import { describeIssues } from "../../core/schema/violation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { jsonContent } from "../../resource/content.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
+import { chosenHistory, type HistoryHook } from "../conversation/history.ts";
 import { ask } from "../model/ask-model.ts";
 import type { ModelCall } from "../model/model-call.ts";
-import type { ChosenModel } from "../model/models.ts";
+import { type ChosenModel, modelRefOf } from "../model/models.ts";
 import { assertAnswered, countCalls, type Reply, sourceOf, textIn, toMessage, withoutCalls } from "../model/reply.ts";
 import { modelRequest, type StepRequest } from "./model-request.ts";
 import { answerOf, type Ending, type StructuredForm, textAnswer } from "./run-answer.ts";
@@ -28,6 +30,9 @@ export interface RunParts extends Omit<TurnParts, "canWait" | "spending"> {
   readonly question: Omit<StepRequest, "messages" | "tools">;
   readonly form: StructuredForm | undefined;
   readonly price: ModelPrice | undefined;
+  readonly history: HistoryHook | undefined;
+  /** The number of messages of earlier runs. */
+  readonly earlier: number;
   readonly call: ModelCall;
   readonly clock: Clock;
   readonly context: CallContext;
@@ -83,7 +88,8 @@ export class AgentRun {
   async #ask(): Promise<Reply> {
     const { chosen, question, state, tools, limits, call, clock, price, events, context } = this.#parts;
     const step = state.steps.length;
-    const request = modelRequest({ ...question, messages: state.messages, tools: tools?.port });
+    const messages = await this.#history(step);
+    const request = modelRequest({ ...question, messages, tools: tools?.port });
     const listener = events.deltasOf(step);
     const beganAt = clock.now();
     const { provider, modelId: model } = chosen;
@@ -99,6 +105,18 @@ export class AgentRun {
     await events.emit("step", taken);
     await events.used(usage);
     return reply;
+  }
+
+  /** The part of the conversation that the model is sent. */
+  async #history(step: number): Promise<LanguageModelV4Prompt> {
+    const { history, state, chosen, earlier, call } = this.#parts;
+    if (history === undefined) return state.messages;
+    return chosenHistory(history, state.messages, {
+      model: modelRefOf(chosen),
+      step,
+      current: earlier,
+      signal: call.signal,
+    });
   }
 
   /** Makes the calls of a reply, or gives the answer that it is. */

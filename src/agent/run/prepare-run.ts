@@ -75,6 +75,8 @@ export async function prepareRun(preparation: Preparation): Promise<AgentRun> {
     tools,
     limits,
     price: options.prices[modelRefOf(chosen)],
+    history: options.history,
+    earlier: task.earlier ?? 0,
     call,
     clock: options.clock,
     context,

@@ -7,10 +7,11 @@ import type { ModelSettings } from "../../core/model-settings.ts";
 import { type PromptRunner, withRunner } from "../../core/prompt-runner.ts";
 import type { Content, Resource } from "../../core/resource.ts";
 import type { SchemaLike } from "../../core/schema/types.ts";
+import { present } from "../../lib/value.ts";
 import { textOf } from "../../resource/content.ts";
 import { loadResource } from "../../resource/handle.ts";
 import { bytesType, essenceOf, isTextType } from "../../resource/media-type.ts";
-import type { Conversation } from "./run-state.ts";
+import type { OpenConversation, Thread } from "../conversation/kept-conversations.ts";
 
 /** The model of a run, its settings, and the form of its answer. */
 export interface ModelOptions {
@@ -31,8 +32,11 @@ export interface ModelOptions {
 export interface TextOptions extends ModelOptions {
   /** Names and globs of tools, and tools of the caller's own. Default: none. */
   readonly tools?: readonly (string | Tool)[] | undefined;
-  /** An earlier conversation to continue: `conversationOf` gives that of an answer. */
-  readonly conversation?: Conversation | undefined;
+}
+
+/** The conversation that a run continues, and the place where it is kept, if it is. */
+export interface EarlierConversation extends Pick<OpenConversation, "conversation"> {
+  readonly thread?: Thread | undefined;
 }
 
 /** The work of one run. */
@@ -42,6 +46,10 @@ export interface Task extends ModelOptions {
   readonly name: string;
   /** The conversation so far. */
   readonly messages: LanguageModelV4Prompt;
+  /** The number of its messages that are of earlier runs. Missing in a record of an early version. */
+  readonly earlier?: number | undefined;
+  /** The kept conversation that it continues. */
+  readonly thread?: Thread | undefined;
   /** Names and globs of tools. Default: none. */
   readonly tools?: readonly string[] | undefined;
   /** Names of tools that the caller wants called in the first turn. Default: none. */
@@ -55,7 +63,12 @@ export interface Task extends ModelOptions {
  *
  * @throws ToolkitError `INVALID_INPUT` for a rendering without content; errors of rendering, and of reading an attachment
  */
-export async function taskOf(entry: Entry<"prompt">, input: unknown, context: CallContext): Promise<Task> {
+export async function taskOf(
+  entry: Entry<"prompt">,
+  input: unknown,
+  context: CallContext,
+  before: EarlierConversation,
+): Promise<Task> {
   const { item, ref, name } = entry;
   const { system, messages } = await item.render(input, context);
   const written = await Promise.all(
@@ -63,22 +76,13 @@ export async function taskOf(entry: Entry<"prompt">, input: unknown, context: Ca
   );
   const asked = written.filter(({ content }) => content.length > 0);
   if (asked.length === 0) throw emptyRequest(`The rendering of ${ref}`);
-  const { tools, model, provider, thinking, thinkingBudget, settings } = item;
+  const { tools, thinking, thinkingBudget, settings } = item;
   const output = definitionOf(entry).outputSchema;
-  const forced = callStateOf(context)?.options.forced;
+  const { forced, model: chosen } = callStateOf(context)?.options ?? {};
+  const { model, provider } = chosen === undefined ? item : { model: chosen, provider: undefined };
   return {
-    ref,
-    name,
-    system,
-    messages: asked,
-    tools,
-    forced,
-    output,
-    model,
-    provider,
-    thinking,
-    thinkingBudget,
-    settings,
+    ...{ ref, name, system, tools, forced, output, model, provider, thinking, thinkingBudget, settings },
+    ...continued(before, asked),
   };
 }
 
@@ -87,20 +91,32 @@ export async function taskOf(entry: Entry<"prompt">, input: unknown, context: Ca
  *
  * @throws ToolkitError `INVALID_INPUT` for a blank text without attachments; errors of reading an attachment
  */
-export async function textTask(text: string, options: TextOptions, context: CallContext): Promise<Task> {
-  const { conversation, tools = [], output, system, model, provider, thinking, thinkingBudget, settings } = options;
+export async function textTask(
+  text: string,
+  options: TextOptions,
+  context: CallContext,
+  before: EarlierConversation,
+): Promise<Task> {
+  const { tools = [], output, system, model, provider, thinking, thinkingBudget, settings } = options;
   const { attachments } = context;
   const attached = attachments.length === 0 ? [] : await partsOf(attachments, context);
   if (text.trim() === "" && attached.length === 0) throw emptyRequest("The text");
   return {
     ref: "inline.generate",
     name: "generate",
-    messages: [...(conversation?.messages ?? []), { role: "user", content: [{ type: "text", text }, ...attached] }],
+    ...continued(before, [{ role: "user", content: [{ type: "text", text }, ...attached] }]),
     tools: tools.filter((tool) => typeof tool === "string"),
     forced: callStateOf(context)?.options.forced,
     ownTools: tools.filter((tool) => typeof tool !== "string"),
     ...{ output, system, model, provider, thinking, thinkingBudget, settings },
   };
+}
+
+function continued(
+  { conversation: { messages }, thread }: EarlierConversation,
+  asked: LanguageModelV4Prompt,
+): Pick<Task, "messages" | "earlier" | "thread"> {
+  return { messages: [...messages, ...asked], earlier: messages.length, ...present({ thread }) };
 }
 
 /** A prompt for a run without one: called like any other, the run is traced, bounded and in the session of its call. */

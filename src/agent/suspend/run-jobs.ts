@@ -20,6 +20,7 @@ import {
 } from "../../lib/field-checks.ts";
 import { isRecord } from "../../lib/value.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
+import type { Thread } from "../conversation/kept-conversations.ts";
 import type { OwnedResults } from "../run/run-results.ts";
 import type { SuspendedRun } from "./suspended-run.ts";
 
@@ -89,6 +90,8 @@ const fields: JobType<SuspendedRun, Content>["fields"] = {
   task: having<SuspendedRun["task"]>({
     ...all(isText, "ref", "name"),
     ...all(optional(listOf(isText)), "tools", "forced"),
+    earlier: optional(isNumber),
+    thread: optional(having<Thread>({ ...all(isText, "id", "owner", "key", "incarnation"), version: isNumber })),
   }),
   state: having<SuspendedRun["state"]>({
     ...all(listOf(isRecord), "steps", "calls"),

@@ -102,6 +102,15 @@ export class Suspensions {
     throw noRun(id);
   }
 
+  /** True for a run that can be resumed, or is. */
+  async isWaiting(id: string): Promise<boolean> {
+    for (const jobs of this.#jobs.values()) {
+      const run = await jobs.get(id);
+      if (run !== undefined) return run.status === "suspended" || run.status === "running";
+    }
+    return false;
+  }
+
   /** Those that wait to be resumed, the longest waiting first. What cannot be read is logged. */
   async list(session: Session | undefined): Promise<readonly WaitingRun[]> {
     const lists = await Promise.all([...this.#jobs.values()].map((jobs) => jobs.list()));

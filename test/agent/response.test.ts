@@ -1,0 +1,384 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import {
+  AbstractChat,
+  type ChatState,
+  type ChatStatus,
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  type UIMessage,
+} from "ai";
+import { EventSourceParserStream } from "eventsource-parser/stream";
+import { describe, expect } from "vitest";
+import { z } from "zod";
+import type { AgentStream, StreamResponseOptions } from "../../src/agent/index.ts";
+import { defineTool, parsePrompt, type ToolkitError } from "../../src/index.ts";
+import { virtualClock } from "../../src/testing/index.ts";
+import { failure } from "../support/failure.ts";
+import { verifies } from "../support/verifies.ts";
+import { type Served, serve } from "./support.ts";
+
+type Handler = (request: Request) => Response | Promise<Response>;
+
+/** A route handler behind a real HTTP server. */
+async function listen(handler: Handler) {
+  const problems: unknown[] = [];
+  const server = createServer((request, response) => {
+    const answer = async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const result = await handler(
+        new Request(`http://localhost${request.url}`, { method: "POST", body: Buffer.concat(chunks) }),
+      );
+      response.writeHead(result.status, Object.fromEntries(result.headers));
+      if (result.body !== null) await pipeline(Readable.fromWeb(result.body as never), response);
+    };
+    answer().catch((error: unknown) => problems.push(error));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/chat`;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url, problems, [Symbol.asyncDispose]: close };
+}
+
+/** The chat behind `useChat`, with a state that is no component's. */
+class Chat extends AbstractChat<UIMessage> {
+  constructor(url: string) {
+    const messages: UIMessage[] = [];
+    const state: ChatState<UIMessage> = {
+      status: "ready" as ChatStatus,
+      error: undefined,
+      messages,
+      pushMessage: (message) => messages.push(message),
+      popMessage: () => messages.pop(),
+      replaceMessage: (index, message) => messages.splice(index, 1, message),
+      snapshot: structuredClone,
+    };
+    const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses;
+    super({ state, transport: new DefaultChatTransport({ api: url }), sendAutomaticallyWhen });
+  }
+}
+
+interface Sent {
+  readonly event: string | undefined;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+async function eventsIn(response: Response): Promise<readonly Sent[]> {
+  const events: Sent[] = [];
+  if (response.body === null) throw new Error("The response has no body.");
+  const texts = response.body.pipeThrough(new TextDecoderStream() as never) as ReadableStream<string>;
+  const parsed = texts.pipeThrough(new EventSourceParserStream() as never) as ReadableStream<{
+    event?: string;
+    data: string;
+  }>;
+  for await (const { event, data } of parsed) events.push({ event, data: JSON.parse(data) });
+  return events;
+}
+
+const post = (url: string, body = "Go.") => fetch(url, { method: "POST", body });
+const partsOf = ({ lastMessage }: Chat) => (lastMessage?.role === "assistant" ? lastMessage.parts : []);
+
+const forecast = defineTool({
+  name: "forecast",
+  input: z.object({ city: z.string() }),
+  run: ({ city }) => ({ city, degrees: 21 }),
+});
+const broken = defineTool({
+  name: "broken",
+  run: () => {
+    throw new Error("connect postgres://admin:hunter2@10.0.0.7");
+  },
+});
+const pay = defineTool({
+  name: "pay",
+  options: { needsApproval: true },
+  input: z.object({ cents: z.number() }),
+  run: ({ cents }) => `paid ${cents}`,
+});
+
+/** A server whose handler streams what an assistant does with the text. */
+const chatServer = (served: Served, options?: StreamResponseOptions, tools = ["*"]) =>
+  listen(async (request) => served.assistant.stream(await request.text(), { tools }).toResponse(options));
+
+describe("a stream as a response of Server-Sent Events", () => {
+  verifies("A9", "has each event under its type, results with their content, and the answer last", async () => {
+    await using served = serve(
+      [
+        { text: "One moment.", toolCalls: [{ name: "forecast", input: { city: "Bern" } }] },
+        { text: ["It is ", "warm."] },
+      ],
+      [forecast],
+    );
+    await using server = await chatServer(served);
+    const response = await post(server.url);
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    expect(response.headers.get("cache-control")).toContain("no-cache");
+    const events = await eventsIn(response);
+    expect(events.map(({ event }) => event).filter((event) => event !== "usage")).toEqual([
+      "textDelta",
+      "step",
+      "toolCall",
+      "toolResult",
+      "textDelta",
+      "textDelta",
+      "step",
+      "finish",
+      "answer",
+    ]);
+    expect(events.find(({ event }) => event === "toolResult")?.data).toMatchObject({
+      type: "toolResult",
+      tool: "builtin.forecast",
+      status: "ok",
+      content: { city: "Bern", degrees: 21 },
+    });
+    expect(events.at(-1)?.data).toMatchObject({ type: "answer", finishReason: "stop", content: "It is warm." });
+  });
+
+  verifies("A9", "tells errors without what their messages hold, unless the service words them", async () => {
+    const script = [{ toolCalls: [{ name: "broken" }] }, { error: new Error("key sk-12345 refused") }];
+    await using served = serve(script, [broken]);
+    await using server = await chatServer(served);
+    const events = await eventsIn(await post(server.url));
+    expect(JSON.stringify(events)).not.toMatch(/hunter2|sk-12345/);
+    expect(events.find(({ event }) => event === "toolResult")?.data.error).toEqual({
+      code: "TOOL_FAILED",
+      message: "The tool ran and failed.",
+    });
+    expect(events.at(-1)).toMatchObject({ event: "error", data: { code: "MODEL_FAILED" } });
+    await using again = serve([{ error: new Error("no") }]);
+    const errorText = ({ code }: ToolkitError) => `Sorry: ${code}`;
+    await using own = await chatServer(again, { errorText });
+    expect((await eventsIn(await post(own.url))).at(-1)?.data.message).toBe("Sorry: MODEL_FAILED");
+  });
+
+  verifies("A9", "sends only the events that are wanted", async () => {
+    await using served = serve([{ reasoning: "Hm.", text: "Yes." }]);
+    await using server = await chatServer(served, { events: ["textDelta"] });
+    expect((await eventsIn(await post(server.url))).map(({ event }) => event)).toEqual(["textDelta", "answer"]);
+  });
+
+  verifies("A9", "ends the run where the client goes away", async () => {
+    let aborted = false;
+    const endless = defineTool({
+      name: "endless",
+      run: (_input, { signal }) =>
+        new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => {
+            aborted = true;
+            reject(signal.reason);
+          }),
+        ),
+    });
+    await using served = serve([{ toolCalls: [{ name: "endless" }] }], [endless]);
+    await using server = await chatServer(served);
+    const leaving = new AbortController();
+    const response = await fetch(server.url, { method: "POST", body: "Go.", signal: leaving.signal });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    leaving.abort();
+    await expect.poll(() => aborted).toBe(true);
+  });
+
+  verifies("A9", "reads the model no faster than the client reads", async () => {
+    let taken = 0;
+    async function* pieces() {
+      for (; taken < 10_000; taken++) yield `${taken} `.repeat(100);
+    }
+    await using served = serve([{ text: pieces() }]);
+    const response = served.assistant.stream("Go.").toResponse();
+    const reader = response.body?.getReader();
+    for (let read = 0; read < 5; read++) await reader?.read();
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(taken).toBeLessThan(12);
+    await reader?.cancel();
+  });
+
+  verifies("A9", "keeps a silent connection open with comments, and no timer after its end", async () => {
+    const clock = virtualClock();
+    const gate = Promise.withResolvers<void>();
+    await using served = serve([{ text: "Done.", gate: gate.promise }], [], { agent: { clock } });
+    const stream: AgentStream = served.assistant.stream("Go.");
+    const reader = stream.toResponse({ keepAliveMs: 1_000 }).body?.getReader();
+    const first = reader?.read();
+    await clock.advance(1_000);
+    expect(new TextDecoder().decode((await first)?.value)).toBe(": keep-alive\n\n");
+    gate.resolve();
+    let rest = "";
+    for (let next = await reader?.read(); next?.done === false; next = await reader?.read())
+      rest += new TextDecoder().decode(next.value);
+    expect(rest).toContain("event: answer");
+  });
+
+  verifies("A9", "refuses options that it does not know", async () => {
+    await using served = serve(["One.", "Two.", "Three."]);
+    const { assistant } = served;
+    const respond = (options: object) => failure((async () => assistant.stream("Go.").toResponse(options))());
+    expect(await respond({ format: "xml" })).toMatchObject({ code: "INVALID_CONFIG", details: { path: "format" } });
+    expect(await respond({ keepAlive: 5 })).toMatchObject({ code: "INVALID_CONFIG" });
+    expect(await respond({ keepAliveMs: 0 })).toMatchObject({ code: "INVALID_CONFIG" });
+  });
+});
+
+describe("a stream as the UI message stream of the AI SDK", () => {
+  verifies("A9", "is what a chat of the AI SDK shows: steps, texts, reasoning, calls and results", async () => {
+    await using served = serve(
+      [
+        { reasoning: "Look it up.", text: "One moment.", toolCalls: [{ name: "forecast", input: { city: "Bern" } }] },
+        { toolCalls: [{ name: "broken" }] },
+        {
+          text: ["It is ", "warm."],
+          content: [
+            { type: "source", sourceType: "url", id: "s1", url: "https://weather.example/bern", title: "Bern" },
+          ],
+        },
+      ],
+      [forecast, broken],
+    );
+    await using server = await chatServer(served, { format: "ai-sdk" });
+    const chat = new Chat(server.url);
+    await chat.sendMessage({ text: "How is Bern?" });
+    expect(chat.error).toBeUndefined();
+    expect(partsOf(chat)).toMatchObject([
+      { type: "step-start" },
+      { type: "reasoning", text: "Look it up.", state: "done" },
+      { type: "text", text: "One moment.", state: "done" },
+      {
+        type: "dynamic-tool",
+        toolName: "forecast",
+        state: "output-available",
+        input: { city: "Bern" },
+        output: { city: "Bern", degrees: 21 },
+      },
+      { type: "step-start" },
+      { type: "dynamic-tool", toolName: "broken", state: "output-error", errorText: "The tool ran and failed." },
+      { type: "step-start" },
+      { type: "text", text: "It is warm.", state: "done" },
+      { type: "source-url", url: "https://weather.example/bern" },
+    ]);
+    expect(chat.lastMessage?.metadata).toMatchObject({ steps: 3, usage: { inputTokens: 30 } });
+    expect(server.problems).toEqual([]);
+  });
+
+  verifies("A9", "has a structured answer as data, without the text of an answer that did not fit", async () => {
+    const call = (input: unknown) => ({ toolCalls: [{ name: "submit_output", input }] });
+    await using served = serve([{ text: "Wait.", ...call({ degrees: "warm" }) }, call({ degrees: 21 })], [forecast]);
+    const output = z.object({ degrees: z.number() });
+    await using server = await listen(() =>
+      served.assistant.stream("Go.", { tools: ["forecast"], output }).toResponse({ format: "ai-sdk" }),
+    );
+    const chat = new Chat(server.url);
+    await chat.sendMessage({ text: "How is Bern?" });
+    expect(partsOf(chat).filter(({ type }) => type === "text")).toEqual([]);
+    expect(partsOf(chat).at(-1)).toMatchObject({ type: "data-answer", data: { degrees: 21 } });
+  });
+
+  verifies("A9", "asks a person for an approval, and goes on in the same message", async () => {
+    await using served = serve(
+      [{ text: "I pay.", toolCalls: [{ name: "pay", input: { cents: 500 } }] }, "It is paid."],
+      [pay],
+    );
+    const { assistant, toolkit } = served;
+    await using server = await listen(async (request) => {
+      const { messages } = (await request.json()) as { messages: UIMessage[] };
+      const last = messages.at(-1);
+      if (last?.role === "user") return assistant.stream("Pay.", { tools: ["pay"] }).toResponse({ format: "ai-sdk" });
+      for (const part of last?.parts ?? []) {
+        if (part.type !== "dynamic-tool" || part.state !== "approval-responded") continue;
+        const { id, approved } = part.approval;
+        await toolkit.approvals.resolve(id, { approved, by: "Ada" });
+      }
+      const { run } = z.object({ run: z.string() }).parse(last?.metadata);
+      return assistant.stream({ resume: run }).toResponse({ format: "ai-sdk" });
+    });
+    const chat = new Chat(server.url);
+    await chat.sendMessage({ text: "Pay." });
+    const asked = partsOf(chat).find(({ type }) => type === "dynamic-tool");
+    expect(asked).toMatchObject({ state: "approval-requested", toolName: "pay", input: { cents: 500 } });
+    const approval = asked?.type === "dynamic-tool" && asked.state === "approval-requested" ? asked.approval.id : "";
+    await chat.addToolApprovalResponse({ id: approval, approved: true });
+    await expect
+      .poll(() => chat.status === "ready" && chat.messages.length === 2 && partsOf(chat).length)
+      .toBeGreaterThan(4);
+    expect(chat.error).toBeUndefined();
+    expect(partsOf(chat).filter(({ type }) => type !== "step-start")).toMatchObject([
+      { type: "text", text: "I pay." },
+      { type: "dynamic-tool", state: "output-available", output: "paid 500" },
+      { type: "data-pending" },
+      { type: "text", text: "It is paid." },
+    ]);
+  });
+
+  verifies("A9", "tells a failure as an error of the chat, without what its message holds", async () => {
+    await using served = serve([{ text: "Hm", error: new Error("key sk-12345 refused") }]);
+    await using server = await chatServer(served, { format: "ai-sdk" });
+    const chat = new Chat(server.url);
+    await chat.sendMessage({ text: "Go." });
+    expect(chat.status).toBe("error");
+    expect(chat.error?.message).toMatch(/model/i);
+    expect(chat.error?.message).not.toContain("sk-12345");
+  });
+
+  verifies("A9", "is stopped by the chat, and so is the run", async () => {
+    let ended = false;
+    async function* pieces() {
+      try {
+        for (let piece = 0; ; piece++) {
+          await new Promise((resolve) => setImmediate(resolve));
+          yield `${piece} `;
+        }
+      } finally {
+        ended = true;
+      }
+    }
+    await using served = serve([{ text: pieces() }]);
+    await using server = await chatServer(served, { format: "ai-sdk" });
+    const chat = new Chat(server.url);
+    const sent = chat.sendMessage({ text: "Go." });
+    await expect.poll(() => partsOf(chat).some(({ type }) => type === "text")).toBe(true);
+    await chat.stop();
+    await sent;
+    await expect.poll(() => ended).toBe(true);
+  });
+
+  verifies("A9", "shows a sub-agent as the call that it is", async () => {
+    const sub = parsePrompt("---\nname: sub\ndescription: Asks further.\n---\nGo on.");
+    await using served = serve([{ toolCalls: [{ name: "sub" }] }, "Inner.", "Outer."], [sub]);
+    await using server = await chatServer(served, { format: "ai-sdk" });
+    const chat = new Chat(server.url);
+    await chat.sendMessage({ text: "Go." });
+    expect(partsOf(chat).filter(({ type }) => type !== "step-start")).toMatchObject([
+      { type: "dynamic-tool", toolName: "sub", output: "Inner." },
+      { type: "text", text: "Outer." },
+    ]);
+  });
+
+  verifies("A9", "shows nothing of a sub-agent that is resumed first but its call", async () => {
+    const sub = parsePrompt("---\nname: sub\ndescription: Asks further.\ntools: [pay]\n---\nGo on.");
+    const script = [
+      { toolCalls: [{ name: "sub" }] },
+      { toolCalls: [{ name: "pay", input: { cents: 5 } }] },
+      "Inner.",
+      "Outer.",
+    ];
+    await using served = serve(script, [sub, pay]);
+    const { assistant, toolkit } = served;
+    const waiting = await failure(assistant.generate("Go.", { tools: ["sub"] }));
+    const [approval] = await toolkit.approvals.list({ status: "pending" });
+    await toolkit.approvals.resolve(approval?.id ?? "", { approved: true });
+    const [run] = await assistant.suspended();
+    expect(waiting.code).toBe("PENDING");
+    const text = await assistant
+      .stream({ resume: run?.id ?? "" })
+      .toResponse({ format: "ai-sdk" })
+      .text();
+    expect(text).not.toContain('"delta":"Inner."');
+    expect(text).toContain('"delta":"Outer."');
+    expect(text).toContain('"output":"Inner."');
+  });
+});
