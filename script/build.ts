@@ -14,12 +14,12 @@ const problems: string[] = [];
 if (compiled.failure !== undefined) problems.push(`tsc ${compiled.failure}\n${compiled.output}`);
 
 const entries = exportTargets(manifest).filter((target) => target.endsWith(".js"));
-// It is started as a process of its own.
-const processes = ["./dist/testing/faulty/relay.js"];
+// The first is started as a process of its own.
+const others = ["./dist/testing/faulty/relay.js", ...Object.values(manifest.imports["#libraries"] ?? {})];
 if (problems.length === 0)
   await bundle(
     join(project, "dist"),
-    [...entries, ...processes].map((target) => relative("dist", target)),
+    [...entries, ...others].map((target) => relative("dist", target)),
   );
 
 for (const target of exportTargets(manifest)) {

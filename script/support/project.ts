@@ -8,7 +8,11 @@ export const project = fileURLToPath(new URL("../..", import.meta.url)).replace(
 /** The fields of package.json the scripts read. */
 export interface Manifest {
   readonly name: string;
+  readonly description?: string;
+  /** What is packed, beside README, LICENSE and package.json; a path after `!` is not. */
+  readonly files?: readonly string[];
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
@@ -25,6 +29,11 @@ export function exportTargets(manifest: Manifest): readonly string[] {
     typeof target === "string" ? [target] : Object.values(target),
   );
   return [...new Set(targets)];
+}
+
+/** False for a file of a packed folder that is only for those who work on the project. */
+export function isPacked({ files = [] }: Manifest, file: string): boolean {
+  return !files.some((path) => path === `!${file}` || (path.startsWith("!") && file.startsWith(`${path.slice(1)}/`)));
 }
 
 /** The script behind a package's command, to be run by this very Node; `manifest` is the URL of the package.json. */

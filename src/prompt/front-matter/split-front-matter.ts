@@ -1,4 +1,4 @@
-import { loadGrayMatter } from "../lazy-libraries.ts";
+import { loadGrayMatter } from "../../lib/lazy-libraries.ts";
 import { isDotprompt } from "../prompt-files.ts";
 import { placeOf, promptProblem } from "../prompt-problem.ts";
 import { parsePlainYaml } from "./plain-yaml.ts";
