@@ -11,19 +11,9 @@ import { rolldown } from "rolldown";
  * @param entries - files of the folder, relative to it
  */
 export async function bundle(folder: string, entries: readonly string[]): Promise<void> {
-  const input = Object.fromEntries(entries.map((entry) => [entry.replace(/\.js$/, ""), join(folder, entry)]));
   const temporary = await mkdtemp(`${folder}-`);
   try {
-    const bundled = await rolldown({
-      input,
-      platform: "node",
-      // Every package is the user's: it is found where they installed it.
-      external: (id) => !/^[./]/.test(id),
-      plugins: [{ name: "libraries", resolveId: (id, importer) => resolveLibraries(id, importer) }],
-      logLevel: "warn",
-    });
-    await bundled.write({ dir: temporary, format: "esm", chunkFileNames: "chunks/[name]-[hash].js" });
-    await bundled.close();
+    await writeModules(folder, entries, temporary);
     for await (const file of glob("**/*.js", { cwd: folder })) await rm(join(folder, file));
     await cp(temporary, folder, { recursive: true });
     for await (const file of glob("**/*.d.ts", { cwd: folder })) await importCompiled(join(folder, file));
@@ -32,8 +22,23 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
   }
 }
 
+/** Writes the modules of the package that these files, relative to the folder, need; the sources serve as well as what was compiled. */
+export async function writeModules(folder: string, entries: readonly string[], target: string): Promise<void> {
+  const input = Object.fromEntries(entries.map((entry) => [entry.replace(/\.[jt]s$/, ""), join(folder, entry)]));
+  const bundled = await rolldown({
+    input,
+    platform: "node",
+    // Every package is the user's: it is found where they installed it.
+    external: (id) => !/^[./]/.test(id),
+    plugins: [{ name: "libraries", resolveId: (id, importer) => resolveLibraries(id, importer) }],
+    logLevel: "warn",
+  });
+  await bundled.write({ dir: target, format: "esm", chunkFileNames: "chunks/[name]-[hash].js" });
+  await bundled.close();
+}
+
 function resolveLibraries(id: string, importer: string | undefined): { id: string; external: true } | undefined {
-  return importer !== undefined && basename(id) === "lazy-libraries.js"
+  return importer !== undefined && /^lazy-libraries\.[jt]s$/.test(basename(id))
     ? { id: "#libraries", external: true }
     : undefined;
 }

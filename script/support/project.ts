@@ -31,6 +31,14 @@ export function exportTargets(manifest: Manifest): readonly string[] {
   return [...new Set(targets)];
 }
 
+/** The modules that must have a file of their own, relative to `dist`. */
+export function moduleEntries(manifest: Manifest): readonly string[] {
+  const targets = [...exportTargets(manifest), ...Object.values(manifest.imports).flatMap(Object.values)];
+  // The last one is started as a process of its own.
+  const modules = [...targets.filter((target) => target.endsWith(".js")), "./dist/testing/faulty/relay.js"];
+  return modules.map((target) => target.replace("./dist/", ""));
+}
+
 /** False for a file of a packed folder that is only for those who work on the project. */
 export function isPacked({ files = [] }: Manifest, file: string): boolean {
   return !files.some((path) => path === `!${file}` || (path.startsWith("!") && file.startsWith(`${path.slice(1)}/`)));
