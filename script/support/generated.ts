@@ -6,12 +6,14 @@ import { fieldTable } from "../../src/prompt/front-matter/prompt-fields.ts";
 import { lintRules } from "../../src/prompt/lint/lint-findings.ts";
 import { describeFault, type FaultName, faultCatalog } from "../../src/testing/faulty/faults.ts";
 import { apiPageOf, apiPages } from "./api-pages.ts";
+import { unreleasedChanges } from "./changes.ts";
 import { exportedNames } from "./exports.ts";
 import { home, withHome } from "./home.ts";
 import { indexForModels } from "./llms.ts";
 
 /** What a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
 const generators: Readonly<Record<string, (project: string) => Promise<string>>> = {
+  changes: unreleasedChanges,
   errors: errorTable,
   decisions: decisionTable,
   exports: exportTables,
