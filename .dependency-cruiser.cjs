@@ -6,6 +6,7 @@ const layers = [
   ["resource"],
   ["store"],
   ["jobs"],
+  ["pins"],
   ["catalog"],
   ["prompt"],
   ["toolset"],

@@ -24,6 +24,9 @@ try {
     ["public types need no MCP SDK", async () => publicTypes(installed, manifest)],
     ["a strict user of the types compiles", async () => compileUser()],
     ["its documents need nothing else", async () => documents(installed)],
+    ["every export is required from CommonJS", async () => requireExports(manifest)],
+    ["a user of the types in CommonJS compiles and runs", async () => compileCommonJs()],
+    ["a server that starts slowly is called", async () => slowStart()],
     ["nothing of this machine", async () => foreignText(installed)],
   ];
   for (const [name, check] of checks) {
@@ -90,6 +93,86 @@ async function importExports({ name, exports }: Manifest): Promise<string | unde
   return problems.length === 0 ? undefined : problems.join("\n");
 }
 
+async function requireExports({ name, exports }: Manifest): Promise<string | undefined> {
+  const specifiers = Object.keys(exports).map((subpath) => join(name, subpath).replaceAll("\\", "/"));
+  return command([
+    "--input-type=commonjs",
+    "--eval",
+    `for (const each of ${JSON.stringify(specifiers)}) require(each);`,
+  ]);
+}
+
+/** As `npm init -y` makes a project: of type CommonJS. Each way of TypeScript that writes `require` for an import is tried. */
+async function compileCommonJs(): Promise<string | undefined> {
+  const source = `
+import { defineTool, Toolkit } from "toolweave";
+import { agent } from "toolweave/agent";
+import { sqliteStore } from "toolweave/stores/sqlite";
+const toolkit = new Toolkit({ delegate: agent(), store: sqliteStore({ file: ":memory:" }) });
+toolkit.add(defineTool({ name: "greet", run: () => "hello" }));
+const text: Promise<string> = toolkit.call("greet").then((content) => content.text());
+void text.then((said) => (said === "hello" ? toolkit.close() : process.exit(3)));
+`;
+  const user = join(folder, "common");
+  await mkdir(user);
+  await writeFile(join(user, "package.json"), JSON.stringify({ name: "common", type: "commonjs" }));
+  await writeFile(join(user, "user.ts"), source);
+  const ways = [
+    ["--module", "commonjs"],
+    ["--module", "commonjs", "--moduleResolution", "node10", "--ignoreDeprecations", "6.0"],
+    ["--module", "nodenext"],
+  ];
+  for (const way of ways) {
+    const problem =
+      (await compile([...way, "--skipLibCheck", "common/user.ts"])) ?? (await command(["common/user.js"]));
+    if (problem !== undefined) return `${way.join(" ")}: ${problem}`;
+  }
+  return undefined;
+}
+
+/** The way of the README in an empty folder, with a server that needs longer than \`start\` waits, as one that npx downloads first. */
+async function slowStart(): Promise<string | undefined> {
+  const server = `
+const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+const answers = {
+  initialize: (params) => ({ protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "slow", version: "1" } }),
+  "tools/list": () => ({ tools: [{ name: "echo", inputSchema: { type: "object" } }] }),
+  "tools/call": (params) => ({ content: [{ type: "text", text: params.arguments.message }] }),
+};
+const begin = () => require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id !== undefined) send({ id, result: answers[method]?.(params) ?? {} });
+});
+setTimeout(begin, 1_500);
+`;
+  const user = `
+import { ToolkitError, Toolkit } from "toolweave";
+const logged = [];
+const log = (level) => (message) => logged.push(level + " " + message);
+const logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
+const toolkit = new Toolkit({ startTimeoutMs: 100, logger });
+const server = { command: process.execPath, args: ["server.cjs"] };
+toolkit.addConnector(server, { namespace: "slow" });
+await toolkit.start();
+const fails = async (run, code, status) => {
+  const error = await run().then(() => undefined, (thrown) => thrown);
+  if (!ToolkitError.is(error, code) || error.status !== status) throw new Error("not " + code, { cause: error });
+};
+await fails(() => toolkit.lookup("echo"), "NOT_FOUND", 404);
+await fails(() => toolkit.call("slow.echo", {}, { timeoutMs: 50 }), "UNAVAILABLE", 503);
+const said = await Promise.all(["slow.echo", "echo"].map(async (key) => (await toolkit.call(key, { message: key })).text()));
+if (said.join() !== "slow.echo,echo") throw new Error("It said " + said);
+await fails(() => toolkit.call("fast.echo"), "NOT_FOUND", 404);
+if (!logged.some((line) => line.startsWith("warn The call of fast.echo failed: NOT_FOUND"))) throw new Error(logged.join("\\n"));
+console.table(toolkit.connections);
+console.log(toolkit);
+await toolkit.close();
+`;
+  await writeFile(join(folder, "server.cjs"), server);
+  await writeFile(join(folder, "user.mjs"), user);
+  return command(["user.mjs"]);
+}
+
 /** True for an entry whose declarations export something: one for those who write a part may have types alone. */
 async function hasTypes(target: Manifest["exports"][string]): Promise<boolean> {
   return typeof target !== "string" && /^export /m.test(await readFile(join(project, target.types ?? ""), "utf8"));
@@ -121,28 +204,13 @@ export const wrong = toolkit.call(text, { text: 1 });
 export const other: Tool<{ number: number }> = text;
 `;
   await writeFile(join(folder, "user.mts"), user);
+  return compile(["--noEmit", "--module", "nodenext", "--exactOptionalPropertyTypes", "user.mts"]);
+}
+
+async function compile(args: readonly string[]): Promise<string | undefined> {
   const tsc = await commandOf(import.meta.resolve("typescript/package.json"), "tsc");
-  const types = join(project, "node_modules", "@types");
-  const options = [
-    "--strict",
-    "--exactOptionalPropertyTypes",
-    "--target",
-    "es2023",
-    "--lib",
-    "es2024,esnext.disposable",
-  ];
-  return command([
-    tsc,
-    "--noEmit",
-    "--module",
-    "nodenext",
-    "--typeRoots",
-    types,
-    "--types",
-    "node",
-    ...options,
-    "user.mts",
-  ]);
+  const types = ["--typeRoots", join(project, "node_modules", "@types"), "--types", "node"];
+  return command([tsc, "--strict", "--target", "es2023", "--lib", "es2024,esnext.disposable", ...types, ...args]);
 }
 
 /** Follows the declarations a user sees from each export; one that names the SDK would tie users to its version. */

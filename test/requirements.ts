@@ -34,7 +34,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "N7",
-    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due.",
+    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due. A call, read or render that a namespace which still connects could answer waits within its own time, at most connectTimeoutMs, then is UNAVAILABLE with the reason; lookup and list do not wait for it.",
   },
   {
     id: "N8",
@@ -97,6 +97,10 @@ export const requirements: readonly Requirement[] = [
   {
     id: "K3",
     text: "read() and render() take the way of a call, timeout included. A handle from lookup() reads anew at each bytes(); what call() and read() give is loaded.",
+  },
+  {
+    id: "K4",
+    text: "complete({ ref, argument, value, arguments }) gives values for an argument of a prompt or a variable of a template, 100 at most: from its own function, from its server where that has the capability, or the choices of its schema. Policy, view, session and time hold as for render and read.",
   },
 
   // C: call
@@ -168,7 +172,7 @@ export const requirements: readonly Requirement[] = [
   // E: events
   {
     id: "E1",
-    text: "Events are toolListChanged, promptListChanged, resourceListChanged, resourceUpdated, connectorConnected, connectorDisconnected, connectorRemoved, ambiguousName, callStarted and callFinished, each with the namespace, ref, error or counts it is about.",
+    text: "Events are toolListChanged, promptListChanged, resourceListChanged, resourceUpdated, connectorConnecting, connectorConnected, connectorDisconnected, connectorRemoved, ambiguousName, callStarted and callFinished, each with the namespace, ref, error or counts it is about.",
   },
   {
     id: "E2",
@@ -186,11 +190,11 @@ export const requirements: readonly Requirement[] = [
   // R: resources
   {
     id: "R1",
-    text: "resource.text, json, data, read (path, URL, Blob, stream), from, withUri, withDescription and defineResource make resources. Their names are identifiers, except that of a file (its name without extension). URIs are text:, json:, data: and file:///; one without a scheme is INVALID_NAME.",
+    text: "resource.text, json, data, read (path, URL, Blob, stream), from, withUri, withDescription and defineResource make resources. Their names are identifiers, which may begin with a digit or _, or that of a file (its name without extension, which says the type where the content is silent). URIs are text:, json:, data: and file:///; one without a scheme is INVALID_NAME.",
   },
   {
     id: "R2",
-    text: "The media type comes from the bytes, then the extension, then text/plain if they decode, else application/octet-stream. Text becomes UTF-8 by BOM, declared charset or detection; bytes that do not decode stay as they are.",
+    text: "The media type comes from the bytes, then the extension, then text/plain if they decode, else application/octet-stream. Text becomes UTF-8 by BOM, declared charset or, for text/*, detection; bytes that do not decode stay as they are.",
   },
   {
     id: "R3",
@@ -278,11 +282,11 @@ export const requirements: readonly Requirement[] = [
   // P: prompts
   {
     id: "P1",
-    text: "A prompt is a markdown file: YAML front matter, then a Handlebars body. Known fields are name (else the file's), title (at least 10 characters, else the first heading), description, model, provider, system_prompt, input, output or format, tools, thinking and thinking_budget; others are kept under meta.",
+    text: "A prompt is a markdown file: YAML front matter, which a file with a heading may leave out, then a Handlebars body, which may be empty. Known fields are name (else the file's), title (else the first heading), description, model, provider, system_prompt, input, output or format, tools, thinking and thinking_budget; others are kept under meta.",
   },
   {
     id: "P2",
-    text: "Helpers are `json value`, `default fallback value` (for null, undefined and the empty string only), `join list separator`, upper, lower and trim. {{this}} is the whole input; {{> name}} is a partial of the same folder.",
+    text: "Helpers are `json value`, `default fallback value` (for null, undefined and the empty string only), `join list separator`, upper, lower and trim; `eq ne lt le gt ge and or not` as expressions; number and date with a format, in UTC unless a zone is named; slice. {{this}} is the whole input; {{> name}} is a partial of the same folder.",
   },
   {
     id: "P3",
@@ -294,7 +298,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "P5",
-    text: "promptFolder(dir, { watch }) is a source of the prompts of a folder and follows it: what is new, changed or removed counts within 500 ms, a batch of changes as one promptListChanged. A broken file keeps its last good version, is told once to the logger and is among the failures of list(), and stops no other. readPrompts(dir) reads once.",
+    text: "promptFolder(dir, { watch }) is a source of the prompts of a folder and follows it: what is new, changed or removed counts within 500 ms, a batch of changes as one promptListChanged. A broken file keeps its last good version, is told once to the logger and is among the failures of list(), and stops no other. With recursive: true the prompts of its folders are folder-name; without it a folder inside that holds prompts is told once. readPrompts(dir) reads once.",
   },
   {
     id: "P6",
@@ -324,7 +328,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "A2",
-    text: "A run renders the prompt, tells the system prompt and the tools' guidance, sends the text and the attachments, offers the tools and prompts `tools` names, makes the calls, says what became of each with how to read it, and goes on until there are none. Beyond maxSteps: STEP_LIMIT with what was reached. Tokens, cost, output, time and tool calls are bounded too.",
+    text: "A run renders the prompt, tells the system prompt and the tools' guidance, sends the text and the attachments, offers the tools and prompts `tools` names, makes the calls, says what became of each with how to read it, and goes on until there are none. Beyond maxSteps: STEP_LIMIT with what was reached. The same call in three turns in a row is reported to the model, and in five ends the run. What a model was sent is never changed afterwards. Tokens, cost, output, time and tool calls are bounded too.",
   },
   {
     id: "A3",
@@ -332,7 +336,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "A4",
-    text: "What fails, is refused, waits or has an unknown outcome is told to the model in words, not thrown. A result longer than maxResultBytes is cut with a notice, and read_resource reads the rest.",
+    text: "What fails, is refused, waits or has an unknown outcome is told to the model in words, not thrown. A result longer than maxResultBytes is its beginning and a handle, and every byte can be had again by result_read, result_grep and result_select: by the runs of its principal and for a time, in another process too, and by nothing else.",
   },
   {
     id: "A5",
@@ -358,11 +362,11 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "T2",
-    text: "One forced tool is the tool choice of the first turn; of several only they and capability tools are offered in it, and one is required. An exclusive tool is offered only when it is forced, and then alone. An unknown forced or excluded ref is NOT_FOUND.",
+    text: "One forced tool is the tool choice of the first turn; of several only they and capability tools are offered in it, and one is required. So it is for a run by its option forced. An exclusive tool is offered only when it is forced, or named by a prompt, and then alone. A required call is one of the first turn; the tool choice none sends no definitions. An unknown forced or excluded ref is NOT_FOUND.",
   },
   {
     id: "T3",
-    text: "execute() answers every call of a turn, in order, run side by side: unknown, denied, failed, pending and succeeded, each with id, timing, references and debug info. Identical calls run once; then the policy, then the guard of tools that take control.",
+    text: "execute() answers every call of a turn, in order, run side by side: unknown, denied, failed, pending and succeeded, each with id, timing, references and debug info. Identical calls run once; then the guard of tools that take control, over unknown, malformed and denied calls too; then the policy.",
   },
   {
     id: "T4",
@@ -408,6 +412,10 @@ export const requirements: readonly Requirement[] = [
   {
     id: "H8",
     text: "A policy knows the way of a call: via names the calls that led to it, and whose a stored prompt is, through agent runs, sub-agents, approvals and runs that go on in another process. A stored prompt of a principal calls only what the operator names in user.tools, and its model is offered nothing else. A rule on the items of a namespace is not passed by an item of another namespace, also once the first is gone.",
+  },
+  {
+    id: "H9",
+    text: "The contract of a connector with pins (its items without meta and size, and the instructions) is kept whole when it is first seen, in the store or in a lock file. What differs later is found by meaning in bounded steps, with its effect; it is one contractChanged for each reading of lists, once for each new contract, and in explain. With quarantine it is QUARANTINED, for calls that wait too, in no toolset, and models get the accepted instructions, until toolkit.pins.accept takes what was looked at; pins that cannot be loaded keep the connector out. checkPins compares with the committed file.",
   },
 
   // J: durable work

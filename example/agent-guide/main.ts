@@ -72,6 +72,46 @@ const asksThenAnswers = (answer: object) => [
 }
 
 {
+  const model = scriptedModel([
+    ...asksThenAnswers({ degrees: 21 }).slice(0, 1),
+    "In Bern.",
+    ...asksThenAnswers({ degrees: 21 }),
+  ]);
+  const assistant = agent({ defaultModel: model });
+  const toolkit = new Toolkit({ items: [forecast, report], delegate: assistant });
+  // #region forced
+  const found = await assistant.generate("Where does it rain?", { tools: ["*"], forced: ["forecast"] });
+  const told = await toolkit.call("report", { city: "Bern" }, { forced: ["forecast"] });
+  // #endregion forced
+  assert.equal(await found.text(), "In Bern.");
+  assert.deepEqual(await told.json(), { degrees: 21 });
+  assert.deepEqual(
+    model.requests.map(({ toolChoice }) => toolChoice?.type),
+    ["tool", "auto", "tool", "auto"],
+  );
+  await toolkit.close();
+}
+
+{
+  const log = defineTool({ name: "log", run: () => "ok ".repeat(100_000) });
+  const model = scriptedModel([{ toolCalls: [{ name: "log" }] }, "All is well."]);
+  const assistant = agent({ defaultModel: model });
+  const session = { id: "s1", principal: "ada" };
+  let uri = "";
+  await assistant.generate("Is all well?", {
+    tools: [log],
+    session,
+    onEvent: (event) => {
+      if (event.type === "toolResult") uri = event.uri ?? "";
+    },
+  });
+  // #region results
+  const whole = await assistant.readResult(uri, { session }); // the uri of an event toolResult
+  // #endregion results
+  assert.equal(whole.size, 300_000);
+}
+
+{
   const model = scriptedModel(["My name is Ada.", "Ada."]);
   const assistant = agent({ defaultModel: model });
   // #region conversation

@@ -277,6 +277,29 @@ deepStrictEqual(
 // The promises of docs/operating.md for a namespace that was never connected, and for one that was.
 await rejects(toolkit.call("docs.search", {}), { code: "NOT_FOUND", message: /"docs\.search"\. .*404/ });
 
+// #region complete
+const airports: Readonly<Record<string, readonly string[]>> = { ch: ["Basel", "Bern", "Zurich"], fr: ["Paris"] };
+toolkit.add(
+  defineTemplate({
+    uriTemplate: "flights:{country}/{city}",
+    name: "flights",
+    complete: {
+      country: (typed) => Object.keys(airports).filter((country) => country.startsWith(typed)),
+      city: (typed, { arguments: { country = "" } }) =>
+        (airports[country] ?? []).filter((city) => city.startsWith(typed)),
+    },
+    read: (uri) => `No flights at ${uri}.`,
+  }),
+);
+const { values } = await toolkit.complete({
+  ref: "flights:{country}/{city}",
+  argument: "city",
+  value: "B",
+  arguments: { country: "ch" },
+});
+// #endregion
+deepStrictEqual(values, ["Basel", "Bern"]);
+
 const service = new Toolkit();
 // The signal that ends a service, here after a moment.
 setTimeout(() => process.emit("SIGTERM"), 100);

@@ -1,6 +1,15 @@
 // #region nest
 import "reflect-metadata";
-import { Body, Controller, HttpException, Inject, Module, type OnApplicationShutdown, Param, Post } from "@nestjs/common";
+import {
+  Body,
+  Controller,
+  HttpException,
+  Inject,
+  Module,
+  type OnApplicationShutdown,
+  Param,
+  Post,
+} from "@nestjs/common";
 import { Toolkit } from "toolweave";
 import { failure, toolkit } from "./toolkit.ts";
 

@@ -69,11 +69,13 @@ export async function errorDetailFields(project: string): Promise<ReadonlyMap<st
 
 async function errorTable(project: string): Promise<string> {
   const fields = await errorDetailFields(project);
-  const rows = Object.entries(errorCatalog).map(([code, { summary, remedy }]) => {
+  const rows = Object.entries(errorCatalog).map(([code, { status, summary, remedy }]) => {
     const details = (fields.get(code) ?? []).map((field) => `\`${field}\``).join(", ");
-    return `| \`${code}\` | ${summary} | ${remedy} | ${details} |`;
+    return `| \`${code}\` | ${status} | ${summary} | ${remedy} | ${details} |`;
   });
-  return ["| code | what it means | what to do | details |", "| --- | --- | --- | --- |", ...rows].join("\n");
+  return ["| code | HTTP | what it means | what to do | details |", "| --- | --- | --- | --- | --- |", ...rows].join(
+    "\n",
+  );
 }
 
 /** A table for each entry point of the package. */

@@ -5,7 +5,7 @@
 export const home: string = "";
 
 /** The fields of package.json that follow from a page; none for an empty one. */
-export function homeFields(page: string): Readonly<Record<string, unknown>> {
+function homeFields(page: string): Readonly<Record<string, unknown>> {
   if (page === "") return {};
   return {
     homepage: `${page}#readme`,

@@ -7,6 +7,7 @@ import {
   type AdapterOptions,
   argumentsOf,
   cachedWriter,
+  readAdapterOptions,
   recordsIn,
   type ToolLoss,
   ToolWriter,
@@ -64,7 +65,8 @@ export interface AnthropicAdapter {
 }
 
 /** The tools of a toolset for Anthropic's Messages API; also parses its calls and writes its results. */
-export function toAnthropic(offered: AdaptedTools, { run = offered }: AdapterOptions = {}): AnthropicAdapter {
+export function toAnthropic(offered: AdaptedTools, options: AdapterOptions = {}): AnthropicAdapter {
+  const { run = offered } = readAdapterOptions(options, "of toAnthropic");
   const writer = new ToolWriter(run, write);
   return {
     get tools() {

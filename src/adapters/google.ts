@@ -7,6 +7,7 @@ import {
   type AdapterOptions,
   argumentsOf,
   cachedWriter,
+  readAdapterOptions,
   recordsIn,
   type ToolLoss,
   ToolWriter,
@@ -59,7 +60,8 @@ export interface GoogleAdapter {
 const ownId = "toolweave-";
 
 /** The tools of a toolset for Gemini; also parses its calls and writes its results. */
-export function toGoogle(offered: AdaptedTools, { run = offered }: AdapterOptions = {}): GoogleAdapter {
+export function toGoogle(offered: AdaptedTools, options: AdapterOptions = {}): GoogleAdapter {
+  const { run = offered } = readAdapterOptions(options, "of toGoogle");
   const writer = new ToolWriter(run, write);
   return {
     get tools() {

@@ -1,3 +1,4 @@
+import { assertOptionNames } from "../core/options.ts";
 import { isRecord, present } from "../lib/value.ts";
 import type { ToolCall, ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
 import { type AnswerPart, answerParts, mention, textOfParts } from "./answer-content.ts";
@@ -29,6 +30,7 @@ import { type AdaptedTools, argumentsOf, cachedWriter, recordsIn, ToolWriter } f
  * ```
  */
 export function toOpenAI<A extends OpenAIApi>(offered: AdaptedTools, options: OpenAIOptions<A>): OpenAIAdapters[A] {
+  assertOptionNames(options, { api: true, strict: true, run: true }, "of toOpenAI");
   const { api, strict = true, run = offered } = options;
   const adapters: { readonly [K in OpenAIApi]: () => OpenAIAdapters[K] } = {
     chat: () => chatAdapter(run, strict),

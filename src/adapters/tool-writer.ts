@@ -1,3 +1,4 @@
+import { assertOptionNames } from "../core/options.ts";
 import { isRecord } from "../lib/value.ts";
 import type { ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
 import { parsed } from "./answer-content.ts";
@@ -13,6 +14,12 @@ export interface AdaptedTools {
 export interface AdapterOptions {
   /** The run whose turns decide the offered tools and the tool choice. Default: always the first turn. */
   readonly run?: AdaptedTools | undefined;
+}
+
+/** @throws ToolkitError `INVALID_CONFIG` for an option there is not */
+export function readAdapterOptions(options: AdapterOptions, owner: string): AdapterOptions {
+  assertOptionNames(options, { run: true }, owner);
+  return options;
 }
 
 /** A part of the schema of a tool that a provider does not get. */

@@ -15,11 +15,18 @@ export interface RunLimits {
   readonly maxSteps?: number | undefined;
   /** Tool calls. Further ones are refused, and the model gets the reason. Default 100. */
   readonly maxToolCalls?: number | undefined;
+  /** A call that is made in this many turns in a row is reported to the model. Default 3. */
+  readonly repeatNoticeAt?: number | undefined;
+  /** A call that is requested in this many turns in a row ends the run with `STEP_LIMIT`. Default 5. */
+  readonly maxRepeatedCalls?: number | undefined;
   /** Requests to repair an answer that does not fit. Then `INVALID_OUTPUT`. Default 2. */
   readonly maxRepairs?: number | undefined;
   /** Size of one answer of the model, in bytes of UTF-8. Beyond it `LIMIT_EXCEEDED`. Default 1 MiB. */
   readonly maxOutputBytes?: number | undefined;
-  /** Size of one result in the conversation, in bytes of UTF-8; the model reads the rest with `read_resource`. Default 64 KiB. */
+  /**
+   * Size of one result in the conversation, in bytes of UTF-8. Of a larger one the model gets the beginning, and tools that read the rest.
+   * Default 4 KiB.
+   */
   readonly maxResultBytes?: number | undefined;
   /**
    * Tokens of all steps, input and output, sub-agents included. Beyond it no further step is made, and the run ends with
@@ -45,6 +52,14 @@ export interface SuspendedOptions {
   readonly leaseMs?: number | undefined;
 }
 
+/** Options for results that are too long for a conversation. */
+export interface ResultRetention {
+  /** Retention in milliseconds. Default 86,400,000 (1 day). */
+  readonly keepMs?: number | undefined;
+  /** Size of the results of one principal in a store, in bytes. Beyond it the oldest are deleted. Default 256 MiB. */
+  readonly maxBytes?: number | undefined;
+}
+
 /** Options of an agent. */
 export interface AgentOptions extends ModelsOptions, RunLimits {
   /** A policy for the tool calls of its runs, in addition to that of the toolkit. */
@@ -68,6 +83,8 @@ export interface AgentOptions extends ModelsOptions, RunLimits {
   readonly sampling?: boolean | undefined;
   /** Options for suspended runs. */
   readonly suspended?: SuspendedOptions | undefined;
+  /** Options for results that are too long for a conversation. */
+  readonly results?: ResultRetention | undefined;
   /** Replaced in tests. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /** Replaced in tests: gives a number from 0 up to 1. Default: `Math.random`. */
@@ -87,6 +104,9 @@ export interface ModelRetryOptions {
 /** The options for suspended runs, with defaults. */
 export type KeptRuns = { readonly [K in keyof SuspendedOptions]-?: number };
 
+/** The options for long results, with defaults. */
+export type KnownRetention = { readonly [K in keyof ResultRetention]-?: number };
+
 /** The options of an agent, with defaults. */
 export interface ParsedAgentOptions {
   readonly limits: KnownLimits;
@@ -99,6 +119,7 @@ export interface ParsedAgentOptions {
   readonly prices: Readonly<Record<string, ModelPrice>>;
   readonly sampling: boolean;
   readonly suspended: KeptRuns;
+  readonly results: KnownRetention;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -106,14 +127,17 @@ export interface ParsedAgentOptions {
 const limitDefaults: KnownLimits = {
   maxSteps: 20,
   maxToolCalls: 100,
+  repeatNoticeAt: 3,
+  maxRepeatedCalls: 5,
   maxRepairs: 2,
   maxOutputBytes: 2 ** 20,
-  maxResultBytes: 2 ** 16,
+  maxResultBytes: 2 ** 12,
   maxTokens: Number.POSITIVE_INFINITY,
   maxCost: Number.POSITIVE_INFINITY,
   timeoutMs: 1_800_000,
 };
 const keptDefaults: KeptRuns = { limit: 10_000, keepMs: 7 * 24 * 3_600_000, leaseMs: 30_000 };
+const retentionDefaults: KnownRetention = { keepMs: 24 * 3_600_000, maxBytes: 256 * 2 ** 20 };
 const retryDefaults: ModelRetryOptions = { modelAttempts: 4, modelTimeoutMs: 300_000, maxRetryWaitMs: 60_000 };
 
 /** Options that need not be whole numbers. */
@@ -143,6 +167,7 @@ export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
     prices,
     sampling: options.sampling === true,
     suspended: readSuspended(options.suspended),
+    results: options.results === undefined ? retentionDefaults : readRetention(options.results),
     clock,
     random,
   };
@@ -185,6 +210,18 @@ function readSuspended(given: SuspendedOptions = {}): KeptRuns {
   return kept;
 }
 
+function readRetention(given: ResultRetention): KnownRetention {
+  if (!isRecord(given)) throw invalidOption("results", "an object", given, "of an agent");
+  const names: OptionNames<ResultRetention> = { keepMs: true, maxBytes: true };
+  assertOptionNames(given, names, "of results", "results");
+  const kept = { ...retentionDefaults, ...present(given) };
+  for (const [name, value] of Object.entries(kept)) {
+    if (!(Number.isFinite(value) && value > 0))
+      throw invalidOption(`results.${name}`, "a finite number above 0", value);
+  }
+  return kept;
+}
+
 function assertPrice(price: unknown, path: string): void {
   assertOptionNames<ModelPrice>(price, { input: true, output: true, cachedInput: true }, "of a price", path);
   const { input, output, cachedInput = 0 } = price as ModelPrice;
@@ -197,6 +234,8 @@ function assertPrice(price: unknown, path: string): void {
 export const limitNames: OptionNames<RunLimits> = {
   maxSteps: true,
   maxToolCalls: true,
+  repeatNoticeAt: true,
+  maxRepeatedCalls: true,
   maxRepairs: true,
   maxOutputBytes: true,
   maxResultBytes: true,
@@ -218,6 +257,7 @@ const optionNames: OptionNames<AgentOptions> = {
   maxRetryWaitMs: true,
   sampling: true,
   suspended: true,
+  results: true,
   clock: true,
   random: true,
 };

@@ -9,7 +9,8 @@ import type { Conversation } from "./run/run-state.ts";
 import type { TextOptions } from "./run/task.ts";
 
 /** Options of a run of an agent. */
-export interface RunOptions extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "timeoutMs"> {
+export interface RunOptions
+  extends Pick<CallOptions, "signal" | "session" | "meta" | "attachments" | "forced" | "timeoutMs"> {
   /** The source of its tools. Default: the toolkit that the agent is the delegate of; without one only tools of the caller's own exist. */
   readonly toolbox?: Toolbox | undefined;
   /** Receives the events of the run, as `onEvent` of a call does. */
@@ -19,15 +20,21 @@ export interface RunOptions extends Pick<CallOptions, "signal" | "session" | "me
 /** Options of a request without a prompt. */
 export interface GenerateOptions extends RunOptions, TextOptions, Omit<RunLimits, "timeoutMs"> {}
 
-/** The names of the options of `generate` and `stream`. */
-export const generateNames: OptionNames<GenerateOptions> = {
-  ...limitNames,
+export const runNames: OptionNames<RunOptions> = {
   toolbox: true,
   signal: true,
   session: true,
   meta: true,
   attachments: true,
+  forced: true,
+  timeoutMs: true,
   onEvent: true,
+};
+
+/** The names of the options of `generate` and `stream`. */
+export const generateNames: OptionNames<GenerateOptions> = {
+  ...limitNames,
+  ...runNames,
   system: true,
   tools: true,
   output: true,
@@ -84,6 +91,9 @@ export interface ForgetOptions extends Pick<RunOptions, "session"> {
   readonly by?: string | undefined;
   readonly reason?: string | undefined;
 }
+
+export const resumeNames: OptionNames<ResumeOptions> = { signal: true, session: true, onEvent: true, wait: true };
+export const forgetNames: OptionNames<ForgetOptions> = { session: true, by: true, reason: true };
 
 /** Executes prompts with language models, as the delegate of a toolkit, and asks models without a prompt. */
 export interface Agent extends Delegate {
@@ -142,6 +152,13 @@ export interface Agent extends Delegate {
    * @throws ToolkitError `NOT_FOUND`, also for the run of another principal; `CONFLICT` while a process continues it; `STORE_FAILED`
    */
   forget(id: string, options?: ForgetOptions): Promise<void>;
+  /**
+   * A result of a tool that was too long for the conversation, whole: the URI is in the event `toolResult`, and in what the model got.
+   *
+   * @param options - `session`: that of the run. Default: that of runs without a session
+   * @throws ToolkitError `NOT_FOUND`, also for the result of another principal, and of another session without one; `STORE_FAILED`
+   */
+  readResult(uri: string, options?: Pick<RunOptions, "session">): Promise<Content>;
   /** The conversation up to an answer, as a plain JSON value. Undefined for a Content that is no answer of this agent. */
   conversationOf(answer: Content): Conversation | undefined;
 }

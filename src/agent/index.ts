@@ -2,6 +2,7 @@ export type {
   AgentEvent,
   AgentEventMap,
   AgentEventType,
+  AgentSource,
   AgentStep,
   AgentToolCall,
   FinishReason,
@@ -18,7 +19,7 @@ export type {
   RunOptions,
   WaitingRun,
 } from "./agent.ts";
-export type { AgentOptions, RunLimits, SuspendedOptions } from "./agent-options.ts";
+export type { AgentOptions, ResultRetention, RunLimits, SuspendedOptions } from "./agent-options.ts";
 export type { AgentStream } from "./agent-stream.ts";
 export type { ModelsOptions } from "./model/models.ts";
 export type { ModelProvider, ModelServer } from "./model/providers.ts";

@@ -14,11 +14,14 @@ import { Toolkit } from "../toolkit/toolkit.ts";
 import {
   type Agent,
   type ForgetOptions,
+  forgetNames,
   type GenerateOptions,
   generateNames,
   type PromptCall,
   type ResumeOptions,
   type RunOptions,
+  resumeNames,
+  runNames,
   type WaitingRun,
 } from "./agent.ts";
 import {
@@ -34,7 +37,7 @@ import { Models } from "./model/models.ts";
 import { sampled } from "./model/sampling.ts";
 import { type Assignment, prepareRun } from "./run/prepare-run.ts";
 import { withinDeadline } from "./run/run-limits.ts";
-import type { Results } from "./run/run-results.ts";
+import type { RunResults } from "./run/run-results.ts";
 import { type Conversation, conversationIn, newRunState } from "./run/run-state.ts";
 import { inlinePrompt, type Task, taskOf, textTask } from "./run/task.ts";
 import type { WaitingTurn } from "./run/tool-turn.ts";
@@ -93,14 +96,14 @@ class PromptAgent implements Agent {
   }
 
   async generate(text: string, options: GenerateOptions = {}): Promise<Content> {
-    const { toolbox, signal, session, meta, attachments, timeoutMs, onEvent, output, conversation } = options;
+    const { toolbox, signal, session, meta, attachments, forced, timeoutMs, onEvent, output, conversation } = options;
     assertOptionNames(options, generateNames, "of generate");
     const limits = readLimits({ ...options, timeoutMs: undefined }, this.#options.limits);
     const prompt = inlinePrompt({ name: "generate", output }, async (_input, context) => {
       const task = await textTask(text, options, context);
       return this.#begin(task, context, limits, conversation?.toolCalls ?? 0);
     });
-    const call = present({ signal, session, meta, attachments, timeoutMs, onEvent });
+    const call = present({ signal, session, meta, attachments, forced, timeoutMs, onEvent });
     return this.#toolbox(toolbox).call(prompt, {}, call);
   }
 
@@ -113,15 +116,23 @@ class PromptAgent implements Agent {
   }
 
   async resume(id: string, options: ResumeOptions = {}): Promise<Content> {
+    assertOptionNames(options, resumeNames, "of resume");
     return new ResumeRun(this.#suspensions, this.#run.bind(this)).resume(id, options);
   }
 
-  suspended({ session }: Pick<RunOptions, "session"> = {}): Promise<readonly WaitingRun[]> {
-    return this.#suspensions.list(session);
+  async suspended(options: Pick<RunOptions, "session"> = {}): Promise<readonly WaitingRun[]> {
+    assertOptionNames(options, { session: true }, "of suspended");
+    return this.#suspensions.list(options.session);
   }
 
-  forget(id: string, options: ForgetOptions = {}): Promise<void> {
+  async forget(id: string, options: ForgetOptions = {}): Promise<void> {
+    assertOptionNames(options, forgetNames, "of forget");
     return this.#suspensions.forget(id, options);
+  }
+
+  async readResult(uri: string, { session }: Pick<RunOptions, "session"> = {}): Promise<Content> {
+    const { findResult } = await import("./results/kept-results.ts");
+    return findResult(uri, { session, stores: this.#suspensions.stores, options: this.#options });
   }
 
   conversationOf(answer: Content): Conversation | undefined {
@@ -129,6 +140,7 @@ class PromptAgent implements Agent {
   }
 
   async #callPrompt({ prompt, input }: PromptCall, options: RunOptions): Promise<Content> {
+    assertOptionNames(options, runNames, "of a run");
     const { toolbox, ...call } = options;
     return this.#toolbox(toolbox).call(prompt as string, input, present(call));
   }
@@ -137,7 +149,7 @@ class PromptAgent implements Agent {
   async #begin(task: Task, context: CallContext, limits: KnownLimits, toolCalls: number): Promise<Content> {
     const state = newRunState(task.messages, toolCalls);
     const toolkit = this.#suspensions.toolkitOf(context);
-    const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: Results): Promise<never> => {
+    const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: RunResults): Promise<never> => {
       const { ownTools = [], output } = task;
       const isLocal = callStateOf(context)?.isConfined === true || ownTools.length > 0;
       const { now } = this.#suspensions;
@@ -148,7 +160,8 @@ class PromptAgent implements Agent {
       await this.#suspensions.suspend(run, { toolbox: context.toolbox, ownTools, output }, kept);
       throw pendingRun(run);
     };
-    const assignment = { task, state, limits, suspend: toolkit && suspend.bind(undefined, toolkit) };
+    const store = toolkit?.store;
+    const assignment = { task, state, store, limits, suspend: toolkit && suspend.bind(undefined, toolkit) };
     return this.#run(assignment, context);
   }
 

@@ -3,6 +3,7 @@ import type { Approval, Decision } from "../core/approval.ts";
 import { ToolkitError, type ToolkitErrorOptions } from "../core/error.ts";
 import { denied } from "../core/policy.ts";
 import { present } from "../lib/value.ts";
+import { visible } from "../lib/visible-text.ts";
 
 /** The error of a call that waits. */
 export function pendingError(approval: Approval): ToolkitError<"PENDING"> {
@@ -40,7 +41,7 @@ export function tooLate({ id, tool, status }: Approval, what: string): ToolkitEr
 /** The approval, where there is one. @throws ToolkitError `NOT_FOUND` */
 export function foundApproval<T>(id: string, approval: T | undefined): T {
   if (approval !== undefined) return approval;
-  const message = `There is no approval "${id}". It may have been settled a while ago: approvals.list() gives those that are known.`;
+  const message = `There is no approval "${visible(id)}". It may have been settled a while ago: approvals.list() gives those that are known.`;
   throw new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
 }
 

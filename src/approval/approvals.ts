@@ -6,6 +6,7 @@ import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Kind } from "../core/item.ts";
+import { assertOptionNames, type OptionNames, signalName } from "../core/options.ts";
 import { unknownCall } from "../core/outer-call.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
@@ -34,6 +35,9 @@ export interface ApprovalsHost {
 
 type WaitOptions = { readonly signal?: AbortSignal | undefined };
 
+const queryNames: OptionNames<ApprovalQuery> = { status: true, tool: true, principal: true };
+const decisionNames: OptionNames<Decision> = { approved: true, by: true, reason: true };
+
 /** Settles the calls that wait. */
 export class ToolkitApprovals implements Approvals {
   readonly #jobs: ApprovalJobs;
@@ -46,8 +50,10 @@ export class ToolkitApprovals implements Approvals {
     this.#host = host;
   }
 
-  async list({ status, tool, principal }: ApprovalQuery = {}): Promise<readonly Approval[]> {
+  async list(query: ApprovalQuery = {}): Promise<readonly Approval[]> {
     this.#host.assertOpen();
+    assertOptionNames(query, queryNames, "of a list of approvals");
+    const { status, tool, principal } = query;
     const statuses = status === undefined ? undefined : [status].flat();
     const fitting = (await this.#jobs.list()).filter(
       (each) =>
@@ -64,13 +70,15 @@ export class ToolkitApprovals implements Approvals {
     return toApproval(await this.#read(id));
   }
 
-  async resolve(id: string, decision: Decision, { signal }: WaitOptions = {}): Promise<Approval> {
+  async resolve(id: string, decision: Decision, options: WaitOptions = {}): Promise<Approval> {
     this.#host.assertOpen();
+    assertOptionNames(options, signalName, "of resolve");
     if (!isDecision(decision))
       throw misused("", `${messageOf(decision)} is no decision: it needs approved, true or false`);
+    assertOptionNames(decision, decisionNames, "of a decision");
     const { approved, by, reason } = decision;
     await this.#decide(id, Object.freeze({ approved, ...present({ by, reason }) }));
-    return toApproval(await this.#until(id, ({ status }) => status !== "running", signal));
+    return toApproval(await this.#until(id, ({ status }) => status !== "running", options.signal));
   }
 
   async complete(id: string, completion: Completion): Promise<Approval> {
@@ -88,8 +96,10 @@ export class ToolkitApprovals implements Approvals {
     return toApproval(settled);
   }
 
-  async wait(id: string, { signal }: WaitOptions = {}): Promise<Content> {
+  async wait(id: string, options: WaitOptions = {}): Promise<Content> {
     this.#host.assertOpen();
+    assertOptionNames(options, signalName, "of wait");
+    const { signal } = options;
     const { content, error } = await this.#until(id, ({ settledAt }) => settledAt !== undefined, signal);
     if (content === undefined) throw error;
     return content;

@@ -42,10 +42,13 @@ export class AnswerCache {
   }
 }
 
+/** The objects that hold a content, however little is in it. */
+const bytesOfContent = 1_000;
+
 /** About the number of bytes a content takes. */
 function weightOf({ size, parts, meta }: Content): number {
   const inside = parts === undefined ? size : parts.reduce((sum, part) => sum + weightOf(part), 0);
-  return inside + weightOfMeta(meta);
+  return bytesOfContent + inside + weightOfMeta(meta);
 }
 
 function weightOfMeta(meta: Content["meta"]): number {

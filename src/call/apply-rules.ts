@@ -1,4 +1,5 @@
 import { refusedByConnector } from "../core/entry.ts";
+import type { ToolkitError } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
 import { denied, type PolicyRules, ruleName } from "../core/policy.ts";
 import { present } from "../lib/value.ts";
@@ -11,20 +12,26 @@ export function applyRules(rules: PolicyRules): Step {
     ({ entry }, next) => {
       // The lists say the same each time, unless it depends on a name that may come to mean another item.
       const isOpen = rules.isOpen(entry);
-      const rule = refusalOf(entry, rules);
-      if (rule === undefined && !isOpen) return next;
+      if (!isOpen && refusalOf(entry, rules) === undefined) return next;
       return (call) => {
-        const refusal = isOpen ? refusalOf(entry, rules) : rule;
-        if (refusal === undefined) return next(call);
-        throw denied(entry.ref, refusal);
+        const error = errorOf(entry, rules);
+        if (error === undefined) return next(call);
+        throw error;
       };
     },
   );
 }
 
 function refusalOf(entry: Entry<"tool" | "prompt" | "resource">, rules: PolicyRules): string | undefined {
-  const refusedBy = refusedByConnector(entry);
-  if (refusedBy !== undefined) return refusedBy;
+  const refusal = refusedByConnector(entry);
+  if (refusal !== undefined) return refusal.rule;
   const rule = rules.refusal(entry);
   return rule && ruleName(rule);
+}
+
+function errorOf(entry: Entry<"tool" | "prompt" | "resource">, rules: PolicyRules): ToolkitError | undefined {
+  const refusal = refusedByConnector(entry);
+  if (refusal !== undefined) return refusal.error(entry.ref);
+  const rule = rules.refusal(entry);
+  return rule && denied(entry.ref, ruleName(rule));
 }

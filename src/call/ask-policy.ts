@@ -1,8 +1,9 @@
 import { ToolkitError } from "../core/error.ts";
-import { denied, type PolicyRules, type Ruling } from "../core/policy.ts";
+import { denied, type PolicyRequest, type PolicyRules, type Ruling } from "../core/policy.ts";
 import { andThen } from "../lib/promise.ts";
 import { wayOf } from "./call-way.ts";
-import { described, type Step, type StepCall } from "./step.ts";
+import type { ReadCompletionRequest } from "./complete-argument.ts";
+import { type Action, described, type Step, type StepCall } from "./step.ts";
 
 /**
  * Asks the `decide` of the toolkit's policy, with the input as it is repaired and not yet validated, and notes which calls must be
@@ -13,15 +14,23 @@ export function askPolicy(rules: PolicyRules): Step {
     () => ({ decide: true }),
     (_target, next) => (call) => {
       const { verb, entry, input, state } = call;
-      const action = verb === "subscribe" ? "read" : verb;
       const { session, depth } = state;
-      const ruling = rules.decide({ action, entry, input, session, depth, via: wayOf(state) });
+      const ruling = rules.decide({ ...askedOf(verb, entry, input), entry, session, depth, via: wayOf(state) });
       return andThen(ruling, (ruled) => {
         follow(ruled, call);
         return next(call);
       });
     },
   );
+}
+
+/** The action that a policy decides about, with its input: to subscribe and to complete a template is to read, to complete a prompt to render it. */
+function askedOf(verb: Action, { kind }: StepCall["entry"], input: unknown): Pick<PolicyRequest, "action" | "input"> {
+  if (verb === "subscribe") return { action: "read", input };
+  if (verb !== "complete") return { action: verb, input };
+  if (kind !== "prompt") return { action: "read", input: undefined };
+  const { argument, value, arguments: others } = input as ReadCompletionRequest;
+  return { action: "render", input: { ...others, [argument]: value } };
 }
 
 function follow(ruling: Ruling, { verb, state }: StepCall): void {

@@ -20,7 +20,7 @@ export abstract class CallLifetime implements DeadlineOwner {
   abstract readonly outerSignals: readonly AbortSignal[] | undefined;
   /** The state that goes on in its place, such as that of its attempt. */
   inner: CallLifetime | undefined = undefined;
-  #waitingFor: (() => Error) | undefined;
+  #waitingFor: (() => Error | undefined) | undefined;
   #controller: AbortController | undefined;
   #deadline: Deadline | undefined;
   #outerDeadline: Deadline | undefined;
@@ -36,11 +36,11 @@ export abstract class CallLifetime implements DeadlineOwner {
     return this.#controller.signal;
   }
 
-  get waitingFor(): (() => Error) | undefined {
+  get waitingFor(): (() => Error | undefined) | undefined {
     return this.#waitingFor;
   }
 
-  set waitingFor(error: (() => Error) | undefined) {
+  set waitingFor(error: (() => Error | undefined) | undefined) {
     this.#waitingFor = error;
   }
 

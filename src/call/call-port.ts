@@ -1,4 +1,4 @@
-import type { Session } from "../core/session.ts";
+import type { CallOptions, Session } from "../core/session.ts";
 import type { Trace } from "./trace/trace.ts";
 
 /**
@@ -7,6 +7,7 @@ import type { Trace } from "./trace/trace.ts";
 export interface CallPort {
   /** Runs the call: one for each toolkit. */
   readonly host: object;
+  readonly options: Pick<CallOptions, "forced">;
   readonly session: Session;
   /** The caller's session, where one was given. */
   readonly givenSession: Session | undefined;
@@ -17,7 +18,7 @@ export interface CallPort {
   /** It was made through a view: calls, approvals and runs that go on from it must not see more. */
   readonly isConfined: boolean;
   /** Where it waits for something else, such as a connection: makes the error to give when the wait is too long. */
-  waitingFor: (() => Error) | undefined;
+  waitingFor: (() => Error | undefined) | undefined;
   /** Calls back with the reason when the call is ended early, or at once where it was. */
   onAbort(listener: (reason: unknown) => void): void;
   offAbort(listener: (reason: unknown) => void): void;

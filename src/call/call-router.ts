@@ -1,4 +1,7 @@
-import { isEntry } from "../core/entry.ts";
+import type { ArgumentValues } from "../core/argument-values.ts";
+import type { CompletionRequest } from "../core/completion.ts";
+import { readDefinition } from "../core/definition.ts";
+import { isEntry, makeEntry } from "../core/entry.ts";
 import {
   type DefaultKind,
   defaultKinds,
@@ -12,20 +15,33 @@ import {
   type Toolbox,
 } from "../core/item.ts";
 import type { Verb } from "../core/middleware.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
-import type { CallOptions, Session } from "../core/session.ts";
+import { assertCallOptions, type CallOptions, type Session } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import type { MaybePromise } from "../lib/promise.ts";
+import { resourceHandle } from "../resource/handle.ts";
 import type { ApprovalGrant } from "./approval-grant.ts";
 import { toNestedError } from "./call-error.ts";
 import { type CallOrigin, type CallState, metaOf } from "./call-state.ts";
 import { type CallDirectory, type CallTarget, CallTargets } from "./call-targets.ts";
+import { readCompletionRequest } from "./complete-argument.ts";
 import type { Executor } from "./executor.ts";
 import type { PrincipalScope } from "./principal-scope.ts";
 import type { Action, ActionEntry, ActionResult } from "./step.ts";
 import type { Trace } from "./trace/trace.ts";
 
 const noOptions: CallOptions = Object.freeze({});
+const lookupNames: OptionNames<LookupOptions> = { kind: true, session: true, signal: true };
+const listNames: OptionNames<ListQuery> = {
+  kind: true,
+  namespace: true,
+  name: true,
+  limit: true,
+  offset: true,
+  session: true,
+  signal: true,
+};
 
 /** The parts that a router passes on to calls. */
 interface CallRouterOptions {
@@ -33,6 +49,14 @@ interface CallRouterOptions {
   readonly grant?: ApprovalGrant | undefined;
   /** The one principal whose calls it takes. Default: any. */
   readonly scope?: PrincipalScope | undefined;
+}
+
+/** A call whose target is still being looked for. */
+interface LaterCall {
+  readonly verb: Verb;
+  readonly input: unknown;
+  readonly options: CallOptions;
+  readonly trace: Trace | undefined;
 }
 
 /**
@@ -80,6 +104,7 @@ export class CallRouter implements Toolbox, CallOrigin {
     const { kind, signal = this.parent?.signal } = options;
     const wanted = kind === undefined ? (defaultKinds as readonly Kind[] as readonly K[]) : [kind];
     try {
+      assertOptionNames(options, lookupNames, "of a lookup");
       return await this.#targets.directory.find(key, wanted, this.#owner(options), signal);
     } catch (thrown) {
       throw this.#asNested(thrown);
@@ -90,6 +115,7 @@ export class CallRouter implements Toolbox, CallOrigin {
     const { signal = this.parent?.signal } = query;
     const bound = signal === query.signal ? query : { ...query, signal };
     try {
+      assertOptionNames(query, listNames, "of a list");
       return await this.#targets.directory.list(bound, this.#owner(query));
     } catch (thrown) {
       throw this.#asNested(thrown);
@@ -113,8 +139,26 @@ export class CallRouter implements Toolbox, CallOrigin {
     return this.#run("subscribe", target, undefined, options);
   }
 
+  /** Values that an argument of a prompt or a variable of a template may have. */
+  async complete(request: CompletionRequest, given?: CallOptions): Promise<ArgumentValues> {
+    try {
+      const wanted = readCompletionRequest(request);
+      const options = this.#optionsOf(given ?? noOptions);
+      const signal = options.signal ?? this.parent?.signal;
+      const found = this.#targets.findCompletable(wanted.ref, this.#owner(options), signal);
+      const complete = (entry: Entry<"prompt" | "template">, spentMs = 0) =>
+        this.#executor.run("complete", subjectOf(entry), wanted, options, this, { spentMs });
+      const key = typeof wanted.ref === "string" ? wanted.ref : wanted.ref.ref;
+      const missing = () => this.#targets.missing("complete", key, this.#owner(options));
+      const search = { key, options, origin: this, missing };
+      return await (found instanceof Promise ? this.#executor.whenFound(found, search, complete) : complete(found));
+    } catch (thrown) {
+      throw this.#asNested(thrown);
+    }
+  }
+
   // Not async: a result that is there costs one promise, and a promise from inside is handed on as it is.
-  #run<A extends Action>(
+  #run<A extends Exclude<Action, "complete">>(
     action: A,
     target: CallTarget,
     input: unknown,
@@ -124,6 +168,7 @@ export class CallRouter implements Toolbox, CallOrigin {
     let trace: Trace | undefined;
     let answer: MaybePromise<ActionResult<A>>;
     try {
+      if (given != null) assertCallOptions(given, `of a ${action}`);
       const options = this.#optionsOf(given ?? noOptions);
       const verb: Verb = action === "subscribe" ? "read" : action;
       if (action !== "subscribe" && this.#executor.telemetry?.isOn) trace = this.#trace(verb, target, options);
@@ -131,15 +176,22 @@ export class CallRouter implements Toolbox, CallOrigin {
       const entry = this.#targets.find(verb, target, this.#owner(options), signal) as MaybePromise<ActionEntry[A]>;
       answer =
         entry instanceof Promise
-          ? this.#runLater(action, entry, String(target), { input, options, trace })
+          ? this.#runLater(action, entry, String(target), { verb, input, options, trace })
           : this.#executor.run(action, entry, input, options, this, trace && { trace });
     } catch (error) {
       trace?.fail(error);
+      this.#logFailure(action, target, error);
       return Promise.reject(this.#asNested(error));
     }
     trace?.follow(answer);
     if (!(answer instanceof Promise)) return Promise.resolve(answer);
+    if (this.#executor.logsFailures) answer.then(undefined, (error) => this.#logFailure(action, target, error));
     return parent === undefined ? answer : answer.catch(rejectNested);
+  }
+
+  #logFailure(action: Action, target: CallTarget, error: unknown): void {
+    const isNested = this.parent !== undefined;
+    this.#executor.logFailure({ action, key: keyOf(target), isNested }, error);
   }
 
   // Apart: closures in a function that every call passes cost each of them.
@@ -147,13 +199,10 @@ export class CallRouter implements Toolbox, CallOrigin {
     action: A,
     entry: Promise<ActionEntry[A]>,
     key: string,
-    {
-      input,
-      options,
-      trace,
-    }: { readonly input: unknown; readonly options: CallOptions; readonly trace: Trace | undefined },
+    { verb, input, options, trace }: LaterCall,
   ): Promise<ActionResult<A>> {
-    return this.#executor.whenFound(entry, { key, options, origin: this }, (found, spentMs) =>
+    const missing = () => this.#targets.missing(verb, key, this.#owner(options));
+    return this.#executor.whenFound(entry, { key, options, origin: this, missing }, (found, spentMs) =>
       this.#executor.run(action, found, input, options, this, { spentMs, trace }),
     );
   }
@@ -179,9 +228,28 @@ export class CallRouter implements Toolbox, CallOrigin {
 
   #trace(verb: Verb, target: CallTarget, options: CallOptions): Trace | undefined {
     const { parent } = this;
-    const key = typeof target === "string" ? target : isEntry(target) ? target.ref : String(target?.name);
+    const key = keyOf(target);
     return this.#executor.telemetry?.begin({ verb, key, options, parent, meta: metaOf(options, parent) });
   }
+}
+
+function keyOf(target: CallTarget): string {
+  return typeof target === "string" ? target : isEntry(target) ? target.ref : String(target?.name);
+}
+
+const subjects = new WeakMap<Entry<"template">, Entry<"resource">>();
+
+/** The entry that the steps see: of a template, a resource with its ref, so that rules for its resources hold. */
+function subjectOf(entry: Entry<"prompt" | "template">): Entry<"prompt" | "resource"> {
+  if (entry.kind === "prompt") return entry;
+  const known = subjects.get(entry);
+  if (known !== undefined) return known;
+  const { name, item, namespace, stale } = entry;
+  const bytes = () => Promise.reject(new TypeError("A template is not read."));
+  const resource = resourceHandle({ name, uri: item.uriTemplate, mediaType: item.mediaType, bytes });
+  const made: Entry<"resource"> = makeEntry(readDefinition(resource, "remote"), resource, namespace, stale, entry);
+  subjects.set(entry, made);
+  return made;
 }
 
 function rejectNested(thrown: unknown): never {

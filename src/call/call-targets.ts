@@ -26,7 +26,11 @@ export interface CallDirectory {
     kinds: readonly K[],
     owner: string,
     signal: AbortSignal | undefined,
+    /** A `call` also waits for what is still connecting. Default: `lookup`. */
+    patience?: "call" | "lookup",
   ): MaybePromise<Entry<K>>;
+  /** The reason why a key that a call waits for is not there yet. */
+  missing(key: string, kinds: readonly Kind[], owner: string): ToolkitError | undefined;
   /** The entry that is registered now for an entry handed out before. */
   current<K extends Kind>(entry: Entry<K>, owner: string): Entry<K> | undefined;
   /** The entry of a registered item. @throws ToolkitError `NOT_FOUND` for one that is hidden */
@@ -43,6 +47,8 @@ const kindsOf = {
   read: ["resource"],
   render: ["prompt"],
 } as const satisfies Record<Verb, readonly DefaultKind[]>;
+
+const completable = ["prompt", "template"] as const;
 
 /** The advice for an item of a kind that the verb does not take. */
 const insteadOf: Readonly<Record<Verb, Readonly<Record<DefaultKind, string>>>> = {
@@ -74,13 +80,38 @@ export class CallTargets {
   find(verb: Verb, target: CallTarget, owner: string, signal: AbortSignal | undefined): MaybePromise<Entry> {
     if (typeof target !== "string") return this.#entryOf(verb, target, owner);
     try {
-      const found = this.directory.find<DefaultKind>(target, kindsOf[verb], owner, signal);
+      const found = this.directory.find<DefaultKind>(target, kindsOf[verb], owner, signal, "call");
       return found instanceof Promise
         ? found.then(undefined, (error) => this.#otherKind(error, verb, target, owner))
         : found;
     } catch (error) {
       return this.#otherKind(error, verb, target, owner);
     }
+  }
+
+  /** The reason why the target of a call is not there yet, where it waits for a connection. */
+  missing(verb: Verb | "complete", key: string, owner: string): ToolkitError | undefined {
+    try {
+      return this.directory.missing(key, verb === "complete" ? completable : kindsOf[verb], owner);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The entry of a prompt or a template, at once where it is known. @throws ToolkitError `NOT_FOUND`, `INVALID_INPUT` and the like */
+  findCompletable(
+    target: string | Entry<"prompt" | "template">,
+    owner: string,
+    signal: AbortSignal | undefined,
+  ): MaybePromise<Entry<"prompt" | "template">> {
+    if (typeof target === "string")
+      return this.directory.find<"prompt" | "template">(target, completable, owner, signal, "call");
+    const entry = isEntry(target) ? this.#registered(target, owner) : undefined;
+    if (entry?.kind === "prompt" || entry?.kind === "template") return entry;
+    throw notTarget(
+      entry,
+      "complete takes a prompt or a resource template: its name, ref or URI template, or its entry",
+    );
   }
 
   #entryOf(verb: Verb, target: Exclude<CallTarget, string>, owner: string): Entry {

@@ -3,7 +3,7 @@ import type { ContextOverrides, Toolbox } from "../core/item.ts";
 import { steadyLogger } from "../core/logger.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { denied } from "../core/policy.ts";
-import type { Logger, Session } from "../core/session.ts";
+import { assertAttachments, type Logger, type Session } from "../core/session.ts";
 import { readSignal } from "../core/signal.ts";
 import type { ConcurrencyLimit } from "../lib/concurrency-queue.ts";
 import { present } from "../lib/value.ts";
@@ -41,6 +41,7 @@ export class DerivedState extends CallState {
         why: "a call that was made through a view takes no other toolbox than its own context.toolbox",
       });
     }
+    if (attachments !== undefined) assertAttachments(attachments);
     const session = overrides.session && from.origin.sessionFor(overrides.session);
     const own = present({ session, meta, attachments, onProgress, onEvent });
     super(from.host, from.subject, Object.assign(Object.create(from.options), own), from.origin);
@@ -87,11 +88,11 @@ export class DerivedState extends CallState {
     return this.#from.isShared;
   }
 
-  override get waitingFor(): (() => Error) | undefined {
+  override get waitingFor(): (() => Error | undefined) | undefined {
     return this.#from.waitingFor;
   }
 
-  override set waitingFor(error: (() => Error) | undefined) {
+  override set waitingFor(error: (() => Error | undefined) | undefined) {
     this.#from.waitingFor = error;
   }
 

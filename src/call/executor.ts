@@ -3,6 +3,7 @@ import type { MediaEgress } from "../core/egress.ts";
 import { ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry } from "../core/item.ts";
+import { silentLogger } from "../core/logger.ts";
 import { shown } from "../core/options.ts";
 import { type Content, resourceBrand } from "../core/resource.ts";
 import type { CallOptions, Logger } from "../core/session.ts";
@@ -14,6 +15,7 @@ import type { MaybePromise } from "../lib/promise.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
 import { AnswerCache } from "./answer-cache.ts";
+import { type FailedCall, failureLine } from "./call-error.ts";
 import { callUnlimited } from "./call-lifetime.ts";
 import { type CallHost, type CallOrigin, CallState } from "./call-state.ts";
 import type { InteractionRouter } from "./interaction-router.ts";
@@ -42,6 +44,8 @@ export interface Search {
   readonly key: string;
   readonly options: CallOptions;
   readonly origin: CallOrigin;
+  /** The reason why it is not there yet. */
+  readonly missing: () => Error | undefined;
 }
 
 /** The part of a call that came before its steps. */
@@ -68,6 +72,7 @@ export class Executor implements CallHost {
     render: new WeakMap(),
     read: new WeakMap(),
     subscribe: new WeakMap(),
+    complete: new WeakMap(),
   };
   #sequence = 0;
   #closed = false;
@@ -93,6 +98,17 @@ export class Executor implements CallHost {
     return this.#limits.queued;
   }
 
+  /** False where the service gave no logger: there is no need to look at failures then. */
+  get logsFailures(): boolean {
+    return this.logger !== silentLogger;
+  }
+
+  /** Logs that a call failed, once: a call that another one makes is for debugging, as the outer one has its own line. */
+  logFailure(call: Omit<FailedCall, "recordContent">, thrown: unknown): void {
+    const entry = failureLine({ ...call, recordContent: this.telemetry?.recordsContent ?? false }, thrown);
+    if (entry !== undefined) this.logger[entry.level](entry.message, entry.details);
+  }
+
   agentEvent(event: AgentEvent, principal: string | undefined): void {
     if (event.type !== "step" || !this.#options.events.hears("agentStep")) return;
     this.#options.events.emit({ ...event, type: "agentStep", ...present({ principal }) });
@@ -110,12 +126,13 @@ export class Executor implements CallHost {
    */
   async whenFound<E, R>(
     found: Promise<E>,
-    { key, options, origin }: Search,
+    { key, options, origin, missing }: Search,
     next: (entry: E, spentMs: number) => MaybePromise<R>,
   ): Promise<R> {
     const { clock } = this.#options.deadlines;
     const startedAt = clock.now();
     const search = new CallState(this, { kind: "tool", ref: key }, options, origin);
+    search.waitingFor = missing;
     this.#assertStartable(search);
     const entry = await this.#bounded(found, search, 0);
     return next(entry, clock.now() - startedAt);
@@ -167,7 +184,8 @@ export class Executor implements CallHost {
     const next = isPlain(call) ? compiled.plain : compiled.next;
     const { events } = this.#options;
     // Most often there is no listener at all: that is seen without a function.
-    return events.listeners.size === 0 || call.verb === "subscribe" || !isHeard(events)
+    const isSilent = call.verb === "subscribe" || call.verb === "complete";
+    return events.listeners.size === 0 || isSilent || !isHeard(events)
       ? this.#bounded(next(call), state, spentMs)
       : this.#announced(call, next, spentMs);
   }

@@ -10,14 +10,15 @@ export interface TimeoutOptions {
 }
 
 /**
- * The limits of an attempt for a target; undefined where it has none, as prompts. A tool that may be silent for an hour has that hour in
- * all too.
+ * The limits of an attempt for a target; undefined where it has none, as prompts. `maxTimeoutMs` is the operator's: no tool is given more,
+ * however long it may be silent.
  */
 export function limitsOf(
-  { definition, settings }: Target,
+  { verb, definition, settings }: Target,
   { timeoutMs, maxTimeoutMs }: TimeoutOptions,
 ): CallLimits | undefined {
   const inactivityMs = settings.timeoutMs ?? timeoutMs;
-  if (definition.kind === "prompt" || inactivityMs === Number.POSITIVE_INFINITY) return undefined;
-  return { of: "attempt", inactivityMs, totalMs: Math.max(maxTimeoutMs, inactivityMs) };
+  const isUnbounded = definition.kind === "prompt" && verb !== "complete";
+  if (isUnbounded || Math.min(inactivityMs, maxTimeoutMs) === Number.POSITIVE_INFINITY) return undefined;
+  return { of: "attempt", inactivityMs, totalMs: maxTimeoutMs };
 }

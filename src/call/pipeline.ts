@@ -67,6 +67,7 @@ const steps: { readonly [W in Way]: WaySteps } = {
   render:     { outer: ["depth", "rules",              "readInput",           "decide", "validateInput"],            inner: ["use",          "retry"] },
   read:       { outer: [         "rules",                                     "decide"],                             inner: ["use",          "retry"] },
   subscribe:  { outer: [         "rules",                                     "decide"],                             inner: [                "retry"] },
+  complete:   { outer: [         "rules",                                     "decide"],                             inner: [                "retry"] },
 };
 
 type StepName = keyof ReturnType<typeof stepsWith>;

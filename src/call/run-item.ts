@@ -8,6 +8,7 @@ import type { ApprovalPort } from "./approval-port.ts";
 import { toCallError } from "./call-error.ts";
 import type { CallLimits } from "./call-lifetime.ts";
 import { CallState } from "./call-state.ts";
+import { completeArgument, type ReadCompletionRequest } from "./complete-argument.ts";
 import { PendingCall } from "./pending-call.ts";
 import type { ActionResult, Next, Receive, StepCall, Target } from "./step.ts";
 
@@ -23,6 +24,10 @@ type Invoke = (call: StepCall) => unknown;
 
 /** The user's code that a target comes to. Items run as their own methods. */
 function invokerOf({ verb, entry }: Target, runners: Runners): Invoke {
+  if (verb === "complete") {
+    const completed = entry as Entry<"prompt" | "resource">;
+    return ({ input, context }) => completeArgument(completed, input as ReadCompletionRequest, context);
+  }
   if (entry.kind === "tool") {
     const tool: Tool = entry.item;
     return ({ parsed, context }) => tool.run(parsed, context);
@@ -56,7 +61,8 @@ export function runItem(target: Target, options: RunItemOptions): Next {
   const invoke = invokerOf(target, options);
   const failed = toCallError(ref, "execute");
   const fail = (thrown: unknown, state: CallState): Promise<never> => {
-    if (!(thrown instanceof PendingCall) || thrown.ref !== ref || kind === "resource") throw failed(thrown);
+    const mayWait = kind !== "resource" && target.verb !== "complete";
+    if (!(thrown instanceof PendingCall) || thrown.ref !== ref || !mayWait) throw failed(thrown);
     // A context that was derived from this one may have another session.
     const shown = thrown.state instanceof CallState && thrown.state.base === state ? thrown.state : state;
     return approvals.defer(
@@ -94,5 +100,5 @@ function settled<T, R>(promise: Promise<T>, state: CallState, settle: Settlement
   );
 }
 
-/** The answer of reading, rendering and subscribing: no other than the result. */
+/** The answer of reading, rendering, subscribing and completing: no other than the result. */
 export const asResult: Receive = (value) => value as RenderedPrompt;

@@ -1,3 +1,4 @@
+import type { ArgumentValues } from "../core/argument-values.ts";
 import type { CallSettings } from "../core/call-settings.ts";
 import type { Definition } from "../core/definition.ts";
 import type { CallContext, Entry } from "../core/item.ts";
@@ -8,7 +9,7 @@ import { contextOf, contextOn, shownBy, wholeContext } from "./call-context.ts";
 import type { CallState } from "./call-state.ts";
 
 /** Everything that is done with an item in the way of a call. */
-export type Action = Verb | "subscribe";
+export type Action = Verb | "subscribe" | "complete";
 
 /** The entry of each action. */
 export interface ActionEntry {
@@ -16,15 +17,24 @@ export interface ActionEntry {
   render: Entry<"prompt">;
   read: Entry<"resource">;
   subscribe: Entry<"resource">;
+  /** For a template, a resource that stands for all of it. */
+  complete: Entry<"prompt" | "resource">;
+}
+
+interface OwnResults {
+  subscribe: Unsubscribe;
+  complete: ArgumentValues;
 }
 
 /** The result of each action. */
-export type ActionResult<A extends Action = Action> = A extends Verb ? CallAnswer<A> : Unsubscribe;
+export type ActionResult<A extends Action = Action> = A extends Verb
+  ? CallAnswer<A>
+  : OwnResults[Extract<A, keyof OwnResults>];
 
 /** The input has not been validated since it was given or changed. */
 export const unparsed: unique symbol = Symbol("unparsed");
 
-/** A call, read, render or subscription on its way through the steps. */
+/** A call, read, render, subscription or completion on its way through the steps. */
 export class StepCall {
   readonly verb: Action;
   readonly entry: Entry<"tool" | "prompt" | "resource">;

@@ -8,6 +8,7 @@ import { present } from "../lib/value.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
 import { fromTemplate } from "./from-template.ts";
 import {
+  changedLists,
   type Difference,
   Namespace,
   type NamespaceChange,
@@ -16,7 +17,7 @@ import {
 } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
 import { RemovedNames, Scope } from "./scope.ts";
-import { search, searchForAll, type Unsettled } from "./search.ts";
+import { comingFor, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
 /** Options of a catalogue. */
@@ -27,6 +28,8 @@ export interface CatalogOptions {
   /** True where a type of event has a listener: without one, the event is not made. */
   hears(type: ListEventType): boolean;
 }
+
+type Seeker = { readonly visibility?: Visibility | undefined; readonly patience?: Patience };
 
 /** Gives the namespace that belongs to one owner; the empty text is no owner. */
 export type PersonalNamespaces = (owner: string) => Namespace;
@@ -168,11 +171,19 @@ export class Catalog implements NameScope {
    *
    * @throws ToolkitError `NOT_FOUND` or `AMBIGUOUS_NAME`
    */
-  resolve<K extends Kind>(key: string, kinds: readonly K[], owner = "", visibility?: Visibility): Entry<K> | Unsettled {
+  resolve<K extends Kind>(
+    key: string,
+    kinds: readonly K[],
+    owner = "",
+    visibility?: Visibility,
+    patience: Patience = "call",
+  ): Entry<K> | Unsettled {
     const scope = this.#scope(owner);
-    const found = this.#found(key, kinds, scope, visibility);
-    if (found === undefined) throw notFound(key, kinds, scope, visibility ?? everything);
-    return found as Entry<K> | Unsettled;
+    const found = this.#found(key, kinds, scope, { visibility, patience });
+    if (found !== undefined) return found as Entry<K> | Unsettled;
+    const coming = patience === "call" ? comingFor(key, scope, visibility ?? everything) : undefined;
+    if (coming !== undefined) return coming;
+    throw notFound(key, kinds, scope, visibility ?? everything);
   }
 
   meaning(key: string): Entry | "undecided" | undefined {
@@ -185,12 +196,14 @@ export class Catalog implements NameScope {
     }
   }
 
-  #found(key: string, kinds: readonly Kind[], scope: Scope, visibility?: Visibility): Entry | Unsettled | undefined {
+  #found(key: string, kinds: readonly Kind[], scope: Scope, given: Seeker = {}): Entry | Unsettled | undefined {
+    const { visibility, patience = "call" } = given;
     const known = visibility === undefined ? scope.resolved(key, kinds) : undefined;
     if (known !== undefined) return known;
     const found = search(key, kinds, {
       scope,
       visibility: visibility ?? everything,
+      patience,
       strict: this.#options.strictNames,
       ambiguous: (name, candidates) => this.#ambiguous(name, candidates, scope),
     });
@@ -278,23 +291,10 @@ export class Catalog implements NameScope {
   }
 
   #announce(namespace: Namespace, differences: readonly Difference[]): void {
-    for (const [type, kinds] of announcements) {
+    const { name, connection, principal } = namespace;
+    for (const [type, entries] of changedLists(differences)) {
       if (!this.#options.hears(type)) continue;
-      const lists = differences.flatMap((difference) => kinds.flatMap((kind) => difference[kind] ?? []));
-      if (lists.length === 0) continue;
-      const entries = {
-        added: lists.flatMap(({ added }) => added),
-        removed: lists.flatMap(({ removed }) => removed),
-        changed: lists.flatMap(({ changed }) => changed),
-      };
-      const { name, connection, principal } = namespace;
       this.#options.emit(listChangedEvent(type, { namespace: name, ...present({ connection, principal }) }, entries));
     }
   }
 }
-
-const announcements: readonly (readonly [ListEventType, readonly Kind[]])[] = [
-  ["toolListChanged", ["tool"]],
-  ["promptListChanged", ["prompt"]],
-  ["resourceListChanged", ["resource", "template"]],
-];

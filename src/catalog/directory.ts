@@ -14,6 +14,8 @@ import { shown } from "../core/options.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
+import type { Namespace } from "./namespace.ts";
+import type { Patience, Unsettled } from "./search.ts";
 import type { Visibility } from "./visibility.ts";
 
 /** The toolkit of a directory, as far as it may be closed. */
@@ -39,32 +41,49 @@ export class Directory {
   /**
    * Finds what a key means to an owner: at once from memory, or when the namespaces that come before have settled.
    *
-   * @throws ToolkitError `NOT_FOUND`, `AMBIGUOUS_NAME` or `CLOSED`
+   * @param patience - a `call` also waits for what is still connecting and may have the key. Default: `lookup`
+   * @throws ToolkitError `NOT_FOUND`, `AMBIGUOUS_NAME` or `CLOSED`; `UNAVAILABLE` where it waited for a namespace in vain
    */
   find<K extends Kind>(
     key: string,
     kinds: readonly K[],
     owner: string,
     signal: AbortSignal | undefined,
+    patience: Patience = "lookup",
   ): MaybePromise<Entry<K>> {
     if (this.#host.isClosing) this.#host.assertOpen();
     if (typeof key !== "string") throw invalid("key", `must be a string, and is ${typeof key}`);
     if (kinds.length === 1) assertKind(kinds[0]);
     if (signal !== undefined) throwIfAborted(signal);
+    const found = this.#catalog.resolve(key, kinds, owner, this.#visibility, patience);
+    return "unsettled" in found ? this.#findLater({ key, kinds, owner }, signal, patience) : found;
+  }
+
+  /** The reason why a key that a call waits for is not there yet; undefined where it waits for nothing. */
+  missing(key: string, kinds: readonly Kind[], owner: string): ToolkitError | undefined {
     const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
-    return "unsettled" in found ? this.#findLater(key, kinds, owner, signal) : found;
+    return "unsettled" in found ? reasonOf(key, kinds, [found.unsettled, ...(found.coming ?? [])]) : undefined;
   }
 
   async #findLater<K extends Kind>(
-    key: string,
-    kinds: readonly K[],
-    owner: string,
+    { key, kinds, owner }: { readonly key: string; readonly kinds: readonly K[]; readonly owner: string },
     signal: AbortSignal | undefined,
+    patience: Patience,
   ): Promise<Entry<K>> {
+    const awaited = new Set<Namespace>();
     for (;;) {
-      const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
+      let found: Entry<K> | Unsettled;
+      try {
+        found = this.#catalog.resolve(key, kinds, owner, this.#visibility, patience);
+      } catch (error) {
+        throw (ToolkitError.is(error, "NOT_FOUND") && reasonOf(key, kinds, awaited)) || error;
+      }
       if (!("unsettled" in found)) return found;
-      await abortable(found.unsettled.settling(true) ?? Promise.resolve(), signal);
+      const { unsettled, coming } = found;
+      if (patience === "call") for (const namespace of coming ?? [unsettled]) awaited.add(namespace);
+      // One that has the key need not wait for the others that are coming.
+      const next = coming?.map((each) => each.coming()) ?? [unsettled.settling(true)];
+      await abortable(Promise.race(next), signal);
       this.#host.assertOpen();
     }
   }
@@ -154,6 +173,22 @@ export class Directory {
       entries.filter((entry) => names.has(entry.name) || names.has(entry.ref) || names.has(definitionOf(entry).key)),
     );
   }
+}
+
+/** The error for a key that namespaces would have to have which never connected; undefined where each has. */
+function reasonOf(
+  key: string,
+  kinds: readonly Kind[],
+  namespaces: Iterable<Namespace>,
+): ToolkitError<"UNAVAILABLE"> | undefined {
+  for (const { name, connection, failures } of namespaces) {
+    const error = connection?.server === undefined ? failures[0]?.error : undefined;
+    if (!ToolkitError.is(error, "UNAVAILABLE")) continue;
+    const message = `There is no ${kinds.join(" or ")} "${key}" yet: ${error.message}`;
+    const details = { ...error.details, namespace: name };
+    return new ToolkitError("UNAVAILABLE", message, details, { cause: error, phase: "resolve" });
+  }
+  return undefined;
 }
 
 function kindsOf(kind: Kind | readonly Kind[] | undefined): readonly Kind[] {

@@ -1,3 +1,4 @@
+import { definitionOf } from "../core/entry.ts";
 import { messageOf } from "../core/error.ts";
 import { type DefaultKind, defaultKinds, type Entry } from "../core/item.ts";
 import { fromTemplate } from "./from-template.ts";
@@ -5,7 +6,7 @@ import type { Namespace } from "./namespace.ts";
 import { notFound } from "./not-found.ts";
 import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
-import { isNamespace } from "./search.ts";
+import { isNamespace, listedAs } from "./search.ts";
 import { everything } from "./visibility.ts";
 
 /** One way in which a key may be meant. */
@@ -53,6 +54,9 @@ function readingsOf(key: string, within: Scope): readonly KeyReading[] {
     readings.push({ as: "uri#namespace", namespace: scopedUri.namespace, rest: scopedUri.uri });
   if (name !== undefined) readings.push({ as: "name", rest: name });
   if (uri !== undefined) readings.push({ as: "uri", rest: uri });
+  const listed = listedAs(key, ["resource"], { scope: within, visibility: everything });
+  if (listed !== undefined && uri === undefined && scopedUri === undefined)
+    readings.push({ as: "uri#namespace", namespace: listed.namespace, rest: definitionOf(listed).key });
   return readings;
 }
 

@@ -15,7 +15,8 @@ export function fromTemplate(namespace: Namespace, given: string): Entry<"resour
   if (found === undefined) return undefined;
   const { template, uri } = found;
   const resource = resourceOf(template, uri);
-  return makeEntry(readDefinition(resource, "remote"), resource, template.namespace, template.stale, template);
+  const definition = readDefinition(resource, "remote", namespace.refusalOf(uri, template));
+  return makeEntry(definition, resource, template.namespace, template.stale, template);
 }
 
 function resourceOf({ item, ref }: Entry<"template">, uri: string): Resource {

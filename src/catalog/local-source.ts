@@ -161,7 +161,7 @@ export class LocalSource {
     const error = ToolkitError.is(cause)
       ? cause
       : new ToolkitError("UNAVAILABLE", message, { namespace: this.namespace }, { cause });
-    this.#unread.set(kind, { namespace: this.namespace, error, since: this.#host.clock.now() });
+    this.#unread.set(kind, { namespace: this.namespace, error, since: Math.floor(this.#host.clock.now()) });
   }
 }
 

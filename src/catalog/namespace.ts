@@ -1,6 +1,7 @@
 import type { Connection } from "../core/connection.ts";
-import type { Definition } from "../core/definition.ts";
+import type { ConnectorRefusal, Definition } from "../core/definition.ts";
 import { definitionOf, makeEntry } from "../core/entry.ts";
+import type { ListEventType } from "../core/event.ts";
 import { type Entry, type Item, type ItemMap, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { Source } from "../core/source.ts";
 import { normalUri, uriKey } from "../lib/uri.ts";
@@ -31,10 +32,14 @@ export interface NamespaceOptions {
    * be asked to begin.
    */
   readonly settling?: ((start: boolean) => Promise<void> | undefined) | undefined;
+  /** Undefined once its first attempt has ended; else resolves when it has, however long that takes. Default: as `settling`. */
+  readonly coming?: (() => Promise<void> | undefined) | undefined;
   /** Its failures at the time of asking: what is missing or old, and why. */
   readonly failures?: (() => readonly ListFailure[]) | undefined;
   /** Makes it report when the content of a resource changes. Missing, it does so unasked. */
   readonly subscribe?: Source["subscribe"] | undefined;
+  /** The reason why a resource that one of its templates made is refused. Default: that of the template alone. */
+  readonly refusalOf?: ((uri: string, template: Entry<"template">) => ConnectorRefusal | undefined) | undefined;
 }
 
 /** The items of one namespace, by kind and key. */
@@ -42,7 +47,9 @@ export class Namespace {
   readonly connection: Connection | undefined;
   readonly principal: string | undefined;
   readonly settling: (start: boolean) => Promise<void> | undefined;
+  readonly coming: () => Promise<void> | undefined;
   readonly subscribe: Source["subscribe"] | undefined;
+  readonly refusalOf: NonNullable<NamespaceOptions["refusalOf"]>;
   #name: string;
   #stale = false;
   readonly #failures: () => readonly ListFailure[];
@@ -64,7 +71,9 @@ export class Namespace {
     this.connection = options.connection;
     this.principal = options.principal;
     this.settling = options.settling ?? (() => undefined);
+    this.coming = options.coming ?? (() => this.settling(false));
     this.subscribe = options.subscribe;
+    this.refusalOf = options.refusalOf ?? (() => undefined);
     this.#failures = options.failures ?? (() => []);
     this.#onChange = onChange;
   }
@@ -137,7 +146,7 @@ export class Namespace {
     for (const { definition, item } of put) {
       const { kind, key } = definition;
       const before = this.#items[kind].get(key);
-      const same = before !== undefined && definitionOf(before).fingerprint === definition.fingerprint;
+      const same = before !== undefined && isSame(definitionOf(before), definition);
       // A remote item is bound to no connection, so the one there is as good. A local one may do something else than before.
       if (same && (definition.origin === "remote" || before.item === item)) continue;
       const entry = makeEntry(definition, item as ItemMap[typeof kind], this.#name, this.#stale);
@@ -207,6 +216,30 @@ export function mergedEntries(namespaces: readonly Namespace[], kind: Kind): Ent
     .sort(byRef);
 }
 
+/** True for what is the same to those who use it: it says the same of itself, and is refused or not as before. */
+function isSame(before: Definition, after: Definition): boolean {
+  return before.fingerprint === after.fingerprint && before.refusal?.rule === after.refusal?.rule;
+}
+
 function byRef(a: Entry, b: Entry): number {
   return a.ref < b.ref ? -1 : a.ref > b.ref ? 1 : 0;
+}
+
+const announcements: readonly (readonly [ListEventType, readonly Kind[]])[] = [
+  ["toolListChanged", ["tool"]],
+  ["promptListChanged", ["prompt"]],
+  ["resourceListChanged", ["resource", "template"]],
+];
+
+/** The entries of each event that differences make: one for each kind of list that has any. */
+export function* changedLists(
+  differences: readonly Difference[],
+): Generator<readonly [ListEventType, { added: Entry[]; removed: Entry[]; changed: Entry[] }]> {
+  for (const [type, kinds] of announcements) {
+    const lists = differences.flatMap((difference) => kinds.flatMap((kind) => difference[kind] ?? []));
+    if (lists.length === 0) continue;
+    const added = lists.flatMap((list) => list.added);
+    const removed = lists.flatMap((list) => list.removed);
+    yield [type, { added, removed, changed: lists.flatMap((list) => list.changed) }];
+  }
 }

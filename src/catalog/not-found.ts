@@ -1,14 +1,18 @@
 import { ToolkitError } from "../core/error.ts";
-import type { Kind } from "../core/item.ts";
+import { isUri, userNamespace } from "../core/identifier.ts";
+import { type Kind, kinds } from "../core/item.ts";
 import { nearest } from "../lib/similar.ts";
 import type { Namespace } from "./namespace.ts";
 import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
 import { isNamespace } from "./search.ts";
-import type { Visibility } from "./visibility.ts";
+import { everything, type Visibility } from "./visibility.ts";
 
 /** Above so many names none are compared: an error must not be dear. */
 const maxCompared = 20_000;
+
+/** The most namespaces that an error names. */
+const maxNamespaces = 20;
 
 /** The error for a key that finds nothing: near matches, and why a namespace that was asked for has nothing. */
 export function notFound(
@@ -21,15 +25,30 @@ export function notFound(
   const scope = parsed.scopedName?.namespace ?? parsed.scopedUri?.namespace;
   const seen = within.namespaces.filter(({ name }) => visibility.namespace(name));
   const searched = scope === undefined ? seen : seen.filter(({ name }) => name === scope);
-  const suggestions = nearest(key, refs(searched, kinds, visibility), 3);
+  const suggestions = nearest(key, refs(searched, kinds, visibility), 4)
+    .filter((ref) => ref !== key)
+    .slice(0, 3);
   const reasons = searched.flatMap(({ failures }) => failures).map(({ error }) => error.message);
   const message = [
     `There is no ${kinds.length < 3 ? kinds.join(" or ") : "item"} "${key}".`,
     // Of a namespace that was named, or where everything is down; else it would be noise.
     ...(scope !== undefined ? reasons : reasons.slice(0, 1)),
+    ...(scope === undefined ? namespacesFor(key, seen, visibility) : []),
     ...(suggestions.length > 0 ? [`Did you mean ${suggestions.map((ref) => `\`${ref}\``).join(", ")}?`] : []),
   ].join(" ");
   return new ToolkitError("NOT_FOUND", message, { key, suggestions }, { phase: "resolve" });
+}
+
+/** Says which namespaces there are, where a key seems to name one that there is not. A view tells of those only that have something in it. */
+function namespacesFor(key: string, seen: readonly Namespace[], visibility: Visibility): readonly string[] {
+  const [, name] = /^([A-Za-z][A-Za-z0-9_-]*)\./.exec(key) ?? [];
+  if (name === undefined || isUri(key)) return [];
+  const isShown = (namespace: Namespace) =>
+    visibility === everything || !refs([namespace], kinds, visibility).next().done;
+  const names = seen.filter((each) => each.name !== userNamespace && isShown(each)).map((each) => each.name);
+  if (names.length === 0) return [];
+  const shown = names.length > maxNamespaces ? [...names.slice(0, maxNamespaces), "…"] : names;
+  return [`There is no namespace "${name}": there are ${shown.join(", ")}.`];
 }
 
 function* refs(namespaces: readonly Namespace[], kinds: readonly Kind[], visibility: Visibility): Generator<string> {

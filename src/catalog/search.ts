@@ -1,4 +1,4 @@
-import { userNamespace } from "../core/identifier.ts";
+import { isUri, userNamespace } from "../core/identifier.ts";
 import type { Entry, Kind } from "../core/item.ts";
 import { fromTemplate } from "./from-template.ts";
 import type { Namespace } from "./namespace.ts";
@@ -9,12 +9,21 @@ import type { Visibility } from "./visibility.ts";
 /** A namespace that must settle before the key can be answered. */
 export interface Unsettled {
   readonly unsettled: Namespace;
+  /** Set where nothing has the key so far: the namespaces that are still coming and may have it. */
+  readonly coming?: readonly Namespace[] | undefined;
 }
+
+/**
+ * The namespaces that a search waits for. A `call` waits for each that has not settled, and where nothing has the key for each that is still
+ * coming; a `lookup` only for those that it has to start itself.
+ */
+export type Patience = "call" | "lookup";
 
 /** Options of a search. */
 export interface Searched {
   readonly scope: Scope;
   readonly visibility: Visibility;
+  readonly patience: Patience;
   /** Look on for more of an unscoped name, so that none is taken for the only one. */
   readonly strict: boolean;
   /** Receives an unscoped name that several namespaces have; the first is used. */
@@ -38,7 +47,48 @@ export function search(key: string, kinds: readonly Kind[], searched: Searched):
     const found = everywhere(parsed.name, named, searched);
     if (found !== undefined) return found;
   }
-  return parsed.uri === undefined || addressed.length === 0 ? undefined : everywhere(parsed.uri, addressed, searched);
+  if (addressed.length === 0) return undefined;
+  const found = parsed.uri === undefined ? undefined : everywhere(parsed.uri, addressed, searched);
+  return found ?? listedAs(key, addressed, searched);
+}
+
+/**
+ * The resource or template that is listed under a key as its URI or ref, where that does not look like a URI: servers list some without a
+ * scheme, or with one of a letter.
+ */
+export function listedAs(
+  key: string,
+  kinds: readonly Kind[],
+  { scope, visibility }: Pick<Searched, "scope" | "visibility">,
+): Entry | undefined {
+  if (isUri(key)) return undefined;
+  const hash = key.lastIndexOf("#");
+  const fragment = hash > 0 ? key.slice(hash + 1) : "";
+  // As of other URIs: one that names a namespace is nowhere else, so that no server takes the ref of an item of another.
+  const isScoped = isNamespace(fragment, scope);
+  const uri = isScoped ? key.slice(0, hash) : key;
+  for (const namespace of scope.namespaces) {
+    if (isScoped && namespace.name !== fragment) continue;
+    const found = kinds.map((kind) => namespace.get(kind, uri)).find((entry) => entry !== undefined);
+    if (found !== undefined && visibility.entry(found)) return found;
+  }
+  return undefined;
+}
+
+/** The namespaces that are still coming and may have a key that nothing has so far, the first of them apart. */
+export function comingFor(key: string, scope: Scope, visibility: Visibility): Unsettled | undefined {
+  const { scopedName, scopedUri } = parseKey(key, (name) => isNamespace(name, scope));
+  const only = scopedName?.namespace ?? scopedUri?.namespace;
+  const coming = scope.namespaces.filter((namespace) => {
+    if (only !== undefined && namespace.name !== only) return false;
+    return namespace.coming() !== undefined && visibility.namespace(namespace.name);
+  });
+  return coming[0] === undefined ? undefined : { unsettled: coming[0], coming };
+}
+
+function isAwaited({ connection, settling }: Namespace, patience: Patience): boolean {
+  if (patience === "lookup" && connection !== undefined && connection.state !== "idle") return false;
+  return settling(false) !== undefined;
 }
 
 /**
@@ -83,18 +133,18 @@ function inNamespace(
   name: string,
   key: string,
   kinds: readonly Kind[],
-  { scope, visibility }: Searched,
+  { scope, visibility, patience }: Searched,
 ): Entry | Unsettled | undefined {
   const namespace = scope.namespace(name);
   if (namespace === undefined) return undefined;
   const found = firstOf(namespace, key, kinds, visibility);
   if (found !== undefined) return found;
-  if (namespace.settling(false) !== undefined) return { unsettled: namespace };
+  if (isAwaited(namespace, patience)) return { unsettled: namespace };
   return kinds.includes("resource") ? visibleFromTemplate(namespace, key, visibility) : undefined;
 }
 
 function everywhere(key: string, kinds: readonly Kind[], searched: Searched): Entry | Unsettled | undefined {
-  const { scope, visibility } = searched;
+  const { scope, visibility, patience } = searched;
   const found: Entry[] = [];
   const strict = searched.strict && !kinds.includes("resource");
   for (const namespace of scope.namespaces) {
@@ -102,7 +152,7 @@ function everywhere(key: string, kinds: readonly Kind[], searched: Searched): En
     if (entry !== undefined) found.push(entry);
     // The answer must not depend on who was faster: an earlier namespace that may still come to have it goes first, and a later one
     // may make it ambiguous.
-    else if ((found.length === 0 || strict) && namespace.settling(false) !== undefined) return { unsettled: namespace };
+    else if ((found.length === 0 || strict) && isAwaited(namespace, patience)) return { unsettled: namespace };
   }
   const [chosen, ...others] = found;
   if (chosen === undefined) return kinds.includes("resource") ? fromAnyTemplate(key, searched) : undefined;

@@ -35,7 +35,10 @@ export class SourceFailures {
       const { message } = problem;
       const known = this.#known.get(message);
       if (known === undefined) logger.warn(`${this.#namespace}: ${message}`, { error: problem });
-      now.set(message, known ?? { namespace: this.#namespace, error: this.#errorOf(problem), since: clock.now() });
+      now.set(
+        message,
+        known ?? { namespace: this.#namespace, error: this.#errorOf(problem), since: Math.floor(clock.now()) },
+      );
     }
     const files = new Set([...now.values()].map(({ error }) => fileOf(error)));
     for (const [message, { error }] of this.#known) {

@@ -1,7 +1,9 @@
+import type { ConnectorRefusal } from "../core/definition.ts";
 import { refOf } from "../core/entry.ts";
 import type { Kind } from "../core/item.ts";
 import { assertRules, ChoosingRules, emptyScope } from "../core/name-rules.ts";
 import { invalidOption } from "../core/options.ts";
+import { denied } from "../core/policy.ts";
 import { isGlob } from "../lib/glob.ts";
 import { nearest } from "../lib/similar.ts";
 
@@ -15,8 +17,10 @@ export interface ServerItem {
 
 /** What a connector may be used for: its option `allow`. */
 export interface AllowList {
-  /** The rule that refuses an item; undefined where none does. */
-  refusal(item: ServerItem): string | undefined;
+  /** The reason why an item is refused; undefined where it is not. */
+  refusal(item: ServerItem): ConnectorRefusal | undefined;
+  /** The rule that refuses a resource that an allowed template made: where a glob allows the template, it must fit the URI too. */
+  refusalOf(uri: string, template: ServerItem): ConnectorRefusal | undefined;
   /** The warning about what is in the list and allows none of all items that the server has; undefined where there is no such thing. */
   warning(items: () => readonly ServerItem[]): string | undefined;
 }
@@ -27,7 +31,7 @@ const own = "own";
 /** So many of a list are named in a warning, and looked for among what there is. */
 const maxNamed = 20;
 
-const everything: AllowList = { refusal: () => undefined, warning: () => undefined };
+const everything: AllowList = { refusal: () => undefined, refusalOf: () => undefined, warning: () => undefined };
 
 /**
  * Reads the list of what a connector may be used for. Of an untrusted one without a list that is nothing.
@@ -49,8 +53,16 @@ export function readAllow({
   const list = [...(allow ?? [])];
   const rules = new ChoosingRules(list.flatMap(ownRefs));
   const rule = `allow of its connector: ${list.length === 0 ? "nothing" : list.join(", ")}`;
+  const refusal: ConnectorRefusal = { at: "allow", rule, error: (ref) => denied(ref, rule) };
+  const ruleFor = (item: ServerItem) => rules.ruleFor(named(item), emptyScope);
   return {
-    refusal: (item) => (rules.ruleFor(named(item), emptyScope) === undefined ? rule : undefined),
+    refusal: (item) => (ruleFor(item) === undefined ? refusal : undefined),
+    refusalOf: (uri, template) => {
+      const isNamed = !isGlob(ruleFor(template) ?? "*");
+      return isNamed || ruleFor({ kind: "resource", key: uri, name: template.name }) !== undefined
+        ? undefined
+        : refusal;
+    },
     warning: (items) => warningOf(list, rules, items()),
   };
 }

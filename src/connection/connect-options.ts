@@ -4,6 +4,7 @@ import type { EgressOptions } from "../core/egress.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import type { PinOptions } from "../core/pin.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import { type AllowList, readAllow } from "./allow-list.ts";
 import {
@@ -35,6 +36,11 @@ export interface AddConnectorOptions extends ConnectorLimits {
    * colon means URIs. Everything else is refused, and is in no toolset. Default: everything, of an untrusted server nothing.
    */
   readonly allow?: readonly string[] | undefined;
+  /**
+   * Keeps what the server says of its items and of itself the first time, and reports what changes afterwards; with `onChange: "quarantine"` what
+   * changes is refused until it is accepted. It needs a `namespace`. Default false.
+   */
+  readonly pins?: boolean | PinOptions | undefined;
   /**
    * For an HTTP target of the MCP connector: where requests of its `auth` may go, beside public addresses and the origin of the target.
    * Default: the toolkit's. A delegate that makes its own connector gets none.
@@ -83,6 +89,7 @@ const making = {
 const optionNames: OptionNames<AddConnectorOptions> = {
   namespace: true,
   allow: true,
+  pins: true,
   lazy: true,
   timeoutMs: true,
   pollMs: true,
@@ -149,6 +156,8 @@ export interface ConnectDefaults {
 /** Options of the supervision of one connection, with every default in place. */
 export interface SupervisionOptions {
   readonly trust: "standard" | "untrusted";
+  /** Undefined where nothing is pinned. */
+  readonly pins: "report" | "quarantine" | undefined;
   /** The items that may be used. */
   readonly allow: AllowList;
   /** Inactivity limit of its tools, in milliseconds; undefined where it is the toolkit's. */
@@ -197,6 +206,7 @@ export function readSupervision(
   const { pollMs = 60_000, retryMs = 2_000, maxRetryMs = 20 * 60_000 } = options;
   const { timeoutMs, healthCheckMs, maxAttempts } = options;
   const allow = readAllow(options);
+  const pins = readPins(options);
   const { trust = "standard" } = options;
   const { maxConcurrentCalls } = readConnectorLimits(
     { ...options, maxConcurrentCalls: options.maxConcurrentCalls ?? own.maxConcurrentCalls },
@@ -210,8 +220,23 @@ export function readSupervision(
   const waitMs = timeoutMs ?? defaults.timeoutMs;
   const reconnecting = { connectTimeoutMs, retryMs, maxRetryMs, maxAttempts };
   const limits = { timeoutMs, maxConcurrentCalls, maxQueuedCalls, startTimeoutMs, waitMs };
-  return { trust, allow, pollMs, healthCheckMs, interaction, ...reconnecting, ...limits };
+  return { trust, allow, pins, pollMs, healthCheckMs, interaction, ...reconnecting, ...limits };
 }
+
+/** A server that gives its own name would choose its pins by it. */
+function readPins({ pins = false, namespace }: AddConnectorOptions): SupervisionOptions["pins"] {
+  if (typeof pins !== "boolean") assertOptionNames(pins, pinNames, "of pins", "pins");
+  if (pins === false) return undefined;
+  const { onChange = "report" } = pins === true ? {} : pins;
+  if (onChange !== "report" && onChange !== "quarantine")
+    throw invalidOption("pins.onChange", '"report" or "quarantine"', onChange, "of a connector");
+  if (namespace !== undefined) return onChange;
+  const message =
+    "A connector with pins needs a namespace: without one its server chooses under which name it is pinned.";
+  throw new ToolkitError("INVALID_CONFIG", message, { path: "pins" });
+}
+
+const pinNames: OptionNames<PinOptions> = { onChange: true };
 
 function assertPositive(name: string, value: unknown): void {
   if (value === undefined || (typeof value === "number" && value > 0)) return;

@@ -1,3 +1,4 @@
+import type { Connector } from "../core/connector.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { logToSession } from "../core/logger.ts";
 import { operatorError } from "../core/server-output.ts";
@@ -19,6 +20,14 @@ const methods: Readonly<Record<LogLevel, keyof Logger>> = {
   alert: "error",
   emergency: "error",
 };
+
+/** A first attempt that takes long. */
+export interface SlowAttempt {
+  readonly connector: Pick<Connector, "label" | "startHint">;
+  /** What its child process wrote; undefined where there is none. */
+  readonly stderr: string | undefined;
+  readonly elapsedMs: number;
+}
 
 /** The log of one connection: what it reports to the operator, each thing once, and what its server logs. */
 export class ConnectionLog {
@@ -55,6 +64,25 @@ export class ConnectionLog {
     if (this.#logged.size >= maxLogged) this.#logged.clear();
     this.#logged.add(message);
     this.#logger.warn(`${this.#connection.namespace}: ${message}`);
+  }
+
+  /**
+   * Logs that its first attempt takes long: as a warning where a child process is silent meanwhile.
+   *
+   * @returns what it may be waiting for, as far as that is known
+   */
+  connecting({ connector, stderr, elapsedMs }: SlowAttempt): string | undefined {
+    const said = stderr?.trim().split("\n").at(-1);
+    const hints = [
+      ...(said === undefined
+        ? []
+        : [said === "" ? "Its process has written nothing yet." : `Its process wrote: ${said}`]),
+      connector.startHint?.(),
+    ].filter((hint) => hint !== undefined);
+    const hint = hints.length === 0 ? undefined : visible(hints.join(" "));
+    const message = `${this.#connection.namespace}: still connecting to ${visible(connector.label)}, ${Math.round(elapsedMs / 1_000)} s so far.`;
+    this.#logger[said === "" ? "warn" : "info"](hint === undefined ? message : `${message} ${hint}`);
+    return hint;
   }
 
   /** Logs that it was lost or an attempt failed. The same reason again is for debugging only: the connection has the whole error. */

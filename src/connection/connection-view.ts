@@ -3,6 +3,7 @@ import type { ConnectionState, ServerInfo } from "../core/connection.ts";
 import type { Connector, ConnectorSession, ServerProcess } from "../core/connector.ts";
 import type { Entry, Kind } from "../core/item.ts";
 import { operatorError } from "../core/server-output.ts";
+import { beginningOf, type InspectOptions, inspect, shownAs } from "../lib/console-text.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
@@ -53,7 +54,7 @@ export abstract class ConnectionView {
   }
 
   get since(): number {
-    return this.parts.supervisor.since;
+    return Math.round(this.parts.supervisor.since);
   }
 
   get server(): ServerInfo | undefined {
@@ -79,7 +80,8 @@ export abstract class ConnectionView {
   }
 
   get nextAttemptAt(): number | undefined {
-    return this.parts.supervisor.nextAttemptAt;
+    const { nextAttemptAt } = this.parts.supervisor;
+    return nextAttemptAt === undefined ? undefined : Math.round(nextAttemptAt);
   }
 
   get latencyMs(): number | undefined {
@@ -136,7 +138,25 @@ export abstract class ConnectionView {
     };
   }
 
-  [Symbol.for("nodejs.util.inspect.custom")](): Readonly<Record<string, unknown>> {
-    return this.toJSON();
+  /** For the console: as `toJSON`, without what is not known or empty. */
+  [inspect](depth: number, options: InspectOptions): string {
+    const { attempts, callsInFlight, warnings, ...fields } = this.toJSON();
+    const isEmpty = Array.isArray(warnings) && warnings.length === 0;
+    const rest = { attempts: attempts || undefined, callsInFlight: callsInFlight || undefined };
+    return shownAs("Connection", { ...fields, ...rest, warnings: isEmpty ? undefined : warnings }, depth, options);
+  }
+
+  /** `console.table` shows the enumerable fields of an object itself: these and no others, live, for an operator. */
+  protected showInTables(): void {
+    for (const name of Object.keys(this)) Object.defineProperty(this, name, { enumerable: false });
+    const columns: Readonly<Record<string, () => unknown>> = {
+      namespace: () => this.parts.namespace.name,
+      state: () => this.parts.supervisor.state,
+      label: () => visible(this.connector.label),
+      tools: () => this.counts.tool,
+      error: () =>
+        this.state === "connected" ? "" : beginningOf(visible(this.parts.supervisor.lastError?.message ?? ""), 80),
+    };
+    for (const [name, get] of Object.entries(columns)) Object.defineProperty(this, name, { get, enumerable: true });
   }
 }

@@ -4,7 +4,8 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import { assertNamespace, isFreeNamespace, toIdentifier } from "../core/identifier.ts";
 import { withoutTokens } from "../lib/token-shape.ts";
 import { type AddConnectorOptions, type ConnectDefaults, readSupervision } from "./connect-options.ts";
-import { type ConnectionHost, type ConnectionOwner, SupervisedConnection } from "./supervised-connection.ts";
+import type { ConnectionHost, ConnectionOwner } from "./connection-host.ts";
+import { SupervisedConnection } from "./supervised-connection.ts";
 
 /** The parts and options of a toolkit that its connectors share. */
 export interface ConnectorsHost extends ConnectionHost, ConnectDefaults {}

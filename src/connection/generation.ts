@@ -40,7 +40,11 @@ export async function openGeneration(
     const ended = session.closed.then((error) => {
       throw error ?? new Error("The connection was closed before it was listed.");
     });
-    const lists = host.catalog.read(session, kinds, reading.signal);
+    const { instructions = null } = session.server;
+    const lists = host.catalog.read(session, kinds, reading.signal).then(async (read) => {
+      await host.catalog.prepare(read, instructions, signal);
+      return read;
+    });
     return new RemoteGeneration(session, await abortable(Promise.race([lists, ended]), signal), announcements, host);
   } catch (error) {
     announcements.end();
@@ -120,8 +124,13 @@ export class RemoteGeneration implements Generation {
     const expire = () => limit.abort(new Error(`no answer within ${connectTimeoutMs} ms`));
     const timer = clock.setTimer(expire, connectTimeoutMs);
     try {
-      const reading = catalog.read(this.session, changed, limit.signal);
-      catalog.apply(await abortable(reading, this.#ended.signal));
+      const reading = catalog.read(this.session, changed, limit.signal).then(async (read) => {
+        await catalog.prepare(read, undefined, limit.signal);
+        return read;
+      });
+      const lists = await abortable(reading, this.#ended.signal);
+      catalog.see(lists);
+      catalog.apply(lists);
     } catch (error) {
       if (!this.#ended.signal.aborted) throw error;
       limit.abort(error);

@@ -6,6 +6,7 @@ export type {
   DescriptorMap,
   InteractionOptions,
   PromptDescriptor,
+  RemoteCompletion,
   ResourceDescriptor,
   ServerProcess,
   TemplateDescriptor,
@@ -21,4 +22,17 @@ export type {
   HttpRefusal,
   ProtectedServer,
 } from "../core/http-auth.ts";
+export type {
+  ContractChange,
+  ContractEffect,
+  Pin,
+  PinnedKind,
+  PinOptions,
+  PinQuery,
+  PinState,
+  Pins,
+  PinTarget,
+  ToolkitPinOptions,
+} from "../core/pin.ts";
+export { type CheckedToolkit, type CheckPinsOptions, checkPins, type PinCheck } from "./check-pins.ts";
 export type { ElicitationLimits, SamplingLimits } from "./interaction-limits.ts";

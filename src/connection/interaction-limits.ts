@@ -130,6 +130,14 @@ export function clampedSample(request: SampleRequest, { maxSampleTokens }: Inter
 // Words of names, once `apiKey` and `api_key` are `api key`.
 const secretWords =
   /\b(?:pass ?(?:words?|wd|phrases?|codes?)|secrets?|(?:api|access|private|secret|encryption|ssh) ?keys?|tokens?|credentials?|pin(?: ?codes?)?|otp|cvv|cvc|ssn|(?:credit|debit) ?cards?|card ?numbers?|seed ?phrases?|mnemonic|bearer)\b/;
+// The word for a password in other languages; without marks, and of those without blanks wherever it is.
+const foreignWords =
+  /\b(?:(?:pass|kenn)wort|contrasena|mot de passe|senha|wachtwoord|haslo|losenord|sifre)\b|пароль|密码|密碼|パスワード|비밀번호/;
+/** Letters that look like Latin ones, and digits that stand for letters. */
+const lookalikes: readonly (readonly [RegExp, string, string])[] = [
+  [/[аеорсухіѕјкмтвԁαορνικτ]/gu, "аеорсухіѕјкмтвԁαορνικτ", "aeopcyxisjkmtbdaopvikt"],
+  [/[013457@$]/g, "013457@$", "oieastas"],
+];
 /** The most members of a form. */
 const maxMembers = 1_000;
 /** More of a text is not looked at. */
@@ -141,13 +149,14 @@ const maxTextLength = 10_000;
  * @throws ToolkitError `LIMIT_EXCEEDED` for a form that no person would fill in
  */
 export function withSecrets(request: ElicitRequest): ElicitRequest {
-  const properties = request.schema?.properties;
+  const { message: question, schema } = request;
+  const properties = schema?.properties;
   if (!isRecord(properties)) return request;
   if (Object.keys(properties).length > maxMembers) {
     const message = `A form of more than ${maxMembers} members is declined.`;
     throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "form members", max: maxMembers });
   }
-  const asked = isSecret(request.message);
+  const asked = [question, schema?.title, schema?.description].some(isSecret);
   const secrets = Object.entries(properties)
     .filter(
       ([name, member]) => isRecord(member) && (isSecretMember(name, member) || (asked && member.type === "string")),
@@ -157,14 +166,27 @@ export function withSecrets(request: ElicitRequest): ElicitRequest {
 }
 
 function isSecretMember(name: string, { title, description, format }: Readonly<Record<string, unknown>>): boolean {
-  return format === "password" || [name, title, description].some((text) => typeof text === "string" && isSecret(text));
+  return format === "password" || [name, title, description].some(isSecret);
 }
 
-function isSecret(text: string): boolean {
+function isSecret(text: unknown): boolean {
+  if (typeof text !== "string") return false;
   const plain = text
     .slice(0, maxTextLength)
     .normalize("NFKC")
     .replace(/\p{Cf}/gu, "");
-  const words = plain.replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2").replace(/[^\p{L}\p{N}]+/gu, " ");
-  return secretWords.test(words.toLowerCase());
+  const parted = plain.replace(/(\p{Ll})(\p{Lu})/gu, "$1 $2").toLowerCase();
+  if (foreignWords.test(parted)) return true;
+  let latin = parted.normalize("NFD").replace(/\p{M}/gu, "");
+  if (isSecretText(latin)) return true;
+  for (const [letters, from, to] of lookalikes)
+    latin = latin.replace(letters, (letter) => to[from.indexOf(letter)] ?? letter);
+  return isSecretText(latin);
+}
+
+function isSecretText(text: string): boolean {
+  const words = text.replace(/[^\p{L}\p{N}]+/gu, " ");
+  // Letters apart are read as one word.
+  const joined = words.replace(/\b(?:[a-z] ){3,}[a-z]\b/g, (letters) => letters.replaceAll(" ", ""));
+  return secretWords.test(joined) || foreignWords.test(joined);
 }

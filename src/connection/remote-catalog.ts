@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace, Registration } from "../catalog/namespace.ts";
 import type { ConnectorSession, DescriptorList, DescriptorMap } from "../core/connector.ts";
-import { readDefinition } from "../core/definition.ts";
+import { type ConnectorRefusal, readDefinition } from "../core/definition.ts";
 import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { isMcpName } from "../core/identifier.ts";
@@ -9,7 +9,9 @@ import { type Kind, kinds, type ListFailure } from "../core/item.ts";
 import { operatorError } from "../core/server-output.ts";
 import type { Clock } from "../lib/clock.ts";
 import { abortable } from "../lib/promise.ts";
-import { visible, withoutInvisible } from "../lib/visible-text.ts";
+import { stripInvisible, visible, withoutInvisible } from "../lib/visible-text.ts";
+import { contractOf, type ItemContract, quarantined } from "../pins/contract.ts";
+import type { PinnedContract, SeenContract } from "../pins/pinned-contract.ts";
 import type { AllowList } from "./allow-list.ts";
 import { onOneLine } from "./connection-error.ts";
 import type { ConnectionLog } from "./connection-log.ts";
@@ -27,6 +29,8 @@ export interface RemoteCatalogHost {
   readonly log: ConnectionLog;
   /** The items that its connector may be used for. */
   readonly allow: AllowList;
+  /** Undefined where nothing is pinned. */
+  readonly contract: PinnedContract | undefined;
 }
 
 interface Problem {
@@ -41,6 +45,9 @@ export class RemoteCatalog {
   readonly #host: RemoteCatalogHost;
   readonly #problems = new Map<Kind, Problem>();
   readonly #warnings = new Map<Kind, readonly string[]>();
+  readonly #seen = new WeakMap<RemoteLists, SeenContract>();
+  /** The lists that were read last, where they are pinned: what is accepted later is theirs. */
+  readonly #lists = new Map<Kind, DescriptorList<Kind> | ToolkitError>();
   #allowWarning: string | undefined;
 
   constructor(host: RemoteCatalogHost) {
@@ -84,8 +91,50 @@ export class RemoteCatalog {
     return new Map(await Promise.all(lists));
   }
 
+  /**
+   * Makes ready that lists are compared with what is pinned.
+   *
+   * @throws ToolkitError in quarantine, where the pins cannot be loaded or kept
+   */
+  async prepare(lists: RemoteLists, instructions?: string | null, signal?: AbortSignal): Promise<void> {
+    await this.#host.contract?.prepare(this.#seenIn(lists, instructions), signal);
+  }
+
+  /** Compares lists with what is pinned. From now on what changed is refused, also to calls that wait. */
+  see(lists: RemoteLists): void {
+    this.#host.contract?.see(this.#seenIn(lists, undefined));
+  }
+
+  /** Puts the items in the namespace again: what is refused has changed. */
+  applyAgain(): void {
+    if (this.#lists.size > 0) this.#replace(this.#lists);
+  }
+
+  #seenIn(lists: RemoteLists, instructions: string | null | undefined): SeenContract {
+    const known = this.#seen.get(lists);
+    if (known !== undefined) return known;
+    const items = new Map<Kind, ReadonlyMap<string, ItemContract>>();
+    const cut = new Set<Kind>();
+    for (const [kind, list] of lists) {
+      if (list instanceof Error) continue;
+      items.set(kind, contractsOf(kind, list));
+      if (list.cutAt !== undefined) cut.add(kind);
+    }
+    const unread = [...lists.keys()].filter((kind) => !items.has(kind));
+    const given = typeof instructions === "string" ? stripInvisible(instructions) : instructions;
+    const seen: SeenContract = { instructions: given, items, cut, unread };
+    this.#seen.set(lists, seen);
+    return seen;
+  }
+
   /** Replaces the items of the namespace by those listed, and emits the differences. A kind whose list could not be read keeps its items. */
   apply(lists: RemoteLists): void {
+    if (this.#host.contract !== undefined) for (const [kind, list] of lists) this.#lists.set(kind, list);
+    this.#replace(lists);
+    this.#host.contract?.report();
+  }
+
+  #replace(lists: RemoteLists): void {
     const registrations = new Map<Kind, readonly Registration[]>();
     for (const kind of kinds) {
       const list = lists.get(kind);
@@ -140,14 +189,26 @@ export class RemoteCatalog {
     const item = remoteItem(kind, shownDescriptor(kind, descriptor), this.#host.link);
     const key: unknown = (descriptor as unknown as Readonly<Record<string, unknown>>)[keyNames[kind]];
     assertKey(key);
-    const definition = readDefinition(item, "remote", this.#host.allow.refusal({ kind, key, name: descriptor.name }));
+    const refusal = this.#host.allow.refusal({ kind, key, name: descriptor.name }) ?? this.#quarantine(kind, key);
+    const definition = readDefinition(item, "remote", refusal);
     // Made now: what JSON cannot hold throws here, where it harms this item only.
     void definition.fingerprint;
     return { definition, item };
   }
 
+  #quarantine(kind: Kind, key: string): ConnectorRefusal | undefined {
+    const { contract } = this.#host;
+    const pin = contract?.quarantined(kind, key);
+    if (pin === undefined) return undefined;
+    return {
+      at: "pins",
+      rule: "pins of its connector: it is not as it was accepted",
+      error: (ref) => quarantined(ref, contract?.pin(kind, key) ?? pin),
+    };
+  }
+
   #note(kind: Kind, error: ToolkitError | undefined, isCut: boolean): void {
-    const since = this.#problems.get(kind)?.since ?? this.#host.clock.now();
+    const since = this.#problems.get(kind)?.since ?? Math.floor(this.#host.clock.now());
     if (error === undefined) this.#problems.delete(kind);
     else this.#problems.set(kind, { error, since, isCut });
   }
@@ -163,6 +224,21 @@ export class RemoteCatalog {
     const message = `${this.#host.link.label} lists more than ${max} ${kind}s, or its pages have no end; what came first is kept.`;
     return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxListSize", max });
   }
+}
+
+/** The contracts of the items of a list. One that cannot be read, or has the key of another, is left out of catalogs too. */
+function contractsOf(kind: Kind, { items }: DescriptorList<Kind>): ReadonlyMap<string, ItemContract> {
+  const contracts = new Map<string, ItemContract>();
+  for (const descriptor of items) {
+    try {
+      const key: unknown = (descriptor as unknown as Readonly<Record<string, unknown>>)[keyNames[kind]];
+      assertKey(key);
+      if (!contracts.has(key)) contracts.set(key, contractOf(kind, shownDescriptor(kind, descriptor)));
+    } catch {
+      // The list says so as it is applied.
+    }
+  }
+  return contracts;
 }
 
 const keyNames = { tool: "name", prompt: "name", resource: "uri", template: "uriTemplate" } as const;

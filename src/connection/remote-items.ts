@@ -1,3 +1,5 @@
+import { boundedValues } from "../core/argument-values.ts";
+import { setItemCompleter } from "../core/completion.ts";
 import type {
   ConnectorSession,
   DescriptorMap,
@@ -25,7 +27,7 @@ import { present } from "../lib/value.ts";
 import { withAttachments } from "../prompt/prompt-messages.ts";
 import { wholeHandle } from "../resource/handle.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
-import { untrustedContent, untrustedError, untrustedPrompt } from "./untrusted.ts";
+import { untrustedContent, untrustedError, untrustedPrompt, untrustedValues } from "./untrusted.ts";
 
 /** The connection of a remote item. The item is bound to no session: each use takes the current one. */
 export interface RemoteLink {
@@ -35,6 +37,12 @@ export interface RemoteLink {
   readonly requests: ConnectionRequests;
   /** Its namespace where its server is not trusted: results are marked with it. */
   readonly untrusted: string | undefined;
+  /**
+   * Asked as a request is sent: the item may have changed while the call waited for the connection.
+   *
+   * @throws ToolkitError `QUARANTINED`
+   */
+  assertAccepted(kind: Kind, key: string): void;
 }
 
 /** What a server sent, as its trust has it: of a standard one as it came. */
@@ -90,7 +98,10 @@ class RemoteTool extends RemoteItem implements Tool {
       const message = `"${this.name}" of ${this.link.label} can be listed and not called: ${this.#uncallable}.`;
       throw new ToolkitError("TOOL_FAILED", message, {});
     }
-    const send = (session: ConnectorSession) => session.call(this.name, input, context);
+    const send = (session: ConnectorSession) => {
+      this.link.assertAccepted("tool", this.name);
+      return session.call(this.name, input, context);
+    };
     return received(
       this.link,
       this.link.requests.send({ options: context, send, lost: "OUTCOME_UNKNOWN" }),
@@ -109,18 +120,34 @@ class RemotePrompt extends RemoteItem implements Prompt {
     super(descriptor, link);
     this.arguments = descriptor.arguments ?? [];
     this.input = schemaOfArguments(this.arguments);
+    completedByServer(this, "prompt", this.name, link);
   }
 
   /** Attachments are added here: MCP prompts have none. */
   async render(input: unknown, context: CallContext): Promise<RenderedPrompt> {
     const send = (session: ConnectorSession) => {
       if (session.render === undefined) throw unsupported(this.link, "prompts");
+      this.link.assertAccepted("prompt", this.name);
       return session.render(this.name, input, context);
     };
     const rendering = this.link.requests.send({ options: context, send, lost: "UNAVAILABLE" });
     const rendered = await received(this.link, rendering, untrustedPrompt);
     return { ...rendered, messages: withAttachments(rendered.messages, context.attachments) };
   }
+}
+
+/** Has the arguments of an item completed by its server: by none where the server completes nothing. */
+function completedByServer(
+  item: Prompt | ResourceTemplate,
+  kind: "prompt" | "template",
+  key: string,
+  link: RemoteLink,
+): void {
+  setItemCompleter(item, (argument, value, { arguments: others, context }) => {
+    const send = async (session: ConnectorSession) =>
+      (await session.complete?.({ kind, key, argument, value, arguments: others }, context)) ?? boundedValues([]);
+    return received(link, link.requests.send({ options: context, send, lost: "UNAVAILABLE" }), untrustedValues);
+  });
 }
 
 /** The schema of an object with the arguments as members. MCP sends them as strings. */
@@ -137,11 +164,13 @@ function schemaOfArguments(list: readonly PromptArgument[]): JsonSchema {
   };
 }
 
-function remoteResource(descriptor: ResourceDescriptor, link: RemoteLink): Resource {
+/** @param template - the URI template that made it */
+function remoteResource(descriptor: ResourceDescriptor, link: RemoteLink, template?: string): Resource {
   const { uri, name, title, description, meta, mediaType, size } = descriptor;
   const read = (options: ReadOptions) => {
     const send = (session: ConnectorSession) => {
       if (session.read === undefined) throw unsupported(link, "resources");
+      link.assertAccepted(template === undefined ? "resource" : "template", template ?? uri);
       return session.read(uri, options);
     };
     return received(link, link.requests.send({ options, send, lost: "UNAVAILABLE" }), untrustedContent);
@@ -158,18 +187,19 @@ class RemoteTemplate extends RemoteItem implements ResourceTemplate {
     super(descriptor, link);
     this.uriTemplate = descriptor.uriTemplate;
     this.mediaType = descriptor.mediaType;
+    completedByServer(this, "template", this.uriTemplate, link);
   }
 
   resource(uri: string): Resource {
     const { name, title, description, mediaType } = this;
-    return remoteResource({ uri, name, title, description, mediaType }, this.link);
+    return remoteResource({ uri, name, title, description, mediaType }, this.link, this.uriTemplate);
   }
 }
 
 const makers: { readonly [K in Kind]: (descriptor: DescriptorMap[K], link: RemoteLink) => ItemMap[K] } = {
   tool: (descriptor, link) => new RemoteTool(descriptor, link),
   prompt: (descriptor, link) => new RemotePrompt(descriptor, link),
-  resource: remoteResource,
+  resource: (descriptor, link) => remoteResource(descriptor, link),
   template: (descriptor, link) => new RemoteTemplate(descriptor, link),
 };
 

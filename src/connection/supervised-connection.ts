@@ -1,51 +1,27 @@
-import type { InteractionRouter } from "../call/interaction-router.ts";
-import type { Catalog } from "../catalog/catalog.ts";
 import type { Namespace } from "../catalog/namespace.ts";
 import type { Connection, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import type { ToolkitError } from "../core/error.ts";
-import type { ToolkitEvent } from "../core/event.ts";
 import type { ListFailure } from "../core/item.ts";
+import { assertOptionNames, signalName } from "../core/options.ts";
+import type { ContractChange } from "../core/pin.ts";
 import type { ReadOptions } from "../core/resource.ts";
-import type { Logger } from "../core/session.ts";
-import { type Clock, keepProcessAlive } from "../lib/clock.ts";
-import { FirstAttempt } from "../lib/first-attempt.ts";
+import { keepProcessAlive } from "../lib/clock.ts";
 import { withoutInvisible } from "../lib/visible-text.ts";
+import type { PinnedContract } from "../pins/pinned-contract.ts";
 import type { SupervisionOptions } from "./connect-options.ts";
 import { inNamespace, stopped, unavailable } from "./connection-error.ts";
+import type { ConnectionHost, ConnectionName, ConnectionOwner } from "./connection-host.ts";
 import { ConnectionLog } from "./connection-log.ts";
 import { ConnectionRequests } from "./connection-requests.ts";
 import { type ConnectionParts, ConnectionView } from "./connection-view.ts";
+import { FirstConnection } from "./first-connection.ts";
 import { type GenerationHost, openGeneration, type RemoteGeneration } from "./generation.ts";
 import { RemoteCatalog } from "./remote-catalog.ts";
 import type { RemoteLink } from "./remote-items.ts";
 import { ServerRequests } from "./server-requests.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { Supervisor, type SupervisorChange } from "./supervisor.ts";
-
-/** The parts of a toolkit that all its connections share. */
-export interface ConnectionHost {
-  readonly catalog: Catalog;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
-  readonly interactions: InteractionRouter;
-  emit(event: ToolkitEvent): void;
-}
-
-/** The owner of a connection. */
-export interface ConnectionOwner {
-  /** The namespace of a connection that was given none, once its server has said its name. */
-  nameFor(connection: SupervisedConnection, server: ServerInfo): string;
-  /** The connection has stopped for good. */
-  removed(connection: SupervisedConnection): void;
-}
-
-/** The namespace of a connection, and whether it was given rather than learnt from the server. */
-export interface ConnectionName {
-  readonly namespace: string;
-  readonly isGiven: boolean;
-}
 
 /** A connector under supervision: its namespace holds the items of the server, which work in whichever session is the current one. */
 export class SupervisedConnection extends ConnectionView implements Connection {
@@ -54,7 +30,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
   protected readonly parts: ConnectionParts & GenerationHost;
   readonly #host: ConnectionHost;
   readonly #owner: ConnectionOwner;
-  readonly #firstAttempt = new FirstAttempt();
+  readonly #first: FirstConnection;
+  readonly #contract: PinnedContract | undefined;
   #hasFinalName: boolean;
   #downSince: number;
 
@@ -71,22 +48,29 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     this.hasGivenName = name.isGiven;
     this.trust = options.trust;
     this.#hasFinalName = name.isGiven;
-    this.#downSince = host.clock.now();
-    this.parts = this.#makeParts(this.#mount(name.namespace), options);
+    this.#downSince = Math.floor(host.clock.now());
+    const report = (elapsedMs: number) => this.#connecting(elapsedMs);
+    this.#first = new FirstConnection({ ...options, clock: host.clock, report });
+    const namespace = this.#mount(name.namespace);
+    this.#contract = options.pins && this.#pin(options.pins, name.namespace);
+    this.parts = this.#makeParts(namespace, options);
+    this.showInTables();
   }
 
   start(): void {
     if (this.state !== "idle") return;
-    this.#firstAttempt.limit(this.#host.clock, this.parts.options.startTimeoutMs);
+    this.#first.start();
     this.parts.supervisor.start();
   }
 
   /** Resolves when the first attempt has succeeded or failed, or took longer than `startTimeoutMs`. */
   async settled(): Promise<void> {
-    await this.#firstAttempt.pending;
+    await this.#first.pendingForLookups;
   }
 
-  async ready({ signal }: ReadOptions = {}): Promise<void> {
+  async ready(options: ReadOptions = {}): Promise<void> {
+    assertOptionNames(options, signalName, "of ready");
+    const { signal } = options;
     signal?.throwIfAborted();
     this.start();
     if (this.session !== undefined) return;
@@ -129,10 +113,13 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       connection: this,
       settling: (start) => {
         if (start) this.start();
-        return this.#firstAttempt.pending;
+        return this.#first.pendingForLookups;
       },
+      coming: () => (this.state === "idle" ? this.#first.pendingForLookups : this.#first.pendingForCalls),
       failures: () => this.#failures(),
       subscribe: (uri, given) => this.parts.subscriptions.add(uri, given),
+      refusalOf: (uri, { name, item }) =>
+        this.parts.options.allow.refusalOf(uri, { kind: "template", key: item.uriTemplate, name }),
     });
   }
 
@@ -142,6 +129,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     const log = new ConnectionLog(logger, this);
     const requests = new ConnectionRequests(this, { ...options, clock });
     const connection = this;
+    const contract = this.#contract;
     const link: RemoteLink = {
       label: connector.label,
       timeoutMs: options.timeoutMs,
@@ -149,13 +137,14 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       get untrusted() {
         return options.trust === "untrusted" ? connection.namespace : undefined;
       },
+      assertAccepted: (kind, key) => contract?.assertAccepted(kind, key),
     };
     const host: GenerationHost = {
       clock,
       options,
       log,
       requests,
-      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow }),
+      catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow, contract }),
       serverRequests: new ServerRequests({
         interactions,
         connection: this,
@@ -195,7 +184,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     }
     if (from === "connected") {
       this.parts.requests.pause();
-      this.#downSince = this.#host.clock.now();
+      this.#downSince = Math.floor(this.#host.clock.now());
       this.parts.namespace.setStale(true);
     }
     if (to === "stopped") {
@@ -204,7 +193,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     }
     if (error === undefined && from !== "connected") return;
     if (error !== undefined) {
-      this.#firstAttempt.settle();
+      this.#first.settle();
       this.parts.log.disconnected(error, this.attempts);
     }
     const { namespace, attempts } = this;
@@ -220,9 +209,9 @@ export class SupervisedConnection extends ConnectionView implements Connection {
 
   #connected(generation: RemoteGeneration): void {
     const { session, lists } = generation;
-    const { capabilities, ...described } = session.server;
-    const server = { ...(withoutInvisible(described) as typeof described), capabilities };
     const { namespace, log, catalog, requests, subscriptions } = this.parts;
+    catalog.see(lists);
+    const server = this.#shownServer(session.server);
     requests.resume(session);
     this.latestSession = session;
     this.latestServer = server;
@@ -234,9 +223,43 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     namespace.setStale(false);
     this.#host.emit({ type: "connectorConnected", namespace: namespace.name, connection: this, server });
     catalog.apply(lists);
-    this.#firstAttempt.settle();
+    this.#first.settle();
     generation.begin();
     subscriptions.renew(session);
+  }
+
+  /** The server in its own words, as models may read them. */
+  #shownServer({ capabilities, ...described }: ServerInfo): ServerInfo {
+    const server = { ...(withoutInvisible(described) as typeof described), capabilities };
+    return this.#contract === undefined ? server : { ...server, instructions: this.#contract.instructions };
+  }
+
+  #pin(onChange: "report" | "quarantine", namespace: string): PinnedContract {
+    return this.#host.pins.add({
+      namespace,
+      onChange,
+      warn: (message) => this.warn(message),
+      report: (changes, omitted) => this.#contractChanged(changes, omitted, onChange === "quarantine"),
+      changed: () => {
+        if (this.latestServer !== undefined) this.latestServer = this.#shownServer(this.latestServer);
+        this.parts.catalog.applyAgain();
+      },
+    });
+  }
+
+  #contractChanged(changes: readonly ContractChange[], omitted: number, quarantined: boolean): void {
+    const count = changes.length + omitted;
+    const [first] = changes;
+    this.parts.log.warnOnce(`Its contract changed${count > 1 ? ` in ${count} places` : ""}: ${first?.message}`);
+    const { namespace } = this;
+    this.#host.emit({ type: "contractChanged", namespace, connection: this, changes, omitted, quarantined });
+  }
+
+  #connecting(elapsedMs: number): void {
+    const { namespace, connector, stderr } = this;
+    const hint = this.parts.log.connecting({ connector, stderr, elapsedMs });
+    const known = hint === undefined ? {} : { hint };
+    this.#host.emit({ type: "connectorConnecting", namespace, connection: this, elapsedMs, ...known });
   }
 
   #updated(uri: string): void {
@@ -245,15 +268,17 @@ export class SupervisedConnection extends ConnectionView implements Connection {
 
   #stopped(error: Error | undefined): void {
     this.#host.catalog.unmount(this.parts.namespace);
-    this.#firstAttempt.settle();
+    this.#first.settle();
     this.parts.requests.stop(stopped(this.namespace, this.attempts, error));
     this.#host.emit({ type: "connectorRemoved", namespace: this.namespace, connection: this, error });
+    if (this.#contract !== undefined) this.#host.pins.remove(this.#contract);
     this.#owner.removed(this);
   }
 
   #failures(): readonly ListFailure[] {
     const { state } = this;
-    if (state === "idle" || state === "stopped") return [];
+    // One that was given up has a reason, one that was removed has none.
+    if (state === "idle" || (state === "stopped" && this.lastError === undefined)) return [];
     if (state === "connected") return this.parts.catalog.failures;
     return [{ namespace: this.namespace, error: this.unavailable(), since: this.#downSince }];
   }

@@ -1,3 +1,4 @@
+import type { ArgumentValues } from "../core/argument-values.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { RenderedPrompt } from "../core/item.ts";
 import { type Content, isContent } from "../core/resource.ts";
@@ -27,6 +28,11 @@ export async function untrustedPrompt(rendered: RenderedPrompt, namespace: strin
     ),
   }));
   return { ...rendered, messages: await Promise.all(messages) };
+}
+
+/** The values of an argument, without text that does not show. */
+export async function untrustedValues(completed: ArgumentValues): Promise<ArgumentValues> {
+  return { ...completed, values: completed.values.map(stripInvisible) };
 }
 
 /** The error with a message that says whose words it has, and with its content as {@link untrustedContent} gives it. */

@@ -1,4 +1,5 @@
 import type { ToolkitError } from "./error.ts";
+import type { Content } from "./resource.ts";
 
 /** The tokens that models read and wrote. A number that a provider does not report counts as 0. */
 export interface TokenUsage {
@@ -49,6 +50,17 @@ export interface AgentToolCall {
   readonly durationMs: number;
 }
 
+/** A source that a model names for its answer, such as a page it has searched. */
+export interface AgentSource {
+  readonly sourceType: "url" | "document";
+  /** Of the provider. */
+  readonly id: string;
+  readonly url?: string | undefined;
+  readonly title?: string | undefined;
+  readonly mediaType?: string | undefined;
+  readonly filename?: string | undefined;
+}
+
 /** The fields of each type of event. */
 export interface AgentEventMap {
   /** A piece of the answer's text. */
@@ -57,11 +69,16 @@ export interface AgentEventMap {
   reasoningDelta: { readonly step: number; readonly delta: string };
   /** A tool is about to be called. */
   toolCall: { readonly step: number; readonly id: string; readonly name: string; readonly input: unknown };
-  toolResult: AgentToolCall & {
-    /** URI by which `read_resource` reads the result in this run. */
+  toolResult: Omit<AgentToolCall, "ref"> & {
+    /** The ref of the tool. Undefined where there is no such tool. */
+    readonly tool?: string | undefined;
+    /** URI of the kept result. */
     readonly uri?: string | undefined;
+    readonly content?: Content | undefined;
     readonly error?: ToolkitError | undefined;
   };
+  /** The model names a source of its answer. */
+  source: AgentSource & { readonly step: number };
   /** A model has answered. */
   step: AgentStep;
   /** All that was used so far, of sub-agents too. */

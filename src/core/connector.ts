@@ -1,3 +1,4 @@
+import type { ArgumentValues } from "./argument-values.ts";
 import type { ServerInfo } from "./connection.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { CallContext, Kind, PromptArgument, RenderedPrompt } from "./item.ts";
@@ -94,6 +95,17 @@ export interface ConnectorHost {
   sample?(request: SampleRequest, options: InteractionOptions): Promise<SampleResult>;
 }
 
+/** An argument of a prompt of a server, or a variable of one of its templates, whose values are asked for. */
+export interface RemoteCompletion {
+  readonly kind: "prompt" | "template";
+  /** The name of the prompt, or the URI template. */
+  readonly key: string;
+  readonly argument: string;
+  readonly value: string;
+  /** The other arguments that were given. */
+  readonly arguments: Readonly<Record<string, string>>;
+}
+
 /** One session of a connection, from a handshake to its end. */
 export interface ConnectorSession extends AsyncDisposable {
   readonly server: ServerInfo;
@@ -129,6 +141,8 @@ export interface ConnectorSession extends AsyncDisposable {
   render?(name: string, input: unknown, context: CallContext): Promise<RenderedPrompt>;
   /** Reads a resource whole. Missing where the server has none. @throws as `render`, and `NOT_FOUND` */
   read?(uri: string, context: CallContext | ReadOptions): Promise<Content>;
+  /** Completes an argument. Missing where the server completes none. @throws as `render` */
+  complete?(completion: RemoteCompletion, context: CallContext): Promise<ArgumentValues>;
   /** Subscribes to the changes of a resource, as long as the session lasts. Missing where the server has no subscriptions. */
   subscribe?(uri: string, options: ReadOptions): Promise<void>;
   /** Ends a subscription. */
@@ -141,6 +155,8 @@ export interface Connector {
   readonly label: string;
   /** A key that connectors to the same target share; missing, no other has the same target. */
   readonly key?: string | undefined;
+  /** What an attempt that takes long may be waiting for, for people, without secrets. */
+  startHint?(): string | undefined;
   /** The namespace until the server has given its name. */
   readonly suggestedName?: string | undefined;
   /**

@@ -34,10 +34,20 @@ export interface Definition {
   readonly version: string | undefined;
   readonly mediaType: string | undefined;
   readonly size: number | undefined;
-  /** The rule of its connector that refuses it; undefined where none does. */
-  readonly refusedBy: string | undefined;
+  /** Undefined where its connector does not refuse it. */
+  readonly refusal: ConnectorRefusal | undefined;
   /** Two items with the same fingerprint are the same: a hash of kind, name, description, schemas and version. */
   readonly fingerprint: string;
+}
+
+/** The reason why a connector refuses an item that it lists. */
+export interface ConnectorRefusal {
+  /** The option of the connector. */
+  readonly at: "allow" | "pins";
+  /** As people write it. */
+  readonly rule: string;
+  /** The error of a call, read or render. */
+  error(ref: string): ToolkitError;
 }
 
 /**
@@ -72,14 +82,14 @@ class ItemDefinition {
 /**
  * Reads what an item says of itself.
  *
- * @param refusedBy - the rule of its connector that refuses it, if one does
+ * @param refusal - of its connector, if it refuses the item
  * @throws ToolkitError `INVALID_NAME`, `RESERVED_NAME`, `INVALID_SCHEMA`, or `INVALID_INPUT` for what is no item
  */
-export function readDefinition(item: Item, origin: Origin, refusedBy?: string): Definition {
+export function readDefinition(item: Item, origin: Origin, refusal?: ConnectorRefusal): Definition {
   assertItem(item);
   const { name, title, description, meta } = item;
   if (origin === "local") assertName(item);
-  const common = { origin, name, key: name, title, description, meta, refusedBy };
+  const common = { origin, name, key: name, title, description, meta, refusal };
   const fields = { ...none, ...common, ...readers[item.kind](item as never, origin) };
   return new ItemDefinition(fields) as unknown as Definition;
 }

@@ -1,10 +1,22 @@
-import type { Definition } from "./definition.ts";
+import { beginningOf, type InspectOptions, inspect, shownAs } from "../lib/console-text.ts";
+import type { ConnectorRefusal, Definition } from "./definition.ts";
 import type { Entry, ItemMap, Kind } from "./item.ts";
 
 /** The ref of an item: `namespace.name`, or `uri#namespace` for a resource or template. */
 export function refOf(kind: Kind, namespace: string, key: string): string {
   return kind === "tool" || kind === "prompt" ? `${namespace}.${key}` : `${key}#${namespace}`;
 }
+
+/** Apart from the fields, of which there are many: shows an entry on the console without its item. */
+const entryMethods = Object.create(Object.prototype, {
+  [inspect]: {
+    value(this: Entry, depth: number, options: InspectOptions): string {
+      const { kind, ref, stale, item } = this;
+      const description = beginningOf(item.description);
+      return shownAs("Entry", { kind, ref, description, stale: stale || undefined }, depth, options);
+    },
+  },
+});
 
 const definitions = new WeakMap<Entry, Definition>();
 const templates = new WeakMap<Entry, Entry<"template">>();
@@ -23,6 +35,7 @@ export function makeEntry<K extends Kind>(
 ): Entry<K> {
   const { kind, name, key } = definition;
   const entry = Object.freeze({
+    __proto__: entryMethods,
     kind,
     namespace,
     name,
@@ -52,7 +65,8 @@ export function definitionOf(entry: Entry): Definition {
   return definition;
 }
 
-/** The rule of its connector that refuses an item, or the template that made it; undefined where none does. */
-export function refusedByConnector(entry: Entry): string | undefined {
-  return definitionOf(templateOf(entry) ?? entry).refusedBy;
+/** The reason why its connector refuses an item, or the template that made it; undefined where it does not. */
+export function refusedByConnector(entry: Entry): ConnectorRefusal | undefined {
+  const template = templateOf(entry);
+  return (template && definitionOf(template).refusal) ?? definitionOf(entry).refusal;
 }

@@ -1,3 +1,5 @@
+import type { ContractChange } from "./pin.ts";
+
 /** The stage at which a call failed. */
 export type Phase = "resolve" | "policy" | "validate" | "connect" | "execute" | "result";
 
@@ -58,6 +60,11 @@ export interface ErrorDetails {
     /** The name of the person or system that decided, where one was asked, with the reason. */
     readonly by?: string | undefined;
     readonly reason?: string | undefined;
+  };
+  QUARANTINED: {
+    readonly namespace: string;
+    /** What changed since it was accepted. */
+    readonly changes: readonly ContractChange[];
   };
   PENDING: {
     /** To resolve, complete or wait for it by. */
@@ -128,105 +135,160 @@ export interface ErrorDetails {
 /** The machine-readable code of an error. */
 export type ErrorCode = keyof ErrorDetails;
 
+/** The meaning of a code. */
+export interface ErrorDescription {
+  /** Of HTTP, for a service that answers with the error. */
+  readonly status: number;
+  readonly summary: string;
+  readonly remedy: string;
+}
+
 /** The meaning of each code, and what to do about it. The reference in the documentation is held against this table. */
-export const errorCatalog: { readonly [C in ErrorCode]: { readonly summary: string; readonly remedy: string } } = {
+export const errorCatalog: { readonly [C in ErrorCode]: ErrorDescription } = {
   NOT_FOUND: {
+    status: 404,
     summary: "Nothing was found under this name, URI or path.",
     remedy: "Use one of the suggestions, or look for the name with list().",
   },
   AMBIGUOUS_NAME: {
+    status: 400,
     summary: "Several namespaces have this name and strictNames is on.",
     remedy: "Write namespace.name.",
   },
   INVALID_NAME: {
+    status: 400,
     summary: "A name, namespace or URI is not of the allowed form.",
     remedy: "Use a letter, then up to 63 letters, digits, _ or -; a resource needs a URI with a scheme.",
   },
-  RESERVED_NAME: { summary: "The name belongs to Toolweave itself.", remedy: "Choose another name." },
+  RESERVED_NAME: { status: 400, summary: "The name belongs to Toolweave itself.", remedy: "Choose another name." },
   CONFLICT: {
+    status: 409,
     summary: "Another item has this key, or the item has changed meanwhile.",
     remedy:
       "Rename one, remove the other first, or give both explicit namespaces. After a change: read the item again, and change its current version.",
   },
   INVALID_SCHEMA: {
+    status: 500,
     summary: "A schema of an item is not valid.",
     remedy: "Correct the schema at the pointer the error names.",
   },
   INVALID_INPUT: {
+    status: 400,
     summary: "The input or an argument is not valid; nothing ran.",
     remedy: "Correct the values that the issues name by JSON pointer.",
   },
   INVALID_OUTPUT: {
+    status: 502,
     summary: "The result does not fit the output schema, or cannot be written as JSON.",
     remedy: "Correct the tool, or its output schema. The call ran, so it is not repeated.",
   },
   INVALID_PROMPT: {
+    status: 400,
     summary: "A prompt file cannot be read or rendered.",
     remedy: "Correct the file at the line and column the error names.",
   },
-  INVALID_MANIFEST: { summary: "A tool manifest cannot be read.", remedy: "Correct the file at the line it names." },
-  INVALID_CONFIG: { summary: "An option or the configuration is not valid.", remedy: "Correct the option it names." },
+  INVALID_MANIFEST: {
+    status: 500,
+    summary: "A tool manifest cannot be read.",
+    remedy: "Correct the file at the line it names.",
+  },
+  INVALID_CONFIG: {
+    status: 500,
+    summary: "An option or the configuration is not valid.",
+    remedy: "Correct the option it names.",
+  },
   INVALID_TARGET: {
+    status: 400,
     summary: "The target of a connector is not valid.",
     remedy: "Give an http(s) URL, a command, or a Connector; set the variable it names.",
   },
   DENIED: {
+    status: 403,
     summary: "The policy, or the person or program that was asked, refuses the call.",
     remedy: "Change the rule it names; see by and reason for a decision.",
   },
+  QUARANTINED: {
+    status: 403,
+    summary: "A server changed the item since it was accepted.",
+    remedy: "Look at the changes it names, and accept them with toolkit.pins.accept.",
+  },
   PENDING: {
+    status: 202,
     summary: "The call waits for an approval or for work elsewhere.",
     remedy: "Resolve or complete it by its id, and wait for it.",
   },
-  RATE_LIMITED: { summary: "Too many calls.", remedy: "Call again after the wait it names." },
+  RATE_LIMITED: { status: 429, summary: "Too many calls.", remedy: "Call again after the wait it names." },
   TIMEOUT: {
+    status: 504,
     summary: "A time limit was reached.",
     remedy: "Raise the limit it names, or report progress from the tool.",
   },
   UNAVAILABLE: {
+    status: 503,
     summary: "The connector is not connected.",
     remedy: "See the connection for the last error and the next attempt.",
   },
   UNAUTHORIZED: {
+    status: 502,
     summary: "The server requires credentials, or refused them.",
     remedy: "Give the headers or the auth it names.",
   },
   OUTCOME_UNKNOWN: {
+    status: 502,
     summary: "The call was sent and its answer was lost; it may have run.",
     remedy: "Check whether it ran before you call again.",
   },
   LIMIT_EXCEEDED: {
+    status: 413,
     summary: "A limit of size or number was exceeded.",
     remedy: "Raise the limit it names, or request less.",
   },
   TOOL_FAILED: {
+    status: 502,
     summary: "The tool ran and failed.",
     remedy: "See the cause, or the content a server sent with its error.",
   },
   REMOTE_ERROR: {
+    status: 502,
     summary: "A server answered with a protocol error.",
     remedy: "See the server and its JSON-RPC code.",
   },
   MODEL_FAILED: {
+    status: 502,
     summary: "The language model failed.",
     remedy: "See provider, model and status; try again after the wait it names, if any.",
   },
   STEP_LIMIT: {
+    status: 502,
     summary: "An agent run took more steps than allowed.",
     remedy: "Raise maxSteps, or simplify the task.",
   },
-  STEP_FAILED: { summary: "A step of a workflow failed.", remedy: "See the step, its input and the cause." },
+  STEP_FAILED: {
+    status: 502,
+    summary: "A step of a workflow failed.",
+    remedy: "See the step, its input and the cause.",
+  },
   DEPTH_EXCEEDED: {
+    status: 508,
     summary: "Calls were nested deeper than allowed.",
     remedy: "Look for the recursion in the chain it names, or raise maxDepth.",
   },
   NO_DELEGATE: {
+    status: 501,
     summary:
       "A prompt was called and no delegate executes prompts, or a sampling was requested and no delegate answers it.",
     remedy: "Give the toolkit a delegate with runPrompt or sample; render() needs none.",
   },
-  NO_STORE: { summary: "The toolkit has no store for the user namespace.", remedy: "Give the toolkit a store." },
-  STORE_FAILED: { summary: "The store failed.", remedy: "See the cause." },
-  MISSING_PEER: { summary: "An optional package is not installed.", remedy: "Install it with the command it names." },
-  CLOSED: { summary: "The toolkit, connection, source or store was closed.", remedy: "Make a new one." },
+  NO_STORE: {
+    status: 501,
+    summary: "The toolkit has no store for the user namespace.",
+    remedy: "Give the toolkit a store.",
+  },
+  STORE_FAILED: { status: 503, summary: "The store failed.", remedy: "See the cause." },
+  MISSING_PEER: {
+    status: 501,
+    summary: "An optional package is not installed.",
+    remedy: "Install it with the command it names.",
+  },
+  CLOSED: { status: 503, summary: "The toolkit, connection, source or store was closed.", remedy: "Make a new one." },
 };

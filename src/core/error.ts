@@ -43,6 +43,11 @@ export class ToolkitError<C extends ErrorCode = ErrorCode> extends Error {
     this.phase = options.phase;
   }
 
+  /** The status of HTTP with which a service may answer: 404, 503 and so on, by the code alone. See the table of errors. */
+  get status(): number {
+    return errorCatalog[this.code].status;
+  }
+
   get [brand](): true {
     return true;
   }

@@ -1,9 +1,11 @@
+import type { EventStreamOptions } from "../lib/event-stream.ts";
 import type { AgentStep } from "./agent-event.ts";
 import type { ApprovalStatus } from "./approval.ts";
 import type { Connection, ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
 import type { Entry } from "./item.ts";
-import { shown } from "./options.ts";
+import { assertOptionNames, shown } from "./options.ts";
+import type { ContractChange } from "./pin.ts";
 
 /** The changes of one namespace. Items are named by ref. */
 export interface ListChange {
@@ -20,6 +22,15 @@ export interface ListChange {
 
 /** The fields of each event, by type. */
 export interface EventMap {
+  /** The first attempt takes long: emitted after 5 s, and each time it has taken twice as long. */
+  connectorConnecting: {
+    readonly namespace: string;
+    readonly connection: Connection;
+    /** Time since the attempt began. */
+    readonly elapsedMs: number;
+    /** What it may be waiting for, for people; undefined where nothing is known. */
+    readonly hint?: string | undefined;
+  };
   toolListChanged: ListChange;
   promptListChanged: ListChange;
   /** Resources and resource templates. */
@@ -43,6 +54,16 @@ export interface EventMap {
     readonly retryInMs?: number | undefined;
   };
   connectorRemoved: { readonly namespace: string; readonly connection: Connection; readonly error?: Error | undefined };
+  /** The server says something else of its items, or of itself, than was accepted; emitted once for each reading of its lists. */
+  contractChanged: {
+    readonly namespace: string;
+    readonly connection: Connection;
+    readonly changes: readonly ContractChange[];
+    /** So many more changes are not listed. */
+    readonly omitted: number;
+    /** What changed is refused until it is accepted. */
+    readonly quarantined: boolean;
+  };
   /** An unscoped name that several namespaces have was resolved by order; emitted once a name. */
   ambiguousName: {
     readonly name: string;
@@ -104,9 +125,11 @@ const eventTypes: { readonly [T in ToolkitEventType]: true } = {
   promptListChanged: true,
   resourceListChanged: true,
   resourceUpdated: true,
+  connectorConnecting: true,
   connectorConnected: true,
   connectorDisconnected: true,
   connectorRemoved: true,
+  contractChanged: true,
   ambiguousName: true,
   eventsLost: true,
   approvalRequested: true,
@@ -168,8 +191,10 @@ export function changedEntriesOf(event: ToolkitEvent): ChangedEntries | undefine
   return changedEntries.get(event);
 }
 
-/** @throws ToolkitError `INVALID_INPUT` for a number of events that cannot wait */
-export function assertEventLimit(limit: number | undefined): void {
+/** @throws ToolkitError `INVALID_INPUT` for a number of events that cannot wait, `INVALID_CONFIG` for an option there is not */
+export function assertEventOptions(options: EventStreamOptions): void {
+  assertOptionNames(options, { limit: true, signal: true }, "of events");
+  const { limit } = options;
   if (limit === undefined || limit === Number.POSITIVE_INFINITY || (Number.isInteger(limit) && limit > 0)) return;
   const message = `the limit must be a whole number from 1, and is ${shown(limit)}`;
   throw new ToolkitError("INVALID_INPUT", `The events cannot be read: ${message}.`, {

@@ -1,3 +1,5 @@
+import type { ArgumentValues } from "./argument-values.ts";
+import type { CompletionRequest } from "./completion.ts";
 import type { EventListener, ToolkitEventType } from "./event.ts";
 import type { Entry, Toolbox } from "./item.ts";
 import type { CallOptions } from "./session.ts";
@@ -14,4 +16,17 @@ export interface Host extends Toolbox {
    * @throws ToolkitError `REMOTE_ERROR` where the server has no subscriptions; else as `read`
    */
   subscribe(target: string | Entry<"resource">, options?: CallOptions): Promise<Unsubscribe>;
+  /**
+   * Values that an argument of a prompt or a variable of a resource template may have, for people who type one: from its `complete`, from
+   * its server, or the choices of its schema. Where nothing completes it there are none. The policy lets it through as it would rendering
+   * the prompt, or reading a resource of the template.
+   *
+   * @throws ToolkitError `NOT_FOUND`; `INVALID_INPUT` for an argument that there is not; else as `render`
+   *
+   * @example
+   * ```ts
+   * const { values } = await toolkit.complete({ ref: "letters.greet", argument: "city", value: "Be" });
+   * ```
+   */
+  complete(request: CompletionRequest, options?: CallOptions): Promise<ArgumentValues>;
 }

@@ -1,4 +1,5 @@
 import type { AgentEvent } from "./agent-event.ts";
+import type { Completer } from "./argument-values.ts";
 import type { ToolkitError } from "./error.ts";
 import type { ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
 import type { ModelSettings } from "./model-settings.ts";
@@ -40,6 +41,9 @@ export interface PromptArgument {
   readonly required?: boolean | undefined;
 }
 
+/** Completers by the names of the arguments. */
+export type Completers = Readonly<Record<string, Completer<CallContext>>>;
+
 /** A prompt: renders to messages, and may be executed by a delegate. */
 // biome-ignore lint/suspicious/noExplicitAny: as for Tool
 export interface Prompt<In = any> extends Described {
@@ -59,6 +63,8 @@ export interface Prompt<In = any> extends Described {
   readonly settings?: ModelSettings | undefined;
   /** Part of the fingerprint: another one says that the prompt changed, such as a hash of its file. */
   readonly version?: string | undefined;
+  /** For `complete`, by argument. Default: the choices of the schema. */
+  readonly complete?: Completers | undefined;
   render(input: In, context: CallContext): Promise<RenderedPrompt>;
 }
 
@@ -79,6 +85,8 @@ export interface ResourceTemplate extends Described {
   readonly kind: "template";
   readonly uriTemplate: string;
   readonly mediaType?: string | undefined;
+  /** For `complete`, by variable. */
+  readonly complete?: Completers | undefined;
   /** The resource of this family that has the URI. */
   resource(uri: string): Resource;
 }

@@ -5,6 +5,9 @@ import { messageOf, ToolkitError } from "./error.ts";
 /** The names of the options of a type, every one of them: the compiler asks for what is forgotten. */
 export type OptionNames<T> = { readonly [K in keyof T]-?: true };
 
+/** The one option of methods that can only be aborted. */
+export const signalName: OptionNames<{ readonly signal?: AbortSignal | undefined }> = { signal: true };
+
 /** The most characters of a value that a message shows. */
 const shownLength = 200;
 

@@ -1,6 +1,8 @@
 import type { AgentEvent } from "./agent-event.ts";
+import { ToolkitError } from "./error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
-import type { Content, Resource } from "./resource.ts";
+import { assertOptionNames, type OptionNames } from "./options.ts";
+import { type Content, isResource, type Resource } from "./resource.ts";
 
 /** Receives messages for operators: pino, console or any object with these four methods. */
 export interface Logger {
@@ -61,6 +63,11 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Handed to `run` unchanged and in order; to a prompt they are attached to its message. Connectors take none. */
   readonly attachments?: readonly Resource[] | undefined;
+  /**
+   * Of a prompt that an agent executes: names of tools to be called in the first turn, as `lookup` finds them. One is the tool choice, of
+   * several only these are offered and one is required. An exclusive tool among them is offered alone.
+   */
+  readonly forced?: readonly string[] | undefined;
   readonly session?: Session | undefined;
   /** Sent along to an MCP server as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
@@ -82,4 +89,41 @@ export interface CallOptions {
    * slow listener slows the model down. Anything it throws is logged.
    */
   onEvent?(event: AgentEvent): void | PromiseLike<void>;
+}
+
+/** The names of the options of a call, a read and a render. */
+export const callOptionNames: OptionNames<CallOptions> = {
+  signal: true,
+  timeoutMs: true,
+  attachments: true,
+  forced: true,
+  session: true,
+  meta: true,
+  coerce: true,
+  needsApproval: true,
+  bypassCache: true,
+  report: true,
+  toolCallId: true,
+  onProgress: true,
+  onPartial: true,
+  onEvent: true,
+};
+
+/** @throws ToolkitError `INVALID_INPUT` for attachments that are no Resources; `INVALID_CONFIG` for an option there is not */
+export function assertCallOptions(options: CallOptions, owner: string): void {
+  assertOptionNames(options, callOptionNames, owner);
+  const { attachments } = options;
+  if (attachments !== undefined) assertAttachments(attachments);
+}
+
+/** @throws ToolkitError `INVALID_INPUT` for attachments that are no Resources */
+export function assertAttachments(attachments: readonly unknown[]): void {
+  const wrong = Array.isArray(attachments) ? attachments.findIndex((each) => !isResource(each)) : undefined;
+  if (wrong === -1) return;
+  const pointer = wrong === undefined ? "/attachments" : `/attachments/${wrong}`;
+  const message = "must be a Resource, made with resource.* or defineResource, or read with read()";
+  const text = wrong === undefined ? "must be a list of Resources" : message;
+  throw new ToolkitError("INVALID_INPUT", `The option ${pointer.slice(1)} ${text}. Nothing ran.`, {
+    issues: [{ pointer, message: text }],
+  });
 }

@@ -1,7 +1,10 @@
 import type { ToolkitError } from "./error.ts";
 
-/** The collections of a store: prompts and resources that people make, calls that wait for approval, suspended agent runs. */
-export type Collection = "prompt" | "resource" | "approval" | "run";
+/**
+ * The collections of a store: prompts and resources that people make, calls that wait for approval, suspended agent runs, long results of
+ * tools, pinned contracts of connectors.
+ */
+export type Collection = "prompt" | "resource" | "approval" | "run" | "result" | "pin";
 
 /** The identity of a record. Owners and keys are any text but NUL and half a surrogate pair; a key is not empty. */
 export interface RecordKey {
@@ -24,7 +27,7 @@ export interface RecordDraft extends RecordKey {
 export interface StoredRecord extends RecordKey {
   /**
    * From 1, one more with each change, a deletion included. It goes on counting when the key comes back, so no version of a prompt or
-   * resource is ever another. Of approvals and runs, whose keys are used once, nothing need be left after they are deleted.
+   * resource is ever another. Of approvals, runs and results, whose keys are used once, nothing need be left after they are deleted.
    */
   readonly version: number;
   /** When it was put, in milliseconds since the epoch. */

@@ -15,6 +15,11 @@ export interface StdioTarget {
    * the proxies, certificates and registries of this machine. One that is named here replaces the inherited one.
    */
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Names of variables that it inherits beside that list, or globs; with a `!` before it, one that it does not inherit. A glob fits no
+   * variable that may be a credential by its name or value: name that one itself. False: `PATH` alone.
+   */
+  readonly inheritEnv?: readonly string[] | false | undefined;
   readonly cwd?: string | undefined;
   /** A command that starts this one, such as a sandbox: its name, then its arguments. Command and arguments follow as its last ones. */
   readonly wrap?: readonly string[] | undefined;

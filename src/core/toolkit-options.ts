@@ -9,6 +9,7 @@ import { silentLogger, steadyLogger } from "./logger.ts";
 import type { Middleware } from "./middleware.ts";
 import { assertRules } from "./name-rules.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "./options.ts";
+import type { ToolkitPinOptions } from "./pin.ts";
 import { type Policy, PolicyRules } from "./policy.ts";
 import { type ReadPromptLimits, readPromptLimits } from "./prompt-limits.ts";
 import type { Logger } from "./session.ts";
@@ -34,6 +35,8 @@ export interface ToolkitOptions extends TelemetryOptions {
    * is needed first, and closed with the toolkit. Default: in memory, and nothing for `user`.
    */
   readonly store?: Store | undefined;
+  /** Where the contracts of connectors with the option `pins` are kept. Default: in the store. */
+  readonly pins?: ToolkitPinOptions | undefined;
   /** The quota of each principal in the namespace `user`, and what the stored prompts of principals may call. */
   readonly user?: UserNamespaceSettings | undefined;
   /** Limits for calls that wait for an approval, or for work elsewhere. */
@@ -97,6 +100,7 @@ type Unread =
   | "policy"
   | "egress"
   | "store"
+  | "pins"
   | "approvals"
   | "cache"
   | "user"
@@ -130,6 +134,7 @@ export function readToolkitOptions(options: ToolkitOptions): ReadToolkitOptions 
   if (logger !== undefined && !logMethods.every((method) => isFunction(logger[method])))
     throw invalidOption("logger", `an object with the functions ${logMethods.join(", ")}`, logger);
   if (options.store !== undefined && !isStore(options.store)) throw invalidOption("store", "a store", options.store);
+  assertPins(options.pins);
   assertTelemetry(options);
   return {
     approvals: readApprovals(options.approvals),
@@ -170,6 +175,14 @@ function readApprovals(approvals: ApprovalOptions = {}): ReadApprovalOptions {
   }
   return { ttlMs, keepMs, leaseMs, limit };
 }
+
+function assertPins(pins: ToolkitPinOptions = {}): void {
+  assertOptionNames(pins, pinNames, "of pins", "pins");
+  if (pins.file !== undefined && (typeof pins.file !== "string" || pins.file === ""))
+    throw invalidOption("pins.file", "the path of a file", pins.file);
+}
+
+const pinNames: OptionNames<ToolkitPinOptions> = { file: true };
 
 function assertTelemetry({ tracer, meter, recordContent, redact }: TelemetryOptions): void {
   if (tracer && !isFunction(tracer.startSpan)) throw invalidOption("tracer", "a tracer of OpenTelemetry", tracer);
@@ -214,6 +227,7 @@ const optionNames: OptionNames<ToolkitOptions> = {
   policy: true,
   egress: true,
   store: true,
+  pins: true,
   user: true,
   approvals: true,
   use: true,

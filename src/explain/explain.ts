@@ -4,10 +4,12 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { refusedByConnector } from "../core/entry.ts";
 import { messageOf } from "../core/error.ts";
 import type { DefaultKind, Entry } from "../core/item.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Session } from "../core/session.ts";
 import { present } from "../lib/value.ts";
 import { visible } from "../lib/visible-text.ts";
+import type { ToolkitPins } from "../pins/pins.ts";
 import { aliasesOf, definitionFor } from "../toolset/model-definition.ts";
 import { estimateTokens } from "../toolset/tokens.ts";
 import type { Toolset } from "../toolset/toolset.ts";
@@ -23,16 +25,20 @@ export interface ExplainOptions {
   readonly session?: Session | undefined;
 }
 
+const optionNames: OptionNames<ExplainOptions> = { toolset: true, session: true };
+
 /** The parts of a toolkit that an explanation is made from. */
 export interface Explainer {
   readonly catalog: Catalog;
   readonly executor: Executor;
   readonly policy: PolicyRules;
   readonly settings: SettingsRules;
+  readonly pins: ToolkitPins;
 }
 
 /** Explains what a key means and what a call of it would go through. Nothing is waited for or run. */
 export function explain(given: string, explainer: Explainer, options: ExplainOptions = {}): Explanation {
+  assertOptionNames(options, optionNames, "of explain");
   const key = messageOf(given);
   const { toolset, session: { principal = "" } = {} } = options;
   const { readings, candidates, problem, unsettled } = explainer.catalog.explain(key, principal);
@@ -57,10 +63,14 @@ export function explain(given: string, explainer: Explainer, options: ExplainOpt
 function aboutEntry(entry: Entry<DefaultKind>, explainer: Explainer, toolset: Toolset | undefined) {
   const { catalog, executor, policy, settings } = explainer;
   const rules: ExplainedRule[] = policy.standingRules(entry).map((rule) => ({ of: "toolkit", ...rule }));
-  const refusedBy = refusedByConnector(entry);
-  if (refusedBy !== undefined) rules.unshift({ of: "connector", at: "allow", rule: refusedBy, verdict: "refuses" });
+  const refusal = refusedByConnector(entry);
+  if (refusal !== undefined) {
+    const { at, rule } = refusal;
+    rules.unshift({ of: "connector", at, rule, verdict: "refuses" });
+  }
+  const pin = pinOf(entry, explainer.pins);
   const connection = connectionOf(entry, catalog);
-  if (entry.kind === "resource") return { rules, steps: [], ...present({ connection }) };
+  if (entry.kind === "resource") return { rules, steps: [], ...present({ connection, pin }) };
   const callable = entry as ToolEntry;
   for (const { pattern: rule, settings: given } of settings.rulesFor(entry)) {
     rules.push({ of: "toolkit", at: "settings", rule, verdict: "sets", sets: Object.keys(present(given)) });
@@ -69,7 +79,12 @@ function aboutEntry(entry: Entry<DefaultKind>, explainer: Explainer, toolset: To
   for (const rule of standing?.rules ?? []) rules.push({ of: "toolset", ...rule });
   const alias = standing === undefined ? aliasAmongAll(callable, catalog) : standing.alias;
   const tokens = alias === undefined ? undefined : estimateTokens(definitionFor(alias, callable));
-  return { rules, steps: executor.describe(callable), ...present({ connection, alias, tokens }) };
+  return { rules, steps: executor.describe(callable), ...present({ connection, pin, alias, tokens }) };
+}
+
+function pinOf(entry: Entry, pins: ToolkitPins): Explanation["pin"] {
+  const pin = pins.of(entry);
+  return pin && { state: pin.state, version: pin.version, changes: pin.changes };
 }
 
 function connectionOf({ namespace }: Entry, catalog: Catalog): Explanation["connection"] {

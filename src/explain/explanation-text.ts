@@ -5,7 +5,7 @@ import type { ExplainedItem, ExplainedRule, Explanation } from "./explanation.ts
 
 /** An explanation for people, a fact a line. */
 export function textOf(explanation: Explanation): string {
-  const { key, readings, candidates, winner, problem, unsettled, rules, connection, alias, tokens } = explanation;
+  const { key, readings, candidates, winner, problem, unsettled, rules, connection, pin, alias, tokens } = explanation;
   const [first = "nothing", ...others] = candidates.map(itemText);
   const read = readings.map(({ as, namespace, rest }) =>
     namespace === undefined ? `${as} ${rest}` : `${as}: ${rest} in ${namespace}`,
@@ -19,6 +19,8 @@ export function textOf(explanation: Explanation): string {
     ["still coming", unsettled.length === 0 ? undefined : unsettled.join(", ")],
     ...rules.map((rule) => [rule.verdict, ruleText(rule)] as const),
     ["connector", connection === undefined ? undefined : connectionText(connection)],
+    ["contract", pin?.state],
+    ...(pin?.changes ?? []).map(({ message }) => ["changed", message] as const),
     ["alias", alias],
     ["costs", tokens === undefined ? undefined : `about ${tokens} tokens`],
     ...explanation.steps.map(

@@ -2,6 +2,7 @@ import type { StepDescription } from "../call/pipeline.ts";
 import type { KeyReading } from "../catalog/explain-key.ts";
 import type { ConnectionState } from "../core/connection.ts";
 import type { DefaultKind } from "../core/item.ts";
+import type { Pin } from "../core/pin.ts";
 import type { StandingRule } from "../core/policy.ts";
 
 /** A candidate for the item of a key. */
@@ -48,6 +49,8 @@ export interface Explanation {
         readonly nextAttemptAt?: number | undefined;
       }
     | undefined;
+  /** Its contract, where its connector is pinned. */
+  readonly pin?: Pick<Pin, "state" | "version" | "changes"> | undefined;
   /** The name models know it by. */
   readonly alias?: string | undefined;
   /** The steps of a call, the outermost first; a step that has nothing to do there is not there. */

@@ -49,7 +49,7 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
   }
 
   get now(): number {
-    return this.#options.clock.now();
+    return Math.floor(this.#options.clock.now());
   }
 
   /**

@@ -18,7 +18,12 @@ function sortKeys(_key: string, value: unknown): unknown {
 
 /** SHA-256 of a value's canonical JSON, in base64url (43 characters). */
 export function digest(value: unknown): string {
-  return hash("sha256", canonicalJson(value), "base64url");
+  return digestOfJson(canonicalJson(value));
+}
+
+/** The digest of a value whose canonical JSON is there already. */
+export function digestOfJson(canonical: string): string {
+  return hash("sha256", canonical, "base64url");
 }
 
 /** SHA-256 of some texts in their order, in base64url: others in number, order or any of them give another. */

@@ -15,28 +15,64 @@ export interface FolderState {
   readonly identity: string | undefined;
   /** Why there is none. */
   readonly error: unknown;
-  /** Its files by name, in code-unit order. Without what is inside its folders. */
+  /** Its files by name, in code-unit order; those of its folders, where these are scanned, by their path from it: `a/b.md`. */
   readonly files: ReadonlyMap<string, FileState>;
+  /** The folders in it that are scanned, by their path from it. */
+  readonly folders: readonly string[];
 }
+
+/** The files of a folder that count. */
+export interface WantedFiles {
+  /** Whether a file counts, by its name. */
+  wanted(name: string): boolean;
+  /** Whether a folder in it is scanned too, by its name. Default: none is. */
+  entered?(name: string): boolean;
+}
+
+/** Folders inside each other are not scanned beyond it. Links to folders never are, so that there is an end. */
+const maxDepth = 16;
 
 /** The coarsest grain of file times, in milliseconds: two writes within it can leave the same time. */
 export const timeGrainMs = 20;
 
-/** Looks at the files of a folder whose names are wanted; links are followed. It never rejects. */
-export async function scanFolder(path: string, wanted: (name: string) => boolean): Promise<FolderState> {
+/** Looks at the files of a folder that are wanted; links to files are followed. It never rejects. */
+export async function scanFolder(path: string, wanted: WantedFiles): Promise<FolderState> {
   try {
     const identity = await folderIdentity(path);
-    const names = (await readdir(path)).filter(wanted).sort();
+    const { names, folders } = await namesOf(path, wanted);
     const states = await Promise.all(names.map((name) => fileState(join(path, name))));
     const files = new Map<string, FileState>();
     for (const [at, name] of names.entries()) {
       const state = states[at];
       if (state !== undefined) files.set(name, state);
     }
-    return { identity, error: undefined, files };
+    return { identity, error: undefined, files, folders };
   } catch (error) {
-    return { identity: undefined, error, files: new Map() };
+    return { identity: undefined, error, files: new Map(), folders: [] };
   }
+}
+
+/** The wanted files of a folder and of those in it that are entered, and these folders. @throws Error of the file system */
+async function namesOf(path: string, { wanted, entered }: WantedFiles) {
+  if (entered === undefined) return { names: (await readdir(path)).filter(wanted).sort(), folders: [] };
+  const names: string[] = [];
+  const folders: string[] = [];
+  const queue = [{ prefix: "", depth: 0 }];
+  for (const { prefix, depth } of queue) {
+    // A folder inside that cannot be read, or is gone by now, has no files.
+    const reading = readdir(join(path, prefix), { withFileTypes: true });
+    const entries = await (prefix === "" ? reading : reading.catch(() => []));
+    for (const entry of entries) {
+      const name = `${prefix}${entry.name}`;
+      if (!entry.isDirectory()) {
+        if (wanted(entry.name)) names.push(name);
+      } else if (depth < maxDepth && entered(entry.name)) {
+        folders.push(name);
+        queue.push({ prefix: `${name}/`, depth: depth + 1 });
+      }
+    }
+  }
+  return { names: names.sort(), folders: folders.sort() };
 }
 
 /** Which folder a path leads to. @throws Error of the file system */

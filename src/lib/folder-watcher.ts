@@ -1,11 +1,10 @@
+import { join } from "node:path";
 import { type Clock, systemClock, type Timer } from "./clock.ts";
 import { FolderEvents } from "./folder-events.ts";
-import { type FolderState, isFresh, isSameFolder, scanFolder, timeGrainMs } from "./folder-scan.ts";
+import { type FolderState, isFresh, isSameFolder, scanFolder, timeGrainMs, type WantedFiles } from "./folder-scan.ts";
 
 /** The options of watching a folder. */
-export interface FolderWatchOptions {
-  /** Which files count, by name. */
-  wanted(name: string): boolean;
+export interface FolderWatchOptions extends WantedFiles {
   /** Called once for each batch of changes. */
   onChange(state: FolderState): void;
   /** Called when the system gives no events of this folder, such as where it has no watches left: then only `pollMs` finds changes. */
@@ -46,6 +45,8 @@ class Watch implements FolderWatcher {
   readonly #options: FolderWatchOptions;
   readonly #clock: Clock;
   readonly #events: FolderEvents;
+  /** The events of the folders in it, by their path from it. */
+  readonly #inner = new Map<string, FolderEvents>();
   readonly #first: Promise<FolderState>;
   #told: FolderState | undefined;
   /** When the present batch of events began, and its last came. */
@@ -72,6 +73,7 @@ class Watch implements FolderWatcher {
   close(): void {
     this.#closed = true;
     this.#events.close();
+    for (const events of this.#inner.values()) events.close();
     this.#next?.cancel();
     this.#poll?.cancel();
   }
@@ -89,7 +91,27 @@ class Watch implements FolderWatcher {
   /** The events are listened to before the files are looked at: what happens in between is not lost. */
   async #scan(): Promise<FolderState> {
     await this.#events.attach();
-    return await scanFolder(this.#path, this.#options.wanted);
+    let state = await scanFolder(this.#path, this.#options);
+    while (await this.#attachInner(state.folders)) state = await scanFolder(this.#path, this.#options);
+    return state;
+  }
+
+  /** Listens to the events of the folders in it. @returns true where one is new, whose files may have changed before */
+  async #attachInner(folders: readonly string[]): Promise<boolean> {
+    if (this.#closed) return false;
+    for (const [folder, events] of this.#inner) {
+      if (folders.includes(folder)) continue;
+      events.close();
+      this.#inner.delete(folder);
+    }
+    const added = folders.filter((folder) => !this.#inner.has(folder));
+    const { onProblem } = this.#options;
+    for (const folder of added) {
+      this.#inner.set(folder, new FolderEvents(join(this.#path, folder), { onEvent: () => this.#stir(), onProblem }));
+    }
+    // Another folder may have come under a path.
+    await Promise.all([...this.#inner.values()].map((events) => events.attach()));
+    return added.length > 0;
   }
 
   #stir(): void {

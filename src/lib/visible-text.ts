@@ -210,11 +210,12 @@ export function mapTexts(value: unknown, map: MapText, at?: string): unknown {
  */
 export function withoutInvisible(value: unknown): unknown {
   return mapTexts(value, (text, at) =>
-    at === "pattern" || at === "patternProperties" ? escapedPattern(text) : stripInvisible(text),
+    at === "pattern" || at === "patternProperties" ? unicodeEscaped(text) : stripInvisible(text),
   );
 }
 
-function escapedPattern(text: string): string {
+/** The text with an escape such as `\\u200b` for each character that does not show: for JSON and patterns, where it means the same. */
+export function unicodeEscaped(text: string): string {
   const unit = (at: string) => `\\u${at.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return rewritten(text, { instead: (found) => String.fromCodePoint(found).split("").map(unit).join("") });
 }

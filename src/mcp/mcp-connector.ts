@@ -6,6 +6,7 @@ import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import { guardedFetch } from "../lib/fetch/guarded-fetch.ts";
 import { defaultFetch } from "../lib/fetch/node-fetch.ts";
+import { present } from "../lib/value.ts";
 import { httpConnect } from "./connect-http.ts";
 import {
   type Attempt,
@@ -17,10 +18,10 @@ import {
 } from "./open-session.ts";
 import { noRedactor, type Redactor, redactorOf } from "./redact.ts";
 import { type CheckedHttpTarget, type CheckedStdioTarget, parseTarget } from "./target/parse-target.ts";
-import { labelOf, suggestedNameOf } from "./target/target-label.ts";
+import { labelOf, packageOf, suggestedNameOf } from "./target/target-label.ts";
 import { canonicalUrl } from "./target/target-values.ts";
 import type { ServerFactory } from "./transport/in-memory-transport.ts";
-import { inheritedEnvironment, leastEnvironment } from "./transport/stdio/child-command.ts";
+import { inheritedEnvironment, likelyMissing } from "./transport/stdio/child-command.ts";
 
 /** The options of a connector for an MCP server. */
 export interface McpConnectorOptions extends ConnectorOptions {
@@ -68,8 +69,10 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
     checked.kind === "http"
       ? httpOpener(checked, { ...options, ...limits }, redactor)
       : stdioOpener(checked, options.trust);
+  const hint = checked.kind === "stdio" ? () => startHint(checked, options.trust) : undefined;
   return {
     label,
+    ...present({ startHint: hint }),
     // Two children with the same command line are two servers.
     key: checked.kind === "http" ? canonicalUrl(checked.url) : undefined,
     suggestedName: suggestedNameOf(checked),
@@ -159,7 +162,7 @@ function httpOpener(
 }
 
 function stdioOpener(
-  { command: given, args: own, env, cwd, wrap }: CheckedStdioTarget,
+  { command: given, args: own, env, cwd, wrap, inheritEnv }: CheckedStdioTarget,
   trust: McpConnectorOptions["trust"],
 ): Open {
   const [command = given, ...args] = [...wrap, given, ...own];
@@ -168,7 +171,8 @@ function stdioOpener(
     // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
     const { StdioTransport } = await import("./transport/stdio/stdio-transport.ts");
     const { limits, redactor } = attempt;
-    const { variables, withheld } = trust === "untrusted" ? leastEnvironment() : inheritedEnvironment();
+    const { variables, withheld, secrets } = inheritedEnvironment(process.env, { inheritEnv, trust });
+    for (const secret of secrets) redactor.conceal(secret);
     const missing = withheld.filter((name) => env[name] === undefined);
     if (missing.length > 0 && !isReported) {
       isReported = true;
@@ -179,6 +183,22 @@ function stdioOpener(
   };
 }
 
+/** The likely reasons why a child process does not answer yet. */
+function startHint(target: CheckedStdioTarget, trust: McpConnectorOptions["trust"]): string | undefined {
+  const { variables } = inheritedEnvironment(process.env, { inheritEnv: target.inheritEnv, trust });
+  const missing = likelyMissing({ ...variables, ...target.env });
+  const runner = packageOf(target)?.runner;
+  const hints = [
+    ...(runner === undefined
+      ? []
+      : [`${runner} may be downloading it: that needs a registry, and the proxy and certificates on the way to it.`]),
+    ...(missing.length === 0
+      ? []
+      : [`It does not inherit ${missing.join(", ")}: if it needs one, name it in inheritEnv of the target.`]),
+  ];
+  return hints.length === 0 ? undefined : hints.join(" ");
+}
+
 function withheldText([name = "", ...others]: readonly string[]): string {
-  return `${[name, ...others].join(", ")} of this process may hold a credential, so the child does not get it. If it needs it, name it in the target: env: { ${name}: "\${${name}}" }.`;
+  return `${[name, ...others].join(", ")} of this process may hold a credential, so the child does not get it. If it needs it, name it in the target: inheritEnv: ["${name}"].`;
 }

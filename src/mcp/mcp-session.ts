@@ -1,7 +1,8 @@
 import { wholeContext } from "../call/call-context.ts";
 import { callStateOf } from "../call/call-port.ts";
+import type { ArgumentValues } from "../core/argument-values.ts";
 import type { ServerInfo } from "../core/connection.ts";
-import type { ConnectorSession } from "../core/connector.ts";
+import type { ConnectorSession, RemoteCompletion } from "../core/connector.ts";
 import type { ReadConnectorLimits } from "../core/connector-limits.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Kind, RenderedPrompt } from "../core/item.ts";
@@ -13,7 +14,7 @@ import { readList } from "./read-list.ts";
 import type { Redactor } from "./redact.ts";
 import { type FailedRequest, failureOf } from "./request-failure.ts";
 import { type TracedRequest, traced } from "./request-span.ts";
-import { promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
+import { completedValues, promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
 import { type Cancellation, Cancelled, type Peer, type RequestOptions } from "./rpc/peer.ts";
 import type { Transport } from "./transport/transport.ts";
 
@@ -43,6 +44,7 @@ export class McpSession implements ConnectorSession {
   readonly list: ConnectorSession["list"];
   readonly render?: NonNullable<ConnectorSession["render"]>;
   readonly read?: NonNullable<ConnectorSession["read"]>;
+  readonly complete?: NonNullable<ConnectorSession["complete"]>;
   readonly subscribe?: NonNullable<ConnectorSession["subscribe"]>;
   readonly unsubscribe?: NonNullable<ConnectorSession["unsubscribe"]>;
   readonly #parts: SessionParts;
@@ -55,10 +57,11 @@ export class McpSession implements ConnectorSession {
     this.#parts = parts;
     this.server = server;
     this.transport = transport.name;
-    const { prompts, resources } = server.capabilities;
+    const { prompts, resources, completions } = server.capabilities;
     this.list = this.#lists();
     if (prompts !== undefined) this.render = (name, input, context) => this.#render(name, input, context);
     if (resources !== undefined) this.read = (uri, context) => this.#read(uri, context);
+    if (completions !== undefined) this.complete = (completion, context) => this.#complete(completion, context);
     if (!isRecord(resources) || resources.subscribe !== true) return;
     this.subscribe = (uri, options) => this.#follow("resources/subscribe", uri, options);
     this.unsubscribe = (uri, options) => this.#follow("resources/unsubscribe", uri, options);
@@ -144,6 +147,22 @@ export class McpSession implements ConnectorSession {
       const attempt = { what: `resources/read ${uri}`, uri };
       return readContent(await this.#request("resources/read", params, options, attempt), uri);
     });
+  }
+
+  async #complete(completion: RemoteCompletion, given: CallContext): Promise<ArgumentValues> {
+    const context = wholeContext(given);
+    const { kind, argument, value, arguments: others } = completion;
+    const key = this.#ownKey(kind, completion.key);
+    const ref = kind === "prompt" ? { type: "ref/prompt", name: key } : { type: "ref/resource", uri: key };
+    const params = {
+      ref,
+      argument: { name: argument, value },
+      ...(Object.keys(others).length === 0 ? {} : { context: { arguments: others } }),
+      ...(context.meta === undefined ? {} : { _meta: context.meta }),
+    };
+    const what = `completion/complete ${completion.key}`;
+    const options = { cancellation: cancellationOf(context), context };
+    return completedValues(await this.#request("completion/complete", params, options, { what }), this.server.name);
   }
 
   #traced<T>(

@@ -2,6 +2,7 @@ import type { DescriptorList, DescriptorMap } from "../core/connector.ts";
 import type { ReadConnectorLimits } from "../core/connector-limits.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { Kind } from "../core/item.ts";
+import { digestTexts } from "../lib/canonical.ts";
 import { isRecord } from "../lib/value.ts";
 import { lists } from "./descriptor.ts";
 import type { Redactor } from "./redact.ts";
@@ -42,18 +43,20 @@ export async function readList<K extends Kind>(kind: K, options: ListOptions): P
       return { items: [], warnings: kind === "template" ? [] : [`${server} does not know ${method}`] };
     const entries = isRecord(page) ? page[field] : undefined;
     if (!Array.isArray(entries)) throw badList(server, method, `without "${field}"`);
-    const known = collector.items.length;
+    const before = collector.items.length;
     for (const entry of entries) collector.add(entry);
-    idlePages = collector.items.length > known ? 0 : idlePages + 1;
+    idlePages = collector.items.length > before ? 0 : idlePages + 1;
     cursor =
       isRecord(page) && typeof page.nextCursor === "string" && page.nextCursor !== "" ? page.nextCursor : undefined;
     if (collector.items.length > maxListSize) return truncated(collector, maxListSize);
     if (cursor === undefined) return collector;
     if (idlePages >= maxIdlePages)
       throw badList(server, method, `with ${idlePages} pages in a row that bring nothing new, and names another one`);
-    if (cursors.has(cursor))
+    // A server may give a cursor of a megabyte with each of thousands of pages.
+    const known = digestTexts(cursor);
+    if (cursors.has(known))
       throw badList(server, method, "with a cursor it gave before: its pages go round in a circle");
-    cursors.add(cursor);
+    cursors.add(known);
   }
 }
 

@@ -163,13 +163,20 @@ function sentInEnvironment([name, value]: readonly [name: string, value: string]
 }
 
 function sentValue(name: string, value: string, parts: readonly string[]): Sent {
-  const [, password] = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@:]*:([^/?#@]+)@/.exec(value) ?? [];
+  const password = passwordIn(value);
   const all = password === undefined ? parts : [...parts, password, decoded(password)];
-  const isHeader = headerScheme.test(value);
+  return { all, credentials: isCredential(name, value) ? all : [] };
+}
+
+/** True for a header or variable that is more likely a credential than not, by its name or its value. */
+export function isCredential(name: string, value: string): boolean {
   // The path of a folder is no key, however odd it is.
   const isKey = isTokenLike(value) && !/[/\\\s]/.test(value);
-  const isCredential = credentialName.test(name) || password !== undefined || isHeader || isKey;
-  return { all, credentials: isCredential ? all : [] };
+  return credentialName.test(name) || passwordIn(value) !== undefined || headerScheme.test(value) || isKey;
+}
+
+function passwordIn(value: string): string | undefined {
+  return /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@:]*:([^/?#@]+)@/.exec(value)?.[1];
 }
 
 /** The secrets in the value of a header: it, and its credentials without their scheme. */

@@ -1,3 +1,4 @@
+import { type ArgumentValues, boundedValues } from "../core/argument-values.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { PromptMessage, RenderedPrompt } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
@@ -143,6 +144,17 @@ export function promptArguments(input: unknown): Readonly<Record<string, string>
 export function renderedPrompt(result: unknown, name: string): RenderedPrompt {
   const messages = isRecord(result) && Array.isArray(result.messages) ? result.messages : [];
   return { messages: messages.filter(isRecord).map((message) => promptMessage(message, name)) };
+}
+
+/** The result of `completion/complete`. @throws ToolkitError `REMOTE_ERROR` for one without a list of texts */
+export function completedValues(result: unknown, server: string): ArgumentValues {
+  const { values, total, hasMore } = isRecord(result) && isRecord(result.completion) ? result.completion : {};
+  if (!Array.isArray(values) || !values.every((value) => typeof value === "string")) {
+    throw new ToolkitError("REMOTE_ERROR", `${server} completed an argument with something that is no list of texts.`, {
+      server,
+    });
+  }
+  return boundedValues(values, typeof total === "number" ? total : undefined, hasMore === true);
 }
 
 function promptMessage({ role, content }: Readonly<Record<string, unknown>>, name: string): PromptMessage {

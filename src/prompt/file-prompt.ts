@@ -12,6 +12,7 @@ import { isRecord } from "../lib/value.ts";
 import type { PromptFields } from "./front-matter/prompt-fields.ts";
 import { renderedMessages } from "./prompt-messages.ts";
 import { type Place, promptProblem } from "./prompt-problem.ts";
+import type { Partials } from "./template/partials.ts";
 import type { Template } from "./template/prompt-template.ts";
 import { Rendering, type TextOf } from "./template/rendering.ts";
 
@@ -48,6 +49,7 @@ export class FilePrompt implements Prompt {
   readonly settings: ModelSettings | undefined;
   /** A hash of its file and partials: it changes when the prompt may render to something else. */
   readonly version: string;
+  readonly #fields: PromptFields;
   readonly #source: PromptSource;
   readonly #defaults: Readonly<Record<string, unknown>> | undefined;
   readonly #partial: (name: string) => TextOf;
@@ -70,6 +72,7 @@ export class FilePrompt implements Prompt {
     const partials = [...source.partials].flatMap(([name, partial]) => [name, partial.source.text]);
     this.version = digestTexts(source.text, ...partials);
     for (const schema of [fields.input, fields.output]) markForeign(schema);
+    this.#fields = fields;
     this.#source = source;
     this.#partial = (name) => source.partials.get(name)?.compiled() ?? (() => "");
     this.#defaults = topLevelDefaults(fields.input);
@@ -78,6 +81,19 @@ export class FilePrompt implements Prompt {
   /** The source of a prompt; undefined for one that was not parsed from a file. */
   static sourceOf(prompt: Prompt): PromptSource | undefined {
     return #source in prompt ? (prompt as FilePrompt).#source : undefined;
+  }
+
+  /**
+   * The prompt with the partials as they are now; undefined for one that was not parsed from a file. Its own text is not parsed again: a
+   * change of a partial that many large prompts use would take as long as all of them.
+   *
+   * @throws ToolkitError `INVALID_PROMPT` for a partial that is missing or wrong, or uses itself
+   */
+  static withPartials(prompt: Prompt, folder: Partials): FilePrompt | undefined {
+    if (!(#source in prompt)) return undefined;
+    const { title } = prompt;
+    const [fields, source] = [prompt.#fields, prompt.#source];
+    return new FilePrompt(fields, title, { ...source, partials: folder.neededBy(source.body, source.system) });
   }
 
   /**

@@ -1,14 +1,16 @@
 import type { Prompt } from "../core/item.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { type PromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import { FilePrompt } from "./file-prompt.ts";
 import { parseFrontMatter } from "./front-matter/front-matter.ts";
 import { parsePromptFields } from "./front-matter/prompt-fields.ts";
-import { assertBody, splitFrontMatter } from "./front-matter/split-front-matter.ts";
+import { splitFrontMatter } from "./front-matter/split-front-matter.ts";
+import { firstHeading } from "./heading.ts";
 import { isDotprompt } from "./prompt-files.ts";
-import { assertFrontMatterSize, assertPromptSize } from "./prompt-size.ts";
+import { assertPromptSize } from "./prompt-size.ts";
 import { givenPartials, Partials } from "./template/partials.ts";
 import { Template } from "./template/prompt-template.ts";
-import { markedRegions, type RegionMarks, templateFromLine } from "./template/template-source.ts";
+import { templateFromLine } from "./template/template-source.ts";
 
 /** Options of `parsePrompt`. */
 export interface ParsePromptOptions {
@@ -19,6 +21,8 @@ export interface ParsePromptOptions {
   /** The size of the text and its partials, and the work of a rendering. */
   readonly limits?: PromptLimits | undefined;
 }
+
+const optionNames: OptionNames<ParsePromptOptions> = { filename: true, partials: true, limits: true };
 
 /**
  * Parses the text of a prompt file: YAML front matter between two lines `---`, then a Handlebars template. The template is checked
@@ -33,26 +37,29 @@ export interface ParsePromptOptions {
  * ```
  */
 export function parsePrompt(text: string, options: ParsePromptOptions = {}): Prompt {
+  assertOptionNames(options, optionNames, "of parsePrompt");
   const { filename, partials } = options;
   const limits = readPromptLimits(options.limits, "limits");
   return parsePromptFile(text, filename, new Partials(givenPartials(partials, isDotprompt(filename)), limits));
 }
 
-/** As `parsePrompt`, with the partials of a folder and their limits. */
-export function parsePromptFile(text: string, file: string | undefined, folder: Partials): Prompt {
+/**
+ * As `parsePrompt`, with the partials of a folder and their limits.
+ *
+ * @param namePrefix - the beginning of its name, for a prompt in a folder of a prompt folder
+ */
+export function parsePromptFile(text: string, file: string | undefined, folder: Partials, namePrefix = ""): Prompt {
   const { limits } = folder;
   assertPromptSize(text, file, limits);
-  const split = splitFrontMatter(text, file);
-  assertFrontMatterSize(split, file, limits);
+  const split = splitFrontMatter(text, file, limits);
   const frontMatter = parseFrontMatter(split, file);
-  const fields = parsePromptFields(frontMatter);
-  assertBody(split, file);
+  const fields = parsePromptFields(frontMatter, namePrefix);
   const body = new Template(templateFromLine(split.body, file, split.bodyLine), "prompt");
   const system =
     fields.system === undefined
       ? undefined
       : new Template(frontMatter.templateOf("system_prompt", fields.system), "prompt");
-  const partials = system === undefined ? folder.neededBy(body) : folder.neededBy(body, system);
+  const partials = folder.neededBy(body, system);
   return new FilePrompt(fields, fields.title ?? firstHeading(split.body), {
     file,
     // The normalised text: a prompt with other line ends is the same prompt.
@@ -64,50 +71,4 @@ export function parsePromptFile(text: string, file: string | undefined, folder: 
     limits,
     placeOf: frontMatter.placeOf,
   });
-}
-
-const fence = /^ {0,3}(`{3,}|~{3,})/;
-
-/** The first `# heading` of a markdown text outside code and comments, except one with a `{{tag}}`, whose text is known only when rendered. */
-export function firstHeading(markdown: string): string | undefined {
-  if (!markdown.includes("# ")) return undefined;
-  let open: string | undefined;
-  for (const line of withoutComments(markdown).split("\n")) {
-    const mark = fence.exec(line)?.[1];
-    if (mark !== undefined) {
-      if (open === undefined) open = mark;
-      else if (mark.startsWith(open)) open = undefined;
-    }
-    if (open !== undefined) continue;
-    const title = headingOf(line);
-    if (title !== undefined && !title.includes("{{")) return title;
-  }
-  return undefined;
-}
-
-/** The text of a `# heading`, without the marks that close it. No pattern: one that tries each blank as its end takes the cube of them. */
-function headingOf(line: string): string | undefined {
-  if (!line.startsWith("# ") || /[\u2028\u2029]/.test(line)) return undefined;
-  const text = line.slice(2).trim();
-  let end = text.length;
-  while (text[end - 1] === "#") end -= 1;
-  const title = end > 0 && text[end - 1] === " " ? text.slice(0, end).trim() : text;
-  return title === "" ? undefined : title;
-}
-
-const commentMarks: readonly RegionMarks<"comment">[] = [
-  [/^\{\{~?!--/, /--~?\}\}/, "comment"],
-  [/^\{\{~?!/, /\}\}/, "comment"],
-  [/^<!--/, /-->/, "comment"],
-];
-
-/** The text without comments of Handlebars and HTML. */
-function withoutComments(text: string): string {
-  let kept = "";
-  let end = 0;
-  for (const comment of markedRegions(text, /\{\{~?!--|\{\{~?!|<!--/, commentMarks)) {
-    kept += text.slice(end, comment.offset);
-    end = comment.offset + comment.text.length;
-  }
-  return kept + text.slice(end);
 }

@@ -21,6 +21,36 @@ export function promptArguments(input: JsonSchema | undefined): readonly PromptA
   );
 }
 
+/** The values that the schema of an argument lists: its `enum` or `const`, true and false, or those of its choices. */
+export function argumentChoices(input: JsonSchema | undefined, name: string): readonly string[] {
+  if (input === undefined) return [];
+  const schema = resolved(input, input);
+  const property = describesObject(schema)
+    ? ownOf(propertiesOf(schema), name)
+    : name === wholeInput
+      ? schema
+      : undefined;
+  return property === undefined ? [] : [...new Set(listedValues(resolved(property, input), input, 0))];
+}
+
+function ownOf(properties: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+function listedValues(schema: JsonSchema, root: JsonSchema, depth: number): readonly string[] {
+  const { enum: listed, const: only } = schema;
+  if (Array.isArray(listed)) return listed.map(spelled);
+  if (only !== undefined) return [spelled(only)];
+  if (schema.type === "boolean") return ["true", "false"];
+  const choices = [schema.anyOf, schema.oneOf].filter(Array.isArray).flat();
+  return depth > maxDepth ? [] : choices.flatMap((choice) => listedValues(resolved(choice, root), root, depth + 1));
+}
+
+/** A value as it is written in an argument, which is text. */
+function spelled(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
 /**
  * Converts MCP's arguments, which are all text, to an input: each to the type of its schema (`"10"` is 10, `"true"` is true, JSON is
  * an object or a list). Text that cannot be converted stays text, for validation to refuse.

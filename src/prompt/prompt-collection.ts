@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
 import type { ReadPromptLimits } from "../core/prompt-limits.ts";
@@ -22,7 +22,9 @@ export class PromptCollection {
   readonly #folder: string;
   readonly #texts = new Map<string, string>();
   readonly #files = new Map<string, ParsedFile>();
-  readonly #partials: Partials;
+  readonly #limits: ReadPromptLimits;
+  /** The partials of each folder: those of a prompt are beside it. */
+  readonly #partials = new Map<string, Partials>();
   /** The file that has a name, by the name: the first one keeps it. */
   #owners: ReadonlyMap<string, string> = new Map();
   #prompts: readonly Prompt[] = [];
@@ -30,7 +32,7 @@ export class PromptCollection {
 
   constructor(folder: string, limits: ReadPromptLimits) {
     this.#folder = folder;
-    this.#partials = new Partials(folderPartials(folder, this.#texts), limits);
+    this.#limits = limits;
   }
 
   /** The prompts, sorted by the names of their files. */
@@ -59,16 +61,16 @@ export class PromptCollection {
     for (const name of this.#texts.keys()) if (!current.has(name)) this.#texts.delete(name);
     for (const [name, text] of texts) this.#texts.set(name, text);
     for (const name of this.#files.keys()) if (!current.has(name)) this.#files.delete(name);
-    for (const name of [...this.#texts.keys()]) if (fileRole(name) === "prompt") this.#refresh(name);
+    for (const name of [...this.#texts.keys()]) if (fileRole(posix.basename(name)) === "prompt") this.#refresh(name);
     this.#resolveNames(errors);
   }
 
   #refresh(name: string): void {
     const text = this.#texts.get(name) ?? "";
     const before = this.#files.get(name);
-    if (before?.text === text && before.error === undefined && this.#hasCurrentPartials(before.prompt)) return;
+    if (before?.text === text && before.error === undefined && this.#hasCurrentPartials(name, before.prompt)) return;
     try {
-      const prompt = parsePromptFile(text, join(this.#folder, name), this.#partials);
+      const prompt = parsePromptFile(text, join(this.#folder, name), this.#partialsOf(name), namePrefixOf(name));
       this.#files.set(name, { text, prompt, error: undefined });
     } catch (error) {
       if (!ToolkitError.is(error)) throw error;
@@ -76,9 +78,19 @@ export class PromptCollection {
     }
   }
 
-  #hasCurrentPartials(prompt: Prompt | undefined): boolean {
+  #partialsOf(name: string): Partials {
+    const inside = insideOf(name);
+    let partials = this.#partials.get(inside);
+    if (partials === undefined) {
+      partials = new Partials(folderPartials(this.#folder, this.#texts, inside), this.#limits);
+      this.#partials.set(inside, partials);
+    }
+    return partials;
+  }
+
+  #hasCurrentPartials(file: string, prompt: Prompt | undefined): boolean {
     const used = prompt === undefined ? undefined : FilePrompt.sourceOf(prompt)?.partials;
-    for (const [name, template] of used ?? []) if (!this.#partials.isCurrent(name, template)) return false;
+    for (const [name, template] of used ?? []) if (!this.#partialsOf(file).isCurrent(name, template)) return false;
     return true;
   }
 
@@ -109,4 +121,14 @@ export class PromptCollection {
     const message = `${file}: The name "${name}" is that of ${owner} too. Give one of them another name.`;
     return new ToolkitError("CONFLICT", message, { key: name, owners: [owner, file] });
   }
+}
+
+/** The folder that a file is in, as the name of the file begins: `letters/`; empty for the folder itself. */
+function insideOf(name: string): string {
+  return name.slice(0, name.lastIndexOf("/") + 1);
+}
+
+/** The beginning of the name of a prompt in a folder of the folder: `letters-` for `letters/greet.md`. */
+function namePrefixOf(name: string): string {
+  return insideOf(name).replaceAll("/", "-");
 }

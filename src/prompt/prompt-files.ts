@@ -22,6 +22,11 @@ export function fileRole(name: string): PromptFileRole | undefined {
   return /\.hbs$/i.test(name) ? "partial" : undefined;
 }
 
+/** True for a folder inside a prompt folder that may hold prompts, by its name. */
+export function mayHoldPrompts(name: string): boolean {
+  return !/^[._]/.test(name) && name !== "node_modules";
+}
+
 /** True for a file in the form of Google's dotprompt. */
 export function isDotprompt(file: string | undefined): boolean {
   return file !== undefined && /\.prompt$/i.test(file);
@@ -191,6 +196,18 @@ async function isReadable(folder: string, entry: Dirent): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isFile();
   const target = await stat(join(folder, entry.name)).catch(() => undefined);
   return target === undefined || target.isFile() || target.isDirectory();
+}
+
+/** The names of the folders in a folder that hold prompts themselves. It never rejects. */
+export async function foldersWithPrompts(folder: string): Promise<readonly string[]> {
+  const inside = (path: string) => readdir(path, { withFileTypes: true }).catch(() => []);
+  const folders = (await inside(folder)).filter((entry) => entry.isDirectory() && mayHoldPrompts(entry.name));
+  const found: string[] = [];
+  for (const { name } of folders) {
+    const entries = await inside(join(folder, name));
+    if (entries.some((entry) => entry.isFile() && fileRole(entry.name) === "prompt")) found.push(name);
+  }
+  return found.sort();
 }
 
 /** The error of a folder that cannot be read: `NOT_FOUND` where there is none, else `INVALID_PROMPT`. */

@@ -5,14 +5,20 @@ import { type PromptLimits, type ReadPromptLimits, readPromptLimits } from "../c
 import type { ReadOptions } from "../core/resource.ts";
 import type { Source, SourceChange } from "../core/source.ts";
 import { systemClock, type Timer } from "../lib/clock.ts";
-import { type FolderState, scanFolder } from "../lib/folder-scan.ts";
+import { type FolderState, scanFolder, type WantedFiles } from "../lib/folder-scan.ts";
 import { type FolderWatcher, watchFolder } from "../lib/folder-watcher.ts";
 import { abortable } from "../lib/promise.ts";
 import { PromptCollection } from "./prompt-collection.ts";
-import { fileRole, pathOf, readTexts, unreadableFolder } from "./prompt-files.ts";
+import { fileRole, foldersWithPrompts, mayHoldPrompts, pathOf, readTexts, unreadableFolder } from "./prompt-files.ts";
 
 /** Options of `promptFolder`. */
 export interface PromptFolderOptions {
+  /**
+   * Read the folders inside it too: `letters/greet.md` is the prompt `letters-greet`, with the partials of its own folder. Folders whose
+   * names start with `.` or `_`, `node_modules`, and links to folders are left out. Default: they are not read, and those that hold
+   * prompts are reported; `false` leaves them out silently.
+   */
+  readonly recursive?: boolean | undefined;
   /** Follow changes of its files. Default: false, it is read once. */
   readonly watch?: boolean | undefined;
   /**
@@ -24,13 +30,13 @@ export interface PromptFolderOptions {
   readonly limits?: PromptLimits | undefined;
 }
 
-const optionNames: OptionNames<PromptFolderOptions> = { watch: true, pollMs: true, limits: true };
+const optionNames: OptionNames<PromptFolderOptions> = { recursive: true, watch: true, pollMs: true, limits: true };
 const defaultPollMs = 5_000;
 const leastPollMs = 100;
 
 /**
  * The prompts of a folder as a source, for a namespace of its own: each `*.md` and `*.prompt` except `README.md` and
- * files whose names start with `_` (partials) or `.`. Folders inside it are not read, and a link that leads out of it is a problem.
+ * files whose names start with `_` (partials) or `.`. Folders inside it are read with `recursive` alone, and a link that leads out of it is a problem.
  *
  * With `watch`, a file that is new, changed or removed takes effect within half a second, and many at once are one
  * `promptListChanged`. A changed partial changes the prompts that use it. The folder may be created later, removed, and created again.
@@ -50,12 +56,15 @@ const leastPollMs = 100;
 export function promptFolder(folder: string | URL, options: PromptFolderOptions = {}): Source {
   const path = pathOf(folder);
   assertOptionNames(options, optionNames, "of a prompt folder");
-  const { watch = false, pollMs = defaultPollMs } = options;
+  const { watch = false, pollMs = defaultPollMs, recursive } = options;
+  if (recursive !== undefined && typeof recursive !== "boolean") {
+    throw invalidOption("recursive", "true or false", recursive, "of a prompt folder");
+  }
   if (typeof watch !== "boolean") throw invalidOption("watch", "true or false", watch, "of a prompt folder");
   if (typeof pollMs !== "number" || !(pollMs >= leastPollMs)) {
     throw invalidOption("pollMs", `a number of milliseconds from ${leastPollMs}`, pollMs, "of a prompt folder");
   }
-  const source = new PromptFolder(path, pollMs, readPromptLimits(options.limits, "limits"));
+  const source = new PromptFolder(path, { pollMs, recursive, limits: readPromptLimits(options.limits, "limits") });
   return {
     prompt: (reading) => source.read(reading),
     problems: () => source.problems,
@@ -65,13 +74,22 @@ export function promptFolder(folder: string | URL, options: PromptFolderOptions 
 
 type Listener = (change: SourceChange) => void;
 
+/** The most folders that a message names. */
+const maxNamed = 5;
 /** A file that has been broken for a shorter time may be half-written, in milliseconds. */
 const settleMs = 150;
 
+/** The options of a folder with their defaults. */
+interface FolderSettings {
+  readonly pollMs: number;
+  readonly recursive: boolean | undefined;
+  readonly limits: ReadPromptLimits;
+}
+
 class PromptFolder {
   readonly #path: string;
-  readonly #pollMs: number;
-  readonly #limits: ReadPromptLimits;
+  readonly #settings: FolderSettings;
+  readonly #files: WantedFiles;
   readonly #collection: PromptCollection;
   readonly #versions = new Map<string, string>();
   readonly #listeners = new Set<Listener>();
@@ -80,19 +98,21 @@ class PromptFolder {
   #reported: readonly Error[] = [];
   #watcher: FolderWatcher | undefined;
   #watchProblem: Error | undefined;
+  #unreadFolders: Error | undefined;
   #settling: Timer | undefined;
   #wasRead = false;
   #reading: Promise<unknown> = Promise.resolve();
 
-  constructor(path: string, pollMs: number, limits: ReadPromptLimits) {
+  constructor(path: string, settings: FolderSettings) {
     this.#path = path;
-    this.#pollMs = pollMs;
-    this.#limits = limits;
-    this.#collection = new PromptCollection(path, limits);
+    this.#settings = settings;
+    this.#files = settings.recursive === true ? { wanted: isWanted, entered: mayHoldPrompts } : { wanted: isWanted };
+    this.#collection = new PromptCollection(path, settings.limits);
   }
 
   get problems(): readonly Error[] {
-    return this.#watchProblem === undefined ? this.#reported : [...this.#reported, this.#watchProblem];
+    const others = [this.#watchProblem, this.#unreadFolders].filter((problem) => problem !== undefined);
+    return others.length === 0 ? this.#reported : [...this.#reported, ...others];
   }
 
   /** Reads the changed files. Reads are sequential: two toolkits may share the source. */
@@ -107,8 +127,8 @@ class PromptFolder {
     const own: Listener = (change) => listener(change);
     this.#listeners.add(own);
     this.#watcher ??= watchFolder(this.#path, {
-      wanted: isWanted,
-      pollMs: this.#pollMs,
+      ...this.#files,
+      pollMs: this.#settings.pollMs,
       onChange: () => this.#emitChange(),
       onProblem: (cause) => this.#reportWatchProblem(cause),
     });
@@ -127,7 +147,7 @@ class PromptFolder {
     if (state.identity === undefined) throw await unreadableFolder(this.#path, state.error);
     const names = [...state.files.keys()];
     const changed = names.filter((name) => this.#versions.get(name) !== state.files.get(name)?.version);
-    const read = await readTexts(this.#path, changed, { ...options, limits: this.#limits });
+    const read = await readTexts(this.#path, changed, { ...options, limits: this.#settings.limits });
     this.#collection.update(names, read);
     this.#versions.clear();
     for (const [name, { version }] of state.files) {
@@ -135,12 +155,13 @@ class PromptFolder {
       if (!read.errors.has(name) && !this.#collection.isBroken(name)) this.#versions.set(name, version);
     }
     this.#reportProblems();
+    if (!this.#wasRead && this.#settings.recursive === undefined) await this.#findUnreadFolders();
     this.#wasRead = true;
     return this.#collection.prompts;
   }
 
   async #state({ signal }: ReadOptions): Promise<FolderState> {
-    return await abortable(this.#watcher?.state() ?? scanFolder(this.#path, isWanted), signal);
+    return await abortable(this.#watcher?.state() ?? scanFolder(this.#path, this.#files), signal);
   }
 
   /** Reports each problem when it is old enough. Until then the earlier ones stay: the new one may be of the same file. */
@@ -162,9 +183,18 @@ class PromptFolder {
     this.#settling = systemClock.setTimer(() => this.#emitChange(), youngest + settleMs - now + 1);
   }
 
+  /** Looks once for prompts in folders that are not read: the author of one would search long for it. */
+  async #findUnreadFolders(): Promise<void> {
+    const names = await foldersWithPrompts(this.#path);
+    if (names.length === 0) return;
+    const what = `These folders in it hold prompts and are not read: ${names.slice(0, maxNamed).join(", ")}${names.length > maxNamed ? " and others" : ""}.`;
+    const hint = "Set recursive: true to read them, as `folder-name`, or recursive: false to leave them out.";
+    this.#unreadFolders = new Error(`${this.#path}: ${what} ${hint}`);
+  }
+
   #reportWatchProblem(cause: unknown): void {
     const what = `${this.#path}: The file system reports no changes of this folder: ${messageOf(cause)}.`;
-    const remedy = `It is scanned every ${this.#pollMs / 1000} s. On Linux, raise fs.inotify.max_user_watches or max_user_instances.`;
+    const remedy = `It is scanned every ${this.#settings.pollMs / 1000} s. On Linux, raise fs.inotify.max_user_watches or max_user_instances.`;
     this.#watchProblem = new Error(`${what} ${remedy}`, { cause });
     this.#emitChange();
   }

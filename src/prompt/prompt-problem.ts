@@ -1,5 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import type { ErrorDetails } from "../core/error-catalog.ts";
+import { visible } from "../lib/visible-text.ts";
 
 /** A place in a file, as editors count: line and column from 1. */
 export interface Place {
@@ -12,21 +13,27 @@ export const fileStart: Place = { line: 1, column: 1 };
 
 /** The place as people write it: `prompts/summarize.md:3:8`; without a file `prompt:3:8`. */
 export function describePlace(file: string | undefined, place: Place): string {
-  return `${file ?? "prompt"}:${place.line}:${place.column}`;
+  return `${visible(file ?? "prompt")}:${place.line}:${place.column}`;
 }
 
-/** The error of a prompt file, for its author: the place, the mistake, and the text to write instead. */
+/**
+ * The error of a prompt file, for its author: the place, the mistake, and the text to write instead. Names of files and fields are those of
+ * a stranger: they add no line to the message, and so to a log.
+ *
+ * @param advice - a text on one line, or several lines
+ */
 export function promptProblem(
   file: string | undefined,
   place: Place,
   what: string,
-  hint: string,
+  advice: string | readonly string[],
   cause?: unknown,
   changes?: ErrorDetails["INVALID_PROMPT"]["changes"],
 ): ToolkitError<"INVALID_PROMPT"> {
+  const hint = [advice].flat().map(visible).join("\n");
   return new ToolkitError(
     "INVALID_PROMPT",
-    `${describePlace(file, place)}: ${what} ${hint}`,
+    `${describePlace(file, place)}: ${visible(what)} ${hint}`,
     { file, line: place.line, column: place.column, hint, ...(changes === undefined ? {} : { changes }) },
     { cause },
   );
@@ -44,7 +51,7 @@ export interface ProblemParts {
 export function problemParts(problem: ToolkitError, file: string | undefined): ProblemParts {
   const details = ToolkitError.is(problem, "INVALID_PROMPT") ? problem.details : {};
   const where = details.file ?? file;
-  const start = where ?? "prompt";
+  const start = visible(where ?? "prompt");
   const message = problem.message.startsWith(start) ? problem.message.slice(start.length) : problem.message;
   const [, line = "1", column = "1", text = problem.message] = /^:(\d+):(\d+): ([\s\S]*)$/.exec(message) ?? [];
   const { hint } = details;

@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { type PromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import { parsePromptFile } from "./parse-prompt.ts";
@@ -13,6 +14,8 @@ export interface ReadPromptOptions extends ReadOptions {
   /** The size of each file, and the work of a rendering. */
   readonly limits?: PromptLimits | undefined;
 }
+
+const optionNames: OptionNames<ReadPromptOptions> = { signal: true, limits: true };
 
 /**
  * Reads a prompt from a markdown file; its partials are read from the same folder.
@@ -48,7 +51,9 @@ export async function readPrompts(folder: string | URL, options: ReadPromptOptio
   return collection.prompts;
 }
 
-function readingOf({ signal, limits }: ReadPromptOptions) {
+function readingOf(options: ReadPromptOptions) {
+  assertOptionNames(options, optionNames, "of readPrompt");
+  const { signal, limits } = options;
   return { signal, limits: readPromptLimits(limits, "limits") };
 }
 

@@ -3,9 +3,16 @@ import { charsetOf, essenceOf } from "./media-type.ts";
 
 /**
  * The text that bytes are, or undefined where they are none. The first that applies decides: a byte order mark; the charset the
- * media type declares; the zero bytes of UTF-16; valid UTF-8; the charset an HTML or XML document declares in itself.
+ * media type declares; the zero bytes of UTF-16; valid UTF-8; the charset an HTML or XML document declares in itself; the charset
+ * that a text or an HTML document is most likely in.
+ *
+ * @param options - `detect`: false for bytes that may be no text
  */
-export async function decodeText(bytes: Uint8Array, mediaType: string): Promise<string | undefined> {
+export async function decodeText(
+  bytes: Uint8Array,
+  mediaType: string,
+  { detect = true }: { readonly detect?: boolean } = {},
+): Promise<string | undefined> {
   const marked = markOf(bytes);
   if (marked !== undefined) return decodeUnicode(bytes, marked);
   const declared = charsetOf(mediaType);
@@ -17,11 +24,29 @@ export async function decodeText(bytes: Uint8Array, mediaType: string): Promise<
   if (utf16 !== undefined) return decodeUnicode(bytes, utf16);
   const text = decodeUnicode(bytes, "utf-8");
   if (text !== undefined) return text;
-  const inside = declared === undefined ? charsetInside(bytes, mediaType) : undefined;
-  if (inside === undefined || isUtf8Label(inside)) return undefined;
-  const decoded = await decodeCharset(bytes, inside);
-  return decoded === unknownCharset ? undefined : decoded;
+  if (declared !== undefined) return undefined;
+  const inside = charsetInside(bytes, mediaType);
+  if (inside !== undefined) {
+    if (isUtf8Label(inside)) return undefined;
+    const decoded = await decodeCharset(bytes, inside);
+    return decoded === unknownCharset ? undefined : decoded;
+  }
+  return detect && essenceOf(mediaType).startsWith("text/") ? await detectText(bytes, mediaType) : undefined;
 }
+
+/** The text in the charset that is most likely; undefined where none is. */
+async function detectText(bytes: Uint8Array, mediaType: string): Promise<string | undefined> {
+  const { likelyCharsets } = await import("./detect-charset.ts");
+  for (const charset of await likelyCharsets(bytes, essenceOf(mediaType) === "text/html")) {
+    const text = await decodeCharset(bytes, charset);
+    // What decodes to control characters is in another charset, or no text at all.
+    if (text !== undefined && text !== unknownCharset && !controls.test(text)) return text;
+  }
+  return undefined;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const controls = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f\u007f-\u009f]/;
 
 type Unicode = "utf-8" | "utf-16le" | "utf-16be";
 

@@ -37,6 +37,10 @@ class TextContent extends LoadedContent {
     return { text: this.#text };
   }
 
+  protected shown() {
+    return { text: this.#text };
+  }
+
   static textOf(content: TextContent): string {
     return content.#text;
   }
@@ -86,6 +90,10 @@ class BytesContent extends LoadedContent {
     };
   }
 
+  protected shown() {
+    return {};
+  }
+
   #decoded(): Uint8Array {
     // Not a Buffer: its slice() shares memory.
     if (typeof this.#source === "string") this.#source = new Uint8Array(Buffer.from(this.#source, "base64"));
@@ -128,6 +136,10 @@ class MultipartContent extends LoadedContent {
     return { parts: this.parts.map((part) => part.toJSON()) };
   }
 
+  protected shown() {
+    return { parts: this.parts };
+  }
+
   #joined(): string {
     return this.parts
       .map(textOf)
@@ -168,6 +180,11 @@ class DerivedContent extends LoadedContent {
     const { text, base64, parts } = this.#original.toJSON();
     if (parts !== undefined) return { parts };
     return text === undefined ? { base64 } : { text };
+  }
+
+  protected shown() {
+    const { parts } = this;
+    return parts === undefined ? { text: textOf(this.#original) } : { parts };
   }
 
   static originalOf(content: DerivedContent): Content {

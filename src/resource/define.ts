@@ -1,9 +1,11 @@
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier, assertUri } from "../core/identifier.ts";
-import type { ResourceTemplate } from "../core/item.ts";
+import type { Completers, ResourceTemplate } from "../core/item.ts";
 import type { Described, ReadOptions, Resource } from "../core/resource.ts";
 import { typeName } from "../lib/value.ts";
 import { type ReadResult, resourceHandle } from "./handle.ts";
+import { parseResourceName } from "./resource-name.ts";
+import { typeOfExtension } from "./sniff.ts";
 
 /** The definition of a resource that is read on demand. */
 export interface ResourceDefinition extends Described {
@@ -20,7 +22,7 @@ export interface ResourceDefinition extends Described {
 /**
  * Defines a resource that reads on demand: `bytes()` calls that of the definition, `text()` and `json()` decode its result.
  *
- * @throws ToolkitError `INVALID_NAME` for a name that is no identifier or a URI without a scheme, `INVALID_INPUT` without `bytes`
+ * @throws ToolkitError `INVALID_NAME` for a name that `resource.data` would not take or a URI without a scheme, `INVALID_INPUT` without `bytes`
  *
  * @example
  * ```ts
@@ -35,8 +37,9 @@ export interface ResourceDefinition extends Described {
  * ```
  */
 export function defineResource<T = unknown>(definition: ResourceDefinition): Resource<T> {
-  const { name, uri, mediaType, title, description, meta, size } = definition;
-  assertIdentifier(name, "resource");
+  const { uri, title, description, meta, size } = definition;
+  const { name, extension } = parseResourceName(definition.name);
+  const mediaType = definition.mediaType ?? (extension === undefined ? undefined : typeOfExtension(extension));
   assertUri(uri);
   assertFunction(definition.bytes, "bytes", `The resource "${name}"`);
   return resourceHandle<T>({
@@ -52,6 +55,8 @@ export interface TemplateDefinition extends Described {
   readonly uriTemplate: string;
   /** Of every resource of the family. */
   readonly mediaType?: string | undefined;
+  /** For `toolkit.complete`, by the names of its variables. */
+  readonly complete?: Completers | undefined;
   /** Reads the resource that has the URI, afresh each time. A string stands for its UTF-8. */
   read(uri: string, options: ReadOptions): ReadResult | PromiseLike<ReadResult>;
 }
@@ -73,13 +78,13 @@ export interface TemplateDefinition extends Described {
  * ```
  */
 export function defineTemplate(definition: TemplateDefinition): ResourceTemplate {
-  const { name, uriTemplate, mediaType, title, description, meta } = definition;
+  const { name, uriTemplate, mediaType, title, description, meta, complete } = definition;
   assertIdentifier(name, "resource template");
   assertUri(uriTemplate);
   assertFunction(definition.read, "read", `The template "${name}"`);
   return {
     kind: "template",
-    ...{ name, uriTemplate, mediaType, title, description, meta },
+    ...{ name, uriTemplate, mediaType, title, description, meta, complete },
     resource(uri) {
       assertUri(uri);
       return resourceHandle({

@@ -8,6 +8,7 @@ import {
   resourceBrand,
   type WholeReader,
 } from "../core/resource.ts";
+import { type InspectOptions, inspect, shownAs } from "../lib/console-text.ts";
 import { abortable } from "../lib/promise.ts";
 import { typeName } from "../lib/value.ts";
 import { copyOf } from "./bytes.ts";
@@ -63,6 +64,12 @@ abstract class Handle {
 
   get [resourceBrand](): "handle" {
     return "handle";
+  }
+
+  /** For the console. */
+  [inspect](depth: number, options: InspectOptions): string {
+    const { name, uri, mediaType, size, title } = this;
+    return shownAs("Resource", { name, uri, mediaType, size, title }, depth, options);
   }
 }
 

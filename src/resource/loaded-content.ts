@@ -1,4 +1,5 @@
 import { type Content, type ContentJson, type ReadOptions, resourceBrand } from "../core/resource.ts";
+import { beginningOf, type InspectOptions, inspect, shownAs } from "../lib/console-text.ts";
 import { parseJsonText } from "./json-text.ts";
 
 /** The descriptive fields of a Content. Names and URIs are taken as they are: the caller has checked those of a user. */
@@ -52,6 +53,17 @@ export abstract class LoadedContent implements Content {
   toJSON(): ContentJson {
     return { ...describe(this), ...this.body() };
   }
+
+  /** For the console: the beginning of a text stands for the whole. */
+  [inspect](depth: number, options: InspectOptions): string {
+    const { name, uri, mediaType, title, size } = this;
+    const shown = uri.endsWith(`:${name}`) ? { name, mediaType, title, size } : { name, uri, mediaType, title, size };
+    const { text, parts } = this.shown();
+    return shownAs("Content", { ...shown, text: beginningOf(text), parts }, depth, options);
+  }
+
+  /** What the console shows of the content itself. */
+  protected abstract shown(): { readonly text?: string | undefined; readonly parts?: readonly Content[] | undefined };
 
   protected abstract body(): Pick<ContentJson, "text" | "base64" | "parts">;
 }

@@ -10,6 +10,8 @@ import { contentOfBytes } from "./sniff.ts";
 /** The options of reading a file or URL. */
 export interface LocationOptions {
   readonly name: string | undefined;
+  /** That of the name, where it is given as the name of a file. Default: that of the file or URL. */
+  readonly extension: string | undefined;
   readonly mediaType: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly maxBytes: number;
@@ -22,7 +24,7 @@ export async function readFileContent(location: string | URL, options: LocationO
   const path = toPath(location);
   const { name, ext } = parse(path);
   const fields = { name: options.name ?? name, uri: pathToFileURL(path).href, mediaType: options.mediaType };
-  return contentOfBytes(await readBytes(path, options), fields, { extension: ext.slice(1) });
+  return contentOfBytes(await readBytes(path, options), fields, { extension: options.extension ?? ext.slice(1) });
 }
 
 function toPath(location: string | URL): string {

@@ -29,7 +29,7 @@ export async function readUrlContent(url: URL, options: LocationOptions): Promis
     mediaType: options.mediaType,
   };
   const declared = response.headers.get("content-type") ?? undefined;
-  return contentOfBytes(bytes, fields, { declared, extension: ext.slice(1) });
+  return contentOfBytes(bytes, fields, { declared, extension: options.extension ?? ext.slice(1) });
 }
 
 async function request(url: URL, { signal, egress }: LocationOptions): Promise<Response> {

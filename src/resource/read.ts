@@ -1,10 +1,11 @@
 import { type EgressOptions, readEgress } from "../core/egress.ts";
 import { ToolkitError } from "../core/error.ts";
-import { assertIdentifier } from "../core/identifier.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { Content } from "../core/resource.ts";
 import { type ByteStream, collectBytes, tooLarge } from "./collect-bytes.ts";
 import { type LocationOptions, readFileContent, unreadable } from "./read-file.ts";
 import { readUrlContent, shown } from "./read-url.ts";
+import { parseResourceName } from "./resource-name.ts";
 import { contentOfBytes } from "./sniff.ts";
 
 /** A source for `resource.read`: a path, a URL (file, http, https, data), a Blob or File, or a stream of bytes. */
@@ -12,7 +13,7 @@ export type ReadSource = string | URL | Blob | ByteStream;
 
 /** The options of `resource.read`. */
 export interface ReadSourceOptions {
-  /** An identifier. Default: the base name of a file or URL without its extension, else `blob` or `stream`. */
+  /** As of `resource.data`: an identifier, or the name of a file. Default: the base name of a file or URL without its extension, else `blob` or `stream`. */
   readonly name?: string | undefined;
   /** The media type, with a charset where it is text in another than UTF-8. Default: found by content, then by extension. */
   readonly mediaType?: string | undefined;
@@ -23,6 +24,15 @@ export interface ReadSourceOptions {
   readonly egress?: EgressOptions | undefined;
 }
 
+const optionNames: OptionNames<ReadSourceOptions> = {
+  name: true,
+  mediaType: true,
+  signal: true,
+  maxBytes: true,
+  egress: true,
+};
+
+const unnamed = { name: undefined, extension: undefined };
 const defaultMaxBytes = 100 * 1024 * 1024;
 
 /** `scheme://...`, or the two schemes that go without. A path may contain a colon. */
@@ -30,12 +40,13 @@ const urlText = /^(?:[a-z][a-z0-9+.-]+:\/\/|file:|data:)/i;
 
 /** Reads a source whole: see `resource.read`. */
 export async function readSource(source: ReadSource, options: ReadSourceOptions = {}): Promise<Content> {
-  const { name, mediaType, signal, maxBytes = defaultMaxBytes } = options;
-  if (name !== undefined) assertIdentifier(name, "resource");
+  assertOptionNames(options, optionNames, "of resource.read");
+  const { mediaType, signal, maxBytes = defaultMaxBytes } = options;
+  const { name, extension } = options.name === undefined ? unnamed : parseResourceName(options.name);
   assertMaxBytes(maxBytes);
   signal?.throwIfAborted();
   const egress = readEgress(options.egress, "of resource.read");
-  const location = { name, mediaType, signal, maxBytes, egress };
+  const location = { name, extension, mediaType, signal, maxBytes, egress };
   if (typeof source === "string" && !urlText.test(source)) return readFileContent(source, location);
   if (typeof source === "string" || source instanceof URL) return readLocation(toUrl(source), location);
   if (source instanceof Blob) return readBlob(source, location);
@@ -44,7 +55,7 @@ export async function readSource(source: ReadSource, options: ReadSourceOptions 
   }
   const title = name ?? "stream";
   const bytes = await collectBytes(source, { what: `The stream "${title}"`, maxBytes, signal });
-  return contentOfBytes(bytes, { name: title, mediaType });
+  return contentOfBytes(bytes, { name: title, mediaType }, { extension });
 }
 
 /** Reads a URL whole, as far as an egress policy lets it: see `resource.read`. */
@@ -52,7 +63,7 @@ export function readLocation(
   url: URL,
   given: Pick<LocationOptions, "egress" | "signal"> & Partial<LocationOptions>,
 ): Promise<Content> {
-  const options = { name: undefined, mediaType: undefined, maxBytes: defaultMaxBytes, ...given };
+  const options = { ...unnamed, mediaType: undefined, maxBytes: defaultMaxBytes, ...given };
   switch (url.protocol) {
     case "file:":
       return readFileContent(url, options);
@@ -74,7 +85,10 @@ function toUrl(source: string | URL): URL {
   }
 }
 
-async function readBlob(blob: Blob, { name, mediaType, signal, maxBytes }: LocationOptions): Promise<Content> {
+async function readBlob(
+  blob: Blob,
+  { name, extension, mediaType, signal, maxBytes }: LocationOptions,
+): Promise<Content> {
   const file = blob instanceof File ? blob.name : "";
   const dot = file.lastIndexOf(".");
   const title = name ?? ((dot > 0 ? file.slice(0, dot) : file) || "blob");
@@ -84,7 +98,7 @@ async function readBlob(blob: Blob, { name, mediaType, signal, maxBytes }: Locat
   const fields = { name: title, uri: `data:${encodeURIComponent(title)}`, mediaType };
   return contentOfBytes(bytes, fields, {
     declared: blob.type,
-    extension: dot > 0 ? file.slice(dot + 1) : undefined,
+    extension: extension ?? (dot > 0 ? file.slice(dot + 1) : undefined),
   });
 }
 

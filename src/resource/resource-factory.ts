@@ -1,13 +1,15 @@
 import { ToolkitError } from "../core/error.ts";
-import { assertIdentifier, assertUri } from "../core/identifier.ts";
+import { assertUri } from "../core/identifier.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { type Content, isContent, isResource, type Resource } from "../core/resource.ts";
 import { copyOf } from "./bytes.ts";
 import { derivedContent, jsonContent, textContent } from "./content.ts";
 import { contentFromJson } from "./from-json.ts";
 import { resourceHandle } from "./handle.ts";
-import { withoutCharset } from "./media-type.ts";
+import { isJsonType, isTextType, withoutCharset } from "./media-type.ts";
 import { type ReadSource, type ReadSourceOptions, readSource } from "./read.ts";
-import { contentOfBytes } from "./sniff.ts";
+import { parseResourceName } from "./resource-name.ts";
+import { contentOfBytes, typeOfExtension } from "./sniff.ts";
 
 /** The descriptive fields of a resource beside its name. */
 export interface ResourceOptions {
@@ -17,34 +19,44 @@ export interface ResourceOptions {
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-function optionsOf({ mediaType, title, description, meta }: ResourceOptions) {
+const optionNames: OptionNames<ResourceOptions> = { mediaType: true, title: true, description: true, meta: true };
+
+function optionsOf(options: ResourceOptions) {
+  assertOptionNames(options, optionNames, "of a resource");
+  const { mediaType, title, description, meta } = options;
   return { mediaType, title, description, meta };
 }
 
-function text(name: string, value: string, options: ResourceOptions = {}): Content {
-  assertIdentifier(name, "resource");
+function text(given: string, value: string, options: ResourceOptions = {}): Content {
+  const { name, extension } = parseResourceName(given);
   if (typeof value !== "string") throw wrongValue(name, "must be a string; use resource.from for other values");
-  const fields = { name, ...optionsOf(options) };
-  return textContent(value, { ...fields, mediaType: fields.mediaType && withoutCharset(fields.mediaType) });
+  const mediaType = options.mediaType ?? typeAmong(isTextType, extension);
+  return textContent(value, { name, ...optionsOf(options), mediaType: mediaType && withoutCharset(mediaType) });
 }
 
-function json<T>(name: string, value: T, options: ResourceOptions = {}): Content<T> {
-  assertIdentifier(name, "resource");
-  return jsonContent(value, { name, ...optionsOf(options) });
+function json<T>(given: string, value: T, options: ResourceOptions = {}): Content<T> {
+  const { name, extension } = parseResourceName(given);
+  const mediaType = options.mediaType ?? typeAmong(isJsonType, extension);
+  return jsonContent(value, { name, ...optionsOf(options), mediaType });
 }
 
-async function data(name: string, bytes: Bytes, options: ResourceOptions = {}): Promise<Content> {
-  assertIdentifier(name, "resource");
+async function data(given: string, bytes: Bytes, options: ResourceOptions = {}): Promise<Content> {
+  const { name, extension } = parseResourceName(given);
   if (!isBytes(bytes)) throw wrongValue(name, "must be bytes; use resource.from for other values");
-  return contentOfBytes(copyOf(bytes), { name, ...optionsOf(options) });
+  return contentOfBytes(copyOf(bytes), { name, ...optionsOf(options) }, { extension });
 }
 
 async function from(name: string, value: unknown): Promise<Resource> {
-  assertIdentifier(name, "resource");
-  if (isResource(value)) return derive(value, { name });
+  if (isResource(value)) return derive(value, { name: parseResourceName(name).name });
   if (typeof value === "string") return text(name, value);
   if (isBytes(value)) return data(name, value);
   return value instanceof Blob ? readSource(value, { name }) : json(name, value);
+}
+
+/** The media type of an extension, where it is one of a kind. */
+function typeAmong(isOfKind: (mediaType: string) => boolean, extension: string | undefined): string | undefined {
+  const mediaType = extension === undefined ? undefined : typeOfExtension(extension);
+  return mediaType !== undefined && isOfKind(mediaType) ? mediaType : undefined;
 }
 
 function withUri<R extends Resource>(original: R, uri: string): SameKind<R> {
@@ -84,7 +96,8 @@ function wrongValue(name: string, message: string): ToolkitError<"INVALID_INPUT"
 }
 
 /**
- * Makes resources. Names are identifiers, except those that come from a file or URL.
+ * Makes resources. Names are identifiers, which may begin with a digit or `_`, or the names of files: `table.csv` is `table`, and its
+ * extension says the media type where the content does not.
  *
  * @example
  * ```ts

@@ -83,6 +83,11 @@ const typesByExtension: ReadonlyMap<string, string> = new Map([
   ["zip", "application/zip"],
 ]);
 
+/** The media type that an extension stands for, without its dot; undefined for an unknown one. */
+export function typeOfExtension(extension: string): string | undefined {
+  return typesByExtension.get(extension.toLowerCase());
+}
+
 /** Formats that others are made of: what is declared, or the extension, may know which. */
 const containers: ReadonlyMap<string, (mediaType: string) => boolean> = new Map([
   ["application/xml", isTextType],
@@ -127,7 +132,7 @@ export async function contentOfBytes(
 
 function hintOf({ declared, extension }: SniffHints): string | undefined {
   // Servers say octet-stream, and often text/plain, for what they do not know.
-  const known = extension === undefined ? undefined : typesByExtension.get(extension.toLowerCase());
+  const known = extension === undefined ? undefined : typeOfExtension(extension);
   if (declared === undefined || declared === "" || essenceOf(declared) === bytesType) return known;
   if (essenceOf(declared) !== textType || known === undefined || !isTextType(known)) return declared;
   return withCharset(known, declared);
@@ -157,6 +162,6 @@ async function signatureOf(bytes: Uint8Array): Promise<string | undefined> {
 const binary = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 
 async function isText(bytes: Uint8Array): Promise<boolean> {
-  const text = await decodeText(bytes, textType);
+  const text = await decodeText(bytes, textType, { detect: false });
   return text !== undefined && !binary.test(text);
 }

@@ -1,4 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
+import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import type {
   DeleteOptions,
@@ -46,12 +47,15 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
+const optionNames: OptionNames<MemoryStoreOptions> = { keepVersions: true, clock: true };
+
 /**
  * Keeps records for as long as the process lives.
  *
  * @throws ToolkitError `INVALID_CONFIG` for an option out of its range
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  assertOptionNames(options, optionNames, "of memoryStore");
   return new MemoryStore(options);
 }
 

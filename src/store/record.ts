@@ -9,6 +9,8 @@ const collections: { readonly [C in Collection]: { readonly keepsVersions: boole
   resource: { keepsVersions: true },
   approval: { keepsVersions: false },
   run: { keepsVersions: false },
+  result: { keepsVersions: false },
+  pin: { keepsVersions: false },
 };
 
 /** Of PostgreSQL's index entries at most 2,704 bytes fit, and all stores take the same keys. */

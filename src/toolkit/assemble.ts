@@ -11,8 +11,9 @@ import { Catalog } from "../catalog/catalog.ts";
 import { Directory } from "../catalog/directory.ts";
 import type { LocalSourceHost } from "../catalog/local-source.ts";
 import { RuleCheck } from "../catalog/rule-check.ts";
+import { type AddConnectorOptions, connectorOf } from "../connection/connect-options.ts";
 import { Connectors } from "../connection/connectors.ts";
-import type { EgressOptions } from "../core/egress.ts";
+import type { Connector } from "../core/connector.ts";
 import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { inlineNamespace } from "../core/identifier.ts";
@@ -21,12 +22,17 @@ import type { PolicyRules } from "../core/policy.ts";
 import type { Logger } from "../core/session.ts";
 import type { Store } from "../core/store.ts";
 import { StoredPromptRules } from "../core/stored-prompt-rules.ts";
+import type { ConnectorTarget } from "../core/target.ts";
 import { readToolkitOptions, type ToolkitOptions } from "../core/toolkit-options.ts";
 import type { UserNamespace } from "../core/user.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
 import { Emitter } from "../lib/emitter.ts";
 import { PendingWork } from "../lib/promise.ts";
+import { mcpConnector } from "../mcp/mcp-connector.ts";
+import { lockFile } from "../pins/lock-file.ts";
+import { pinsInStore } from "../pins/pin-place.ts";
+import { ToolkitPins } from "../pins/pins.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { openUserNamespace } from "../user/user-namespace.ts";
 import { UserStores } from "../user/user-stores.ts";
@@ -47,8 +53,9 @@ export interface Assembly {
   readonly catalog: Catalog;
   readonly builtins: Builtins;
   readonly connectors: Connectors;
-  /** The egress of connectors that have none of their own. */
-  readonly connectorEgress: EgressOptions;
+  readonly pins: ToolkitPins;
+  /** The connector of a target. @throws ToolkitError `INVALID_TARGET`, `INVALID_CONFIG` or `RESERVED_NAME` */
+  connectorFor(target: ConnectorTarget | Connector, options: AddConnectorOptions): Connector;
   readonly sourceHost: LocalSourceHost;
   readonly store: Store;
   /** Undefined where nothing keeps what users make. */
@@ -106,7 +113,6 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
   const interactions = new DelegatedInteractions(delegates);
   const { timeoutMs, maxQueuedCalls } = read;
-  const connectors = new Connectors({ ...sourceHost, interactions, random, timeoutMs, maxQueuedCalls });
   const assertOpen = () => lifecycle.assertOpen();
   const isClosing = () => lifecycle.isClosing;
   const directory = new Directory(catalog, lifecycle);
@@ -118,6 +124,10 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const writing = new PendingWork();
   const hold = writing.add.bind(writing);
   const { closing } = lifecycle;
+  const file = options.pins?.file;
+  const place = file === undefined ? pinsInStore(store) : lockFile(file);
+  const pins = new ToolkitPins({ place, file, hold, closing });
+  const connectors = new Connectors({ ...sourceHost, interactions, pins, random, timeoutMs, maxQueuedCalls });
   const unwatch = store.watch((event) => {
     if (event.type === "warning") logger.warn(event.message);
   });
@@ -163,9 +173,17 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     isClosing,
     origin: toolbox,
     assertOpen,
-    find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined),
+    find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined, "call"),
     receive: executor.receive.bind(executor),
   });
+  const ownEgress = { allow: [...(options.egress?.allow ?? [])] };
+  const connectorFor = (target: ConnectorTarget | Connector, given: AddConnectorOptions) =>
+    connectorOf(
+      target,
+      given,
+      (remote, { egress = ownEgress, ...making }) =>
+        delegates.createConnector(remote) ?? mcpConnector(remote, { ...making, egress }),
+    );
   const serves = (context: CallContext) => callStateOf(context)?.host === executor;
   const checkPolicy = (rules: PolicyRules, at: string) => ruleCheck.add(...rules.lists(at));
   delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, closing });
@@ -181,7 +199,8 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     telemetry,
     catalog,
     connectors,
-    connectorEgress: { allow: [...(options.egress?.allow ?? [])] },
+    pins,
+    connectorFor,
     sourceHost,
   };
   const builtins = new Builtins(catalog, emit);

@@ -1,5 +1,6 @@
 import type { LocalSource } from "../catalog/local-source.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
+import { assertOptionNames, signalName } from "../core/options.ts";
 import { readSignal } from "../core/signal.ts";
 import { keepProcessAlive } from "../lib/clock.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
@@ -59,6 +60,7 @@ export class Lifecycle {
   /** Starts, waits until the signal aborts or `close` is called, and closes. */
   async run(options: { readonly signal?: AbortSignal | undefined }): Promise<void> {
     const signal = readSignal(options);
+    assertOptionNames(options, signalName, "of run");
     // A wait for a server that is down keeps no process alive, and a service has to stay.
     const release = keepProcessAlive(this.#parts().clock);
     try {

@@ -2,12 +2,14 @@ import { CallRouter } from "../call/call-router.ts";
 import { PrincipalScope } from "../call/principal-scope.ts";
 import { Directory } from "../catalog/directory.ts";
 import { LocalSource } from "../catalog/local-source.ts";
-import { type AddConnectorOptions, connectorOf } from "../connection/connect-options.ts";
+import type { AddConnectorOptions } from "../connection/connect-options.ts";
 import type { Approvals } from "../core/approval.ts";
+import type { ArgumentValues } from "../core/argument-values.ts";
+import type { CompletionRequest } from "../core/completion.ts";
 import type { Connection } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
 import {
-  assertEventLimit,
+  assertEventOptions,
   assertListener,
   type EventListener,
   type ToolkitEvent,
@@ -30,6 +32,7 @@ import type {
   Tool,
 } from "../core/item.ts";
 import { emptyScope } from "../core/name-rules.ts";
+import type { Pins } from "../core/pin.ts";
 import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import type { Source, Unsubscribe } from "../core/source.ts";
@@ -38,8 +41,8 @@ import type { ToolkitOptions } from "../core/toolkit-options.ts";
 import type { UserNamespace } from "../core/user.ts";
 import { type ExplainOptions, explain } from "../explain/explain.ts";
 import type { Explanation } from "../explain/explanation.ts";
+import { type InspectOptions, inspect, shownAs } from "../lib/console-text.ts";
 import { type EventStreamOptions, eventStream } from "../lib/event-stream.ts";
-import { mcpConnector } from "../mcp/mcp-connector.ts";
 import { parseMcpServers } from "../mcp/target/mcp-servers.ts";
 import { canonicalUrl } from "../mcp/target/target-values.ts";
 import { runRules } from "../toolset/run-policy.ts";
@@ -57,8 +60,7 @@ import { ViewFilter, type ViewSelection } from "./view-filter.ts";
  * const toolkit = new Toolkit({ items: [greet] });
  * toolkit.addConnector("https://example.com/mcp", { namespace: "example" });
  * await toolkit.start();
- * const result = await toolkit.call("example.search", { query: "weave" });
- * console.log(await result.text());
+ * const result = await toolkit.call("example.search", { query: "weave" }).then((content) => content.text());
  * await toolkit.close();
  * ```
  */
@@ -78,6 +80,11 @@ export class Toolkit implements Host, AsyncDisposable {
   /** The calls that wait for approval, or for work elsewhere. */
   get approvals(): Approvals {
     return this.#parts.approvals;
+  }
+
+  /** The contracts of connectors with the option `pins`: what changed, and its acceptance. */
+  get pins(): Pins {
+    return this.#parts.pins;
   }
 
   /** Every connector, with its state, in the order in which they were added. */
@@ -114,7 +121,7 @@ export class Toolkit implements Host, AsyncDisposable {
    */
   addConnector(target: ConnectorTarget | Connector, options: AddConnectorOptions = {}): Connection {
     this.#lifecycle.assertOpen();
-    return this.#parts.connectors.add(this.#connectorFor(target, options), options);
+    return this.#parts.connectors.add(this.#parts.connectorFor(target, options), options);
   }
 
   /**
@@ -125,7 +132,7 @@ export class Toolkit implements Host, AsyncDisposable {
   addConnectors(config: McpServersConfig, options: Omit<AddConnectorOptions, "namespace"> = {}): readonly Connection[] {
     this.#lifecycle.assertOpen();
     const planned = parseMcpServers(config).map(([name, target]) => ({
-      connector: this.#connectorFor(target, options),
+      connector: this.#parts.connectorFor(target, options),
       namespace: toIdentifier(name, "server"),
       entry: name,
     }));
@@ -221,6 +228,10 @@ export class Toolkit implements Host, AsyncDisposable {
     return this.#parts.toolbox.subscribe(target, options);
   }
 
+  complete(request: CompletionRequest, options?: CallOptions): Promise<ArgumentValues> {
+    return this.#parts.toolbox.complete(request, options);
+  }
+
   /**
    * What one principal may see, live: a Host in which the rest is not there, neither in lookups, lists and events nor in the calls its
    * tools make themselves.
@@ -268,24 +279,22 @@ export class Toolkit implements Host, AsyncDisposable {
    *
    * @throws ToolkitError `INVALID_INPUT` for a limit that is no whole number from 1
    */
-  events({ limit, signal }: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
-    assertEventLimit(limit);
-    const { closed } = this.#lifecycle;
+  events(options: EventStreamOptions = {}): AsyncIterableIterator<ToolkitEvent> {
+    assertEventOptions(options);
+    const { limit, signal, closed } = { ...options, closed: this.#lifecycle.closed };
+    const subscribe = (listener: (event: ToolkitEvent) => void) => this.#parts.events.on("*", listener);
     return eventStream<ToolkitEvent>(
-      {
-        subscribe: (listener) => this.#parts.events.on("*", listener),
-        lost: (count) => ({ type: "eventsLost", count }),
-      },
+      { subscribe, lost: (count) => ({ type: "eventsLost", count }) },
       { limit, signal: signal === undefined ? closed : AbortSignal.any([signal, closed]) },
     );
   }
 
-  #connectorFor(target: ConnectorTarget | Connector, options: AddConnectorOptions): Connector {
-    return connectorOf(
-      target,
-      options,
-      (given, { egress = this.#parts.connectorEgress, ...making }) =>
-        this.#parts.delegates.createConnector(given) ?? mcpConnector(given, { ...making, egress }),
-    );
+  /** For the console. */
+  [inspect](depth: number, options: InspectOptions): string {
+    const { catalog, connectors } = this.#parts;
+    const kinds = ["tool", "prompt", "resource"] as const;
+    const [tools, prompts, resources] = kinds.map((kind) => catalog.entries([kind]).length);
+    const connections = connectors.connections.map(({ namespace, state }) => `${namespace}: ${state}`);
+    return shownAs("Toolkit", { tools, prompts, resources, connections }, depth, options);
   }
 }

@@ -13,6 +13,7 @@ export class View implements Host {
   readonly read: Host["read"];
   readonly render: Host["render"];
   readonly subscribe: Host["subscribe"];
+  readonly complete: Host["complete"];
   readonly #on: Host["on"];
   readonly #filter: ViewFilter;
 
@@ -27,6 +28,7 @@ export class View implements Host {
     this.read = toolbox.read.bind(toolbox);
     this.render = toolbox.render.bind(toolbox);
     this.subscribe = toolbox.subscribe.bind(toolbox);
+    this.complete = toolbox.complete.bind(toolbox);
     this.#on = on;
     this.#filter = filter;
   }
@@ -58,6 +60,12 @@ export class View implements Host {
         const candidates = event.candidates.filter((ref) => filter.ref(ref));
         if (event.principal !== undefined && !filter.of(event.principal)) return undefined;
         return candidates.length > 1 && filter.ref(event.chosen) ? { ...event, candidates } : undefined;
+      }
+      case "contractChanged": {
+        const changes = event.changes.filter(({ kind, ref }) =>
+          kind === "instructions" ? filter.namespace(event.namespace) : filter.ref(ref),
+        );
+        return changes.length > 0 ? { ...event, changes } : undefined;
       }
       case "resourceUpdated":
         return this.#isOwn(event) && filter.ref(`${event.uri}#${event.namespace}`) ? event : undefined;

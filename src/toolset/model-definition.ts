@@ -92,8 +92,8 @@ const startHash = 8;
 
 /**
  * Gives each entry a distinct name that models accept: `^[A-Za-z_][A-Za-z0-9_-]{0,62}$`. A builtin or inline tool keeps its name, another
- * becomes `namespace__name`. A name that is too long or taken is cut and gets a hash of its kind and ref. The aliases depend on the set of
- * entries, not on their order.
+ * becomes `namespace__name`. A name that is too long or taken is cut and gets a hash of its kind and ref; of several that want one name, the
+ * one that had to be changed least keeps it. The aliases depend on the set of entries, not on their order.
  *
  * @param reserved - names that no entry gets
  */
@@ -104,16 +104,23 @@ export function aliasesOf<E extends Entry>(
   const wanted: (readonly [E, string])[] = [];
   const seen = new Set<string>();
   const clashing = new Set<string>();
+  /** Of each name those that have it as it is. */
+  const unchanged = new Map<string, E[]>();
   for (const entry of entries) {
     const alias = plainAlias(entry);
     if (seen.has(alias)) clashing.add(alias);
     seen.add(alias);
     wanted.push([entry, alias]);
+    if (textOf(entry) === alias) unchanged.set(alias, [...(unchanged.get(alias) ?? []), entry]);
   }
   const aliases = new Map<string, E>();
   const hashed: E[] = [];
   for (const [entry, alias] of wanted) {
-    if (alias.length <= maxAlias && !reserved.has(alias) && (!clashing.has(alias) || keepsName(entry, alias)))
+    if (
+      alias.length <= maxAlias &&
+      !reserved.has(alias) &&
+      (!clashing.has(alias) || keepsName(entry, unchanged.get(alias)))
+    )
       aliases.set(alias, entry);
     else hashed.push(entry);
   }
@@ -122,16 +129,23 @@ export function aliasesOf<E extends Entry>(
   return aliases;
 }
 
-function plainAlias({ namespace, name }: Entry): string {
+function textOf({ namespace, name }: Entry): string {
   const isBare = namespace === builtinNamespace || namespace === inlineNamespace;
-  const text = isBare ? name : `${namespace}__${name}`;
-  const safe = text.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return isBare ? name : `${namespace}__${name}`;
+}
+
+function plainAlias(entry: Entry): string {
+  const safe = textOf(entry).replaceAll(/[^A-Za-z0-9_-]/g, "_");
   return /^[A-Za-z_]/.test(safe) ? safe : `_${safe}`;
 }
 
-/** A namespace may have a tool and a prompt of one name: of the builtins the tool keeps it. */
-function keepsName({ namespace, kind, name }: Entry, alias: string): boolean {
-  return namespace === builtinNamespace && kind === "tool" && alias === name;
+/**
+ * True for the one entry whose name needed no change, though it is that of others too. Of several it is the builtin tool: a namespace may
+ * have a tool and a prompt of one name.
+ */
+function keepsName(entry: Entry, unchanged: readonly Entry[] = []): boolean {
+  if (!unchanged.includes(entry)) return false;
+  return unchanged.length === 1 || (entry.namespace === builtinNamespace && entry.kind === "tool");
 }
 
 function hashedAlias(entry: Entry, taken: ReadonlyMap<string, unknown>): string {

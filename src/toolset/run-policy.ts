@@ -35,6 +35,14 @@ export function runRules(policy: RunPolicy, scope: NameScope): PolicyRules {
   return rules;
 }
 
+/** A batch of calls, each once. */
+export interface CallBatch {
+  /** Those whose alias is known and whose arguments were parsed. */
+  readonly known: readonly KnownCall[];
+  /** All of them, those that cannot be made included. */
+  readonly size: number;
+}
+
 /** A call of a batch whose alias is known. */
 export interface KnownCall {
   readonly call: ToolCall;
@@ -64,29 +72,26 @@ export interface PolicyCheck {
 }
 
 /**
- * Decides which calls of one batch may be made, in order: first rule after rule for each, then that a tool that takes control is alone
- * among those that passed. It never throws.
+ * Decides which calls of one batch may be made, in order: first that a tool that takes control is alone, beside no call that is unknown,
+ * malformed or refused either; then rule after rule for each. It never throws.
  *
  * @param before - calls that the conversation has made already
  */
-export async function rulingsOn(batch: readonly KnownCall[], before: number, check: PolicyCheck): Promise<BatchRuling> {
-  const calls: RuledCall[] = [];
-  const controlling: KnownCall[] = [];
-  let passed = 0;
-  let counted = 0;
-  for (const known of batch) {
-    const { isCounted, options } = known.callee;
-    const ruling = isCounted ? await rulingOn(known, counted, before + counted, check) : undefined;
-    calls.push({ ...known, ruling });
-    if (ToolkitError.is(ruling)) continue;
-    passed += 1;
-    if (isCounted) counted += 1;
-    if (options?.takesControl === true) controlling.push(known);
+export async function rulingsOn({ known, size }: CallBatch, before: number, check: PolicyCheck): Promise<BatchRuling> {
+  const controlling = known.filter(({ callee }) => callee.options?.takesControl === true);
+  if (controlling.length > 0 && size > 1) {
+    const ruling = notAlone(controlling);
+    return { calls: known.map((each) => ({ ...each, ruling })), counted: 0 };
   }
-  if (controlling.length === 0 || passed === 1) return { calls, counted };
-  const error = notAlone(controlling);
-  const refused = calls.map((each) => (ToolkitError.is(each.ruling) ? each : { ...each, ruling: error }));
-  return { calls: refused, counted: 0 };
+  const calls: RuledCall[] = [];
+  let counted = 0;
+  for (const each of known) {
+    const { isCounted } = each.callee;
+    const ruling = isCounted ? await rulingOn(each, counted, before + counted, check) : undefined;
+    calls.push({ ...each, ruling });
+    if (isCounted && !ToolkitError.is(ruling)) counted += 1;
+  }
+  return { calls, counted };
 }
 
 async function rulingOn(

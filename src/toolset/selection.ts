@@ -1,5 +1,6 @@
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
+import { builtinNamespace, inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Toolbox } from "../core/item.ts";
 import { ChoosingRules, type NameScope, RefusingRules } from "../core/name-rules.ts";
 import type { OptionNames } from "../core/options.ts";
@@ -18,7 +19,10 @@ export interface Selection {
   readonly include?: readonly string[] | undefined;
   /** Names or refs, in every namespace, or globs on these: what fits is not there. */
   readonly exclude?: readonly string[] | undefined;
-  /** As `include`, of what is to be called in the first turn: one is the tool choice, of several only these are offered and one is required. */
+  /**
+   * As `include`, of what is to be called in the first turn: one is the tool choice, of several only these are offered and one is required.
+   * An exclusive tool among them is offered alone.
+   */
   readonly forced?: readonly string[] | undefined;
 }
 
@@ -112,7 +116,7 @@ export class SelectionRules {
    * Chooses. An exclusive tool is there only when it is forced by its name, and then alone.
    *
    * @throws ToolkitError `NOT_FOUND` for a forced or excluded name that none of the entries has, `INVALID_INPUT` for one that is forced and
-   *   excluded, or exclusive and forced with another
+   *   excluded, or for two exclusive ones that are forced
    */
   select(entries: readonly ToolEntry[]): Selected {
     const [unknown] = this.#exclude.unused(entries);
@@ -120,11 +124,8 @@ export class SelectionRules {
     const forced = this.#forcedOf(entries);
     const both = [...forced].find((entry) => this.#exclude.ruleFor(entry) !== undefined);
     if (both !== undefined) throw contradiction(`${both.ref} is forced and excluded`);
-    const alone = [...forced].find(isExclusive);
-    if (alone !== undefined) {
-      if (forced.size > 1) throw contradiction(`${alone.ref} is exclusive, and forced together with others`);
-      return { offered: [alone], forced };
-    }
+    const alone = exclusiveOf("forced", forced);
+    if (alone !== undefined) return { offered: [alone], forced: new Set([alone]) };
     return { offered: entries.filter((entry) => this.#hidingRule(entry, forced) === undefined), forced };
   }
 
@@ -174,7 +175,19 @@ function isMeant(meant: Entry | "undecided" | undefined, { kind, ref }: ToolEntr
   return typeof meant === "object" && meant.kind === kind && meant.ref === ref;
 }
 
-/** True for a tool that is offered only where it is forced. */
+/**
+ * The exclusive tool among those that a list names: it is offered alone.
+ *
+ * @throws ToolkitError `INVALID_INPUT` for two of them
+ */
+export function exclusiveOf(list: string, entries: Iterable<ToolEntry>): ToolEntry | undefined {
+  const [alone, other] = new Set([...entries].filter(isExclusive));
+  if (alone === undefined || other === undefined) return alone;
+  const message = `${list} names ${alone.ref} and ${other.ref}, each of which is exclusive and must be offered alone`;
+  throw contradiction(message, list);
+}
+
+/** True for a tool that is offered only where it is chosen by its name. */
 export function isExclusive(entry: ToolEntry): boolean {
   return definitionOf(entry).options?.exclusive === true;
 }
@@ -187,8 +200,23 @@ function noTool(list: string, key: string, entries: readonly ToolEntry[]): Toolk
   return new ToolkitError("NOT_FOUND", message, { key, suggestions });
 }
 
-function contradiction(message: string): ToolkitError<"INVALID_INPUT"> {
+/**
+ * The tool or prompt that a ref, or a bare name, means among entries: as in lookups, one of the service goes before those of servers.
+ *
+ * @throws ToolkitError `INVALID_INPUT` for a name that tools of several servers have
+ */
+export function onlyNamed(name: string, entries: readonly ToolEntry[]): ToolEntry | undefined {
+  const named = entries.filter((entry) => entry.ref === name || entry.name === name);
+  const own = named.find(({ namespace }) => namespace === builtinNamespace || namespace === inlineNamespace);
+  const found = named.find(({ ref }) => ref === name) ?? own;
+  if (found !== undefined || named.length < 2) return found ?? named[0];
+  const refs = named.map(({ ref }) => ref).join(", ");
+  throw contradiction(`forced names ${name}, and there are ${refs}: give the ref of one`);
+}
+
+/** @param list - the list at fault */
+export function contradiction(message: string, list = "forced"): ToolkitError<"INVALID_INPUT"> {
   return new ToolkitError("INVALID_INPUT", `The selection contradicts itself: ${message}.`, {
-    issues: [{ pointer: "/forced", message }],
+    issues: [{ pointer: `/${list}`, message }],
   });
 }

@@ -4,6 +4,7 @@ import type { CallReport } from "../core/session.ts";
 import { systemClock } from "../lib/clock.ts";
 import { nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
+import { stripInvisible } from "../lib/visible-text.ts";
 import type { KnownCall } from "./run-policy.ts";
 import type { ToolAnswer, ToolCall } from "./toolset-types.ts";
 
@@ -45,8 +46,15 @@ export function notFound({ id, name }: ToolCall, aliases: readonly string[]): To
   return notRun({ id, name }, error);
 }
 
+/** The answer of a call whose arguments cannot be parsed. */
+export function malformed({ id, name, malformed: reason }: ToolCall): ToolAnswer {
+  const message = `The arguments of ${name} are no JSON: ${reason}. Nothing ran. Call it again with valid JSON.`;
+  const issues = [{ pointer: "", message: "is no JSON" }];
+  return notRun({ id, name }, new ToolkitError("INVALID_INPUT", message, { issues }));
+}
+
 /** The failed answer of a call that was never made. */
-export function notRun({ id, name }: Pick<ToolCall, "id" | "name">, error: ToolkitError): ToolAnswer {
+function notRun({ id, name }: Pick<ToolCall, "id" | "name">, error: ToolkitError): ToolAnswer {
   const debug = { forced: false, exclusive: false, cached: false, attempts: 0 };
   return Object.freeze({ id, name, ...failure(error), durationMs: 0, debug });
 }
@@ -66,7 +74,9 @@ export function referencesOf(content: Content): readonly string[] {
     return type === "resource" && isRecord(resource) ? resource.uri : undefined;
   });
   const own = (content.parts ?? []).map(({ uri }) => uri).filter((uri) => !/^(text|json|data):/.test(uri));
-  return [...new Set([...linked, ...own])].filter((uri) => typeof uri === "string");
+  const uris = [...linked, ...own].filter((uri) => typeof uri === "string");
+  // The URI of a part is what the server sent.
+  return [...new Set(content.meta?.untrusted === undefined ? uris : uris.map(stripInvisible))];
 }
 
 function about({ call: { id, name }, callee }: KnownCall, { isForced, startedAt, report }: CallRun) {
@@ -78,8 +88,13 @@ function about({ call: { id, name }, callee }: KnownCall, { isForced, startedAt,
 }
 
 function failure(error: ToolkitError): Pick<ToolAnswer, "status" | "error" | "references"> {
-  const status = error.code === "PENDING" ? "pending" : error.code === "DENIED" ? "denied" : "failed";
-  return { status, error, references: [] };
+  return { status: statusOf(error), error, references: [] };
+}
+
+/** How a call that failed with an error stands: what is refused did not run. */
+export function statusOf({ code }: ToolkitError): "pending" | "denied" | "failed" {
+  if (code === "PENDING") return "pending";
+  return code === "DENIED" || code === "QUARANTINED" ? "denied" : "failed";
 }
 
 /** Names for a message that a model reads. */

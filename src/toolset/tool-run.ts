@@ -1,18 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
+import type { OptionNames } from "../core/options.ts";
 import { shown } from "../core/options.ts";
 import { noCalls, type OuterCall, type ViaOptions, viaKey } from "../core/outer-call.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Content } from "../core/resource.ts";
-import type { CallOptions } from "../core/session.ts";
+import { type CallOptions, callOptionNames } from "../core/session.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
 import { isRecord } from "../lib/value.ts";
 import type { Disclosure } from "./disclosure.ts";
 import { type KnownCall, type PolicyCheck, type RuledCall, rulingsOn } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
-import { type CallRun, failed, notFound, refused, shared, succeeded } from "./tool-answer.ts";
+import { type CallRun, failed, malformed, notFound, refused, shared, succeeded } from "./tool-answer.ts";
 import type {
   Callee,
   OfferedTools,
@@ -27,11 +28,21 @@ import type {
 export interface BeginOptions extends CallOptions {
   /** Calls that the conversation has made before this run. Default 0. */
   readonly toolCalls?: number | undefined;
+  /** Turns that were before, where it continues a run: its tool choice is that of a later turn. Default 0. */
+  readonly turns?: number | undefined;
   /** Calls around those of the run, for a policy that decides by depth. Default 0: the run is not part of a call. */
   readonly depth?: number | undefined;
   /** The calls that led to those of the run, the outermost first, for policies that decide by them. Default: what the toolbox knows. */
   readonly via?: readonly OuterCall[] | undefined;
 }
+
+export const beginNames: OptionNames<BeginOptions> = {
+  ...callOptionNames,
+  toolCalls: true,
+  turns: true,
+  depth: true,
+  via: true,
+};
 
 /** One turn of a run. */
 export interface Turn {
@@ -61,27 +72,26 @@ export class ToolRun {
   readonly #check: PolicyCheck;
   readonly #history: Turn[] = [];
   readonly #evaluations = new Set<string>();
+  readonly #before: number;
   #toolCalls: number;
   #final: Content | undefined;
 
   /** See `Toolset.begin`. */
-  constructor(parts: ToolRunParts, { toolCalls = 0, depth = 0, via, ...options }: BeginOptions) {
+  constructor(parts: ToolRunParts, { toolCalls = 0, turns = 0, depth = 0, via, ...options }: BeginOptions) {
     const { offered, rules, disclosure, own } = parts;
     const { session = Object.freeze({ id: randomUUID() }) } = options;
     this.#parts = parts;
     for (const tool of disclosure?.tools ?? []) this.#own.set(tool.definition.name, tool);
-    for (const tool of own) {
-      this.#own.set(tool.definition.name, tool);
-      this.#ownDefinitions.push(tool.definition);
-    }
+    if (own.length > 0) this.offer(own);
     this.#options = via === undefined ? options : { ...options, [viaKey]: via };
     this.#toolCalls = toolCalls;
+    this.#before = turns;
     this.#check = { policy: offered.policy, rules, session, depth, via: via ?? noCalls };
   }
 
-  /** From 0. */
+  /** From 0, or from the number of turns that were before. */
   get turn(): number {
-    return this.#history.length;
+    return this.#before + this.#history.length;
   }
 
   /** The calls of each turn, and their answers. */
@@ -112,19 +122,29 @@ export class ToolRun {
   /** The definitions of the tools that a model may use in this turn. */
   definitions(): readonly ToolDefinitionForModel[] {
     const { offered, disclosure } = this.#parts;
-    const definitions = (disclosure ?? offered).definitionsOf(this.#history.length);
+    const definitions = (disclosure ?? offered).definitionsOf(this.turn);
+    if (offered.policy.toolChoice === "none") return definitions;
     return this.#ownDefinitions.length === 0 ? definitions : [...definitions, ...this.#ownDefinitions];
+  }
+
+  /** Offers further tools of the run itself, from the next turn on. @internal */
+  offer(tools: readonly RunTool[]): void {
+    for (const tool of tools) {
+      this.#own.set(tool.definition.name, tool);
+      this.#ownDefinitions.push(tool.definition);
+    }
   }
 
   /** The tool choice of this turn. */
   get toolChoice(): ToolChoice {
-    return this.#parts.offered.toolChoiceOf(this.#history.length);
+    return this.#parts.offered.toolChoiceOf(this.turn);
   }
 
   /**
    * Executes the calls of one turn in parallel, and answers each, in order, also those that are unknown, refused or failed.
    *
-   * Identical calls run once. Then the policy is asked. Then a tool that takes control must be alone: in a batch with others nothing runs.
+   * Identical calls run once. Then a tool that takes control must be alone: in a batch with others, unknown and malformed ones included,
+   * nothing runs. Then the policy is asked.
    *
    * @throws ToolkitError `INVALID_INPUT` for what is no list of calls; the reason of an abort. Everything else is an answer
    */
@@ -135,21 +155,21 @@ export class ToolRun {
     const firsts: ToolCall[] = [];
     const known: KnownCall[] = [];
     for (const call of calls) {
-      const key = `${call.name} ${canonicalJson(call.input)}`;
+      const key = `${call.name} ${call.malformed ?? ""} ${canonicalJson(call.input)}`;
       const first = distinct.get(key);
       firsts.push(first ?? call);
       if (first !== undefined) continue;
       distinct.set(key, call);
-      const callee = this.#calleeOf(call.name);
+      const callee = call.malformed === undefined ? this.#calleeOf(call.name) : undefined;
       if (callee !== undefined) known.push({ call, callee });
     }
-    const { calls: ruled, counted } = await rulingsOn(known, this.#toolCalls, this.#check);
+    const { calls: ruled, counted } = await rulingsOn({ known, size: distinct.size }, this.#toolCalls, this.#check);
     this.#toolCalls += counted;
     const answered = new Map<ToolCall, ToolAnswer>();
     await Promise.all(ruled.map(async (each) => answered.set(each.call, await this.#run(each))));
     const answers = calls.map((call, at) => {
       const first = firsts[at] ?? call;
-      const answer = answered.get(first) ?? notFound(first, this.#aliases);
+      const answer = answered.get(first) ?? this.#unmade(first);
       return first === call ? answer : shared(answer, call, first.id);
     });
     this.#history.push(Object.freeze({ calls: Object.freeze([...calls]), answers: Object.freeze(answers) }));
@@ -175,6 +195,10 @@ export class ToolRun {
       if (!ToolkitError.is(error)) signal?.throwIfAborted();
       return failed(known, run, error);
     }
+  }
+
+  #unmade(call: ToolCall): ToolAnswer {
+    return call.malformed === undefined ? notFound(call, this.#aliases) : malformed(call);
   }
 
   #calleeOf(alias: string): Callee | undefined {

@@ -22,7 +22,9 @@ export type ToolChoice = "auto" | "required" | "none" | { readonly tool: string 
 
 /** A policy of one model run. It is checked in the order of these fields, then the lists and `decide`. */
 export interface RunPolicy extends Policy {
-  /** Default `auto`. With `none` every call is refused. */
+  /**
+   * Default `auto`. With `required` a tool must be called in the first turn. With `none` no definition is disclosed, and every call is refused.
+   */
   readonly toolChoice?: "auto" | "required" | "none" | undefined;
   /** Further calls of one turn are refused. Default: no limit. */
   readonly maxToolCallsPerTurn?: number | undefined;
@@ -64,6 +66,8 @@ export interface ToolCall {
   /** The alias. */
   readonly name: string;
   readonly input: unknown;
+  /** The error of parsing its arguments. The call is answered with it, and not made. */
+  readonly malformed?: string | undefined;
 }
 
 /** The answer to a call of a model: its result, or the error in its place. */

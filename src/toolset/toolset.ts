@@ -1,19 +1,18 @@
-import { readDefinition } from "../core/definition.ts";
-import { definitionOf, makeEntry, refusedByConnector } from "../core/entry.ts";
-import { inlineNamespace } from "../core/identifier.ts";
+import { definitionOf, refusedByConnector } from "../core/entry.ts";
 import type { Entry, Tool, Toolbox } from "../core/item.ts";
 import { assertRules, emptyScope, type NameScope, RefusingRules } from "../core/name-rules.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
-import { denied, type PolicyRules, type StandingRule } from "../core/policy.ts";
+import type { PolicyRules, StandingRule } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
 import { Disclosure } from "./disclosure.ts";
 import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } from "./disclosure-plan.ts";
+import { inlineEntries } from "./inline-entries.ts";
 import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
-import { isExclusive, LookedUpNames, namedTool, type Selection, SelectionRules, selectionNames } from "./selection.ts";
+import { LookedUpNames, namedTool, onlyNamed, type Selection, SelectionRules, selectionNames } from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
-import { type BeginOptions, ToolRun } from "./tool-run.ts";
+import { type BeginOptions, beginNames, ToolRun } from "./tool-run.ts";
 import type { OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
 /** Options of a toolset. */
@@ -27,6 +26,8 @@ export interface ToolsetOptions extends Selection {
    */
   readonly maxTokens?: number | undefined;
 }
+
+const noDefinitions: readonly ToolDefinitionForModel[] = Object.freeze([]);
 
 /** The place of a tool in a toolset. */
 export interface ToolStanding {
@@ -60,6 +61,12 @@ interface ToolsetParts {
   readonly maxTokens: number | undefined;
 }
 
+/** The parts of a toolset of tools that are chosen already. */
+interface ChosenTools extends Omit<ToolsetParts, "selection" | "scope"> {
+  /** Of the entries: those to be called in the first turn. */
+  readonly forced: readonly ToolEntry[];
+}
+
 /** The tools that one model run may use: a frozen view, with aliases and definitions that stay the same from turn to turn. */
 export class Toolset implements OfferedTools {
   /** The offered tools, in the order of lists. */
@@ -72,15 +79,12 @@ export class Toolset implements OfferedTools {
   readonly #forced: ReadonlySet<string>;
   #cachedPlan: DisclosurePlan | undefined;
 
-  private constructor(parts: ToolsetParts) {
+  private constructor(parts: ToolsetParts, chosen: readonly ToolEntry[] = []) {
     const { entries, scope, selection, policy, maxTokens } = parts;
     if (maxTokens !== undefined) assertBudget(maxTokens);
     this.#parts = parts;
     this.#selection = selection && new SelectionRules(selection, scope);
-    const selected = this.#selection?.select(entries) ?? {
-      offered: entries.filter((entry) => !isExclusive(entry)),
-      forced: [],
-    };
+    const selected = this.#selection?.select(entries) ?? { offered: entries, forced: chosen };
     const { forced } = selected;
     assertUsable(forced);
     // A model is not shown the words of a server that is refused.
@@ -120,17 +124,18 @@ export class Toolset implements OfferedTools {
   }
 
   /** As `of`, of entries that are chosen already. @internal */
-  static ofEntries(parts: Omit<ToolsetParts, "selection" | "scope">): Toolset {
-    return new Toolset({ ...parts, selection: undefined, scope: emptyScope });
+  static ofEntries({ forced, ...parts }: ChosenTools): Toolset {
+    return new Toolset({ ...parts, selection: undefined, scope: emptyScope }, forced);
   }
 
-  /** The definitions for the first turn, within the budget. The same objects at each call. */
+  /** The definitions for the first turn, within the budget; none where the policy has the tool choice `none`. The same objects at each call. */
   definitions(): readonly ToolDefinitionForModel[] {
     return this.definitionsOf(0);
   }
 
   /** The definitions for a turn, from 0. Where several tools are forced, the first turn has only these. */
   definitionsOf(turn: number): readonly ToolDefinitionForModel[] {
+    if (this.policy.toolChoice === "none") return noDefinitions;
     const { first } = this.#plan();
     if (turn > 0 || this.#forced.size < 2) return first;
     return first.filter(({ name }) => !this.#byAlias.has(name) || this.#isKept(name));
@@ -143,7 +148,8 @@ export class Toolset implements OfferedTools {
 
   /** The cost of the definitions: in all, for each tool and for each namespace. */
   tokens(): TokenReport {
-    return tokenReport(this.tools, this.#plan());
+    const plan = this.#plan();
+    return tokenReport(this.tools, this.policy.toolChoice === "none" ? { ...plan, first: noDefinitions } : plan);
   }
 
   /** The tool choice of the first turn. */
@@ -154,8 +160,11 @@ export class Toolset implements OfferedTools {
   /** The tool choice of a turn, from 0. */
   toolChoiceOf(turn: number): ToolChoice {
     const { toolChoice = "auto" } = this.policy;
+    if (toolChoice === "none") return toolChoice;
+    // A model that must call a tool in each turn would never answer.
+    if (turn > 0) return "auto";
     const [only] = this.#forced;
-    if (toolChoice === "none" || only === undefined || turn > 0) return toolChoice;
+    if (only === undefined) return toolChoice;
     return this.#forced.size === 1 ? { tool: only } : "required";
   }
 
@@ -200,6 +209,7 @@ export class Toolset implements OfferedTools {
 
   /** Opens the state of one run: turn, counters, history and evaluations. */
   begin(options: BeginOptions = {}): ToolRun {
+    assertOptionNames(options, beginNames, "of begin");
     return Toolset.beginWith(this, options, []);
   }
 
@@ -239,6 +249,22 @@ export class Toolset implements OfferedTools {
     return new Toolset({ ...this.#parts, selection: { ...selection, exclude } });
   }
 
+  /**
+   * A toolset in which a further tool is to be called in the first turn, as `forced` does. An exclusive tool is offered alone.
+   *
+   * @param name - a ref, an alias, or a bare name
+   * @throws ToolkitError `NOT_FOUND` for a name that no tool has, `INVALID_INPUT` for one of several servers' tools, one that is excluded,
+   *   and a second exclusive one; `DENIED` for one that its connector refuses, `INVALID_CONFIG` for an empty name
+   */
+  force(name: string): Toolset {
+    assertRules([name], "forced", "of a toolset");
+    const { selection = { include: ["*"] }, scope, entries } = this.#parts;
+    const forced = [...(selection.forced ?? []), name];
+    const found = this.#byAlias.get(name) ?? scope.meaning(name) ?? onlyNamed(name, entries);
+    const meaning = (each: string) => (each === name ? found : scope.meaning(each));
+    return new Toolset({ ...this.#parts, scope: { meaning }, selection: { ...selection, forced } });
+  }
+
   #plan(): DisclosurePlan {
     if (this.#cachedPlan === undefined) {
       const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
@@ -262,15 +288,10 @@ export class Toolset implements OfferedTools {
   }
 }
 
-/** Tools that are called under the namespace `inline`. @throws ToolkitError as `toolkit.add` does */
-export function inlineEntries(tools: readonly Tool[]): readonly ToolEntry[] {
-  return tools.map((tool) => makeEntry<"tool">(readDefinition(tool, "local"), tool, inlineNamespace, false));
-}
-
-/** @throws ToolkitError `DENIED` for one that its connector refuses */
+/** @throws ToolkitError `DENIED` or `QUARANTINED` for one that its connector refuses */
 function assertUsable(forced: Iterable<ToolEntry>): void {
   for (const entry of forced) {
-    const refusedBy = refusedByConnector(entry);
-    if (refusedBy !== undefined) throw denied(entry.ref, refusedBy);
+    const refusal = refusedByConnector(entry);
+    if (refusal !== undefined) throw refusal.error(entry.ref);
   }
 }

@@ -8,7 +8,7 @@ import { parseFrontMatter } from "../prompt/front-matter/front-matter.ts";
 import { parsePromptFields } from "../prompt/front-matter/prompt-fields.ts";
 import { splitFrontMatter } from "../prompt/front-matter/split-front-matter.ts";
 import { parsePromptFile } from "../prompt/parse-prompt.ts";
-import { assertFrontMatterSize, assertPromptSize } from "../prompt/prompt-size.ts";
+import { assertPromptSize } from "../prompt/prompt-size.ts";
 import { type PartialFile, Partials, partialSource } from "../prompt/template/partials.ts";
 import { Template } from "../prompt/template/prompt-template.ts";
 import { isPartialKey } from "./item-key.ts";
@@ -34,8 +34,7 @@ const turnMs = 10;
 /** The name of a prompt, from its front matter alone. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME`, `LIMIT_EXCEEDED` */
 export function promptNameOf(text: string, file: string | undefined, limits: ReadPromptLimits): string {
   assertPromptSize(text, file, limits);
-  const split = splitFrontMatter(text, file);
-  assertFrontMatterSize(split, file, limits);
+  const split = splitFrontMatter(text, file, limits);
   return parsePromptFields(parseFrontMatter(split, file)).name;
 }
 
@@ -140,9 +139,11 @@ export class PromptCache {
       if (isPartialKey(key)) {
         assertIdentifier(key.slice(1), "partial");
         assertPromptSize(text, file, this.#limits);
-        void new Template(partialSource({ file, text }), "partial");
+        void new Template(partialSource({ file, text }, this.#limits), "partial");
         return undefined;
       }
+      const known = changes.has(key) || this.#broken.has(key) ? undefined : this.#prompts.get(key);
+      if (known !== undefined) return FilePrompt.withPartials(known, partials);
       const prompt = parsePromptFile(text, file, partials);
       if (prompt.name === key) return prompt;
       const message = `${file}: The prompt is stored as "${key}", and its front matter says "${prompt.name}". Store it under that name.`;

@@ -1,7 +1,8 @@
 import { refOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
+import type { ErrorDetails } from "../core/error-catalog.ts";
 import { userNamespace } from "../core/identifier.ts";
-import { shown } from "../core/options.ts";
+import { assertOptionNames, type OptionNames, shown } from "../core/options.ts";
 import type { ReadPromptLimits } from "../core/prompt-limits.ts";
 import { isResource, type Resource } from "../core/resource.ts";
 import type { Quota, RecordDraft, Store, StoredRecord } from "../core/store.ts";
@@ -37,6 +38,19 @@ export interface UserNamespaceOptions {
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void;
 }
+
+const userNames: OptionNames<UserOptions> = { session: true, signal: true };
+const writeNames: OptionNames<UserWriteOptions> = { ...userNames, expectedVersion: true };
+const optionNames = {
+  putPrompt: { ...writeNames, name: true } satisfies OptionNames<PutPromptOptions>,
+  putResource: writeNames,
+  get: { ...userNames, version: true } satisfies OptionNames<UserGetOptions>,
+  history: userNames,
+  restore: writeNames,
+  remove: writeNames,
+  export: userNames,
+  import: { ...userNames, prune: true } satisfies OptionNames<UserImportOptions>,
+};
 
 /** The methods of the namespace `user`; without stores each of them rejects with `NO_STORE`. */
 export function openUserNamespace(stores: UserStores | undefined, options: UserNamespaceOptions): UserNamespace {
@@ -77,7 +91,7 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async putPrompt(markdown: string, options: PutPromptOptions = {}): Promise<UserVersion> {
-    return this.#within(options, async ({ owner, items }) => {
+    return this.#within(options, "putPrompt", async ({ owner, items }) => {
       if (typeof markdown !== "string") throw invalid("markdown", `must be a text, and is ${shown(markdown)}`);
       assertSize(Buffer.byteLength(markdown), this.#options.limits);
       const key = keyOf(markdown, options.name, this.#options.promptLimits);
@@ -89,7 +103,7 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async putResource(resource: Resource, options: UserWriteOptions = {}): Promise<UserVersion> {
-    return this.#within(options, async ({ owner, items }) => {
+    return this.#within(options, "putResource", async ({ owner, items }) => {
       if (!isResource(resource))
         throw invalid("resource", "must be a Resource, made with resource.* or defineResource");
       const { uri } = resource;
@@ -101,11 +115,11 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async get(key: string, options: UserGetOptions = {}): Promise<UserPrompt | UserResource> {
-    return this.#within(options, async (user) => itemOf(await this.#get(user, parseItemKey(key), options)));
+    return this.#within(options, "get", async (user) => itemOf(await this.#get(user, parseItemKey(key), options)));
   }
 
   async history(key: string, options: UserOptions = {}): Promise<readonly UserVersion[]> {
-    return this.#within(options, async (user) => {
+    return this.#within(options, "history", async (user) => {
       const item = parseItemKey(key);
       const { signal } = options;
       const { records } = await this.#store.history({ ...item, owner: user.owner }, { signal });
@@ -115,7 +129,7 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async restore(key: string, version: number, options: UserWriteOptions = {}): Promise<UserVersion> {
-    return this.#within(options, async (user) => {
+    return this.#within(options, "restore", async (user) => {
       if (!Number.isSafeInteger(version) || version < 1)
         throw invalid("version", `must be a whole number from 1, and is ${shown(version)}`);
       const item = parseItemKey(key);
@@ -130,7 +144,7 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async remove(key: string, options: UserWriteOptions = {}): Promise<void> {
-    return this.#within(options, async (user) => {
+    return this.#within(options, "remove", async (user) => {
       const item = parseItemKey(key);
       const revision = item.collection === "prompt" ? removalOf(user.items.prompts, item.key) : undefined;
       const { expectedVersion, signal } = options;
@@ -141,23 +155,29 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async export(folder: string | URL, options: UserOptions = {}): Promise<UserExportReport> {
-    return this.#within(options, ({ owner }) =>
+    return this.#within(options, "export", ({ owner }) =>
       exportFolder(folder, { store: this.#store, owner, signal: options.signal }),
     );
   }
 
   async import(folder: string | URL, options: UserImportOptions = {}): Promise<UserImportReport> {
-    return this.#within(options, ({ owner, items }) => {
+    return this.#within(options, "import", ({ owner, items }) => {
       const { signal, prune = false } = options;
-      const { promptLimits } = this.#options;
-      const parts = { store: this.#store, owner, items, promptLimits, quota: this.#quota };
+      const { promptLimits, limits } = this.#options;
+      const { maxItemBytes } = limits;
+      const parts = { store: this.#store, owner, items, promptLimits, maxItemBytes, quota: this.#quota };
       return importFolder(folder, { ...parts, signal, prune });
     });
   }
 
   /** Runs an operation for the principal of the session, whose items are in memory meanwhile. */
-  async #within<T>(options: UserOptions, run: (user: UserStore) => Promise<T>): Promise<T> {
+  async #within<T>(
+    options: UserOptions,
+    method: keyof typeof optionNames,
+    run: (user: UserStore) => Promise<T>,
+  ): Promise<T> {
     this.#options.assertOpen();
+    assertOptionNames(options, optionNames[method], `of user.${method}`);
     const { principal = "" } = options.session ?? {};
     const unpin = this.#stores.pin(principal);
     try {
@@ -197,7 +217,12 @@ function revisionOf(prompts: PromptCache, key: string, text: string): Revision {
   if (broken.key === key) throw broken.error;
   const { message, details } = broken.error;
   const why = `${key}.md: The prompt "${broken.key}" uses it as a partial and would break: ${message}`;
-  throw new ToolkitError("INVALID_PROMPT", why, { ...details, file: `${key}.md` }, { cause: broken.error });
+  throw new ToolkitError(
+    "INVALID_PROMPT",
+    why,
+    { ...(details as ErrorDetails["INVALID_PROMPT"]), file: `${key}.md` },
+    { cause: broken.error },
+  );
 }
 
 /** The revision of a text that is removed. @throws ToolkitError `CONFLICT` where a prompt uses it */

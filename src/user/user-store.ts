@@ -136,10 +136,13 @@ export class UserStore {
       this.#firstLoad.limit(clock, startTimeoutMs, () =>
         this.#fail(new Error(`no answer within ${startTimeoutMs} ms`)),
       );
+    // More owners than fit in memory may load at once: an owner that was evicted before its callers continue would load without end.
+    const unpin = this.#stores.pin(this.owner);
     const loading = (this.#loading ?? Promise.resolve()).then(() => this.#loadOnce());
     this.#loading = loading;
     return loading.finally(() => {
       if (this.#loading === loading) this.#loading = undefined;
+      setImmediate(unpin);
     });
   }
 
@@ -193,7 +196,7 @@ export class UserStore {
     const failed = ToolkitError.is(error)
       ? error
       : new ToolkitError("STORE_FAILED", message, { operation: "list" }, { cause: error });
-    this.#failure = { namespace: userNamespace, error: failed, since: this.#failure?.since ?? clock.now() };
+    this.#failure = { namespace: userNamespace, error: failed, since: this.#failure?.since ?? Math.floor(clock.now()) };
     this.namespace.setStale(true);
   }
 

@@ -41,7 +41,7 @@ export class UserStores implements UserStoreOwner {
     this.#stores.delete(owner);
     this.#stores.set(owner, store);
     this.#latest = store;
-    if (this.#stores.size > this.#options.maxPrincipals) this.#evict();
+    this.#evict();
     return store;
   }
 
@@ -61,6 +61,7 @@ export class UserStores implements UserStoreOwner {
       const left = (this.#pins.get(owner) ?? 0) - 1;
       if (left > 0) this.#pins.set(owner, left);
       else this.#pins.delete(owner);
+      this.#evict();
     };
   }
 
@@ -74,10 +75,10 @@ export class UserStores implements UserStoreOwner {
 
   #evict(): void {
     for (const [owner, store] of this.#stores) {
+      if (this.#stores.size <= this.#options.maxPrincipals) return;
       if (store === this.#latest || this.#pins.has(owner)) continue;
       this.#stores.delete(owner);
       store.close();
-      return;
     }
   }
 

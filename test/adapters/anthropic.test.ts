@@ -30,7 +30,8 @@ describe("Anthropic", () => {
     ]);
     const choice = async (options: object) => toAnthropic(await toolkit.toolset(options)).toolChoice;
     expect(await choice({})).toEqual({ type: "auto" });
-    expect(await choice({ policy: { toolChoice: "none" } })).toEqual({ type: "none" });
+    expect(await choice({ policy: { toolChoice: "none" } })).toBeUndefined();
+    expect(toAnthropic(await toolkit.toolset({ policy: { toolChoice: "none" } })).tools).toBeUndefined();
     expect(await choice({ policy: { toolChoice: "required" } })).toEqual({ type: "any" });
     expect(await choice({ forced: ["fail"] })).toEqual({ type: "tool", name: "fail" });
     expect(await choice({ include: [] })).toBeUndefined();

@@ -35,7 +35,8 @@ describe("Gemini", () => {
       const config = async (options: object) => toGoogle(await toolkit.toolset(options)).toolConfig;
       const calling = (functionCallingConfig: object) => ({ functionCallingConfig });
       expect(await config({})).toEqual(calling({ mode: "AUTO" }));
-      expect(await config({ policy: { toolChoice: "none" } })).toEqual(calling({ mode: "NONE" }));
+      expect(await config({ policy: { toolChoice: "none" } })).toBeUndefined();
+      expect(toGoogle(await toolkit.toolset({ policy: { toolChoice: "none" } })).tools).toBeUndefined();
       expect(await config({ policy: { toolChoice: "required" } })).toEqual(calling({ mode: "ANY" }));
       expect(await config({ forced: ["fail"] })).toEqual(calling({ mode: "ANY", allowedFunctionNames: ["fail"] }));
       expect(toGoogle(await toolkit.toolset({ include: [] })).tools).toBeUndefined();

@@ -50,7 +50,7 @@ describe("an agent", () => {
       { role: "system", content: "You are a presenter.\n\n## forecast\n\nAsk for one city at a time." },
       { role: "user", content: [{ type: "text", text: "What will the weather be in Bern?" }] },
     ]);
-    expect(first?.tools?.map(({ name }) => name)).toEqual(["forecast", "read_resource"]);
+    expect(first?.tools?.map(({ name }) => name)).toEqual(["forecast"]);
     expect(second?.prompt.slice(2)).toEqual([
       {
         role: "assistant",

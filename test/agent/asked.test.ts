@@ -39,16 +39,11 @@ describe("what the front matter says is what the model is asked", () => {
     ["thinking", "thinking: true", ({ reasoning }) => reasoning, "medium"],
     ["thinking: false", "thinking: false", ({ reasoning }) => reasoning, "none"],
     ["thinking_budget", "thinking_budget: 2000", ({ reasoning }) => reasoning, "low"],
-    ["tools by name", "tools: [forecast]", namesIn, ["forecast", "read_resource"]],
-    ["tools by ref", "tools: [builtin.other]", namesIn, ["other", "read_resource"]],
-    ["tools by glob", "tools: ['builtin.f*']", namesIn, ["forecast", "read_resource"]],
-    [
-      "tools by a glob that fits the prompt itself",
-      "tools: ['*']",
-      namesIn,
-      ["forecast", "other", "helper", "read_resource"],
-    ],
-    ["a prompt as a tool", "tools: [helper]", namesIn, ["helper", "read_resource"]],
+    ["tools by name", "tools: [forecast]", namesIn, ["forecast"]],
+    ["tools by ref", "tools: [builtin.other]", namesIn, ["other"]],
+    ["tools by glob", "tools: ['builtin.f*']", namesIn, ["forecast"]],
+    ["tools by a glob that fits the prompt itself", "tools: ['*']", namesIn, ["forecast", "other", "helper"]],
+    ["a prompt as a tool", "tools: [helper]", namesIn, ["helper"]],
     ["no tools", "tools: []", namesIn, []],
     [
       "output without tools",
@@ -61,7 +56,7 @@ describe("what the front matter says is what the model is asked", () => {
       "tools: [forecast]\noutput: { type: object, properties: { n: { type: number } }, required: [n] }",
       (request) => ({ names: namesIn(request), format: request.responseFormat, system: request.prompt[0]?.content }),
       {
-        names: ["forecast", "read_resource", "submit_output"],
+        names: ["forecast", "submit_output"],
         format: undefined,
         system: expect.stringContaining("submit_output"),
       },
@@ -99,7 +94,7 @@ describe("what the front matter says is what the model is asked", () => {
       await using served = serve([{ toolCalls: [{ name: "forecast" }] }, "done"], [forecast, prompt, outer]);
       await served.toolkit.call(await served.toolkit.lookup(isOther ? "asks" : "forecast", { kind: "prompt" }));
       const [first, second] = served.model.requests;
-      expect(namesIn(first as ModelRequest)).toEqual([...names, "read_resource"]);
+      expect(namesIn(first as ModelRequest)).toEqual([...names]);
       expect(toldIn(second)).toBe(called);
     });
   }
@@ -108,8 +103,7 @@ describe("what the front matter says is what the model is asked", () => {
     const prompt = parsePrompt("---\nname: asks\ntools: [asks, 'f*']\n---\nHello");
     await using served = serve([{ toolCalls: [{ name: "asks" }] }, "inner", "outer"], [forecast, prompt]);
     expect(await (await served.toolkit.call("asks")).text()).toBe("outer");
-    for (const request of served.model.requests)
-      expect(namesIn(request)).toEqual(["forecast", "asks", "read_resource"]);
+    for (const request of served.model.requests) expect(namesIn(request)).toEqual(["forecast", "asks"]);
   });
 
   verifies(["A1", "A2"], "model and provider choose who is asked", async () => {

@@ -27,7 +27,7 @@ const items = [
   }),
   defineTool({ name: "guarded", options: { needsApproval: true }, run: () => "guarded" }),
 ];
-const names = ["double", "big", "take", "breaks", "guarded", "read_resource", "submit_output", "nosuch", ""];
+const names = ["double", "big", "take", "breaks", "guarded", "result_read", "submit_output", "nosuch", ""];
 const call = fc.record(
   {
     name: fc.constantFrom(...names),

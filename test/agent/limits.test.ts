@@ -96,11 +96,7 @@ describe("a run is bounded", () => {
     ];
     await using served = serve(script, many, { agent: { maxDefinitionTokens: 300 } });
     await served.assistant.generate("Go.", { tools: ["*"] });
-    expect(served.model.requests[0]?.tools?.map(({ name }) => name)).toEqual([
-      "describe_tool",
-      "search_tools",
-      "read_resource",
-    ]);
+    expect(served.model.requests[0]?.tools?.map(({ name }) => name)).toEqual(["describe_tool", "search_tools"]);
     expect(toldIn(served.model.requests[2])).toBe("7");
   });
 });

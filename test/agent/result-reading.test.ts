@@ -20,7 +20,7 @@ async function readThrough(result: unknown, maxResultBytes: number, length?: num
       uri ||= uriIn(text);
       shown.push(text.replace(notice, ""));
       if (offset === undefined) return "read";
-      return { toolCalls: [{ name: "read_resource", input: { uri, offset: Number(offset), length } }] };
+      return { toolCalls: [{ name: "result_read", input: { uri, offset: Number(offset), length } }] };
     },
     [big],
     { agent: { maxResultBytes, maxSteps: 500 } },
@@ -47,7 +47,7 @@ describe("a long result", () => {
     ["JSON", { text: emoji }, JSON.stringify({ text: emoji }), 1_000],
   ];
   for (const [what, result, whole, maxBytes, length] of rows) {
-    verifies("A4", `is read to its end through read_resource, no character lost: ${what}`, async () => {
+    verifies("A4", `is read to its end through result_read, no character lost: ${what}`, async () => {
       const { text, shown, largest } = await readThrough(result, maxBytes, length);
       expect(shown.length).toBeGreaterThan(1);
       expect(text === whole).toBe(true);
@@ -64,7 +64,7 @@ describe("a long result", () => {
 
   verifies("A4", "beside an image is cut, and the image is shown", async () => {
     const image = await resource.data("dot", Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
-    const texts = ["y", "z"].map((letter) => resource.text(letter, letter.repeat(600)));
+    const texts = [resource.text("y", "y".repeat(300)), resource.text("z", "z".repeat(900))];
     const mixed = defineTool({ name: "mixed", run: () => [...texts, image] });
     await using served = serve([{ toolCalls: [{ name: "mixed" }] }, "seen"], [mixed], {
       agent: { maxResultBytes: 1_000 },
@@ -73,7 +73,7 @@ describe("a long result", () => {
     const [result] = resultsIn(served.model.requests[1]);
     expect(result?.output).toMatchObject({
       type: "content",
-      value: [{ type: "text", text: expect.stringMatching(/^y{600}\n\nz{398}\n\n\[Truncated:/) }, { type: "file" }],
+      value: [{ type: "text", text: expect.stringMatching(/^y{300}\n\nz{198}\n\n\[Truncated:/) }, { type: "file" }],
     });
   });
 
@@ -89,7 +89,7 @@ describe("a long result", () => {
         if (index === 0) return { toolCalls: [{ name: "fails" }] };
         const last = JSON.stringify(prompt.at(-1));
         const uri = /result:[^\\"]+/.exec(last)?.[0];
-        return index === 1 ? { toolCalls: [{ name: "read_resource", input: { uri, offset: 2_500 } }] } : "done";
+        return index === 1 ? { toolCalls: [{ name: "result_read", input: { uri, offset: 2_500 } }] } : "done";
       },
       [fails],
       { agent: { maxResultBytes: 1_000 } },
@@ -100,38 +100,49 @@ describe("a long result", () => {
   });
 
   verifies("A4", "of another run cannot be read, and what cannot be read is told with what can", async () => {
-    const small = defineTool({ name: "small", run: () => "short" });
-    const read = (uri: string) => ({ toolCalls: [{ name: "read_resource", input: { uri } }] });
+    const big = defineTool({ name: "big", run: () => "long".repeat(500) });
+    const read = (uri: string) => ({ toolCalls: [{ name: "result_read", input: { uri } }] });
     await using served = serve(
-      [{ toolCalls: [{ name: "small" }] }, read("result:other/1"), read("nonsense"), "done"],
-      [small],
+      [{ toolCalls: [{ name: "big" }] }, read("result:other/1"), read("nonsense"), "done"],
+      [big],
+      { agent: { maxResultBytes: 1_000 } },
     );
-    await served.assistant.generate("Read.", { tools: ["small"] });
+    await served.assistant.generate("Read.", { tools: ["big"] });
     expect(toldIn(served.model.requests[2])).toMatch(/NOT_FOUND.*There are result:[0-9a-f-]+\/1\./s);
     expect(toldIn(served.model.requests[3])).toMatch(/NOT_FOUND.*there is no such result/s);
   });
 
   verifies(["A4", "A5"], "is where the event of the result says", async () => {
     const small = defineTool({ name: "small", run: () => "short" });
-    const uris: (string | undefined)[] = [];
-    await using served = serve([{ toolCalls: [{ name: "small" }] }, "done"], [small]);
+    const big = defineTool({ name: "big", run: () => "long".repeat(500) });
+    const events: [string, string | undefined, string | undefined][] = [];
+    const toolCalls = [{ name: "small" }, { name: "big" }];
+    await using served = serve([{ toolCalls }, "done"], [small, big], { agent: { maxResultBytes: 1_000 } });
     const answer = await served.assistant.generate("Read.", {
-      tools: ["small"],
-      onEvent: (event) => {
-        if (event.type === "toolResult") uris.push(event.uri);
+      tools: ["*"],
+      onEvent: async (event) => {
+        if (event.type === "toolResult") events.push([event.name, event.uri, await event.content?.text()]);
       },
     });
-    expect(uris).toEqual([`result:${answer.meta?.run}/1`]);
+    const uri = `result:${answer.meta?.run}/1`;
+    expect(events).toEqual([
+      ["small", undefined, "short"],
+      ["big", uri, "long".repeat(500)],
+    ]);
+    expect(await (await served.assistant.readResult(uri)).text()).toBe("long".repeat(500));
   });
 
-  verifies("A4", "is read by a tool of another name where a tool of the service is called read_resource", async () => {
-    const own = defineTool({ name: "read_resource", run: () => "mine".repeat(500) });
-    await using served = serve([{ toolCalls: [{ name: "read_resource" }] }, "done"], [own], {
+  verifies("A4", "is read by a tool of another name where a tool of the service is called result_read", async () => {
+    const own = defineTool({ name: "result_read", run: () => "mine".repeat(500) });
+    await using served = serve([{ toolCalls: [{ name: "result_read" }] }, "done"], [own], {
       agent: { maxResultBytes: 100 },
     });
-    await served.assistant.generate("Read.", { tools: ["read_resource"] });
-    const names = served.model.requests[0]?.tools?.map(({ name }) => name);
-    expect(names).toEqual(["read_resource", "read_tool_result"]);
-    expect(toldIn(served.model.requests[1])).toMatch(/^mine.*\[Truncated:.*read_tool_result\(/s);
+    await served.assistant.generate("Read.", { tools: ["result_read"] });
+    const names = served.model.requests.map(({ tools }) => tools?.map(({ name }) => name));
+    expect(names).toEqual([
+      ["result_read"],
+      ["result_read", "tool_result_read", "tool_result_grep", "tool_result_select"],
+    ]);
+    expect(toldIn(served.model.requests[1])).toMatch(/^mine.*\[Truncated:.*tool_result_read\(/s);
   });
 });

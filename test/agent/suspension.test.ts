@@ -242,7 +242,7 @@ describe("a run that waits", () => {
         if (index === 0) return calls("big", "pay");
         if (index === 2) return "done";
         uri = /result:[^\\"]+/.exec(JSON.stringify(prompt))?.[0] ?? "";
-        return { toolCalls: [{ name: "read_resource", input: { uri, offset: 1_900 } }] };
+        return { toolCalls: [{ name: "result_read", input: { uri, offset: 1_900 } }] };
       },
       [big, pay([])],
       { agent: { maxResultBytes: 1_000 } },

@@ -601,9 +601,25 @@ describe("abort and time", () => {
     expect(lost?.error).toMatchObject({ code: "TIMEOUT", ref: "nowhere" });
   });
 
-  verifies("C7", "a prompt has no limit of its own, a tool may have none", async () => {
+  verifies(
+    "C7",
+    "maxTimeoutMs is the operator's cap: over a tool's own limit, longer or none, and over the default",
+    async () => {
+      for (const timeoutMs of [Number.POSITIVE_INFINITY, 3_600_000, undefined]) {
+        const clock = virtualClock();
+        const toolkit = new Toolkit({ clock, timeoutMs: 1_800_000, maxTimeoutMs: 5_000 });
+        toolkit.add(tool("t", never, { options: { timeoutMs } }));
+        const end = toolkit.call("t").catch((error) => error);
+        await clock.advance(5_000);
+        expect(await end).toMatchObject({ code: "TIMEOUT", details: { limit: "total", limitMs: 5_000 } });
+        await toolkit.close();
+      }
+    },
+  );
+
+  verifies("C7", "a prompt has no limit of its own, a tool may have none where the operator sets none", async () => {
     const clock = virtualClock();
-    const toolkit = new Toolkit({ clock, delegate: { runPrompt: never } });
+    const toolkit = new Toolkit({ clock, maxTimeoutMs: Number.POSITIVE_INFINITY, delegate: { runPrompt: never } });
     toolkit.add(
       { kind: "prompt", name: "p", render: async () => ({ messages: [] }) },
       tool("t", never, { options: { timeoutMs: Number.POSITIVE_INFINITY } }),

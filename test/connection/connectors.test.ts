@@ -137,8 +137,10 @@ describe("the connectors of a toolkit", () => {
     }
     const starting = bench.toolkit.start();
     let found: string | undefined;
-    const looking = bench.toolkit.lookup("search").then(({ ref }) => {
-      found = ref;
+    for (const [ref, connector] of Object.entries({ first, second, third }))
+      connector.answer = async () => resource.text("answer", `${ref}.search`);
+    const looking = bench.toolkit.call("search").then(async (answer) => {
+      found = await answer.text();
     });
     await settle();
     expect(bench.toolkit.connections.map(({ state }) => state)).toEqual(["connecting", "connected", "connected"]);
@@ -165,9 +167,199 @@ describe("the connectors of a toolkit", () => {
     bench.toolkit.addConnector(hanging, { namespace: "hanging" });
     bench.toolkit.addConnector(new FakeConnector({ lists: { tool: tools("search") } }), { namespace: "second" });
     const looking = bench.toolkit.lookup("search");
+    const calling = bench.toolkit.call("search");
     await bench.clock.advance(10_000);
     expect((await looking).ref).toBe("second.search");
+    expect(await (await calling).json()).toMatchObject({ name: "search" });
     expect((await bench.toolkit.lookup("search")).ref).toBe("second.search");
+  });
+
+  describe("that connect slowly are reported", () => {
+    verifies("M4", "after 5 s and each time it takes twice as long, until the first attempt has ended", async () => {
+      const far = new FakeConnector({ label: "far.example" });
+      far.outcomes = ["hang", "hang"];
+      Object.assign(far, { startHint: () => "It may be downloading\nitself." });
+      bench.toolkit.addConnector(far, { namespace: "weather" });
+      const starting = bench.toolkit.start();
+      await bench.clock.advance(4_999);
+      expect(bench.logged).toEqual([]);
+      await bench.clock.advance(1);
+      await bench.clock.advance(15_000);
+      await starting;
+      const hint = "It may be downloading\\nitself.";
+      expect(bench.of("connectorConnecting")).toEqual(
+        [5_000, 10_000, 20_000].map((elapsedMs) => ({
+          type: "connectorConnecting",
+          namespace: "weather",
+          connection: bench.toolkit.connections[0],
+          elapsedMs,
+          hint,
+        })),
+      );
+      expect(bench.logged.map(({ level, message }) => [level, message])).toEqual(
+        [5, 10, 20].map((seconds) => [
+          "info",
+          `weather: still connecting to far.example, ${seconds} s so far. ${hint}`,
+        ]),
+      );
+      await bench.clock.advance(60_000);
+      expect(bench.of("connectorConnecting")).toHaveLength(3);
+    });
+
+    verifies("M4", "as a warning where a child process is silent, with what it may be missing", async () => {
+      process.env.TOOLWEAVE_TEST_TOKEN = "hunter2";
+      try {
+        bench.toolkit.addConnector(
+          { command: process.execPath, args: ["--eval", "setInterval(() => {}, 1e6)"] },
+          { namespace: "silent" },
+        );
+        const starting = bench.toolkit.start();
+        const [connection] = bench.toolkit.connections;
+        while (connection?.processId === undefined) await new Promise((resolve) => setImmediate(resolve));
+        await bench.clock.advance(5_000);
+        const [warning = ""] = bench.warnings();
+        expect(warning).toContain("silent: still connecting to node, 5 s so far. Its process has written nothing yet.");
+        expect(warning).toMatch(/It does not inherit .*TOOLWEAVE_TEST_TOKEN.*: if it needs one, name it in inheritEnv/);
+        expect(JSON.stringify(bench.logged)).not.toContain("hunter2");
+        await bench.clock.advance(5_000);
+        await starting;
+      } finally {
+        delete process.env.TOOLWEAVE_TEST_TOKEN;
+      }
+    });
+  });
+
+  describe("that still connect are waited for by a call, a read and a render", () => {
+    const text = { uri: "memo:one", name: "one" };
+    const late = (namespace?: string) => {
+      const far = new FakeConnector({
+        label: "far.example",
+        suggestedName: "far",
+        lists: { tool: tools("forecast"), resource: [text], prompt: [{ name: "ask" }] },
+      });
+      far.outcomes = ["hang"];
+      bench.toolkit.addConnector(far, { namespace });
+      return far;
+    };
+    /** Begins and reports how it ended, so far as it has. */
+    const begin = (run: () => Promise<unknown>) => {
+      const outcome: { value?: unknown } = {};
+      run().then(
+        (value) => Object.assign(outcome, { value }),
+        (value) => Object.assign(outcome, { value }),
+      );
+      return outcome;
+    };
+
+    verifies(
+      "N7",
+      "by namespace.name and by a bare key, also after start() has returned; lookup and list are not",
+      async () => {
+        const far = late("weather");
+        const starting = bench.toolkit.start();
+        await bench.clock.advance(10_000);
+        await starting;
+        const waiting = [
+          begin(() => bench.toolkit.call("weather.forecast")),
+          begin(() => bench.toolkit.call("forecast")),
+          begin(() => bench.toolkit.read("memo:one")),
+          begin(() => bench.toolkit.read("memo:one#weather")),
+          begin(() => bench.toolkit.render("ask")),
+        ];
+        const error = await failure(bench.toolkit.lookup("weather.forecast"));
+        expect(error).toMatchObject({ code: "NOT_FOUND" });
+        expect(error.message).toContain("`weather` is still connecting to far.example.");
+        expect((await bench.toolkit.list()).failures).toMatchObject([{ namespace: "weather" }]);
+        await bench.clock.advance(19_000);
+        expect(waiting).toEqual(waiting.map(() => ({})));
+        far.late[0]?.();
+        await settle();
+        expect(waiting.map(({ value }) => (value instanceof Error ? value.message : "done"))).toEqual(
+          waiting.map(() => "done"),
+        );
+      },
+    );
+
+    verifies("N7", "lookup waits for none that is connecting, from the first moment", async () => {
+      late("weather");
+      const starting = bench.toolkit.start();
+      expect((await failure(bench.toolkit.lookup("weather.forecast"))).code).toBe("NOT_FOUND");
+      expect((await failure(bench.toolkit.lookup("forecast"))).code).toBe("NOT_FOUND");
+      await bench.clock.advance(10_000);
+      await starting;
+    });
+
+    verifies("N7", "each bare key until the first that has it is there, under the name its server gives", async () => {
+      const [first, second] = [late(), late()];
+      second.serverName = "second";
+      first.lists = {};
+      const starting = bench.toolkit.start();
+      await bench.clock.advance(10_000);
+      await starting;
+      const call = begin(() => bench.toolkit.call("forecast"));
+      const scoped = begin(() => bench.toolkit.call("second.forecast"));
+      second.late[0]?.();
+      await settle();
+      expect([call.value, scoped.value]).toEqual([expect.any(Object), expect.any(Object)]);
+      const typo = begin(() => bench.toolkit.call("forecats"));
+      await settle();
+      expect(typo).toEqual({});
+      first.late[0]?.();
+      await settle();
+      expect(typo.value).toMatchObject({ code: "NOT_FOUND", details: { suggestions: ["second.forecast"] } });
+    });
+
+    verifies("N7", "within the call's own time, then it is UNAVAILABLE with the reason", async () => {
+      late("weather");
+      const starting = bench.toolkit.start();
+      const calls = ["weather.forecast", "forecast"].map((key) =>
+        begin(() => bench.toolkit.call(key, {}, { timeoutMs: 500 })),
+      );
+      const aborted = new AbortController();
+      const abandoned = begin(() => bench.toolkit.call("forecast", {}, { signal: aborted.signal }));
+      aborted.abort(new Error("enough"));
+      await bench.clock.advance(500);
+      for (const [index, key] of ["weather.forecast", "forecast"].entries()) {
+        expect(calls[index]?.value).toMatchObject({
+          code: "UNAVAILABLE",
+          message: `There is no tool or prompt "${key}" yet: \`weather\` is still connecting to far.example.`,
+          details: { namespace: "weather" },
+        });
+      }
+      expect(abandoned.value).toMatchObject({ message: "enough" });
+      await bench.clock.advance(10_000);
+      await starting;
+    });
+
+    verifies("N7", "else until the attempt fails, at connectTimeoutMs the latest, or is given up", async () => {
+      const [far, other] = [late("weather"), new FakeConnector()];
+      other.outcomes = ["hang"];
+      bench.toolkit.addConnector(other, { namespace: "other", maxAttempts: 1, connectTimeoutMs: 20_000 });
+      const starting = bench.toolkit.start();
+      await bench.clock.advance(10_000);
+      await starting;
+      const calls = ["weather.forecast", "forecast", "other.thing"].map((key) => begin(() => bench.toolkit.call(key)));
+      await bench.clock.advance(10_000);
+      expect(calls[2]?.value).toMatchObject({
+        code: "UNAVAILABLE",
+        message: expect.stringContaining("no answer from fake within 20000 ms"),
+        details: { namespace: "other" },
+      });
+      await bench.clock.advance(9_999);
+      expect(calls.slice(0, 2)).toEqual([{}, {}]);
+      await bench.clock.advance(1);
+      for (const call of calls.slice(0, 2)) {
+        expect(call.value).toMatchObject({
+          code: "UNAVAILABLE",
+          message: expect.stringContaining("no answer from far.example within 30000 ms"),
+          details: { namespace: "weather", retryInMs: 2_000 },
+        });
+      }
+      // It has settled now: what is missing is not there, and why.
+      expect((await failure(bench.toolkit.call("weather.forecast"))).code).toBe("NOT_FOUND");
+      await bench.clock.advance(2_000);
+      expect(far.attempts).toBe(2);
+    });
   });
 
   verifies("N7", "NOT_FOUND says why a namespace never connected, and when it is tried again", async () => {

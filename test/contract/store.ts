@@ -207,12 +207,14 @@ export function storeContract(
       expect(withoutBytes).not.toHaveProperty("bytes");
       expect(await store.get(greet, { version: 3 })).toBeUndefined();
       expect(await store.get(greet)).toBeUndefined();
-      const run: RecordKey = { collection: "run", owner: "", key: "r1" };
-      await store.put({ ...run, value: 1 });
-      await store.put({ ...run, value: 2 });
-      expect((await store.history(run)).records.map(({ version }) => version)).toEqual([2]);
-      await store.delete(run);
-      expect((await store.history(run)).records).toEqual([]);
+      for (const collection of ["run", "pin"] as const) {
+        const run: RecordKey = { collection, owner: "", key: "r1" };
+        await store.put({ ...run, value: 1 });
+        await store.put({ ...run, value: 2 });
+        expect((await store.history(run)).records.map(({ version }) => version)).toEqual([2]);
+        await store.delete(run);
+        expect((await store.history(run)).records).toEqual([]);
+      }
     });
 
     verifies("S1", "keeps so many past versions and no more", async () => {

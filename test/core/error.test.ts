@@ -18,6 +18,19 @@ const examples: { readonly [C in ErrorCode]: ErrorDetails[C] } = {
   INVALID_CONFIG: { path: "timeoutMs" },
   INVALID_TARGET: { target: "x", variable: "TOKEN" },
   DENIED: { rule: "maxTotalToolCalls" },
+  QUARANTINED: {
+    namespace: "bank",
+    changes: [
+      {
+        kind: "tool",
+        key: "pay",
+        ref: "bank.pay",
+        what: "description",
+        pointer: "/description",
+        message: "bank.pay: it changed.",
+      },
+    ],
+  },
   PENDING: { id: "1", reason: "approval", message: "Asked.", tool: "bank.pay", arguments: {}, expiresAt: 0 },
   RATE_LIMITED: { retryAfterMs: 10 },
   TIMEOUT: { limit: "call", limitMs: 10, elapsedMs: 11 },

@@ -111,6 +111,20 @@ describe("how a call came", () => {
     ]);
   });
 
+  verifies(["H8", "A2"], "forces no tool on a stored prompt that it may not call", async () => {
+    await using served = serve(calling({ diary: ["wipe"] }), { user: { tools: ["look"] } });
+    const { toolkit, model } = served;
+    await toolkit.user.putPrompt(stored("diary", "[look]"), { session: ada });
+    const error = await failure(toolkit.call("diary", {}, { session: ada, forced: ["wipe"] }));
+    expect([error.code, error.message]).toEqual([
+      "INVALID_INPUT",
+      expect.stringMatching(/wipe is forced.*user\.tools/),
+    ]);
+    expect(model.requests).toEqual([]);
+    await toolkit.call("diary", {}, { session: ada, forced: ["look"] });
+    expect(model.requests[0]?.toolChoice).toEqual({ type: "tool", toolName: "look" });
+  });
+
   verifies("H8", "is not lost while a call waits for approval, also in another process with the store", async () => {
     for (const isElsewhere of [false, true]) {
       const store = memoryStore();

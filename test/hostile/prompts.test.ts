@@ -76,8 +76,45 @@ describe("a rendering ends at its limits", () => {
       "{{#if (join @root.xs @root.text)}}{{/if}}",
       "{{#if (trim (lower @root.text))}}{{/if}}",
       "{{lookup @root.text 0}}{{json @root.xs}}",
+      "{{#if (eq @root.text @root.copy)}}{{/if}}",
+      "{{#if (lt @root.text @root.copy)}}{{/if}}",
+      "{{#if (slice @root.text 1)}}{{/if}}",
+      "{{#if (slice @root.xs 0)}}{{/if}}",
+      `{{#if (date 0 "${"d ".repeat(40)}")}}{{/if}}`,
+      "{{#if (number 1 locale=(lookup @root.locales this))}}{{/if}}",
     ]) {
-      expect((await rendering(loop(inner), { xs, text })).code, inner).toBe("LIMIT_EXCEEDED");
+      const locales = xs.map((at) => `en-x-a${at}`);
+      expect((await rendering(loop(inner), { xs, text, copy: text, locales })).code, inner).toBe("LIMIT_EXCEEDED");
+    }
+  });
+
+  verifies("P3", "the names of a path, each name=value and each member of a copy are counted", async () => {
+    const xs = Array.from({ length: 3_000 }, (_, at) => at);
+    const names = Array.from({ length: 3_000 }, () => "b");
+    const deep: unknown = names.reduceRight((inner: unknown) => ({ b: inner }), 1);
+    const wide = Object.fromEntries(xs.map((at) => [`k${at}`, at]));
+    const pairs = xs.slice(0, 1_000).map((at) => `k${at}=1`);
+    const loop = (inner: string) => `{{#each xs}}${inner}{{/each}}`;
+    for (const inner of [`{{#if @root.b.${names.join(".")}}}{{/if}}`, `{{> silent ${pairs.join(" ")}}}`]) {
+      const error = await rendering(loop(inner), { xs, b: deep }, { partials: { silent: "{{! }}" } });
+      expect(error, inner.slice(0, 30)).toMatchObject({ code: "LIMIT_EXCEEDED", details: { limit: "maxRenderSteps" } });
+    }
+    const copies = { xs: xs.slice(0, 100), wide };
+    const error = await rendering(loop("{{> silent @root.wide a=1}}"), copies, { partials: { silent: "{{! }}" } });
+    expect(error).toMatchObject({ code: "LIMIT_EXCEEDED", details: { limit: "maxRenderSteps" } });
+  });
+
+  verifies("P3", "partials are nested in a hundred others at most", async () => {
+    const chain = (length: number) =>
+      Object.fromEntries(Array.from({ length }, (_, at) => [`p${at}`, at === length - 1 ? "end" : `{{> p${at + 1}}}`]));
+    const parse = (length: number) => parsePrompt(`${head}{{> p0}}`, { partials: chain(length) });
+    expect(await render(parse(100), {})).toBe("end");
+    for (const length of [101, 20_000]) {
+      const error = await rejection(Promise.resolve().then(() => parse(length)));
+      expect(error).toMatchObject({
+        code: "INVALID_PROMPT",
+        message: expect.stringContaining('The partial "p100" is nested in 100 others.'),
+      });
     }
   });
 
@@ -328,6 +365,26 @@ describe("files", () => {
       await toolkit.user.export(folder);
       expect(await readFile(file, "utf8")).toContain(`Good. ${mode}`);
       expect((await stat(file)).mode & 0o777).toBe(mode);
+    }
+  });
+});
+
+describe("errors", () => {
+  verifies("P4", "names of a prompt and its file add no line to an error", async () => {
+    const forged = "x\n[error] forged";
+    const quoted = JSON.stringify(forged);
+    for (const [fields, body] of [
+      [`"mod\\nle": x`, "text"],
+      [`settings: { ${quoted}: 1 }`, "text"],
+      [`input: { $ref: "#/x\\n[error] forged" }`, "text"],
+      [`thinking: ${quoted}`, "text"],
+      ["", "{% if \n[error] forged %}"],
+      ["", `{{> ${quoted}}}`],
+    ] as const) {
+      const text = `---\nname: hostile\n${fields}\n---\n${body}`;
+      const { message } = parseError(text, { filename: "a\n[error] forged.md" });
+      expect(message).toMatch(/^a\\n\[error\] forged\.md:\d+:\d+: /);
+      expect(message.split("\n").filter((line) => /^(?:le|\[error\])/.test(line))).toEqual([]);
     }
   });
 });

@@ -6,7 +6,7 @@ import type { ToolkitError } from "../../src/core/error.ts";
 import { coerceValue } from "../../src/core/schema/coerce-value.ts";
 import type { JsonSchema } from "../../src/core/schema/types.ts";
 import { validatorOf } from "../../src/core/schema/validator.ts";
-import { Violation } from "../../src/core/schema/violation.ts";
+import { describeIssues, Violation } from "../../src/core/schema/violation.ts";
 import { digest } from "../../src/lib/canonical.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
@@ -52,6 +52,18 @@ const attacks: readonly (readonly [string, JsonSchema, unknown, Found])[] = [
   ["20,000 objects that must be unlike each other", { uniqueItems: true }, unequal, "fits"],
   ["20,000 objects of which two are alike", { uniqueItems: true }, [...unequal, unequal[7]], "refused"],
   ["12,000 properties", { properties: members(12_000, () => ({ type: "string" })) }, members(12_000, String), "fits"],
+  [
+    "4,000 schemas that look at one of 30,000 members",
+    { allOf: range(4_000, () => ({ properties: { other: {} } })) },
+    members(30_000, Number),
+    "fits",
+  ],
+  [
+    "4,000 schemas that fail at the first of 30,000 members",
+    { anyOf: range(4_000, () => ({ additionalProperties: { type: "string" } })) },
+    members(30_000, Number),
+    "refused",
+  ],
   ["100,000 issues", { items: { type: "string" } }, range(100_000, () => 1), "refused"],
   ["more schemas than are read", { allOf: range(300_000, () => true) }, 1, "cannot be used"],
   [
@@ -138,6 +150,20 @@ verifies("M12", "a list that a schema of the service wants to be unique is compa
   expect(await quickly(() => validate([...unequal, unequal[7]]))).toMatchObject({
     issues: [{ pointer: "", message: "must NOT have duplicate items (items ## 7 and 20000 are identical)" }],
   });
+});
+
+verifies("M12", "a value is compared with many choices in bounded time, and refused in few words", async () => {
+  const choice = { enum: range(5_000, (at) => `choice ${at}`) };
+  for (const [schema, value] of [
+    [choice, `${" ".repeat(1_000_000)}x`],
+    [{ type: "array", items: { enum: choice.enum.slice(0, 1_000) } }, range(20_000, (at) => `no choice ${at}`)],
+  ] as const) {
+    expect(await quickly(() => coerceValue(schema, value))).toBeUndefined();
+    const refused = await quickly(() => validatorOf(schema)(value));
+    const { issues } = refused as Violation;
+    expect(issues[0]?.message).toMatch(/^must be one of "choice 0", .*, \.\.\.$/);
+    expect(describeIssues(issues).length).toBeLessThan(200_000);
+  }
 });
 
 verifies(["M12", "I3"], "a value that takes too long fails its call, and the next one is validated", async () => {

@@ -11,28 +11,16 @@ import { redactorOf } from "../../src/mcp/redact.ts";
 import { parseTarget } from "../../src/mcp/target/parse-target.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { failure } from "../support/failure.ts";
+import { child, server } from "../support/hand-server.ts";
 import { verifies } from "../support/verifies.ts";
 import { warningsLogger } from "../support/warnings-logger.ts";
 
+const range = <T>(count: number, make: (at: number) => T): T[] => Array.from({ length: count }, (_, at) => make(at));
 const secret = "postgres://admin:Tr0ub4dor@db";
 
 /** Everything that a reader of a value could find in it. */
 const allOf = (value: unknown) => `${inspect(value, { depth: 20, showHidden: true })}${JSON.stringify(value)}`;
 
-/** A server by hand, in a child process. */
-const child = (script: string) => ({ command: process.execPath, args: ["-e", script] });
-const server = (
-  onMessage: string,
-  about = `{ serverInfo: { name: "hand", version: "1" } }`,
-  capabilities = "{ tools: {} }",
-) => `
-const about = ${about}, capabilities = ${capabilities};
-const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...m }) + "\\n");
-require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
-  const m = JSON.parse(line);
-  if (m.method === "initialize") send({ id: m.id, result: { protocolVersion: "2025-06-18", capabilities, ...about } });
-  ${onMessage}
-});`;
 const die = `process.stderr.write(${JSON.stringify(`${secret}\n`)}, () => process.exit(1));`;
 
 describe("what a server prints", () => {
@@ -389,6 +377,34 @@ ${server(`
       { systemPrompt: "***", messages: [{ content: { text: "say ***" } }] },
     ]);
     expect(allOf(seen).toLowerCase()).not.toContain("hunter2");
+  });
+});
+
+describe("secrets that are too long for one pattern", () => {
+  const script = server(`
+if (m.method === "tools/list") send({ id: m.id, result: { tools: [{ name: "fail", description: "fails", inputSchema: { type: "object" } }] } });
+if (m.method === "tools/call") send({ id: m.id, error: { code: 1, message: "because of <" + process.env.KEYFILE + ">" } });`);
+  // The quotes have two more forms.
+  const long = range(2_500, (at) => `"line ${at} of the file"`).join(" ");
+
+  verifies("H5", "are masked all the same, one of 60 KB or 200 of 1 KB", async () => {
+    const logged: string[] = [];
+    const log = (message: string) => void logged.push(message);
+    const toolkit = new Toolkit({ logger: { debug: log, info: log, warn: log, error: log } });
+    try {
+      const connection = toolkit.addConnector({ ...child(script), env: { KEYFILE: long } }, { namespace: "far" });
+      await connection.ready({ signal: AbortSignal.timeout(10_000) });
+      const error = await failure(toolkit.call("far.fail"));
+      expect(error).toMatchObject({ message: expect.stringMatching(/because of <[*]+>/) });
+      expect(allOf(error) + logged.join() + JSON.stringify(connection)).not.toContain("of the file");
+    } finally {
+      await toolkit.close();
+    }
+
+    const redactor = redactorOf(parseTarget({ url: "https://host/mcp" }));
+    const tokens = range(200, (at) => `Bearer eyJ.${at}.${"abcdefghi-".repeat(100)}`);
+    for (const token of tokens) redactor.conceal(token);
+    expect(redactor.text(`a ${tokens[0]} b ${tokens[199]} c`)).toBe("a *** b *** c");
   });
 });
 

@@ -116,6 +116,7 @@ describe("a target", () => {
     ["no host", "https:///path", /has no host/],
     ["no slashes", "http:host", /has no host/],
     ["a port that is none", "http://host:99999/", /no valid port \(99999/],
+    ["port 0", "http://host:0/mcp", /no valid port \(0, it must be 1 to 65535\)/],
     ["a port with letters", "http://host:abc/", /no valid port \(abc/],
     ["nothing", {}, /needs "url" or "command"/],
     ["null", null, /is a URL/],
@@ -188,6 +189,36 @@ describe("the key and the name of a connector", () => {
     expect(name({ command: "run-${TOKEN}" })).toBe("run-${TOKEN}");
   });
 
+  test("label and name are those of the package that npx and its like run, where it is surely one", () => {
+    const named = (command: string, ...args: readonly string[]) => {
+      const { label, suggestedName } = mcpConnector({ command, args }, { env: { NAME: "hunter" } });
+      return [label, suggestedName];
+    };
+    const everything = "@modelcontextprotocol/server-everything";
+    expect(named("npx", "-y", everything)).toEqual([everything, "server-everything"]);
+    expect(named("/usr/bin/npx", `${everything}@2026.1.0`, "stdio")).toEqual([
+      `${everything}@2026.1.0`,
+      "server-everything",
+    ]);
+    expect(named("npx.cmd", "--yes", "--package=some-server", "run")).toEqual(["some-server", "some-server"]);
+    expect(named("npm", "exec", "--", everything)).toEqual([everything, "server-everything"]);
+    expect(named("uvx", "--from", "mcp-server[sqlite]==1.2.3", "serve")).toEqual([
+      "mcp-server[sqlite]==1.2.3",
+      "mcp-server",
+    ]);
+    expect(named("uv", "tool", "run", "mcp-server-git")).toEqual(["mcp-server-git", "mcp-server-git"]);
+    const isUnsure = [
+      ["npx", "--registry", "https://user:hunter2@host/", "x"],
+      ["npx", "-y", "ghp_16C7e42F292c6912"],
+      ["npx", "-y", "${NAME}"],
+      ["npx", "--", "https://host/x.tgz?token=hunter2"],
+      ["npm", "run", "serve"],
+      ["node", "server"],
+      ["npx"],
+    ];
+    for (const [command = "", ...args] of isUnsure) expect(named(command, ...args)).toEqual([command, command]);
+  });
+
   test("a label is the command alone, in whatever form its arguments hold a secret", () => {
     const label = (command: string, args: readonly string[] = []) => mcpConnector({ command, args }).label;
     const secrets = [
@@ -211,6 +242,20 @@ describe("the key and the name of a connector", () => {
     }
     expect(label("=x")).toBe("command");
   });
+});
+
+test("[M1] what a child inherits is false or a list of names and globs", () => {
+  const inherited = (inheritEnv: unknown) => parseTarget({ command: "run", inheritEnv } as ConnectorTarget);
+  expect(inherited(["GITHUB_TOKEN", "LC_*", "!NO_PROXY"])).toMatchObject({
+    inheritEnv: ["GITHUB_TOKEN", "LC_*", "!NO_PROXY"],
+  });
+  expect(inherited(false)).toMatchObject({ inheritEnv: false });
+  for (const wrong of [true, "PATH", ["A=b"], [""], [1], {}]) {
+    expect(refused(() => inherited(wrong))).toMatchObject({
+      code: "INVALID_TARGET",
+      details: { target: "inheritEnv" },
+    });
+  }
 });
 
 describe("the configuration MCP clients share", () => {

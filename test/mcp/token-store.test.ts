@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
-import { withFileLock } from "../../src/mcp/auth/file-lock.ts";
+import { withFileLock } from "../../src/lib/file-lock.ts";
 import { fileTokenStore, memoryTokenStore, type TokenStore } from "../../src/mcp/index.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";

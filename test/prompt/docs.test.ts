@@ -26,6 +26,7 @@ Say that work on it has begun.
 All orders: tea; cups
 As JSON: {"name":"Ann","orders":["tea","cups"]}`,
   ],
+  "Find synonyms": [{ word: "big" }, '# Find synonyms\n\nList five synonyms of "big", the most common first.'],
   "Explain a word": ["tide", 'Explain the word "tide" to a child.'],
 };
 

@@ -320,7 +320,6 @@ describe("what is refused", () => {
       "",
     ],
     ["a front matter that never ends", "---\nmodel: a\nHi", "1:1", "never closed", "Write a line ---"],
-    ["no text", "---\nmodel: a\n---\n", "4:1", "has no text", "Write it"],
     ["a misspelt field after a licence", "# (c)\n\n---\nmodl: a\n---\nHi", "4:1", "no field `modl`", "x-modl"],
   ];
   for (const [what, text, place, message, hint] of cases) {

@@ -20,7 +20,20 @@ const file: readonly Case[] = [
   ["no closing line", "---\nname: a\nHello", "1:1", "never closed", "Write a line --- after the last field"],
   ["a closing line of four dashes", "---\nname: a\n----\nHello", "3:1", 'this line is "----"', "Write --- alone"],
   ["an indented closing line", "---\nname: a\n ---\nHello", "3:1", 'this line is " ---"', "without blanks before it"],
-  ["no text", "---\nname: a\n---\n \n", "4:1", "has no text", "Write it after the closing line ---."],
+  [
+    "no opening line",
+    "title: A prompt\n---\n# A heading",
+    "1:1",
+    "does not start with front matter",
+    "Start the file with a line ---",
+  ],
+  [
+    "something before it, and a heading",
+    "\n---\nname: a\n---\n# A heading",
+    "1:1",
+    "does not start with front matter",
+    "Remove everything before the first ---.",
+  ],
 ];
 
 const yaml: readonly Case[] = [
@@ -58,7 +71,6 @@ const yaml: readonly Case[] = [
 ];
 
 const fields: readonly Case[] = [
-  ["a short title", "title: Short", "2:8", 'The title "Short" has fewer than 10 characters.', "first `# heading`"],
   [
     "a number as text",
     "title: 1234567890",
@@ -138,6 +150,15 @@ const fields: readonly Case[] = [
     "output: {",
   ],
   [
+    "an output without a type",
+    "output: { properties: { a: {} } }",
+    "2:1",
+    "output has no type.",
+    "Write `type: object` in",
+  ],
+  ["a list without a type", "format:\n  items: {}", "2:1", "format has no type.", "Write `type: array` in it."],
+  ["an output that says nothing", "output: {}", "2:1", "output has no type.", "Write `type: object` in it."],
+  [
     "tools in one text",
     "tools: weather.forecast, fs.read",
     "2:8",
@@ -179,7 +200,13 @@ const fields: readonly Case[] = [
     'input has a default that its own schema refuses, at /properties/count/default: "three" must be integer.',
     "Correct the default or the schema.",
   ],
-  ["output and format", "output: {}\nformat: {}", "3:1", "Both output and format", "Keep `output`."],
+  [
+    "output and format",
+    "output: { type: object }\nformat: { type: object }",
+    "3:1",
+    "Both output and format",
+    "Keep `output`.",
+  ],
 ];
 
 const go = "This is Go template syntax. ";
@@ -195,13 +222,7 @@ const template: readonly Case[] = [
   ],
   ["a Go if without a dot", "{{ if x }}a{{ end }}", "4:1", "{{ if x }}", "4:1 {{ if x }} to {{#if x}}"],
   ["a Go if not", "{{ if not .x }}a{{ end }}", "4:1", "{{ if not .x }}", "4:1 {{ if not .x }} to {{#unless x}}"],
-  [
-    "a Go comparison",
-    '{{ if eq .x "a" }}b{{ end }}',
-    "4:1",
-    "{{ if eq",
-    'to {{#if x_is_a}}, with a field x_is_a in the input: true where x is "a"',
-  ],
+  ["a Go comparison", '{{ if eq .x "a" }}b{{ end }}', "4:1", "{{ if eq", 'to {{#if (eq x "a")}}'],
   ["a Go else if", "{{#if a}}b{{ else if .c }}d{{/if}}", "4:11", "{{ else if .c }}", "Write {{else if c}} instead."],
   ["a Go end", "{{#if x}}a{{ end }}", "4:11", "{{ end }}", "Write {{/if}} instead."],
   [

@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { mkdir, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -303,5 +303,96 @@ describe("a folder that is followed", () => {
     const reason = new Error("enough");
     await expect(source.prompt?.({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(await source.prompt?.({})).toHaveLength(1);
+  });
+});
+
+describe("folders inside it", () => {
+  const files = {
+    "greet.md": "# Greet somebody\nHi {{name}}. {{> sign}}",
+    "_sign.md": "Yours, all",
+    "letters/greet.md": "# Greet by letter\nDear {{name}}. {{> sign}}",
+    "letters/_sign.md": "Sincerely",
+    "letters/formal/offer.md": prompt("bid", "We offer {{name}}"),
+    "_drafts/a.md": prompt("draft"),
+    ".git/b.md": prompt("hidden"),
+    "node_modules/c.md": prompt("package"),
+  };
+  const treeWith = async (given: Readonly<Record<string, string>>): Promise<string> => {
+    const folder = await folderWith({});
+    for (const [name, text] of Object.entries(given)) await writeInto(folder, name, text);
+    return folder;
+  };
+  const writeInto = async (folder: string, name: string, text: string): Promise<void> => {
+    await mkdir(join(folder, name, ".."), { recursive: true });
+    await writeFile(join(folder, name), text);
+  };
+
+  verifies("P5", "recursive: true reads them as folder-name, each prompt with the partials beside it", async () => {
+    const service = await serve(await treeWith(files), { recursive: true });
+    expect(await service.refs()).toEqual(["prompts.greet", "prompts.letters-formal-bid", "prompts.letters-greet"]);
+    expect(await service.text("greet", { name: "Ada" })).toBe("# Greet somebody\nHi Ada. Yours, all");
+    expect(await service.text("letters-greet", { name: "Ada" })).toBe("# Greet by letter\nDear Ada. Sincerely");
+    expect(await service.failures()).toEqual([]);
+  });
+
+  verifies("P5", "without it those that hold prompts are reported once, and false leaves them out", async () => {
+    const folder = await treeWith(files);
+    const service = await serve(folder);
+    expect(await service.refs()).toEqual(["prompts.greet"]);
+    const message = `${folder}: These folders in it hold prompts and are not read: letters. Set recursive: true to read them, as \`folder-name\`, or recursive: false to leave them out.`;
+    expect(await service.failures()).toEqual([message]);
+    await writeFile(join(folder, "more.md"), prompt("more"));
+    await service.nextEvent();
+    expect(service.warnings()).toEqual([`prompts: ${message}`]);
+    const silent = await serve(folder, { recursive: false });
+    expect(await silent.failures()).toEqual([]);
+    const flat = await serve(
+      await treeWith({ "a.md": prompt("a"), "images/a.png": "", "images/README.md": "# Images" }),
+    );
+    expect(await flat.failures()).toEqual([]);
+  });
+
+  verifies("P5", "two of one name and a folder whose name is no beginning of one are reported", async () => {
+    const folder = await treeWith({
+      "a/b-c.md": prompt("b-c"),
+      "a-b/c.md": prompt("c"),
+      "2024/d.md": prompt("d"),
+    });
+    const service = await serve(folder, { recursive: true });
+    expect(await service.refs()).toEqual(["prompts.a-b-c"]);
+    const [name, conflict, ...others] = (await service.failures()).toSorted();
+    expect(others).toEqual([]);
+    expect(name).toContain('d.md:2:7: "2024-d" is no name for a prompt');
+    expect(name).toContain("Rename its folder: the name of a prompt begins with it.");
+    expect(conflict).toContain('The name "a-b-c" is that of');
+  });
+
+  verifies("P5", "what happens in them takes effect, also where they come and go", async () => {
+    const folder = await treeWith({ "a.md": prompt("a") });
+    const service = await serve(folder, { recursive: true, watch: true, pollMs: 3_600_000 });
+    await writeInto(folder, "x/y/b.md", prompt("b", "Old"));
+    expect(await service.nextEvent()).toEqual(change({ added: ["prompts.x-y-b"] }));
+    await replaceFile(join(folder, "x/y/b.md"), prompt("b", "New"));
+    expect(await service.nextEvent()).toEqual(change({ changed: ["prompts.x-y-b"] }));
+    expect(await service.text("x-y-b")).toBe("New");
+    await writeFile(join(folder, "x/c.md"), "---\nthinking: maybe\n---\nHi");
+    await service.logs(/x\/c\.md:2:11: thinking must be/);
+    await rm(join(folder, "x"), { recursive: true });
+    await service.until(() => service.events.some(({ removed }) => removed.includes("prompts.x-y-b")));
+    await writeInto(folder, "x/c.md", prompt("c"));
+    await service.until(() => service.events.some(({ added }) => added.includes("prompts.x-c")));
+    expect(await service.refs()).toEqual(["prompts.a", "prompts.x-c"]);
+  });
+
+  verifies("P5", "a link to a folder is not followed, so that there is an end", async () => {
+    const folder = await treeWith({ "a/b.md": prompt("b") });
+    await symlink(folder, join(folder, "a", "again"));
+    expect(await (await serve(folder, { recursive: true })).refs()).toEqual(["prompts.a-b"]);
+  });
+
+  test("another value is refused", () => {
+    expect(() => promptFolder("prompts", { recursive: "yes" as unknown as boolean })).toThrow(
+      /option recursive of a prompt folder must be true or false/,
+    );
   });
 });

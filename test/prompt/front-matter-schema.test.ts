@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
+import { defaultPromptLimits } from "../../src/core/prompt-limits.ts";
 import { parseFrontMatter } from "../../src/prompt/front-matter/front-matter.ts";
 import { fieldTable, parsePromptFields } from "../../src/prompt/front-matter/prompt-fields.ts";
 import { splitFrontMatter } from "../../src/prompt/front-matter/split-front-matter.ts";
@@ -9,7 +10,7 @@ import { verifies } from "../support/verifies.ts";
 const shipped = new URL("../../prompts/", import.meta.url);
 const schema = JSON.parse(await readFile(new URL("front-matter.schema.json", shipped), "utf8"));
 const validate = new Ajv({ strict: false }).compile(schema);
-const frontMatterOf = (text: string) => parseFrontMatter(splitFrontMatter(text, "a.md"), "a.md");
+const frontMatterOf = (text: string) => parseFrontMatter(splitFrontMatter(text, "a.md", defaultPromptLimits), "a.md");
 
 describe("the schema of the front matter", () => {
   test("has every field of the table, each with a description", () => {
@@ -32,7 +33,8 @@ describe("the schema of the front matter", () => {
   test.each([
     ["name: two words", false],
     ["name: ok", true],
-    ["title: Short", false],
+    ["title: Short", true],
+    ["title: 7", false],
     ["title: Long enough", true],
     ["description: 7", false],
     ["thinking: yes", false],
@@ -46,6 +48,8 @@ describe("the schema of the front matter", () => {
     ["tools: [3]", false],
     ["input: 3", false],
     ["input: { type: strin }", false],
+    ["output: { properties: { a: { type: string } } }", false],
+    ["output: { anyOf: [{ type: string }] }", true],
     ["output: { type: object, properties: { a: { type: string } } }", true],
     ["modle: gpt-5", false],
     ["x-own: 1", true],

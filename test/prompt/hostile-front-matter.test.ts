@@ -1,8 +1,11 @@
+import { execFile } from "node:child_process";
 import { createRequire } from "node:module";
+import { promisify } from "node:util";
 import fc from "fast-check";
 import type GrayMatter from "gray-matter";
 import { describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
+import { defaultPromptLimits } from "../../src/core/prompt-limits.ts";
 import { splitFrontMatter } from "../../src/prompt/front-matter/split-front-matter.ts";
 import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
@@ -13,6 +16,22 @@ const grayMatter = createRequire(import.meta.url)("gray-matter") as typeof GrayM
 };
 
 const many = 100_000;
+const run = promisify(execFile);
+
+/** A program that parses prompts where the parser that gray-matter has by default throws. */
+const withoutItsParser = `
+  import { createRequire } from "node:module";
+  const require = createRequire(process.cwd() + "/x.js");
+  const yaml = createRequire(require.resolve("gray-matter"))("js-yaml");
+  for (const name of Object.keys(yaml)) {
+    if (typeof yaml[name] === "function") yaml[name] = () => { throw new Error("js-yaml was called"); };
+  }
+  const { parsePrompt } = await import("../../src/prompt/parse-prompt.ts");
+  const texts = ["---\\nname: a\\n---\\nHi", "---\\nname: >-\\n  b\\nx-y: &z [1]\\n---\\nHi", "---\\n# none\\n---\\nHi"];
+  const prompts = texts.map((text) => parsePrompt(text, { filename: "c.md" }));
+  const used = parsePrompt("---\\nname: d\\n---\\n{{> p}}", { partials: { p: texts[1] } });
+  console.log(JSON.stringify([...prompts, used].map(({ name }) => name)));
+`;
 
 describe("the engines of gray-matter", () => {
   const code = "(() => { globalThis.toolweaveExecuted = true; return { name: 'a' } })()";
@@ -43,6 +62,25 @@ describe("the engines of gray-matter", () => {
     parsePrompt("---\nname: cached\n---\nHi");
     expect(Object.keys(grayMatter.cache)).toEqual([]);
   });
+
+  verifies(
+    "P3",
+    "its own YAML parser is given nothing: plain front matter, what needs the library, comments alone, a partial",
+    async () => {
+      const { stdout } = await run(process.execPath, ["--input-type=module", "-e", withoutItsParser], {
+        cwd: import.meta.dirname,
+      });
+      expect(JSON.parse(stdout)).toEqual(["a", "b", "c", "d"]);
+    },
+  );
+
+  verifies("P3", "front matter that is too large is refused before they look at it", () => {
+    const text = `---\nname: [\n${"\n".repeat(500)}x: ${"y".repeat(70_000)}\n---\n`;
+    const bounded = { code: "LIMIT_EXCEEDED", details: { limit: "maxFrontMatterBytes" } };
+    expect(parseError(`${text}Hi`, {})).toMatchObject(bounded);
+    const used = { partials: { tone: `${text}Hi` } };
+    expect(parseError("---\nname: a\n---\n{{> tone}}", used)).toMatchObject(bounded);
+  });
 });
 
 describe("line ends and byte order marks", () => {
@@ -58,7 +96,11 @@ describe("line ends and byte order marks", () => {
   verifies("P1", "the text is the same with them, empty lines at its beginning included", () => {
     const text = "---  \nname: a\n---\t\n\n\nHi";
     for (const given of [text, text.replaceAll("\n", "\r\n"), `\ufeff${text}`]) {
-      expect(splitFrontMatter(given, "a.md")).toMatchObject({ yaml: "name: a\n", body: "\n\nHi", bodyLine: 4 });
+      expect(splitFrontMatter(given, "a.md", defaultPromptLimits)).toMatchObject({
+        yaml: "name: a\n",
+        body: "\n\nHi",
+        bodyLine: 4,
+      });
     }
   });
 });
@@ -132,7 +174,7 @@ test("whatever the text, its parts are where the lines of dashes are", () => {
     fc.property(text, (given) => {
       let split: ReturnType<typeof splitFrontMatter>;
       try {
-        split = splitFrontMatter(given, "a.md");
+        split = splitFrontMatter(given, "a.md", defaultPromptLimits);
       } catch (error) {
         if (!ToolkitError.is(error)) throw error;
         return;

@@ -131,6 +131,31 @@ describe("encoding", () => {
   });
 });
 
+describe("a file without front matter", () => {
+  verifies("P1", "is a prompt where it has a heading: its name is that of the file", async () => {
+    const prompt = parsePrompt("# Summarise a text\n\nSummarise {{text}}.\n", { filename: "prompts/summarise.md" });
+    expect(prompt).toMatchObject({ name: "summarise", title: "Summarise a text", input: undefined });
+    expect(await render(prompt, { text: "this" })).toBe("# Summarise a text\n\nSummarise this.");
+  });
+
+  verifies("P1", "is one with any heading outside code, and errors have its lines", () => {
+    expect(parsePrompt("Hi\n# Greet {{name}}\n", { filename: "a.md" }).title).toBeUndefined();
+    expect(parseError("# Greet\n{{#if}}")).toMatchObject({ details: { line: 2 } });
+    for (const text of ["```\n# a comment\n```", "## Second level", "#hashtag", "<!--\n# Title\n-->"]) {
+      expect(parseError(text).message).toContain("1:1: The file does not start with front matter.");
+    }
+  });
+});
+
+verifies("P1", "an empty text loads, and is an empty message", async () => {
+  for (const text of ["---\nname: a\n---\n \n", "---\nname: a\n---"]) expect(await render(parsePrompt(text))).toBe("");
+  expect(await render(parsePrompt("---\nmodel: a\n---\n", { filename: "a.prompt" }))).toBe("");
+});
+
+verifies("P1", "a short title is one", () => {
+  expect(parsePrompt("---\nname: a\ntitle: Hi\n---\nHi").title).toBe("Hi");
+});
+
 describe("what a linter needs", () => {
   test("the source knows fields used, partials and places", () => {
     const prompt = parsePrompt(

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseDocument } from "yaml";
+import { defaultPromptLimits } from "../../src/core/prompt-limits.ts";
 import { parsePlainYaml } from "../../src/prompt/front-matter/plain-yaml.ts";
 import { splitFrontMatter } from "../../src/prompt/front-matter/split-front-matter.ts";
 
@@ -127,7 +128,7 @@ describe("plain YAML", () => {
     const folder = new URL("../../prompts/", import.meta.url);
     const names = (await readdir(folder)).filter((name) => name.endsWith(".md") && name !== "README.md");
     for (const name of names) {
-      const { yaml } = splitFrontMatter(await readFile(new URL(name, folder), "utf8"), name);
+      const { yaml } = splitFrontMatter(await readFile(new URL(name, folder), "utf8"), name, defaultPromptLimits);
       expect([name, agrees(yaml)]).toEqual([name, true]);
     }
   });

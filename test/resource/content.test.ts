@@ -10,7 +10,9 @@ import {
   textContent,
   textOf,
 } from "../../src/resource/content.ts";
+import { defineResource } from "../../src/resource/define.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -254,12 +256,65 @@ test("an aborted signal rejects with its reason, loaded or not", async () => {
 describe("names and URIs", () => {
   verifies("R1", "constructor names are identifiers", async () => {
     const invalid = expect.objectContaining({ code: "INVALID_NAME" });
-    for (const name of ["", "1a", "a b", "a.b", "ä", "a".repeat(65)]) {
+    for (const name of ["", "a b", "a.b", "v1.2", ".csv", "-a", "a b.csv", "ä", "a".repeat(65)]) {
       expect(() => resource.text(name, "")).toThrow(invalid);
       expect(() => resource.json(name, 1)).toThrow(invalid);
       await expect(resource.data(name, new Uint8Array())).rejects.toEqual(invalid);
       await expect(resource.from(name, 1)).rejects.toEqual(invalid);
     }
+  });
+
+  verifies(
+    "R1",
+    "they may begin with a digit or _, or be the name of a file, whose extension says the type",
+    async () => {
+      expect(resource.text("2024", "x")).toMatchObject({ name: "2024", uri: "text:2024", mediaType: "text/plain" });
+      expect(resource.json("_a", 1)).toMatchObject({ name: "_a", uri: "json:_a" });
+      const table = { name: "table", uri: "data:table", mediaType: "text/csv" };
+      expect(await resource.data("table.csv", Buffer.from("a;b"))).toMatchObject(table);
+      expect(await resource.from("table.csv", Buffer.from("a;b"))).toMatchObject(table);
+      const png = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+      expect(await resource.data("table.csv", png)).toMatchObject({ name: "table", mediaType: "image/png" });
+      expect(await resource.data("model.onnx", new Uint8Array([1, 0]))).toMatchObject({
+        name: "model",
+        mediaType: "application/octet-stream",
+      });
+      expect(await resource.data("a.csv", Buffer.from("a"), { mediaType: "text/x-a" })).toMatchObject({
+        mediaType: "text/x-a",
+      });
+      expect(resource.text("notes.md", "# Hi")).toMatchObject({
+        name: "notes",
+        uri: "text:notes",
+        mediaType: "text/markdown",
+      });
+      expect(resource.text("photo.png", "Hi")).toMatchObject({ name: "photo", mediaType: "text/plain" });
+      expect(resource.json("graph.jsonld", {})).toMatchObject({ name: "graph", mediaType: "application/ld+json" });
+      expect(resource.json("table.csv", {})).toMatchObject({ name: "table", mediaType: "application/json" });
+      async function* stream() {
+        yield Buffer.from("a;b");
+      }
+      expect(await resource.read(stream(), { name: "table.csv" })).toMatchObject(table);
+      expect(await resource.from("table.csv", new Blob(["a;b"]))).toMatchObject({
+        name: "table",
+        mediaType: "text/csv",
+      });
+      expect(await resource.from("other.txt", resource.text("note", "x"))).toMatchObject({
+        name: "other",
+        uri: "text:note",
+      });
+      const defined = defineResource({ uri: "test:a", name: "log.json", bytes: () => "{}" });
+      expect(defined).toMatchObject({ name: "log", mediaType: "application/json" });
+    },
+  );
+
+  verifies("R1", "such a resource is listed and read", async () => {
+    await using toolkit = new Toolkit();
+    toolkit.add(resource.text("2024", "a year"), await resource.data("_t.csv", Buffer.from("a;b")));
+    expect((await toolkit.list({ kind: "resource" })).entries.map(({ ref }) => ref)).toEqual([
+      "data:_t#builtin",
+      "text:2024#builtin",
+    ]);
+    expect(await (await toolkit.read("text:2024")).text()).toBe("a year");
   });
 
   verifies("R1", "withUri keeps everything but the URI; without a scheme it is INVALID_NAME", async () => {

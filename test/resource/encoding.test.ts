@@ -52,6 +52,55 @@ describe("text becomes UTF-8", () => {
   });
 });
 
+describe("an undeclared charset of a text is detected", () => {
+  const texts: readonly (readonly [charset: string, text: string])[] = [
+    ["windows-1252", "Grüße aus Zürich: Füße, Käse, Öl und Straße kosten 5 €."],
+    ["windows-1252", "name;straße\nMüller;Königstr. 5\nBöhm;Am Käferweg 3\n"],
+    ["windows-1252", "Füße"],
+    ["windows-1252", "Le café est déjà fermé à Noël, où êtes-vous ?"],
+    ["windows-1251", "Привет, как дела? Сегодня хорошая погода в Москве."],
+    ["koi8-r", "Привет, как дела? Сегодня хорошая погода в Москве."],
+    ["shift_jis", "日本語テストの文章です。今日は天気がいい。"],
+    ["euc-jp", "日本語テストの文章です。今日は天気がいい。"],
+    ["gb18030", "今天天气很好，我们去公园散步吧。"],
+    ["big5", "今天天氣很好，我們去公園散步吧。"],
+    ["euc-kr", "안녕하세요, 오늘 날씨가 좋습니다."],
+    ["iso-8859-2", "Zażółć gęślą jaźń, proszę bardzo."],
+  ];
+  for (const [charset, text] of texts) {
+    verifies("R2", `${charset}: ${text.slice(0, 20)}`, async () => {
+      expect(await (await load(encode(text, charset), "text/plain")).text()).toBe(text);
+      const page = `<!doctype html><html><body class="entry-content"><p>${text}</p></body></html>`;
+      const content = await load(encode(page, charset), "text/html");
+      expect(content.mediaType).toBe("text/html");
+      expect(await content.text()).toBe(page);
+    });
+  }
+
+  verifies("R2", "in a long text too, whose first lines are ASCII, and in a file by its extension", async () => {
+    const text = `${"key = value\n".repeat(5_000)}${"Größe = groß, Straße = Königsweg, Fußgänger dürfen\n".repeat(2_000)}`;
+    const content = await resource.data("settings.ini", encode(text, "windows-1252"));
+    expect(content.mediaType).toBe("text/plain");
+    expect(await content.text()).toBe(text);
+  });
+
+  verifies("R2", "what is no text, or says its charset, or is JSON or XML, stays as it is", async () => {
+    const latin = encode("Grüße aus Zürich", "windows-1252");
+    const noise = Uint8Array.from({ length: 2_000 }, (_, at) => (at * 7919 + (at >> 3) * 31) % 256);
+    for (const [bytes, mediaType] of [
+      [noise, "text/plain"],
+      [latin, "text/plain; charset=utf-8"],
+      [latin, "application/json"],
+      [latin, "application/xml"],
+    ] as const) {
+      const content = await load(bytes, mediaType);
+      await expect(content.text()).rejects.toMatchObject({ code: "INVALID_OUTPUT" });
+      expect([...(await content.bytes())]).toEqual([...bytes]);
+    }
+    expect((await load(latin)).mediaType).toBe("application/octet-stream");
+  });
+});
+
 describe("bytes that do not decode stay bytes", () => {
   const broken = new Uint8Array([0x61, 0xc3, 0x28, 0xff]);
   for (const mediaType of ["text/plain", "text/plain; charset=utf-8", "text/plain; charset=shift_jis"]) {

@@ -42,7 +42,7 @@ describe("lint", () => {
     async () => {
       const folder = await promptsWith({
         "bare.md": "---\nname: bare\n---\nHi",
-        "bad.md": "---\n{ title: Short }\n---\nHi",
+        "bad.md": "---\n{ title: 7 }\n---\nHi",
       });
       const [good, hints, bad, json, missing, nothing] = await Promise.all([
         command(folder, "lint", "summarize.md", "translate.md"),
@@ -54,7 +54,7 @@ describe("lint", () => {
       ]);
       expect(good).toMatchObject({ code: 0, output: "2 prompts: no problem.\n" });
       expect(hints).toMatchObject({ code: 0, stdout: expect.stringMatching(/^1 prompt: 2 hints\.$/m) });
-      expect(bad).toMatchObject({ code: 1, stdout: expect.stringContaining("bad.md:2:10: error: The title") });
+      expect(bad).toMatchObject({ code: 1, stdout: expect.stringContaining("bad.md:2:10: error: title must be text") });
       const { problems } = JSON.parse(json.stdout);
       expect(problems[0]).toMatchObject({ file: "bad.md", line: 1, code: "missing-description" });
       expect(json.code).toBe(1);

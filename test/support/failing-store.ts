@@ -10,7 +10,8 @@ export class FailingStore {
   /** Fails the so many writes that come after so many: for what fails in the middle. */
   writesLeft = Number.POSITIVE_INFINITY;
 
-  constructor(inner: Store) {
+  /** @param options - `closes: false` where the inner store outlives it */
+  constructor(inner: Store, { closes = true }: { readonly closes?: boolean } = {}) {
     this.#inner = inner;
     const through = async <T>(run: () => Promise<T>): Promise<T> => {
       if (this.#error !== undefined) throw this.#error;
@@ -22,7 +23,7 @@ export class FailingStore {
         if (this.writesLeft < 0) throw storeFailed("put");
         return run();
       });
-    const close = () => inner.close();
+    const close = async () => (closes ? inner.close() : undefined);
     this.store = {
       open: (options) => through(() => inner.open(options)),
       get: (key, options) => through(() => inner.get(key, options)),

@@ -40,6 +40,7 @@ export class FakeConnector implements Connector {
   lists: FakeLists;
   announces: ReadonlySet<Kind>;
   serverName: string;
+  instructions: string | undefined;
   /** What the next attempts come to, in order; then each connects. `hang` hears its signal, `ignore` does not. */
   outcomes: FakeOutcome[] = [];
   /** Answers a call. Default: says the name and input. */
@@ -131,7 +132,8 @@ export class FakeSession implements ConnectorSession {
   constructor(connector: FakeConnector, host: ConnectorHost) {
     this.#connector = connector;
     this.host = host;
-    this.server = { name: connector.serverName, version: "1", protocolVersion: "fake-1", capabilities: {} };
+    const { serverName: name, instructions } = connector;
+    this.server = { name, version: "1", instructions, protocolVersion: "fake-1", capabilities: {} };
     const { promise, resolve } = Promise.withResolvers<Error | undefined>();
     this.closed = promise;
     this.#close = resolve;

@@ -1,8 +1,14 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { toAnthropic, toOpenAI } from "../../src/adapters/index.ts";
+import { agent } from "../../src/agent/index.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { clientCredentials, inMemoryConnector, mcpConnector, oauth } from "../../src/mcp/index.ts";
+import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { readPrompt, readPrompts } from "../../src/prompt/read-prompts.ts";
+import { resource } from "../../src/resource/resource-factory.ts";
+import { memoryStore } from "../../src/store/memory-store.ts";
+import { sqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { rejection } from "../support/failure.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
@@ -24,6 +30,9 @@ const url = "http://127.0.0.1:9/mcp";
 const client = { id: "me", issuer: "https://auth.example.com", secret: "s3cret" };
 // As JavaScript and JSON have it: nobody checks a type.
 const given = (options: unknown) => options as never;
+
+const withTool = () => make({ items: [defineTool({ name: "hello", run: () => "hi" })] });
+const stored = () => make({ store: memoryStore() });
 
 type Use = (options: never) => unknown;
 
@@ -65,6 +74,40 @@ const slips: readonly (readonly [what: string, use: Use, options: unknown, path:
   ["oauth", oauth, { redirctPort: 1 }, "redirctPort", "redirectPort"],
   ["its client", oauth, { client: { ...client, secrt: "s" } }, "client.secrt", "secret"],
   ["client credentials", clientCredentials, { client, scpe: "a" }, "scpe", "scope"],
+  ["a call", (options) => withTool().call("hello", {}, options), { timoutMs: 5 }, "timoutMs", "timeoutMs"],
+  ["a call of a view", (options) => withTool().view({}).call("hello", {}, options), { sesion: 1 }, "sesion", "session"],
+  ["a read", (options) => make().read("memo:a", options), { signl: 1 }, "signl", "signal"],
+  ["a render", (options) => make().render("a", {}, options), { coerc: true }, "coerc", "coerce"],
+  ["a subscribe", (options) => make().subscribe("memo:a", options), { signl: 1 }, "signl", "signal"],
+  ["a lookup", (options) => make().lookup("a", options), { kinds: "tool" }, "kinds", "kind"],
+  ["a list", (options) => make().list(options), { limt: 1 }, "limt", "limit"],
+  ["run", (options) => make().run(options), { signl: 1 }, "signl", "signal"],
+  ["events", (options) => make().events(options), { limt: 1 }, "limt", "limit"],
+  ["explain", (options) => make().explain("a", options), { tolset: 1 }, "tolset", "toolset"],
+  ["ready", (options) => make().addConnector(url).ready(options), { signl: 1 }, "signl", "signal"],
+  ["a list of approvals", (options) => make().approvals.list(options), { stats: "pending" }, "stats", "status"],
+  ["a decision", (options) => make().approvals.resolve("a", options), { approved: true, reson: "" }, "reson", "reason"],
+  ["wait", (options) => make().approvals.wait("a", options), { signl: 1 }, "signl", "signal"],
+  ["user.get", (options) => stored().user.get("a", options), { versin: 1 }, "versin", "version"],
+  ["user.putPrompt", (options) => stored().user.putPrompt("", options), { nme: "a" }, "nme", "name"],
+  ["user.import", (options) => stored().user.import("/x", options), { prun: true }, "prun", "prune"],
+  ["begin", async (options) => (await make().toolset()).begin(options), { dpth: 1 }, "dpth", "depth"],
+  ["an adapter", async (options) => toAnthropic(await make().toolset(), options), { rn: 1 }, "rn", "run"],
+  [
+    "OpenAI's",
+    async (options) => toOpenAI(await make().toolset(), options),
+    { api: "chat", strct: 1 },
+    "strct",
+    "strict",
+  ],
+  ["resume", (options) => agent().resume("a", options), { wat: true }, "wat", "wait"],
+  ["forget", (options) => agent().forget("a", options), { reson: "" }, "reson", "reason"],
+  ["resource.text", (options) => resource.text("a", "b", options), { titel: "" }, "titel", "title"],
+  ["resource.read", (options) => resource.read("/x", options), { mediatype: "" }, "mediatype", "mediaType"],
+  ["parsePrompt", (options) => parsePrompt("", options), { partial: {} }, "partial", "partials"],
+  ["readPrompt", (options) => readPrompt("/x", options), { limit: {} }, "limit", "limits"],
+  ["memoryStore", memoryStore, { keepVersion: 1 }, "keepVersion", "keepVersions"],
+  ["sqliteStore", sqliteStore, { file: ":memory:", keepVersion: 1 }, "keepVersion", "keepVersions"],
 ];
 
 describe("a slip in the name of an option", () => {

@@ -36,8 +36,19 @@ describe("aliases", () => {
     expect(cut).toHaveLength(63);
     const clashing = [entry("a", "x.y"), entry("a", "x_y"), entry("a", "x y")];
     const given = aliases(...clashing);
-    expect(Object.keys(given).every((alias) => /^a__x_y_[A-Za-z0-9]{8}$/.test(alias))).toBe(true);
+    expect(given.a__x_y).toBe("a.x_y");
+    const changed = Object.keys(given).filter((alias) => alias !== "a__x_y");
+    expect(changed).toHaveLength(2);
+    expect(changed.every((alias) => /^a__x_y_[A-Za-z0-9]{8}$/.test(alias))).toBe(true);
     expect(aliases(...clashing.reverse())).toEqual(given);
+  });
+
+  verifies("N8", "the one whose name needed no change keeps its alias when a like one comes, and no other", () => {
+    const kept = aliases(entry("a", "x_y"));
+    expect(aliases(entry("a", "x_y"), entry("a", "x.y"))).toMatchObject(kept);
+    expect(aliases(entry("a", "x.y"), entry("a", "x_y"))).toMatchObject(kept);
+    const both = aliases(entry("a", "b__c"), entry("a__b", "c"));
+    expect(Object.keys(both).every((alias) => /^a__b__c_[A-Za-z0-9]{8}$/.test(alias))).toBe(true);
   });
 
   verifies(

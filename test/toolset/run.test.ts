@@ -143,6 +143,37 @@ describe("a run", () => {
     expect(await run.final?.json()).toEqual({ final: { done: true } });
   });
 
+  const beside: readonly [string, ToolCall, string][] = [
+    ["is unknown", call("nosuch", {}, "b"), "NOT_FOUND"],
+    ["is malformed", { ...call("add", {}, "b"), malformed: "Unexpected end" }, "INVALID_INPUT"],
+    ["the policy refuses", call("weather__forecast", { day: 1 }, "b"), "DENIED"],
+  ];
+  for (const [what, other, code] of beside) {
+    verifies("T4", `one that takes control does not run beside a call that ${what}`, async () => {
+      const run = await begin({ block: ["weather.*"] });
+      const answers = await run.execute([call("finish", {}, "a"), other, call("add", { a: 1, b: 2 }, "c")]);
+      expect(answers.map(({ error }) => [error?.code, error?.details])).toEqual([
+        ["DENIED", { rule: "takesControl" }],
+        [code, code === "DENIED" ? { rule: "takesControl" } : expect.anything()],
+        ["DENIED", { rule: "takesControl" }],
+      ]);
+      expect([ran, run.final, run.toolCalls]).toEqual([[], undefined, 0]);
+    });
+  }
+
+  verifies("T3", "answers a malformed call with what is wrong, and makes the others", async () => {
+    const run = await begin();
+    const answers = await run.execute([
+      { ...call("add", {}, "a"), malformed: "Unexpected end" },
+      call("add", { a: 1, b: 2 }, "b"),
+    ]);
+    expect(answers.map(({ id, status }) => [id, status])).toEqual([
+      ["a", "failed"],
+      ["b", "ok"],
+    ]);
+    expect(answers[0]?.error?.message).toMatch(/The arguments of add are no JSON: Unexpected end/);
+  });
+
   verifies("T4", "two of one tool that takes control are not one where they differ", async () => {
     const run = await begin();
     await run.execute([call("finish", { a: 1 }, "a"), call("finish", { a: 2 }, "b")]);

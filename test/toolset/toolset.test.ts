@@ -91,6 +91,59 @@ describe("a toolset", () => {
     expect(await names(toolkit)).not.toContain("only");
     expect(await names(toolkit, { include: ["*"] })).not.toContain("only");
     expect(await names(toolkit, { forced: ["only"] })).toEqual(["only"]);
+    const among = await toolkit.toolset({ forced: ["a", "only", "search"] });
+    expect([among.tools.map(({ alias }) => alias), among.toolChoice]).toEqual([["only"], { tool: "only" }]);
+    await toolkit.close();
+  });
+
+  verifies("T2", "a required call is one of the first turn, and none discloses nothing", async () => {
+    const toolkit = await setup(tool("a"), tool("b", { guidance: "Use b." }));
+    const required = (await toolkit.toolset({ policy: { toolChoice: "required" } })).begin();
+    expect(required.toolChoice).toBe("required");
+    await required.execute([{ id: "1", name: "a", input: {} }]);
+    expect(required.toolChoice).toBe("auto");
+    expect((await toolkit.toolset({ forced: ["a"] })).begin({ turns: 2 }).toolChoice).toBe("auto");
+    for (const maxTokens of [undefined, 1]) {
+      const none = await toolkit.toolset({ maxTokens, forced: ["a"], policy: { toolChoice: "none" } });
+      expect([none.toolChoice, none.definitions(), none.begin().definitions(), none.tokens().total]).toEqual([
+        "none",
+        [],
+        [],
+        0,
+      ]);
+      const [answer] = await none.begin().execute([{ id: "1", name: "a", input: {} }]);
+      expect(answer?.error?.details).toEqual({ rule: "toolChoice" });
+    }
+    await toolkit.close();
+  });
+
+  verifies("T2", "one more is forced by force, by its ref, its alias or its name", async () => {
+    const toolkit = await setup(tool("a"), tool("forecast"), tool("only", { exclusive: true }));
+    const toolset = await toolkit.toolset();
+    const choiceOf = (name: string) => toolset.force(name).toolChoice;
+    expect(["weather.forecast", "weather__forecast", "forecast", "alerts"].map(choiceOf)).toEqual([
+      { tool: "weather__forecast" },
+      { tool: "weather__forecast" },
+      { tool: "forecast" },
+      { tool: "weather__alerts" },
+    ]);
+    expect(toolset.toolChoice).toBe("auto");
+    const several = toolset.force("a").force("alerts");
+    expect([several.toolChoice, several.definitions().map(({ name }) => name)]).toEqual([
+      "required",
+      ["a", "weather__alerts"],
+    ]);
+    expect(
+      several
+        .force("only")
+        .definitions()
+        .map(({ name }) => name),
+    ).toEqual(["only"]);
+    expect((await toolkit.toolset({ include: ["a"] })).force("alerts").definitions()).toHaveLength(2);
+    expect(toolset.add(tool("extra")).force("extra").toolChoice).toEqual({ tool: "extra" });
+    expect(() => toolset.force("alrts")).toThrow(/forced names "alrts".*`weather.alerts`/);
+    expect(() => toolset.exclude("a").force("a")).toThrow(/forced and excluded/);
+    expect(() => toolset.force("")).toThrow(/none of them empty/);
     await toolkit.close();
   });
 
@@ -98,13 +151,14 @@ describe("a toolset", () => {
     [{ forced: ["weather.forcast"] }, "NOT_FOUND", "Did you mean `weather.forecast`?"],
     [{ exclude: ["nothing"] }, "NOT_FOUND", "nothing"],
     [{ forced: ["a"], exclude: ["builtin.*"] }, "INVALID_INPUT", "forced and excluded"],
-    [{ forced: ["only", "a"] }, "INVALID_INPUT", "exclusive"],
+    [{ forced: ["only", "a", "sole"] }, "INVALID_INPUT", "each of which is exclusive"],
     [{ policy: { block: "x" as never } }, "INVALID_CONFIG", "policy.block"],
     [{ policy: { decide: true as never } }, "INVALID_CONFIG", "policy.decide"],
   ];
   for (const [options, code, says] of wrong) {
     verifies("T2", `refuses ${JSON.stringify(options)}`, async () => {
-      const toolkit = await setup(tool("a"), tool("only", { exclusive: true }));
+      const exclusive = ["only", "sole"].map((name) => tool(name, { exclusive: true }));
+      const toolkit = await setup(tool("a"), ...exclusive);
       const error = await failure(toolkit.toolset(options));
       expect([error.code, error.message]).toEqual([code, expect.stringContaining(says)]);
       await toolkit.close();

@@ -4,12 +4,14 @@ import type {
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4Message,
+  LanguageModelV4Source,
   LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
+import type { AgentSource } from "../../core/agent-event.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { parseJson } from "../../lib/nesting.ts";
-import { isRecord } from "../../lib/value.ts";
+import { jsonFault, parseJson } from "../../lib/nesting.ts";
+import { isRecord, present } from "../../lib/value.ts";
 import type { ChosenModel } from "./models.ts";
 
 /** The complete answer of a model to one question. */
@@ -58,6 +60,12 @@ export function textIn({ content }: Reply): string {
   return text;
 }
 
+/** A source that a model names. */
+export function sourceOf(part: LanguageModelV4Source): AgentSource {
+  const { type: _type, providerMetadata: _metadata, ...source } = part;
+  return present(source);
+}
+
 /** A reply as a message of the conversation, and the calls that the run has to make: a provider has already made its own. */
 export function toMessage({ content }: Reply): {
   readonly message: LanguageModelV4Message;
@@ -77,14 +85,22 @@ export function toMessage({ content }: Reply): {
   return { message: { role: "assistant", content: parts }, calls };
 }
 
+/** Levels of the arguments of a call. Each takes a part of the stack where the conversation is written as JSON. */
+const maxNestingDepth = 256;
+
 function parsedCall({ toolCallId: id, toolName: name, input: text }: LanguageModelV4ToolCall): ModelToolCall {
-  if (text.trim() === "") return { id, name, input: {} };
   try {
-    // Some models send null for a tool without parameters.
-    return { id, name, input: parseJson(text) ?? {} };
+    const input = argumentsIn(text);
+    if (jsonFault(input, maxNestingDepth) !== "depth") return { id, name, input };
+    return { id, name, input: {}, malformed: `they are nested deeper than ${maxNestingDepth} levels` };
   } catch (error) {
     return { id, name, input: {}, malformed: messageOf(error) };
   }
+}
+
+/** Some models send nothing, or null, for a tool without parameters. */
+function argumentsIn(text: string): unknown {
+  return text.trim() === "" ? {} : (parseJson(text) ?? {});
 }
 
 function assistantPart(part: LanguageModelV4Content): AssistantPart[] {
@@ -109,10 +125,13 @@ function assistantPart(part: LanguageModelV4Content): AssistantPart[] {
   }
 }
 
-/** Providers accept objects alone: arguments that could not be parsed are reported in the result of the call. */
-function callPart(part: LanguageModelV4ToolCall, { input: given }: ModelToolCall): AssistantPart {
+/**
+ * Providers accept objects alone: arguments that could not be parsed are reported in the result of the call. They are parsed once more for the
+ * message: a tool that changes its input must not change the conversation.
+ */
+function callPart(part: LanguageModelV4ToolCall, call: ModelToolCall): AssistantPart {
   const { toolCallId, toolName, providerExecuted } = part;
-  const input = isRecord(given) ? given : {};
+  const input = call.malformed === undefined && isRecord(call.input) ? argumentsIn(part.input) : {};
   const executed = providerExecuted === undefined ? {} : { providerExecuted };
   return { type: "tool-call", toolCallId, toolName, input, ...executed, ...optionsOf(part) };
 }

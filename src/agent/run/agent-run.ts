@@ -1,4 +1,5 @@
 import { tracedModel } from "../../call/trace/model-trace.ts";
+import type { AgentSource } from "../../core/agent-event.ts";
 import type { Issue } from "../../core/error-catalog.ts";
 import type { CallContext } from "../../core/item.ts";
 import { outputToolName } from "../../core/output-tool.ts";
@@ -7,11 +8,10 @@ import { describeIssues } from "../../core/schema/violation.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { jsonContent } from "../../resource/content.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
-import type { KnownLimits } from "../agent-options.ts";
 import { ask } from "../model/ask-model.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import type { ChosenModel } from "../model/models.ts";
-import { assertAnswered, type Reply, textIn, toMessage } from "../model/reply.ts";
+import { assertAnswered, type Reply, sourceOf, textIn, toMessage } from "../model/reply.ts";
 import { modelRequest, type StepRequest } from "./model-request.ts";
 import { answerOf, type Ending, type StructuredForm, textAnswer } from "./run-answer.ts";
 import { assertBudgetLeft, invalidAnswer, stepLimit } from "./run-limits.ts";
@@ -24,7 +24,6 @@ export interface RunParts extends Omit<TurnParts, "canWait" | "spending"> {
   readonly chosen: ChosenModel;
   readonly question: Omit<StepRequest, "messages" | "tools">;
   readonly form: StructuredForm | undefined;
-  readonly limits: KnownLimits;
   readonly price: ModelPrice | undefined;
   readonly call: ModelCall;
   readonly clock: Clock;
@@ -103,9 +102,17 @@ export class AgentRun {
   async #settle(reply: Reply): Promise<Ending | undefined> {
     assertAnswered(reply, this.#parts.chosen);
     const { message, calls } = toMessage(reply);
+    for (const part of reply.content) if (part.type === "source") await this.#nameSource(sourceOf(part));
     if (message.content.length > 0) this.#parts.state.messages.push(message);
     if (calls.length === 0) return this.#answer(reply);
     return this.#afterTurn(await runTurn(calls, this.#turn));
+  }
+
+  async #nameSource(source: AgentSource): Promise<void> {
+    const { state, events } = this.#parts;
+    if (state.sources.some(({ id, url }) => id === source.id && url === source.url)) return;
+    state.sources.push(source);
+    await events.emit("source", { step: state.steps.length - 1, ...source });
   }
 
   async #answer(reply: Reply): Promise<Ending | undefined> {

@@ -38,7 +38,8 @@ export function modelRequest(step: StepRequest): ModelQuestion {
   const { stopSequences, ...numbers } = settings;
   const choice = tools?.choice();
   return present({
-    prompt: system === "" ? messages : [{ role: "system" as const, content: system }, ...messages],
+    // A list of its own: what the model was sent does not grow with the conversation.
+    prompt: [...(system === "" ? [] : [{ role: "system" as const, content: system }]), ...messages],
     tools: tools?.tools(),
     toolChoice: choice === undefined ? undefined : choiceOf(choice),
     responseFormat: form?.responseFormat,

@@ -1,4 +1,5 @@
 import type { CallContext } from "../../core/item.ts";
+import type { Store } from "../../core/store.ts";
 import { present } from "../../lib/value.ts";
 import type { Toolset } from "../../toolset/toolset.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
@@ -9,7 +10,7 @@ import { thinkingOptions } from "../model/provider-quirks.ts";
 import { AgentRun } from "./agent-run.ts";
 import { type StructuredForm, structuredForm } from "./run-answer.ts";
 import { RunEvents } from "./run-events.ts";
-import { Results } from "./run-results.ts";
+import { type OwnedResults, RunResults } from "./run-results.ts";
 import type { RunState } from "./run-state.ts";
 import { beginTools, offeredTools } from "./run-tools.ts";
 import type { Task } from "./task.ts";
@@ -20,26 +21,25 @@ export interface Preparation {
   readonly task: Task;
   readonly state: RunState;
   /** The record of its results, where it is resumed. */
-  readonly results?: ReturnType<Results["toJSON"]> | undefined;
+  readonly results?: OwnedResults | undefined;
+  /** Of the toolkit that the agent serves, for results that are too long for the conversation. */
+  readonly store: Store | undefined;
   readonly context: CallContext;
   readonly chosen: ChosenModel;
   readonly limits: KnownLimits;
   readonly options: ParsedAgentOptions;
   readonly call: ModelCall;
   /** Stores a run that waits. Undefined where it cannot be suspended: its model learns that calls are pending, and goes on. */
-  readonly suspend?: ((turn: WaitingTurn, results: Results) => Promise<never>) | undefined;
+  readonly suspend?: ((turn: WaitingTurn, results: RunResults) => Promise<never>) | undefined;
 }
 
 /** The part of a preparation that does not depend on the call. */
-export interface Assignment extends Pick<Preparation, "task" | "state" | "results" | "limits" | "suspend"> {
+export interface Assignment extends Pick<Preparation, "task" | "state" | "results" | "store" | "limits" | "suspend"> {
   /** The turn that it goes on after, and the answers to the calls that waited, where it is resumed. */
   readonly resumed?: { readonly turn: WaitingTurn; readonly outcomes: readonly ToolAnswer[] } | undefined;
   /** Aborts once another process may have resumed it. */
   readonly lost?: AbortSignal | undefined;
 }
-
-/** Names for the tool that reads results: the first one that no other tool has. */
-const readNames = ["read_resource", "read_tool_result", "read_rest_of_tool_result"];
 
 /**
  * Prepares a run: its tools, the form of its answer, its system prompt.
@@ -50,11 +50,16 @@ export async function prepareRun(preparation: Preparation): Promise<AgentRun> {
   const { task, state, context, chosen, limits, options, call, suspend } = preparation;
   const set = await offeredTools(task, { options, limits, context, signal: call.signal });
   const form = task.output === undefined ? undefined : structuredForm(task.output, task.name, set !== undefined);
-  const toolName = readNames.find((name) => set?.get(name) === undefined) ?? "read_resource";
-  const results = new Results({ run: state.id, maxBytes: limits.maxResultBytes, toolName });
-  if (preparation.results !== undefined) results.restore(preparation.results);
-  const own = [results.tool, ...(form?.tool === undefined ? [] : [form.tool])];
-  const tools = set && beginTools(set, own, { context, signal: call.signal, toolCalls: state.toolCalls });
+  const own = form?.tool === undefined ? [] : [form.tool];
+  const { signal } = call;
+  const tools = set && beginTools(set, own, { context, signal, toolCalls: state.toolCalls, turns: state.steps.length });
+  const results = new RunResults({
+    ...{ run: state.id, limits, options, context, signal, store: preparation.store },
+    isTaken: (name) => set?.get(name) !== undefined,
+    offer: (reading) => tools?.run.offer(reading),
+  });
+  const { results: stored } = preparation;
+  if (stored !== undefined || state.messages.length > 1) await results.restore(state.messages, stored);
   return new AgentRun({
     name: task.name,
     chosen,

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import type { AgentToolCall, FinishReason, TokenUsage } from "../../core/agent-event.ts";
+import type { AgentSource, AgentToolCall, FinishReason, TokenUsage } from "../../core/agent-event.ts";
 import { messageOf } from "../../core/error.ts";
 import type { Issue } from "../../core/error-catalog.ts";
 import { answerForm, outputInstruction, outputTool } from "../../core/output-tool.ts";
@@ -32,6 +32,8 @@ export interface AnswerMeta {
   /** Of all steps, sub-agents included. */
   readonly usage: TokenUsage;
   readonly toolCalls: readonly AgentToolCall[];
+  /** The sources that the model named. */
+  readonly sources?: readonly AgentSource[] | undefined;
   /** The names of the evaluations that its tools ask for. */
   readonly evaluations?: readonly string[] | undefined;
 }
@@ -64,7 +66,7 @@ export function answerOf(
     readonly evaluations: readonly string[];
   },
 ): Content {
-  const { id: run, steps, usage, calls } = state;
+  const { id: run, steps, usage, calls, sources } = state;
   const meta: AnswerMeta = {
     run,
     model: modelRefOf(chosen),
@@ -72,6 +74,7 @@ export function answerOf(
     steps: steps.length,
     usage,
     toolCalls: calls,
+    ...(sources.length === 0 ? {} : { sources }),
     ...(evaluations.length === 0 ? {} : { evaluations }),
   };
   return derivedContent(content, { name, meta: { ...content.meta, ...meta } });
@@ -118,15 +121,29 @@ export function structuredForm(output: SchemaLike, name: string, hasTools: boole
   return { responseFormat, tool: undefined, instruction: undefined, parse };
 }
 
+/** The most fences around a JSON. */
+const maxFences = 3;
+
 /** The JSON of a text: the whole of it, or its one fenced block. */
-function jsonIn(text: string): { readonly value: unknown } | { readonly issue: string } {
+function jsonIn(text: string, fences = 0): { readonly value: unknown } | { readonly issue: string } {
   try {
     return { value: parseJson(text) };
   } catch (error) {
-    const fenced = /^[^`]*```(?:json)?\s*\n(.*?)\n?```[^`]*$/s.exec(text)?.[1];
-    if (fenced !== undefined && fenced !== text) return jsonIn(fenced);
+    const fenced = fences < maxFences ? fencedIn(text) : undefined;
+    if (fenced !== undefined) return jsonIn(fenced, fences + 1);
     return { issue: text.trim() === "" ? "is empty" : `is no JSON: ${messageOf(error)}` };
   }
+}
+
+/** The text between the first fence and the last one. It is searched for from both ends: a pattern for it would take quadratic time. */
+function fencedIn(text: string): string | undefined {
+  const opening = text.indexOf("`");
+  const closing = text.lastIndexOf("`") - 2;
+  const start = /```(?:json)?\s*\n/y;
+  start.lastIndex = opening;
+  if (opening === -1 || !start.test(text) || start.lastIndex > closing || !text.startsWith("```", closing))
+    return undefined;
+  return text.slice(start.lastIndex, text[closing - 1] === "\n" ? closing - 1 : closing);
 }
 
 /** A name that providers accept for a schema. */

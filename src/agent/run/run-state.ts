@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4Usage } from "@ai-sdk/provider";
-import type { AgentStep, AgentToolCall, TokenUsage } from "../../core/agent-event.ts";
+import type { LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { AgentSource, AgentStep, AgentToolCall, TokenUsage } from "../../core/agent-event.ts";
 import { isRecord } from "../../lib/value.ts";
 
 export const noUsage: TokenUsage = Object.freeze({
@@ -31,6 +31,8 @@ export interface RunState {
   /** The usage of runs inside this one, by their ids. It is included in `usage`. */
   readonly inner: Record<string, TokenUsage>;
   repairs: number;
+  /** The sources that the model has named, each once. */
+  readonly sources: AgentSource[];
   /** The aliases of tools whose format guidance the model has got. */
   readonly guided: string[];
 }
@@ -46,6 +48,7 @@ export function newRunState(messages: LanguageModelV4Prompt, toolCalls: number):
     usage: noUsage,
     inner: {},
     repairs: 0,
+    sources: [],
     guided: [],
   };
 }
@@ -68,24 +71,31 @@ export interface ModelPrice {
   readonly cachedInput?: number | undefined;
 }
 
-/** The usage of one call of a model. */
-export function usageOf(
-  { inputTokens, outputTokens }: LanguageModelV4Usage,
-  price: ModelPrice | undefined,
-): TokenUsage {
-  const input = inputTokens.total ?? 0;
-  const output = outputTokens.total ?? 0;
-  const cached = inputTokens.cacheRead ?? 0;
+/**
+ * The usage of one call of a model. A number that is missing counts as 0.
+ *
+ * @param usage - of a model that may not keep to the port: some report nothing, or a part
+ */
+export function usageOf(usage: unknown, price: ModelPrice | undefined): TokenUsage {
+  const { inputTokens, outputTokens } = isRecord(usage) ? usage : {};
+  const input = countIn(inputTokens, "total");
+  const output = countIn(outputTokens, "total");
+  const cached = countIn(inputTokens, "cacheRead");
   const counts = {
     inputTokens: input,
     outputTokens: output,
     cachedInputTokens: cached,
-    reasoningTokens: outputTokens.reasoning ?? 0,
+    reasoningTokens: countIn(outputTokens, "reasoning"),
   };
   if (price === undefined) return counts;
   const { cachedInput = price.input } = price;
   const cost = ((input - cached) * price.input + cached * cachedInput + output * price.output) / 1_000_000;
   return { ...counts, cost };
+}
+
+function countIn(tokens: unknown, key: string): number {
+  const count = isRecord(tokens) ? tokens[key] : undefined;
+  return typeof count === "number" && Number.isFinite(count) ? count : 0;
 }
 
 /** The sum of both. */

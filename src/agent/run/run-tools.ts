@@ -1,11 +1,19 @@
 import { ToolWriter } from "../../adapters/tool-writer.ts";
 import { mayCall, wayWithin } from "../../call/call-way.ts";
 import type { CallContext } from "../../core/item.ts";
-import { ChoosingRules, emptyScope } from "../../core/name-rules.ts";
+import { assertRules, ChoosingRules, emptyScope } from "../../core/name-rules.ts";
 import { isGlob } from "../../lib/glob.ts";
+import { inlineEntries } from "../../toolset/inline-entries.ts";
 import type { RunTool } from "../../toolset/run-tool.ts";
-import { LookedUpNames, type NameLookup, namedTool } from "../../toolset/selection.ts";
-import { inlineEntries, Toolset } from "../../toolset/toolset.ts";
+import {
+  contradiction,
+  exclusiveOf,
+  isExclusive,
+  LookedUpNames,
+  type NameLookup,
+  namedTool,
+} from "../../toolset/selection.ts";
+import { Toolset } from "../../toolset/toolset.ts";
 import type { ToolEntry } from "../../toolset/toolset-types.ts";
 import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
 import { writePortTool } from "./model-request.ts";
@@ -21,26 +29,63 @@ export interface OfferOptions {
 }
 
 /**
- * The tools of a run: those that its prompt names, by the rules of `lookup`, and those that match its globs, except the prompt itself.
- * Undefined for none.
+ * The tools of a run: those that its prompt names, by the rules of `lookup`, those that match its globs, except the prompt itself, and those
+ * that are forced. An exclusive tool that is named is offered alone. Undefined for none, and where the policy lets none be called.
  *
- * @throws ToolkitError `NOT_FOUND` and other errors of `lookup`; `INVALID_INPUT` for the name of a resource
+ * @throws ToolkitError `NOT_FOUND` and other errors of `lookup`; `INVALID_INPUT` for the name of a resource, and for exclusive tools that
+ *   contradict each other
  */
 export async function offeredTools(
-  { ref, tools = [], ownTools = [] }: Task,
+  { ref, tools = [], ownTools = [], forced: forcedNames = [] }: Task,
   { context, signal, options, limits }: OfferOptions,
 ): Promise<Toolset | undefined> {
   const { toolbox, session } = context;
-  if (tools.length === 0 && ownTools.length === 0) return undefined;
+  if (tools.length === 0 && ownTools.length === 0 && forcedNames.length === 0) return undefined;
+  if (options.policy.toolChoice === "none") return undefined;
   const lookup = { toolbox, signal, session };
   const { policy, maxDefinitionTokens: maxTokens } = options;
   const maxTotalToolCalls = Math.min(policy.maxTotalToolCalls ?? limits.maxToolCalls, limits.maxToolCalls);
   const named = tools.length === 0 ? [] : callable(await namedEntries(ref, tools, lookup), ref, context);
-  if (named === undefined && ownTools.length === 0) return undefined;
-  const entries = ownTools.length === 0 ? (named ?? []) : [...(named ?? []), ...inlineEntries(ownTools)];
+  const own = ownTools.length === 0 ? [] : inlineEntries(ownTools);
+  const forced = forcedNames.length === 0 ? [] : await forcedEntries(forcedNames, own, lookup);
+  const [refused] = forced.filter((entry) => !mayCall(context, entry));
+  if (refused !== undefined)
+    throw contradiction(
+      `${refused.ref} is forced, and the option user.tools does not name it for the stored prompt ${ref}`,
+    );
+  const { entries, ...choice } = chosenTools([...(named ?? []), ...own], forced);
+  if (entries.length === 0) return undefined;
   const scope = policy.allow && (await LookedUpNames.of(policy.allow, lookup));
   const rules = scope === undefined ? options.rules : options.rules?.within(scope);
-  return Toolset.ofEntries({ toolbox, entries, policy: { ...policy, maxTotalToolCalls }, rules, maxTokens });
+  return Toolset.ofEntries({ toolbox, entries, ...choice, policy: { ...policy, maxTotalToolCalls }, rules, maxTokens });
+}
+
+/** An exclusive tool stands alone: one that is forced, else one that the prompt names. */
+function chosenTools(named: readonly ToolEntry[], forced: readonly ToolEntry[]) {
+  if (forced.length === 0 && !named.some(isExclusive)) return { entries: named, forced };
+  const alone = exclusiveOf("forced", forced);
+  if (alone !== undefined) return { entries: [alone], forced: [alone] };
+  const [own] = forced.length === 0 ? [exclusiveOf("tools", named)] : named.filter(isExclusive);
+  if (own === undefined) return { entries: inOrder([...named, ...forced]), forced };
+  if (forced.length === 0) return { entries: [own], forced };
+  throw contradiction(`${own.ref} is exclusive and must be offered alone, and others are forced`);
+}
+
+/**
+ * The tools that the caller of a run forces: its own by their names, others as `lookup` finds them.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for what is no list of names; as `namedTool`
+ */
+async function forcedEntries(
+  names: readonly string[],
+  own: readonly ToolEntry[],
+  lookup: NameLookup,
+): Promise<readonly ToolEntry[]> {
+  assertRules(names, "forced", "of a run");
+  const found = new Map(own.flatMap((entry) => [entry.name, entry.ref].map((name) => [name, entry] as const)));
+  const others = names.filter((name) => !found.has(name));
+  const named = await Promise.all(others.map((name) => namedTool("forced", name, lookup)));
+  return inOrder([...names.flatMap((name) => found.get(name) ?? []), ...named]);
 }
 
 /**
@@ -66,7 +111,8 @@ async function namedEntries(ref: string, tools: readonly string[], lookup: NameL
   return entries.filter((entry) => {
     if (named.some(({ kind, ref }) => kind === entry.kind && ref === entry.ref)) return true;
     const isItself = entry.kind === "prompt" && entry.ref === ref;
-    return !isItself && globs.ruleFor(entry, emptyScope) !== undefined;
+    // A glob chooses no exclusive tool: it would hide all others.
+    return !isItself && !isExclusive(entry) && globs.ruleFor(entry, emptyScope) !== undefined;
   });
 }
 
@@ -84,6 +130,8 @@ export interface ToolCallOptions {
   readonly signal: AbortSignal;
   /** Calls that the conversation has made so far. */
   readonly toolCalls: number;
+  /** Turns that the run has had so far. */
+  readonly turns: number;
 }
 
 /**
@@ -95,12 +143,12 @@ export interface ToolCallOptions {
 export function beginTools(
   set: Toolset,
   own: readonly RunTool[],
-  { context, signal, toolCalls }: ToolCallOptions,
+  { context, signal, toolCalls, turns }: ToolCallOptions,
 ): RunTools {
   const { session, meta, depth } = context;
   const listener = context.hasListener ? { onEvent: context.emit.bind(context) } : {};
   const via = wayWithin(context);
-  const options = { session, meta, signal, toolCalls, depth: depth + 1, via, ...listener };
+  const options = { session, meta, signal, toolCalls, turns, depth: depth + 1, via, ...listener };
   const run = Toolset.beginWith(set, options, own);
   return { run, port: new ToolWriter(run, writePortTool), set };
 }

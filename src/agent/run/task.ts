@@ -1,4 +1,5 @@
 import type { LanguageModelV4FilePart, LanguageModelV4Prompt, LanguageModelV4TextPart } from "@ai-sdk/provider";
+import { callStateOf } from "../../call/call-port.ts";
 import { definitionOf } from "../../core/entry.ts";
 import { ToolkitError } from "../../core/error.ts";
 import type { CallContext, Entry, Prompt, Tool } from "../../core/item.ts";
@@ -43,6 +44,8 @@ export interface Task extends ModelOptions {
   readonly messages: LanguageModelV4Prompt;
   /** Names and globs of tools. Default: none. */
   readonly tools?: readonly string[] | undefined;
+  /** Names of tools that the caller wants called in the first turn. Default: none. */
+  readonly forced?: readonly string[] | undefined;
   /** Tools of the caller's own, beside the named ones. */
   readonly ownTools?: readonly Tool[] | undefined;
 }
@@ -62,7 +65,21 @@ export async function taskOf(entry: Entry<"prompt">, input: unknown, context: Ca
   if (asked.length === 0) throw emptyRequest(`The rendering of ${ref}`);
   const { tools, model, provider, thinking, thinkingBudget, settings } = item;
   const output = definitionOf(entry).outputSchema;
-  return { ref, name, system, messages: asked, tools, output, model, provider, thinking, thinkingBudget, settings };
+  const forced = callStateOf(context)?.options.forced;
+  return {
+    ref,
+    name,
+    system,
+    messages: asked,
+    tools,
+    forced,
+    output,
+    model,
+    provider,
+    thinking,
+    thinkingBudget,
+    settings,
+  };
 }
 
 /**
@@ -80,6 +97,7 @@ export async function textTask(text: string, options: TextOptions, context: Call
     name: "generate",
     messages: [...(conversation?.messages ?? []), { role: "user", content: [{ type: "text", text }, ...attached] }],
     tools: tools.filter((tool) => typeof tool === "string"),
+    forced: callStateOf(context)?.options.forced,
     ownTools: tools.filter((tool) => typeof tool !== "string"),
     ...{ output, system, model, provider, thinking, thinkingBudget, settings },
   };

@@ -4,14 +4,16 @@ import { ToolkitError } from "../../core/error.ts";
 import type { Issue } from "../../core/error-catalog.ts";
 import { outputToolName } from "../../core/output-tool.ts";
 import type { Content } from "../../core/resource.ts";
-import { notRun } from "../../toolset/tool-answer.ts";
+import { notFound } from "../../toolset/tool-answer.ts";
 import type { ToolRun } from "../../toolset/tool-run.ts";
 import type { Toolset } from "../../toolset/toolset.ts";
 import type { ToolAnswer, ToolCall } from "../../toolset/toolset-types.ts";
+import type { KnownLimits } from "../agent-options.ts";
 import type { ModelToolCall } from "../model/reply.ts";
 import type { PortTools } from "./model-request.ts";
+import { assertNotRepeated, repeatNotes } from "./repeated-calls.ts";
 import { type RunEvents, type Spending, withSpending } from "./run-events.ts";
-import { type Results, resultPart } from "./run-results.ts";
+import { type RunResults, resultPart } from "./run-results.ts";
 import { difference, isUsage, noUsage, type RunState } from "./run-state.ts";
 
 /** The tools of a run. */
@@ -50,7 +52,8 @@ export interface TurnOutcome {
 export interface TurnParts {
   readonly tools: RunTools | undefined;
   readonly state: RunState;
-  readonly results: Results;
+  readonly results: RunResults;
+  readonly limits: KnownLimits;
   readonly events: RunEvents;
   /** False where the run cannot be suspended: its model learns that a call is pending, and goes on. */
   readonly canWait: boolean;
@@ -60,9 +63,10 @@ export interface TurnParts {
 
 /** Makes the calls of one turn, and adds their results to the conversation, in order. */
 export async function runTurn(calls: readonly ModelToolCall[], parts: TurnParts): Promise<TurnOutcome> {
-  const { tools, state, events } = parts;
+  const { tools, state, events, limits } = parts;
   const step = state.steps.length - 1;
   for (const { id, name, input } of calls) await events.emit("toolCall", { step, id, name, input });
+  if (state.steps.length >= limits.maxRepeatedCalls) assertNotRepeated(calls, state, limits);
   const answers = await answersTo(calls, parts);
   if (tools !== undefined) state.toolCalls = tools.run.toolCalls;
   const waiting: WaitingCall[] = [];
@@ -93,7 +97,7 @@ export async function resumeTurn(
       waiting.push({ ...call, answer });
       continue;
     }
-    results[call.index] = await resultFor(answer, parts);
+    results[call.index] = await resultFor(answer, parts, true);
     if (call.takesControl && answer.status === "ok") final = answer.content;
   }
   if (waiting.length > 0) return { waiting: { parts: results, waiting } };
@@ -105,49 +109,44 @@ async function answersTo(
   calls: readonly ModelToolCall[],
   { tools, spending }: TurnParts,
 ): Promise<readonly ToolAnswer[]> {
-  if (tools === undefined) return calls.map(unmadeAnswer);
+  if (tools === undefined) return calls.map((call) => notFound(call, []));
   const { port, run } = tools;
-  const made: ToolCall[] = [];
-  for (const { id, name, input, malformed } of calls)
-    if (malformed === undefined) made.push({ id, name, input: port.input(name, input) });
-  const answers = await withSpending(spending, () => run.execute(made));
-  if (made.length === calls.length) return answers;
-  const byId = new Map(answers.map((answer) => [answer.id, answer]));
-  return calls.map((call) => byId.get(call.id) ?? unmadeAnswer(call));
-}
-
-/** The answer to a call that is not made: its arguments cannot be parsed, or there are no tools. */
-function unmadeAnswer(call: ModelToolCall): ToolAnswer {
-  const { name, malformed } = call;
-  if (malformed === undefined) {
-    const message = `There is no tool "${name}". There are no tools.`;
-    return notRun(call, new ToolkitError("NOT_FOUND", message, { key: name, suggestions: [] }));
-  }
-  const message = `The arguments of ${name} are no JSON: ${malformed}. Nothing ran. Call it again with valid JSON.`;
-  return notRun(call, new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "", message: "is no JSON" }] }));
+  const made = calls.map((call): ToolCall => ({ ...call, input: port.input(call.name, call.input) }));
+  return withSpending(spending, () => run.execute(made));
 }
 
 /** The result of a call for the model; it is kept and recorded. */
-async function resultFor(answer: ToolAnswer, parts: TurnParts): Promise<LanguageModelV4ToolResultPart> {
-  const { results, state, tools } = parts;
-  const isKept = answer.content !== undefined && answer.name !== results.toolName;
-  const uri = isKept ? results.add(answer.content) : undefined;
+async function resultFor(
+  answer: ToolAnswer,
+  parts: TurnParts,
+  hasWaited = false,
+): Promise<LanguageModelV4ToolResultPart> {
+  const { results, state, tools, limits } = parts;
   const isNew = answer.status === "ok" && !state.guided.includes(answer.name);
   if (isNew) state.guided.push(answer.name);
   const guidance = isNew ? (tools?.set.guidance({ used: [answer.name] }) ?? "") : "";
-  const result = await resultPart(answer, { results, uri, guidance });
-  await record(answer, uri, parts);
-  return result;
+  const notes = guidance === "" ? [] : [`[How to read this result]\n${guidance}`];
+  if (state.steps.length >= limits.repeatNoticeAt) notes.push(...repeatNotes(answer.id, state, limits));
+  const { part, uri } = await resultPart(answer, results, notes);
+  await record(answer, uri, parts, hasWaited);
+  return part;
 }
 
 /** Records the outcome of a call, and the usage of a sub-agent. */
-async function record(answer: ToolAnswer, uri: string | undefined, { state, events }: TurnParts): Promise<void> {
-  const { id, name, ref, status, durationMs, error } = answer;
+async function record(
+  answer: ToolAnswer,
+  uri: string | undefined,
+  { state, events }: TurnParts,
+  hasWaited = false,
+): Promise<void> {
+  const { id, name, ref, status, durationMs, error, content } = answer;
   const call: AgentToolCall = { id, name, ref, step: state.steps.length - 1, status, durationMs };
-  const waited = state.calls.findIndex((each) => each.id === id && each.status === "pending");
+  // Looked for only where it waited: a model may make many calls in one turn.
+  const waited = hasWaited ? state.calls.findIndex((each) => each.id === id && each.status === "pending") : -1;
   if (waited < 0) state.calls.push(call);
   else state.calls[waited] = call;
-  await events.emit("toolResult", { ...call, uri, error });
+  const { ref: tool, ...outcome } = call;
+  await events.emit("toolResult", { ...outcome, tool, uri, content, error });
   const { usage: used, run } = answer.content?.meta ?? {};
   if (typeof run !== "string" || !isUsage(used)) return;
   // The usage of a sub-agent in this process was added as it arose; that in another process was not.

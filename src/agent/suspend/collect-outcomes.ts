@@ -3,7 +3,7 @@ import { errorFromJson } from "../../core/error-json.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
-import { referencesOf } from "../../toolset/tool-answer.ts";
+import { referencesOf, statusOf } from "../../toolset/tool-answer.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import { forgottenCall, pendingRun, type StoredWait, type SuspendedRun } from "./suspended-run.ts";
 import type { FoundRun } from "./suspensions.ts";
@@ -32,8 +32,7 @@ export async function outcomeOf(
   } catch (error) {
     context.signal.throwIfAborted();
     if (!ToolkitError.is(error) || error.code === "STORE_FAILED" || error.code === "CLOSED") throw error;
-    const status = error.code === "DENIED" ? "denied" : error.code === "PENDING" ? "pending" : "failed";
-    return { ...about, status, error, references: [] };
+    return { ...about, status: statusOf(error), error, references: [] };
   }
 }
 

@@ -89,7 +89,7 @@ export class ResumeRun {
 
   /** The rest of a run, from the step it was in. */
   #assignment(found: FoundRun, claim: Claim<SuspendedRun, Content>, state: RunState): Assignment {
-    const { run, jobs } = found;
+    const { run, jobs, toolkit } = found;
     const { id, isLocal } = run;
     const via = wayOfRun(run);
     const limits = readLimits(run.limits, noLimits);
@@ -103,7 +103,7 @@ export class ResumeRun {
       await noted(found, () => this.#suspensions.removeSettled(found, again.turn));
       throw pendingRun(again);
     };
-    return { task, state, limits, results: run.results, suspend, lost: claim.lost };
+    return { task, state, limits, results: run.results, store: toolkit.store, suspend, lost: claim.lost };
   }
 
   /** Records its answer or its failure. Where that cannot be done, both stay what they are. */

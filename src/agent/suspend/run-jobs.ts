@@ -20,6 +20,7 @@ import {
 } from "../../lib/field-checks.ts";
 import { isRecord } from "../../lib/value.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
+import type { OwnedResults } from "../run/run-results.ts";
 import type { SuspendedRun } from "./suspended-run.ts";
 
 /** The part of a run that only the process knows in which it began. */
@@ -85,7 +86,10 @@ const fields: JobType<SuspendedRun, Content>["fields"] = {
   outcome: optional(
     (value) => isRecord(value) && ("content" in value ? isContent(value.content) : isRecord(value.error)),
   ),
-  task: having<SuspendedRun["task"]>({ ...all(isText, "ref", "name"), tools: optional(listOf(isText)) }),
+  task: having<SuspendedRun["task"]>({
+    ...all(isText, "ref", "name"),
+    ...all(optional(listOf(isText)), "tools", "forced"),
+  }),
   state: having<SuspendedRun["state"]>({
     ...all(listOf(isRecord), "steps", "calls"),
     ...all(isNumber, "toolCalls", "repairs"),
@@ -93,10 +97,12 @@ const fields: JobType<SuspendedRun, Content>["fields"] = {
     messages: listOf(isMessage),
     usage: isUsage,
     inner: (value) => isRecord(value) && Object.values(value).every(isUsage),
+    sources: listOf(isRecord),
     guided: listOf(isText),
   }),
-  results: having({
+  results: having<OwnedResults>({
     count: isNumber,
+    owner: isRecord,
     contents: listOf((value) => Array.isArray(value) && isNumber(value[0]) && isContent(value[1])),
   }),
   limits: (value) => isRecord(value) && Object.values(value).every(isNumber),

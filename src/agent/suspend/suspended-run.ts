@@ -9,9 +9,10 @@ import type { JsonSchema } from "../../core/schema/types.ts";
 import type { CallOptions, Session } from "../../core/session.ts";
 import { type Job, type JobChange, type JobFields, storedSession } from "../../jobs/job.ts";
 import { present } from "../../lib/value.ts";
+import { visible } from "../../lib/visible-text.ts";
 import type { ForgetOptions, WaitingRun } from "../agent.ts";
 import type { KnownLimits, RunLimits } from "../agent-options.ts";
-import type { Results } from "../run/run-results.ts";
+import type { OwnedResults, RunResults } from "../run/run-results.ts";
 import type { RunState } from "../run/run-state.ts";
 import type { Task } from "../run/task.ts";
 import type { WaitingTurn } from "../run/tool-turn.ts";
@@ -46,7 +47,7 @@ export interface SuspendedRun extends Job {
   readonly outcome?: { readonly content: unknown } | { readonly error: unknown } | undefined;
   readonly task: Omit<Task, "messages" | "ownTools" | "output"> & { readonly output?: JsonSchema | undefined };
   readonly state: RunState;
-  readonly results: ReturnType<Results["toJSON"]>;
+  readonly results: OwnedResults;
   /** Those that are finite. */
   readonly limits: RunLimits;
   readonly turn: {
@@ -66,7 +67,7 @@ export interface SuspendedRun extends Job {
 export interface Suspension {
   readonly task: Task;
   readonly state: RunState;
-  readonly results: Results;
+  readonly results: RunResults;
   readonly turn: WaitingTurn;
   readonly limits: KnownLimits;
   readonly isLocal: boolean | undefined;
@@ -161,7 +162,7 @@ type Named = Pick<SuspendedRun, "id" | "task">;
 
 /** The error for an id that no run has; said of the run of another principal in the same words. */
 export function noRun(id: string): ToolkitError<"NOT_FOUND"> {
-  const message = `There is no suspended run "${id}". It may have ended or been forgotten, or it is in another store.`;
+  const message = `There is no suspended run "${visible(id)}". It may have ended or been forgotten, or it is in another store.`;
   return new ToolkitError("NOT_FOUND", message, { key: id, suggestions: [] });
 }
 

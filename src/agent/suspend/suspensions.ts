@@ -3,6 +3,7 @@ import type { CallContext } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
 import type { ServedToolkit } from "../../core/served-toolkit.ts";
 import type { Session } from "../../core/session.ts";
+import type { Store } from "../../core/store.ts";
 import type { Claim } from "../../jobs/claim.ts";
 import { Jobs } from "../../jobs/jobs.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -34,7 +35,7 @@ export class Suspensions {
   }
 
   get now(): number {
-    return this.#clock.now();
+    return Math.floor(this.#clock.now());
   }
 
   attach(toolkit: ServedToolkit): void {
@@ -48,6 +49,11 @@ export class Suspensions {
   /** The toolkit the agent serves, where it is one. */
   get only(): ServedToolkit | undefined {
     return this.servesSeveral ? undefined : [...this.#jobs.keys()][0];
+  }
+
+  /** The stores of the toolkits that the agent serves. */
+  get stores(): readonly Store[] {
+    return [...this.#jobs.keys()].map(({ store }) => store);
   }
 
   get servesSeveral(): boolean {

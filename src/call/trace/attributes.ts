@@ -81,6 +81,7 @@ const plain: ReadonlySet<ErrorCode> = new Set([
   "NOT_FOUND",
   "AMBIGUOUS_NAME",
   "DENIED",
+  "QUARANTINED",
   "RATE_LIMITED",
   "TIMEOUT",
   "UNAVAILABLE",

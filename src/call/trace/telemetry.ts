@@ -52,6 +52,11 @@ export class Telemetry {
     this.look();
   }
 
+  /** What is passed to tools, and what they say, may be recorded. */
+  get recordsContent(): boolean {
+    return this.#recorder !== undefined;
+  }
+
   /** True where a tracer or a meter is there. */
   get isOn(): boolean {
     if (this.#idle?.getDelegate() !== noTracers) this.#findTracer();

@@ -10,7 +10,7 @@ import { isUsualUrl } from "./interpreter/formats.ts";
 import { ValidationWork } from "./interpreter/validation-work.ts";
 import { duplicates, ValueIdentity } from "./interpreter/value-identity.ts";
 import { isDraft07, type JsonSchema } from "./types.ts";
-import { maxIssues, Violation } from "./violation.ts";
+import { listed, maxIssues, Violation } from "./violation.ts";
 
 // Loaded at the first validation of a JSON Schema: ajv costs 30 ms to import.
 
@@ -106,10 +106,7 @@ function toIssue(error: ErrorObject): Issue {
     case "unevaluatedProperties":
       return { pointer: pointerTo(instancePath, params.unevaluatedProperty), message: "is not known here" };
     case "enum":
-      return {
-        pointer: instancePath,
-        message: `must be one of ${params.allowedValues.map((v: unknown) => JSON.stringify(v)).join(", ")}`,
-      };
+      return { pointer: instancePath, message: `must be one of ${listed(params.allowedValues)}` };
     case "const":
       return { pointer: instancePath, message: `must be ${JSON.stringify(params.allowedValue)}` };
     default:

@@ -59,17 +59,31 @@ const booleans: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ["true", true],
   ["yes", true],
   [1, true],
+  ["1", true],
   ["false", false],
   ["no", false],
   [0, false],
+  ["0", false],
 ]);
 
 /** The one choice that is the same but for case and blanks around it. */
 function chosen(choices: readonly unknown[], value: unknown): readonly unknown[] {
   if (typeof value !== "string") return [];
-  const plain = (text: string) => text.trim().toLowerCase();
-  const same = choices.filter((choice) => typeof choice === "string" && plain(choice) === plain(value));
+  let plain = plainChoices.get(choices);
+  if (plain === undefined) {
+    const texts = choices.filter((choice) => typeof choice === "string");
+    plain = Map.groupBy(texts, plainText);
+    plainChoices.set(choices, plain);
+  }
+  const same = plain.get(plainText(value)) ?? [];
   return same.length === 1 ? same : [];
+}
+
+/** The texts among choices without case and blanks. They are kept: a list may have as many values as its schema has choices. */
+const plainChoices = new WeakMap<readonly unknown[], ReadonlyMap<string, readonly string[]>>();
+
+function plainText(text: string): string {
+  return text.trim().toLowerCase();
 }
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

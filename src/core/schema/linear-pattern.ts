@@ -36,8 +36,40 @@ export function toLinearPattern(source: string): LinearPattern {
   };
 }
 
-function compiled(part: string, source: string): RE2JS {
-  const syntax = toLinearSyntax(part);
+/** A match of a pattern in a text: where it begins, and where it ends. */
+export interface TextMatch {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A pattern that is searched for, in lines. */
+export interface LinearSearch {
+  /** The number of steps one character may take at most, for each match. */
+  readonly size: number;
+  /** The matches in a text, one after the other; empty ones as well. */
+  matches(text: string): Iterable<TextMatch>;
+}
+
+/**
+ * Compiles a pattern of ECMA-262 to search with: `^` and `$` stand for the ends of lines.
+ *
+ * @throws UnsupportedPattern for what is no pattern, what looks around or refers back, and for what is too large
+ */
+export function toLinearSearch(source: string, ignoreCase: boolean): LinearSearch {
+  if (source.length > maxLength) throw new UnsupportedPattern(`${source.slice(0, 50)}...`, "it is too long");
+  if (toPattern(source) === undefined) throw new UnsupportedPattern(source, "it is no regular expression (ECMA-262)");
+  const pattern = compiled(source, source, ignoreCase ? "(?im)" : "(?m)");
+  return {
+    size: pattern.programSize(),
+    *matches(text) {
+      const matcher = pattern.matcher(text);
+      while (matcher.find()) yield { start: matcher.start(), end: matcher.end() };
+    },
+  };
+}
+
+function compiled(part: string, source: string, flags = ""): RE2JS {
+  const syntax = `${flags}${toLinearSyntax(part)}`;
   try {
     return loadRe2js().compile(syntax);
   } catch (error) {

@@ -1,9 +1,11 @@
 /** A pattern that RE2 cannot match in linear time, or would read differently from ECMA-262. */
 export class UnsupportedPattern extends Error {
   override readonly name = "UnsupportedPattern";
+  readonly why: string;
 
   constructor(source: string, why: string) {
     super(`The pattern ${JSON.stringify(source)} is not supported in the schema of a remote tool: ${why}.`);
+    this.why = why;
   }
 }
 

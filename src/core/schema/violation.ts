@@ -22,3 +22,16 @@ export function describeIssues(issues: readonly Issue[]): string {
   if (issues.length > maxDescribed) texts.push(`and ${issues.length - maxDescribed} more`);
   return texts.join("; ");
 }
+
+/** The most characters of a list of values in a message, about: each value of a long list may be refused with the whole of another. */
+const maxListed = 1_000;
+
+/** Values as JSON, joined as far as a message goes. */
+export function listed(values: readonly unknown[]): string {
+  let text = "";
+  for (const value of values) {
+    if (text.length > maxListed) return `${text}, ...`;
+    text += `${text === "" ? "" : ", "}${JSON.stringify(value)}`;
+  }
+  return text;
+}

@@ -1,10 +1,10 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { replaceFile, withFileLock } from "../../lib/file-lock.ts";
 import { isRecord } from "../../lib/value.ts";
 import { wideAccess } from "../../lib/wide-access.ts";
-import { withFileLock } from "./file-lock.ts";
 import {
   KeyedMutex,
   type StoredAuthorization,
@@ -40,7 +40,8 @@ export function fileTokenStore(file: string): TokenStore {
   };
   const change = async (key: string, authorization: StoredAuthorization | undefined) => {
     const { [key]: _replaced, ...others } = await readKept(path);
-    await replace(path, authorization === undefined ? others : { ...others, [key]: authorization });
+    const servers = authorization === undefined ? others : { ...others, [key]: authorization };
+    await replaceFile(path, `${JSON.stringify({ version, servers }, null, 2)}\n`, 0o600);
   };
   return {
     read: (key) => guarded("read", async () => (await readKept(path))[key]),
@@ -127,24 +128,6 @@ function fieldsFit(
     optional.every((name) => given[name] === undefined || typeof given[name] === "string") &&
     numbers.every((number) => number === undefined || typeof number === "number")
   );
-}
-
-/** The old file or the new one is there, never a part of one. */
-async function replace(path: string, servers: Kept): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.new`;
-  try {
-    const file = await open(temporary, "wx", 0o600);
-    try {
-      await file.writeFile(`${JSON.stringify({ version, servers }, null, 2)}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
 }
 
 function storeFailed(operation: string, path: string, error: unknown): ToolkitError<"STORE_FAILED"> {

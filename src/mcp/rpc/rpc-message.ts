@@ -27,8 +27,8 @@ export function isRpcMessage(value: unknown): value is RpcMessage {
 
 /** Parses a text that holds a message, or a batch of them (as the revision of March 2025 has it). Undefined where it holds none. */
 export function parseMessages(text: string): readonly RpcMessage[] | undefined {
-  // An exception costs more than a line: a server may write millions that are none.
-  if (!/^\s*[[{]/.test(text)) return undefined;
+  // An exception costs more than a line: a server may write millions that are none. Each message says which JSON-RPC it is.
+  if (!/^\s*[[{]/.test(text) || !text.includes('"jsonrpc"') || !text.includes('"2.0"')) return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -27,8 +27,11 @@ export interface CheckedStdioTarget {
   readonly cwd: string | undefined;
   /** The command that starts it, with its arguments; empty for none. */
   readonly wrap: readonly string[];
-  /** The command as it was written, variables not expanded. */
+  /** What it inherits beside the usual variables, or false for the least. */
+  readonly inheritEnv: readonly string[] | false;
+  /** The command and its arguments as they were written, variables not expanded. */
   readonly written: string;
+  readonly writtenArgs: readonly string[];
 }
 
 /** The options of parsing a target. */
@@ -91,6 +94,7 @@ const stdioFields: OptionNames<StdioTarget> = {
   command: true,
   args: true,
   env: true,
+  inheritEnv: true,
   cwd: true,
   wrap: true,
   type: true,
@@ -145,7 +149,7 @@ function httpTarget(
 }
 
 function stdioTarget(config: Readonly<Record<string, unknown>>, env: Environment): CheckedStdioTarget {
-  const { command: given, args = [], cwd, wrap, type } = config;
+  const { command: given, args = [], cwd, wrap, inheritEnv = [], type } = config;
   if (type !== undefined && type !== "stdio")
     throw invalidTarget(`A connector target of type "${type}" needs "url", not "command".`, "type");
   const command = typeof given === "string" ? expand(given, env, "command").trim() : "";
@@ -156,6 +160,11 @@ function stdioTarget(config: Readonly<Record<string, unknown>>, env: Environment
   if (wrap !== undefined && (!isTexts(wrap) || wrap[0]?.trim() === "" || wrap.length === 0)) {
     throw invalidTarget('"wrap" must be a list of strings: a program, such as "bwrap", and its arguments.', "wrap");
   }
+  if (inheritEnv !== false && !(isTexts(inheritEnv) && inheritEnv.every((name) => /^!?[^\s!=]+$/.test(name)))) {
+    const message =
+      '"inheritEnv" must be false, or a list of names of variables, such as "GITHUB_TOKEN", "LC_*" or "!NO_PROXY".';
+    throw invalidTarget(message, "inheritEnv");
+  }
   if (cwd !== undefined && typeof cwd !== "string") throw invalidTarget('"cwd" must be the path of a folder.', "cwd");
   return {
     kind: "stdio",
@@ -164,7 +173,9 @@ function stdioTarget(config: Readonly<Record<string, unknown>>, env: Environment
     env: expandValues(config.env, env, "env"),
     cwd: cwd === undefined || cwd === "" ? undefined : expand(cwd, env, "cwd"),
     wrap: (wrap ?? []).map((argument, index) => expand(argument, env, `wrap[${index}]`)),
+    inheritEnv,
     written: String(given).trim(),
+    writtenArgs: args,
   };
 }
 

@@ -1,13 +1,62 @@
 import { decoded, isTokenLike, secretMask, withoutTokens } from "../../lib/token-shape.ts";
-import type { CheckedHttpTarget, CheckedTarget } from "./parse-target.ts";
+import type { CheckedHttpTarget, CheckedStdioTarget, CheckedTarget } from "./parse-target.ts";
 import { canonicalUrl } from "./target-values.ts";
 
 /**
- * The label of a target, without secrets: the canonical URL with `***` in place of what may be a key in its path, or the command without its
- * folder and its arguments. Targets are told apart by the URL itself, never by this.
+ * The label of a target, without secrets: the canonical URL with `***` in place of what may be a key in its path, the package that a command
+ * such as `npx` runs, or the command without its folder and its arguments. Targets are told apart by the URL itself, never by this.
  */
 export function labelOf(target: CheckedTarget): string {
-  return target.kind === "http" ? withoutTokens(canonicalUrl(shownUrl(target))) : commandName(target.written);
+  if (target.kind === "http") return withoutTokens(canonicalUrl(shownUrl(target)));
+  return packageOf(target)?.spec ?? commandName(target.written);
+}
+
+/** Commands that fetch a package and run it: their words before the package. */
+const runners: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  npx: [[]],
+  pnpx: [[]],
+  bunx: [[]],
+  uvx: [[]],
+  npm: [["exec"], ["x"]],
+  pnpm: [["dlx"], ["exec"]],
+  yarn: [["dlx"]],
+  bun: [["x"]],
+  pipx: [["run"]],
+  uv: [["tool", "run"]],
+};
+/** Flags of them that take no value, and those whose value is the package. */
+const switches = new Set([
+  "-y",
+  "--yes",
+  "-q",
+  "--quiet",
+  "--silent",
+  "--bun",
+  "--isolated",
+  "--offline",
+  "--prefer-offline",
+  "--",
+]);
+const packageFlags = new Set(["-p", "--package", "--from", "--spec"]);
+const packageSpec = /^((?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*)(?:\[[\w,-]+\])?(?:(?:@|==)[\w.^~-]+)?$/i;
+
+/** The package that the command runs, as it is written; undefined where it is not surely one, as arguments may hold secrets. */
+export function packageOf(
+  target: Pick<CheckedStdioTarget, "written" | "writtenArgs">,
+): { readonly spec: string; readonly name: string; readonly runner: string } | undefined {
+  const runner = commandName(target.written).replace(/\.(?:cmd|exe|ps1)$/i, "");
+  const words = Object.hasOwn(runners, runner) ? runners[runner] : undefined;
+  const before = words?.find((each) => each.every((word, index) => target.writtenArgs[index] === word));
+  if (before === undefined || /[\s=]/.test(target.written)) return undefined;
+  const args = target.writtenArgs.slice(before.length);
+  let at = 0;
+  while (switches.has(args[at] ?? "")) at += 1;
+  const flag = args[at] ?? "";
+  const [option = "", given] = flag.split("=");
+  const spec = packageFlags.has(option) ? (given ?? args[at + 1]) : flag;
+  const name = packageSpec.exec(spec ?? "")?.[1];
+  if (spec === undefined || name === undefined || spec.split(/[/@[\]=]+/).some(isTokenLike)) return undefined;
+  return { spec, name, runner };
 }
 
 function shownUrl({ url, masked }: CheckedHttpTarget): URL {
@@ -36,6 +85,8 @@ function fileName(path: string): string {
  */
 export function suggestedNameOf(target: CheckedTarget): string {
   if (target.kind === "stdio") {
+    const name = packageOf(target)?.name;
+    if (name !== undefined) return name.split("/").at(-1) ?? name;
     if (/[\s=]/.test(target.written)) return "server";
     return commandName(target.written).replace(/\.(?:exe|cmd|bat|com|m?js|ts|py|sh)$/i, "") || "server";
   }

@@ -99,7 +99,7 @@ export function parseUrl(given: string | URL, masked?: string): URL {
   }
   if (!URL.canParse(text)) {
     const port = /^https?:\/\/[^/?#]*:([^/?#:\]]*)(?:[/?#]|$)/i.exec(shown);
-    const wrong = port === null ? "is no URL" : `has no valid port (${port[1]}, it must be 0 to 65535)`;
+    const wrong = port === null ? "is no URL" : `has no valid port (${port[1]}, it must be 1 to 65535)`;
     throw invalidTarget(`${shown} ${wrong}: write one such as https://host/mcp, or give { command, args }.`, shown);
   }
   const url = new URL(text);
@@ -108,6 +108,9 @@ export function parseUrl(given: string | URL, masked?: string): URL {
       `${shown} is no http or https URL: write one such as https://host/mcp, or give { command, args }.`,
       shown,
     );
+  }
+  if (url.port === "0") {
+    throw invalidTarget(`${shown} has no valid port (0, it must be 1 to 65535): nothing can be reached there.`, shown);
   }
   if (url.hostname === "") throw invalidTarget(`${shown} has no host: write a URL such as https://host/mcp.`, shown);
   return url;

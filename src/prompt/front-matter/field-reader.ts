@@ -30,6 +30,12 @@ function describeType(value: unknown): string {
 
 const separators = /[\s,;]+/;
 
+interface FieldReaderOptions {
+  readonly report?: ReportProblem | undefined;
+  /** The beginning of the name of the prompt, of the folder that its file is in. */
+  readonly namePrefix?: string | undefined;
+}
+
 /**
  * Reads typed fields of front matter. A field without a value (`model:`) counts as left out.
  *
@@ -38,11 +44,13 @@ const separators = /[\s,;]+/;
 export class FieldReader {
   readonly frontMatter: FrontMatter;
   readonly #report: ReportProblem;
+  readonly #namePrefix: string;
   readonly #known = new Set<string>();
 
-  constructor(frontMatter: FrontMatter, report: ReportProblem = throwProblem) {
+  constructor(frontMatter: FrontMatter, { report = throwProblem, namePrefix = "" }: FieldReaderOptions = {}) {
     this.frontMatter = frontMatter;
     this.#report = report;
+    this.#namePrefix = namePrefix;
   }
 
   /** Reports a problem at the place of a field. */
@@ -135,19 +143,25 @@ export class FieldReader {
     const { file, placeOf } = this.frontMatter;
     const given = this.text("name", "summarize");
     const place = describePlace(file, given === undefined ? fileStart : placeOf(["name"]));
-    const name = given ?? (file === undefined ? undefined : nameOfFile(file));
-    if (name === undefined) {
+    const own = given ?? (file === undefined ? undefined : nameOfFile(file));
+    if (own === undefined) {
       const message = `${place}: The prompt has no name. Write \`name: summarize\`.`;
       this.#report(new ToolkitError("INVALID_NAME", message, { name: "", allowed: "an identifier" }), "name");
       return "";
     }
+    const name = this.#namePrefix + own;
     try {
       assertItemName(name, "prompt");
       return name;
     } catch (error) {
       if (!ToolkitError.is(error)) throw error;
       const isFileName = given === undefined && !isIdentifier(name);
-      const hint = isFileName ? " Rename the file, or write `name: ...` in its front matter." : "";
+      const isFolderName = isIdentifier(own);
+      const hint = isFolderName
+        ? " Rename its folder: the name of a prompt begins with it."
+        : isFileName
+          ? " Rename the file, or write `name: ...` in its front matter."
+          : "";
       const message = `${place}: ${error.message}${hint}`;
       this.#report(new ToolkitError(error.code, message, error.details, { cause: error }), "name");
       return "";

@@ -15,16 +15,18 @@ interface PromptField<T> {
   parse(reader: FieldReader): T;
 }
 
-const minTitleLength = 10;
-
 const text = (name: string, example: string, description: string): PromptField<string | undefined> => ({
   description,
   schema: { type: "string", minLength: 1, examples: [example] },
   parse: (reader) => reader.text(name, example),
 });
 
+/** The keywords that say of which type a value is. */
+const typeKeywords = ["type", "$ref", "anyOf", "oneOf", "allOf", "enum", "const"];
+
 // Draft 7, which editors support best.
 const jsonSchema: JsonSchema = { type: "object", allOf: [{ $ref: "http://json-schema.org/draft-07/schema#" }] };
+const answerSchema: JsonSchema = { ...jsonSchema, anyOf: typeKeywords.map((keyword) => ({ required: [keyword] })) };
 
 /** Every field a prompt may have, by its name in the front matter, in the order in which the docs name them. */
 export const fieldTable = {
@@ -34,11 +36,11 @@ export const fieldTable = {
     schema: { type: "string", pattern: "^[A-Za-z][A-Za-z0-9_-]{0,63}$", examples: ["summarize"] },
     parse: (reader) => reader.name(),
   },
-  title: {
-    description: `For people: what the prompt does, in a few words, at least ${minTitleLength} characters. Left out, it is the first # heading of the text.`,
-    schema: { type: "string", minLength: minTitleLength, examples: ["Summarise a text"] },
-    parse: parseTitle,
-  },
+  title: text(
+    "title",
+    "Summarise a text",
+    "For people: what the prompt does, in a few words. Left out, it is the first # heading of the text.",
+  ),
   description: text(
     "description",
     "Summarises a text.",
@@ -59,12 +61,12 @@ export const fieldTable = {
   },
   output: {
     description: "The form of the answer, as a JSON Schema. The answer of the model is checked against it.",
-    schema: jsonSchema,
-    parse: (reader) => reader.schema("output"),
+    schema: answerSchema,
+    parse: (reader) => parseAnswerSchema(reader, "output"),
   },
   format: {
     description: "Another name of output. Give one of the two.",
-    schema: { ...jsonSchema, deprecated: true },
+    schema: { ...answerSchema, deprecated: true },
     parse: parseFormat,
   },
   tools: {
@@ -110,18 +112,16 @@ export function parseFieldValues(reader: FieldReader): FieldValues {
   return values as FieldValues;
 }
 
-function parseTitle(reader: FieldReader): string | undefined {
-  const title = reader.text("title", "Summarise a text");
-  if (title === undefined || [...title.trim()].length >= minTitleLength) return title;
-  return reader.reject(
-    ["title"],
-    `The title ${JSON.stringify(title)} has fewer than ${minTitleLength} characters.`,
-    "Say in a few words what the prompt does, or remove the field: then the first `# heading` of the text is the title.",
-  );
+/** The form of the answer. Models and their providers need to know whether it is an object, a list or a text. */
+function parseAnswerSchema(reader: FieldReader, field: "output" | "format"): JsonSchema | undefined {
+  const schema = reader.schema(field);
+  if (schema === undefined || typeKeywords.some((keyword) => schema[keyword] !== undefined)) return schema;
+  const type = schema.items === undefined && schema.prefixItems === undefined ? "object" : "array";
+  return reader.reject([field], `${field} has no type.`, `Write \`type: ${type}\` in it.`, "schema");
 }
 
 function parseFormat(reader: FieldReader): JsonSchema | undefined {
-  const format = reader.schema("format");
+  const format = parseAnswerSchema(reader, "format");
   if (format === undefined || reader.value("output") === undefined) return format;
   return reader.reject(["format"], "Both output and format are given, and they mean the same.", "Keep `output`.");
 }
@@ -136,8 +136,8 @@ export interface PromptFields extends Omit<FieldValues, "system_prompt" | "think
 }
 
 /** Parses the fields of a prompt. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME` */
-export function parsePromptFields(frontMatter: FrontMatter): PromptFields {
-  const reader = new FieldReader(frontMatter);
+export function parsePromptFields(frontMatter: FrontMatter, namePrefix = ""): PromptFields {
+  const reader = new FieldReader(frontMatter, { namePrefix });
   const { system_prompt, thinking_budget, output, format, ...values } = parseFieldValues(reader);
   return {
     ...values,

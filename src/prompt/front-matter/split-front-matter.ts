@@ -1,6 +1,9 @@
+import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
 import { loadGrayMatter } from "../../lib/lazy-libraries.ts";
+import { firstHeading } from "../heading.ts";
 import { isDotprompt } from "../prompt-files.ts";
 import { placeOf, promptProblem } from "../prompt-problem.ts";
+import { assertFrontMatterSize } from "../prompt-size.ts";
 import { parsePlainYaml } from "./plain-yaml.ts";
 
 /** The two parts of a file. Lines count from 1, in the whole file. */
@@ -16,6 +19,9 @@ export interface SplitFile {
   readonly bodyLine: number;
 }
 
+/** The names of fields, by which front matter is recognised whose opening line is missing. */
+const fieldNames =
+  "name|title|description|model|provider|system_prompt|input|output|format|tools|thinking|thinking_budget|settings";
 const openingLine = /^---[ \t]*(\S.*)?$/;
 // Without the flag m, which takes U+2028 for the end of a line.
 const closingLine = /(?<=^|\n)---[ \t]*(?=\n|$)/;
@@ -34,12 +40,26 @@ function normaliseText(text: string): string {
   return unmarked.includes("\r") ? unmarked.replace(/\r\n?/g, "\n") : unmarked;
 }
 
-/** Separates the front matter from the text. @throws ToolkitError `INVALID_PROMPT` */
-export function splitFrontMatter(given: string, file: string | undefined): SplitFile {
+/**
+ * Separates the front matter from the text. A markdown file without front matter needs a heading: else it may be anything, such as
+ * a file that is being written.
+ *
+ * @throws ToolkitError `INVALID_PROMPT`, `LIMIT_EXCEEDED` for front matter that is too large
+ */
+export function splitFrontMatter(given: string, file: string | undefined, limits: ReadPromptLimits): SplitFile {
   const text = normaliseText(given);
-  const start = isDotprompt(file) ? startInDotprompt(text) : 0;
-  if (start !== undefined) return splitAt(text, start, file);
+  const start = isDotprompt(file) ? startInDotprompt(text) : startInMarkdown(text);
+  if (start !== undefined) return splitAt(text, start, file, limits);
   return { text, yaml: "", yamlStart: 0, values: {}, body: text, bodyLine: 1 };
+}
+
+/** A first line that belongs into front matter: a line --- that is indented or comes late, or a field whose opening line is missing. */
+const misplacedStart = new RegExp(`^\\s*(?:---[ \\t]*(?:\\n|$)|(?:${fieldNames}):(?:[ \\n]|$))`);
+
+/** Start of the front matter in markdown; undefined for a text with a heading and no front matter. */
+function startInMarkdown(text: string): number | undefined {
+  if (text.startsWith("---") || misplacedStart.test(text)) return 0;
+  return firstHeading(text, { withTags: true }) === undefined ? 0 : undefined;
 }
 
 /** Start of the front matter in dotprompt, where comments and empty lines may come before it; undefined for none. */
@@ -58,12 +78,13 @@ function lineAt(text: string, start: number): string {
 /** Makes the error of a mistake at an offset of the text. */
 type SplitProblem = (offset: number, what: string, hint: string) => Error;
 
-function splitAt(text: string, start: number, file: string | undefined): SplitFile {
+function splitAt(text: string, start: number, file: string | undefined, limits: ReadPromptLimits): SplitFile {
   const problem: SplitProblem = (offset, what, hint) => promptProblem(file, placeOf(text, offset), what, hint);
   const yamlStart = start + openingLength(text, start, problem);
   const rest = text.slice(yamlStart);
   const closing = closingLine.exec(rest);
   if (closing === null) throw unclosed(rest, yamlStart, problem);
+  assertFrontMatterSize({ text, yaml: rest.slice(0, closing.index), yamlStart }, file, limits);
   const end = yamlStart + closing.index + closing[0].length;
   const empty = closing.index > harmlessLength ? emptyLines.exec(rest.slice(0, closing.index)) : null;
   if (empty !== null) {
@@ -92,7 +113,7 @@ function openingLength(text: string, start: number, problem: SplitProblem): numb
   if (opening === null) {
     const hint = /^\s+---[ \t]*(?:\n|$)/.test(text)
       ? "Remove everything before the first ---."
-      : "Start the file with a line ---, then the fields such as `title: ...`, then a line ---, then the text.";
+      : "Start the file with a line ---, then the fields such as `title: ...`, then a line ---, then the text; or with a `# heading`.";
     throw problem(0, "The file does not start with front matter.", hint);
   }
   const [, language] = opening;
@@ -112,13 +133,6 @@ function refuseEngine(): never {
   throw new TypeError("Front matter is YAML.");
 }
 
-/** @throws ToolkitError `INVALID_PROMPT` for a prompt without a text */
-export function assertBody({ body, bodyLine }: SplitFile, file: string | undefined): void {
-  if (body.trim() !== "") return;
-  const place = { line: bodyLine, column: 1 };
-  throw promptProblem(file, place, "The prompt has no text.", "Write it after the closing line ---.");
-}
-
 function unclosed(rest: string, start: number, problem: SplitProblem): Error {
   const almost = /^[ \t]*(?:-{3,}|\.{3})[ \t]*$/m.exec(rest);
   if (almost === null) {
@@ -133,9 +147,13 @@ function quote(text: string): string {
   return JSON.stringify(text.length > maxQuoted ? `${text.slice(0, maxQuoted)}...` : text);
 }
 
-/** The text of a partial without its front matter, if it has any. @throws ToolkitError `INVALID_PROMPT` */
-export function partialBody(given: string, file: string): { readonly body: string; readonly bodyLine: number } {
+/** The text of a partial without its front matter, if it has any. @throws ToolkitError `INVALID_PROMPT`, `LIMIT_EXCEEDED` */
+export function partialBody(
+  given: string,
+  file: string,
+  limits: ReadPromptLimits,
+): { readonly body: string; readonly bodyLine: number } {
   const text = normaliseText(given);
-  if (/^---[ \t]*\n/.test(text)) return splitAt(text, 0, file);
+  if (/^---[ \t]*\n/.test(text)) return splitAt(text, 0, file, limits);
   return { body: text, bodyLine: 1 };
 }

@@ -17,8 +17,9 @@ const hint = (summary: string): LintRule => ({ severity: "hint", summary });
 /** Every rule of lint by its name. Names do not change: programs may depend on them. */
 export const lintRules = {
   file: error(
-    "The file is no prompt: it cannot be read, its front matter is missing or not closed, or it has no text.",
+    "The file is no prompt: it cannot be read, its front matter is not closed, or it has neither front matter nor a `# heading`.",
   ),
+  "empty-text": warning("The prompt has no text: the model gets an empty message."),
   yaml: error("The front matter is no YAML."),
   field: error("A field has a value it cannot have, or its name is misspelt."),
   "unknown-field": warning("A field that means nothing to Toolweave. One whose name starts with `x-` is your own."),
@@ -44,6 +45,8 @@ export const lintRules = {
   "unchecked-tool": warning("A tool cannot be checked: its namespace is not connected."),
   "unknown-model": error("The model, or the provider, is not among the given ones."),
   "missing-title": hint("There is neither a title nor a `# heading`: people see the name."),
+  "short-title": hint("A title of fewer than 10 characters: it says little."),
+  "short-description": hint("A description of fewer than 5 characters: a model does not know when to use the prompt."),
   "missing-description": hint(
     "There is no description: a model that may use the prompt as a tool knows only its name.",
   ),

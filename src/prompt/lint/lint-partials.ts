@@ -51,7 +51,7 @@ export class LintedPartials {
       const source = this.#findings.attempt("file", file, () => {
         assertPromptSize(text, file, this.#limits);
         this.#findings.remember(file, text);
-        return partialSource(found);
+        return partialSource(found, this.#limits);
       });
       const report = this.#findings.reportOf(file);
       this.#checked.set(use.name, source && { file, ...checkTemplate(source, "partial", report) });

@@ -4,11 +4,11 @@ import { FieldReader, findMisspelled } from "../front-matter/field-reader.ts";
 import { type FrontMatter, parseFrontMatter } from "../front-matter/front-matter.ts";
 import { type FieldValues, parseFieldValues } from "../front-matter/prompt-fields.ts";
 import { settingOf } from "../front-matter/settings-field.ts";
-import { assertBody, splitFrontMatter } from "../front-matter/split-front-matter.ts";
-import { firstHeading } from "../parse-prompt.ts";
+import { type SplitFile, splitFrontMatter } from "../front-matter/split-front-matter.ts";
+import { firstHeading } from "../heading.ts";
 import { isDotprompt } from "../prompt-files.ts";
 import { fileStart } from "../prompt-problem.ts";
-import { assertFrontMatterSize, assertPromptSize } from "../prompt-size.ts";
+import { assertPromptSize } from "../prompt-size.ts";
 import { checkTemplate } from "../template/check-template.ts";
 import { type TemplateSource, templateFromLine } from "../template/template-source.ts";
 import type { Findings } from "./lint-findings.ts";
@@ -38,19 +38,17 @@ export async function lintPrompt({ text, file }: PromptText, context: LintContex
   const split = findings.attempt("file", file, () => {
     assertPromptSize(text, file, limits);
     findings.remember(file, text);
-    const parts = splitFrontMatter(text, file);
-    assertFrontMatterSize(parts, file, limits);
-    return parts;
+    return splitFrontMatter(text, file, limits);
   });
   if (split === undefined) return undefined;
-  findings.attempt("file", file, () => assertBody(split, file));
+  lintBody(split, file, findings);
   const body = lintTemplate(templateFromLine(split.body, file, split.bodyLine), findings);
   const frontMatter = findings.attempt("yaml", file, () => parseFrontMatter(split, file));
   if (frontMatter === undefined) {
     context.partials.neededBy([body]);
     return undefined;
   }
-  const reader = new FieldReader(frontMatter, findings.reportOf(file));
+  const reader = new FieldReader(frontMatter, { report: findings.reportOf(file) });
   const values = parseFieldValues(reader);
   lintUnknownFields(frontMatter, reader, findings);
   lintDescription(reader, firstHeading(split.body), findings);
@@ -60,6 +58,13 @@ export async function lintPrompt({ text, file }: PromptText, context: LintContex
     system_prompt === undefined ? [] : [lintTemplate(frontMatter.templateOf("system_prompt", system_prompt), findings)];
   await lintSchemas(values, frontMatter, [body, ...system], context);
   return values.name === "" ? undefined : values.name;
+}
+
+function lintBody({ body, bodyLine }: SplitFile, file: string | undefined, findings: Findings): void {
+  if (body.trim() !== "") return;
+  const hint = "Write it after the closing line ---.";
+  const place = { line: bodyLine, column: 1 };
+  findings.add("empty-text", { file, place, message: "The prompt has no text.", hint });
 }
 
 /** A template and what it uses. */
@@ -92,6 +97,10 @@ function lintUnknownFields({ file, placeOfName }: FrontMatter, reader: FieldRead
   }
 }
 
+/** Shorter ones say too little, in characters. */
+const leastLength = { title: 10, description: 5 } as const;
+
+/** Reports titles and descriptions that are missing or short. */
 function lintDescription({ frontMatter, known }: FieldReader, heading: string | undefined, findings: Findings): void {
   const { file, values } = frontMatter;
   // A field with a wrong value, or a misspelled name, is reported as such.
@@ -100,6 +109,14 @@ function lintDescription({ frontMatter, known }: FieldReader, heading: string | 
   if (heading === undefined && !has("title")) {
     const hint = "Write `title: ...` and say in a few words what it does.";
     findings.add("missing-title", { file, place: fileStart, message: "The prompt has no title.", hint });
+  }
+  for (const field of ["title", "description"] as const) {
+    const value = values[field];
+    if (typeof value !== "string" || value.trim() === "" || [...value.trim()].length >= leastLength[field]) continue;
+    const message = `The ${field} ${JSON.stringify(value)} has fewer than ${leastLength[field]} characters.`;
+    const hint =
+      field === "title" ? "Say in a few words what the prompt does." : "Say what it does and when to use it.";
+    findings.add(`short-${field}`, { file, place: frontMatter.placeOf([field]), message, hint });
   }
   if (!has("description")) {
     const hint = "Write `description: ...` and say what it does and when to use it.";

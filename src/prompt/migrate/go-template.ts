@@ -1,6 +1,6 @@
 import { type GoScope, parseGoPipeline } from "./go-pipeline.ts";
 import { type FieldExpression, NoHandlebarsForm, toHandlebars } from "./handlebars-expression.ts";
-import { type HandlebarsCondition, toCondition, valueInPlaceOf } from "./handlebars-tags.ts";
+import { toCondition, valueInPlaceOf } from "./handlebars-tags.ts";
 import { applyChanges, byOffset, type TemplateChange } from "./template-change.ts";
 import { type TemplateTag, tagsInPlaceOf } from "./template-tags.ts";
 
@@ -19,8 +19,8 @@ function withoutTexts(inner: string): string {
 }
 
 /** Every change that turns a template of Go's text/template into Handlebars, in the order of the text. */
-export function changesOfGo(text: string, tags: readonly TemplateTag[], hasEquals: boolean): readonly TemplateChange[] {
-  const rewrite = new GoRewrite(text, tags, hasEquals);
+export function changesOfGo(text: string, tags: readonly TemplateTag[]): readonly TemplateChange[] {
+  const rewrite = new GoRewrite(text);
   for (const tag of tags) if (tag.form === "value") rewrite.take(tag);
   return rewrite.changes.sort(byOffset);
 }
@@ -42,15 +42,11 @@ const maxDepth = 100;
 class GoRewrite implements GoScope {
   readonly changes: TemplateChange[] = [];
   readonly #text: string;
-  readonly #hasEquals: boolean;
   readonly #open: OpenBlock[] = [];
-  readonly #withElse: ReadonlySet<TemplateTag>;
   readonly #variables = new Map<string, FieldExpression>();
 
-  constructor(text: string, tags: readonly TemplateTag[], hasEquals: boolean) {
+  constructor(text: string) {
     this.#text = text;
-    this.#hasEquals = hasEquals;
-    this.#withElse = blocksWithElse(tags);
   }
 
   variable(name: string): FieldExpression | undefined {
@@ -92,6 +88,7 @@ class GoRewrite implements GoScope {
     else if (/^[#^]/.test(inner)) this.#handlebarsBlock(tag, word, rest);
     else if (word === "end" && rest === "") this.#end(tag);
     else if (word === "else") this.#else(tag, rest);
+    else if (/^(?:break|continue)$/.test(inner)) throw new NoHandlebarsForm(loopAdvice);
     else if (rest !== "" && Object.hasOwn(openers, word)) this.#block(tag, word, rest);
     else if (word === "template" && rest !== "")
       this.#change(tag, tagsInPlaceOf(tag, this.#partial(rest).tag), partialHint(rest));
@@ -110,7 +107,7 @@ class GoRewrite implements GoScope {
     const expression = parseGoPipeline(value, this);
     const opens = changesScope
       ? `${word} ${argumentText(toHandlebars(expression))}${names}`
-      : this.#condition(tag, value, word === "unless").opens[0];
+      : toCondition(parseGoPipeline(value, this), word === "unless");
     this.#change(tag, tagsInPlaceOf(tag, `#${opens}`));
   }
 
@@ -121,19 +118,13 @@ class GoRewrite implements GoScope {
   }
 
   #if(tag: TemplateTag, rest: string): void {
-    let condition: HandlebarsCondition | undefined;
+    let condition = "if";
     try {
-      condition = this.#condition(tag, rest);
+      condition = toCondition(parseGoPipeline(rest, this));
     } finally {
-      const words = (condition?.opens ?? ["if"]).map((open) => open.split(" ", 1)[0]);
-      this.#push(tag, [], { closes: words.toReversed().map((word) => `/${word}`) });
+      this.#push(tag, [], { closes: [`/${condition.split(" ", 1)[0]}`] });
     }
-    this.#change(tag, tagsInPlaceOf(tag, ...condition.opens.map((open) => `#${open}`)), condition);
-  }
-
-  #condition(tag: TemplateTag, text: string, isNegated = false): HandlebarsCondition {
-    const options = { hasEquals: this.#hasEquals, mayNest: !this.#withElse.has(tag) };
-    return toCondition(parseGoPipeline(text, this), options, isNegated);
+    this.#change(tag, tagsInPlaceOf(tag, `#${condition}`));
   }
 
   #scopedBlock(tag: TemplateTag, word: string, rest: string): void {
@@ -142,7 +133,11 @@ class GoRewrite implements GoScope {
     const names = [second ?? first, second === undefined ? undefined : first].filter((name) => name !== undefined);
     let text: string | undefined;
     try {
-      text = argumentText(toHandlebars(parseGoPipeline(value, this)));
+      const shown = parseGoPipeline(value, this);
+      if (word === "each" && shown.kind === "literal") {
+        throw new NoHandlebarsForm("Nothing counts here: pass a list with as many entries, and write {{#each list}}.");
+      }
+      text = argumentText(toHandlebars(shown));
     } finally {
       this.#push(tag, names, { closes: [`/${word}`], changesScope: true });
     }
@@ -171,9 +166,8 @@ class GoRewrite implements GoScope {
     if (word === "with")
       this.#change(tag, tagsInPlaceOf(tag, `else with ${argumentText(toHandlebars(parseGoPipeline(value, this)))}`));
     else if (word === "if") {
-      const condition = toCondition(parseGoPipeline(value, this), { hasEquals: this.#hasEquals, mayNest: false });
-      const instead = tagsInPlaceOf(tag, `else ${condition.opens[0]}`);
-      if (instead.replace(/\s/g, "") !== tag.text.replace(/\s/g, "")) this.#change(tag, instead, condition);
+      const instead = tagsInPlaceOf(tag, `else ${toCondition(parseGoPipeline(value, this))}`);
+      if (instead.replace(/\s/g, "") !== tag.text.replace(/\s/g, "")) this.#change(tag, instead);
     } else if (/^\{\{-|-\}\}$/.test(tag.text)) this.#change(tag, tagsInPlaceOf(tag, "else"));
   }
 
@@ -231,11 +225,13 @@ class GoRewrite implements GoScope {
     this.#open.push({ changesScope: false, ...block, tag, variables });
   }
 
-  #change(tag: TemplateTag, instead: string | undefined, more: Pick<TemplateChange, "hint" | "field"> = {}): void {
-    this.changes.push({ offset: tag.offset, text: tag.text, instead, hint: more.hint, field: more.field });
+  #change(tag: TemplateTag, instead: string | undefined, more: Pick<TemplateChange, "hint"> = {}): void {
+    this.changes.push({ offset: tag.offset, text: tag.text, instead, hint: more.hint });
   }
 }
 
+const loopAdvice =
+  "A loop goes through all entries: pass those that are wanted, or take the first ones with {{#each (slice items 0 3)}}.";
 const openers: Readonly<Record<string, true>> = { if: true, range: true, with: true, define: true, block: true };
 
 function argumentText(text: string): string {
@@ -252,20 +248,4 @@ function partialNameOf(quoted: string): string {
 
 function partialHint(rest: string): Pick<TemplateChange, "hint"> {
   return { hint: `the text goes into a file _${partialNameOf(rest.split(/\s/, 1)[0] ?? "")}.md of the same folder` };
-}
-
-/** The opening tags of the blocks that have an `else`. */
-function blocksWithElse(tags: readonly TemplateTag[]): ReadonlySet<TemplateTag> {
-  const found = new Set<TemplateTag>();
-  const open: TemplateTag[] = [];
-  for (const tag of tags) {
-    const word = /^[#^]?\s*(\w+)/.exec(tag.inner)?.[1] ?? "";
-    if (/^[#^]/.test(tag.inner) || (Object.hasOwn(openers, word) && /^\w+\s+\S/.test(tag.inner))) open.push(tag);
-    else if (/^\/\s*\w/.test(tag.inner) || tag.inner === "end") open.pop();
-    else if (word === "else") {
-      const block = open.at(-1);
-      if (block !== undefined) found.add(block);
-    }
-  }
-  return found;
 }

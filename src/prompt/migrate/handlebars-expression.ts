@@ -44,6 +44,17 @@ const helperOf: Readonly<Record<string, string>> = {
   marshal: "json",
   default: "default",
   join: "join",
+  eq: "eq",
+  ne: "ne",
+  lt: "lt",
+  le: "le",
+  gt: "gt",
+  ge: "ge",
+  and: "and",
+  or: "or",
+  not: "not",
+  slice: "slice",
+  number: "number",
 };
 
 /** A value as Handlebars writes it inside a tag. @throws NoHandlebarsForm */
@@ -54,7 +65,7 @@ export function toHandlebars(expression: Expression): string {
 }
 
 /** A value as an argument of a helper. @throws NoHandlebarsForm */
-function toArgument(expression: Expression): string {
+export function toArgument(expression: Expression): string {
   const text = toHandlebars(expression);
   return expression.kind === "call" && /\s/.test(text) ? `(${text})` : text;
 }

@@ -17,9 +17,8 @@ const mayBeOther =
  * Recognises a template of Go's text/template or of Jinja.
  *
  * @param isBroken - Handlebars cannot parse it: then an `{{ end }}` is one of Go
- * @param hasEquals - the helper `ifEquals` is available
  */
-export function findOtherTemplate(text: string, isBroken: boolean, hasEquals: boolean): OtherTemplate | undefined {
+export function findOtherTemplate(text: string, isBroken: boolean): OtherTemplate | undefined {
   if (!isBroken && !mayBeOther.test(text)) return undefined;
   const tags = templateTags(text);
   const values = tags.filter(({ form }) => form === "value");
@@ -27,7 +26,7 @@ export function findOtherTemplate(text: string, isBroken: boolean, hasEquals: bo
   const jinja = isGo || !tags.some(isJinjaTag) ? undefined : templateTags(withoutCode(text)).find(isJinjaTag);
   if (jinja !== undefined) return { language: "Jinja", tag: jinja };
   if (!isGo && !values.some(({ text: tag }) => /^\{\{-\s|\s-\}\}$/.test(tag))) return undefined;
-  const changes = changesOfGo(text, tags, hasEquals);
+  const changes = changesOfGo(text, tags);
   return changes.length === 0 ? undefined : { language: "Go template syntax", changes };
 }
 
@@ -60,7 +59,7 @@ export function otherTemplateProblem(source: TemplateSource, other: OtherTemplat
   if (other.language === "Jinja") {
     const { offset, text } = other.tag;
     const tag = text.length > maxTagLength ? `${text.slice(0, maxTagLength)}...` : text;
-    return promptProblem(source.file, placeAt(offset), `${tag} is no Handlebars.`, jinjaAdvice, cause);
+    return promptProblem(source.file, placeAt(offset), `${tag} is no Handlebars.`, jinjaAdvice.split("\n"), cause);
   }
   const placed = other.changes.map((change) => ({ change, place: placeAt(change.offset) }));
   const [first] = placed;
@@ -71,11 +70,10 @@ export function otherTemplateProblem(source: TemplateSource, other: OtherTemplat
     column,
     text: change.text,
     instead: change.instead,
-    field: change.field?.name,
     partial: change.partial,
   }));
   const what = `${shownTag(first?.change.text ?? "It")} is no Handlebars.`;
-  return promptProblem(source.file, place, what, `This is Go template syntax. ${advice}`, cause, details);
+  return promptProblem(source.file, place, what, `This is Go template syntax. ${advice}`.split("\n"), cause, details);
 }
 
 /** A longer tag is cut in the message, in characters. */
@@ -97,9 +95,8 @@ function adviceFor(change: TemplateChange): string {
   return `${instead === "" ? "Remove it" : `Write ${instead} instead`}${addition(change)}.`;
 }
 
-function addition({ hint, field, partial }: TemplateChange): string {
+function addition({ hint, partial }: TemplateChange): string {
   if (partial !== undefined) return `, and put what stands in it into a file _${partial.name}.md of the same folder`;
-  if (field !== undefined) return `, with a field ${field.name} in the input: ${field.meaning}`;
   return hint === undefined ? "" : `: ${hint}`;
 }
 

@@ -1,5 +1,3 @@
-import type { ConditionField } from "./handlebars-tags.ts";
-
 /** A change that turns one tag of a template into Handlebars. */
 export interface TemplateChange {
   /** Start of the tag in the text. */
@@ -10,8 +8,6 @@ export interface TemplateChange {
   readonly instead: string | undefined;
   /** Further advice. */
   readonly hint?: string | undefined;
-  /** A field that the input needs for it. */
-  readonly field?: ConditionField | undefined;
   /** A partial to be written, and its text. */
   readonly partial?: { readonly name: string; readonly text: string } | undefined;
 }

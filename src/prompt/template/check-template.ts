@@ -1,10 +1,19 @@
 import { ToolkitError } from "../../core/error.ts";
 import { lineStarts, type Place, promptProblem, type ReportProblem, throwProblem } from "../prompt-problem.ts";
-import { isBlock, isMustache, isPath } from "./handlebars-parser.ts";
+import { isBlock, isCall, isMustache, isPath } from "./handlebars-parser.ts";
 import { dotpromptHelperForms, type HelperForm, helperForms } from "./helper-forms.ts";
 import { parseTemplate } from "./parse-template.ts";
 import type { TemplateSource } from "./template-source.ts";
-import { eachEntry, extendPath, type PartialUse, Scopes, type TemplateUses, type ValueUse } from "./template-uses.ts";
+import {
+  eachEntry,
+  extendPath,
+  type PartialUse,
+  Scopes,
+  type TemplateUses,
+  type ValuePath,
+  type ValueUse,
+} from "./template-uses.ts";
+import { FormatMistake, type FormattedKind, formatterOf } from "./value-formats.ts";
 
 /** The role of a template: the text of a prompt, or a partial, which does not know where it is used. */
 export type TemplateRole = "prompt" | "partial";
@@ -85,8 +94,13 @@ class TemplateCheck implements TemplateUses {
       const hint = "Write {{else if field}} inside the block {{#if ...}}.";
       throw this.#problem(path, `There is no {{${path.original}}}.`, hint);
     }
+    if (/^(?:break|continue)$/.test(path.original) && !this.#scopes.isParam(path.original)) {
+      const hint = `Pass the entries that are wanted, or take the first ones with {{#each (slice items 0 3)}}. A field named ${path.original} is written {{this.${path.original}}}.`;
+      throw this.#problem(path, `There is no {{${path.original}}}: a loop goes through all entries.`, hint);
+    }
     const form = this.#helper(path);
-    if (params.length === 0 && node.hash === undefined && form === undefined) this.#value(path);
+    const isAlone = params.length === 0 && node.hash === undefined;
+    if (isAlone && (form === undefined || form.aloneIsField === true)) this.#value(path);
     else this.#call(node, path, form, "inline");
   }
 
@@ -111,7 +125,7 @@ class TemplateCheck implements TemplateUses {
       return;
     }
     const [value] = params;
-    const outer = value !== undefined && isPath(value) ? this.#scopes.pathOf(value) : undefined;
+    const outer = value === undefined ? undefined : this.#pathOf(value);
     const inner = isLoop && outer !== undefined ? extendPath(outer, [eachEntry]) : outer;
     const [first, ...others] = program.blockParams ?? [];
     const named =
@@ -119,6 +133,15 @@ class TemplateCheck implements TemplateUses {
     this.#scopes.enter(inner, named);
     this.program(program);
     this.#scopes.leave();
+  }
+
+  /** The path to the value of an expression; a part of a list is one of its entries. Undefined for one that is computed. */
+  #pathOf(value: hbs.AST.Expression): ValuePath | undefined {
+    if (isPath(value)) return this.#scopes.pathOf(value);
+    const isSlice =
+      isCall(value) && isPath(value.path) && this.#helper(value.path) !== undefined && value.path.original === "slice";
+    const [sliced] = isSlice ? value.params : [];
+    return sliced === undefined ? undefined : this.#pathOf(sliced);
   }
 
   /** A helper with its arguments. */
@@ -152,6 +175,20 @@ class TemplateCheck implements TemplateUses {
       this.#expression(pair.value);
     }
     for (const param of params) this.#expression(param, name === "each");
+    if (form.format !== undefined) this.#assertFormat(form.format, node);
+  }
+
+  /** Checks a format, as far as it is written out. */
+  #assertFormat(kind: FormattedKind, { params, hash }: Pick<hbs.AST.MustacheStatement, "params" | "hash">): void {
+    const written = (node: hbs.AST.Expression | undefined) =>
+      node?.type === "StringLiteral" ? (node as hbs.AST.StringLiteral).value : undefined;
+    const named = (hash?.pairs ?? []).map(({ key, value }) => [key, written(value)] as const);
+    try {
+      formatterOf(kind, { format: written(params[1]), ...Object.fromEntries(named) }, () => {});
+    } catch (error) {
+      if (!(error instanceof FormatMistake)) throw error;
+      throw this.#problem(params[1] ?? (params[0] as hbs.AST.Node), error.message, error.hint);
+    }
   }
 
   /** Checks the arguments that are required, and those that must be constants. */

@@ -1,7 +1,7 @@
 import { isBlock, isCall, isContent, isMustache, isPartial, isPath, parseForRendering } from "./handlebars-parser.ts";
 import { type Rendering, RenderScope, type TagPlace, type TextOf } from "./rendering.ts";
 import { blocks } from "./template-blocks.ts";
-import { helperFunctions, toText } from "./template-helpers.ts";
+import { choices, helperFunctions, toText } from "./template-helpers.ts";
 import type { TemplateSource } from "./template-source.ts";
 import { compilePath, type ParamNames, type ValueOf } from "./template-values.ts";
 
@@ -60,7 +60,7 @@ class TemplateCompiler {
   }
 
   #value(node: hbs.AST.Expression, params: ParamNames): ValueOf {
-    if (isPath(node)) return compilePath(node, params);
+    if (isPath(node)) return compilePath(node, params, this.#placeOf(node));
     if (isCall(node)) return this.#call(node, params);
     const { value } = node as Partial<hbs.AST.StringLiteral>;
     return () => value;
@@ -68,13 +68,16 @@ class TemplateCompiler {
 
   #call(node: Call, params: ParamNames): ValueOf {
     const at = this.#placeOf(node.path);
-    const helper = helperFunctions[nameOf(node.path)] ?? (() => undefined);
+    const name = nameOf(node.path);
+    const helper = helperFunctions[name] ?? (() => undefined);
     const values = node.params.map((param) => this.#value(param, params));
+    const decides = choices[name];
+    if (decides !== undefined) return choiceOf(values, decides, at);
     const named = this.#named(node.hash, params);
     const written = writtenNames(node.hash);
     return (scope, run) => {
       run.step(1, at);
-      const given = { values: values.map((value) => value(scope, run)), named: valuesOf(named, scope, run) };
+      const given = { values: values.map((value) => value(scope, run)), named: valuesOf(named, scope, run, at) };
       return helper({ ...given, written, run, at });
     };
   }
@@ -111,7 +114,7 @@ class TemplateCompiler {
     return (scope, run) => {
       run.step(1, at);
       const given = value(scope, run);
-      const inside = named.length === 0 ? given : withNamed(given, valuesOf(named, scope, run), run, at);
+      const inside = named.length === 0 ? given : withNamed(given, valuesOf(named, scope, run, at), run, at);
       const text = run.partial(name)(new RenderScope(inside, scope.data, [], undefined), run);
       return indent === "" ? text : indented(text, indent, run, at);
     };
@@ -120,6 +123,19 @@ class TemplateCompiler {
   #placeOf({ loc }: hbs.AST.Node): TagPlace {
     return { source: this.#source, line: loc.start.line, column: loc.start.column + 1 };
   }
+}
+
+/** The first value that decides, or else the last. */
+function choiceOf(values: readonly ValueOf[], decides: (value: unknown) => boolean, at: TagPlace): ValueOf {
+  return (scope, run) => {
+    run.step(1, at);
+    let chosen: unknown;
+    for (const value of values) {
+      chosen = value(scope, run);
+      if (decides(chosen)) break;
+    }
+    return chosen;
+  };
 }
 
 /** The name of a helper, block or partial; it may be written as text. */
@@ -137,14 +153,24 @@ function writtenNames(hash: hbs.AST.Hash | undefined): ReadonlySet<string> {
 
 const none: Readonly<Record<string, unknown>> = Object.freeze({});
 
-function valuesOf(named: NamedValues, scope: RenderScope, run: Rendering): Readonly<Record<string, unknown>> {
-  return named.length === 0 ? none : Object.fromEntries(named.map(([name, value]) => [name, value(scope, run)]));
+function valuesOf(
+  named: NamedValues,
+  scope: RenderScope,
+  run: Rendering,
+  at: TagPlace,
+): Readonly<Record<string, unknown>> {
+  if (named.length === 0) return none;
+  run.step(named.length * stepsPerMember, at);
+  return Object.fromEntries(named.map(([name, value]) => [name, value(scope, run)]));
 }
+
+/** Steps for each member of an object that is made: in a large one a member takes about so much longer than a tag. */
+const stepsPerMember = 8;
 
 /** The value a partial is shown, with what its tag adds. */
 function withNamed(given: unknown, named: Readonly<Record<string, unknown>>, run: Rendering, at: TagPlace): unknown {
   if (typeof given === "string") run.work(given.length * 64, at);
-  else if (typeof given === "object" && given !== null) run.step(Object.keys(given).length, at);
+  else if (typeof given === "object" && given !== null) run.step(Object.keys(given).length * stepsPerMember, at);
   return { ...(given as object), ...named };
 }
 

@@ -1,3 +1,5 @@
+import type { FormattedKind } from "./value-formats.ts";
+
 /** The form in which a helper may be used. */
 export interface HelperForm {
   readonly block: boolean;
@@ -8,6 +10,10 @@ export interface HelperForm {
   readonly example: string;
   /** Names of the arguments that must be given as `name=value`. */
   readonly needed?: readonly string[] | undefined;
+  /** Written alone it is a field of the input, as it was before there was a helper of this name. */
+  readonly aloneIsField?: boolean | undefined;
+  /** Its second argument and those by name are a format of this kind, which is checked where it is written out. */
+  readonly format?: FormattedKind | undefined;
   /** The only values its argument may have, as constants. */
   readonly choices?: readonly string[] | undefined;
   /** The reason why a helper of dotprompt is not available, and the text to write instead. */
@@ -27,8 +33,16 @@ const block = (example: string, named: readonly string[] = []): HelperForm => ({
   example,
 });
 
+const operator = (least: number, most: number, example: string, more: Partial<HelperForm> = {}): HelperForm => ({
+  ...inline(least, most, example),
+  aloneIsField: true,
+  ...more,
+});
+const comparison = (name: string) => [name, operator(2, 2, `{{#if (${name} price 100)}}...{{/if}}`)] as const;
+const maxOperands = 20;
+
 /** Every helper a prompt may use. */
-export const helperForms: ReadonlyMap<string, HelperForm> = new Map([
+export const helperForms: ReadonlyMap<string, HelperForm> = new Map<string, HelperForm>([
   ["json", inline(1, 1, "{{json items}}")],
   ["default", inline(2, 2, '{{default "neutral" tone}}')],
   ["join", inline(2, 2, '{{join tags ", "}}')],
@@ -36,6 +50,18 @@ export const helperForms: ReadonlyMap<string, HelperForm> = new Map([
   ["lower", inline(1, 1, "{{lower name}}")],
   ["trim", inline(1, 1, "{{trim text}}")],
   ["lookup", inline(2, 2, "{{lookup prices product}}")],
+  ["eq", operator(2, maxOperands, '{{#if (eq kind "new")}}...{{/if}}')],
+  ["ne", operator(2, 2, '{{#if (ne kind "new")}}...{{/if}}')],
+  comparison("lt"),
+  comparison("le"),
+  comparison("gt"),
+  comparison("ge"),
+  ["and", operator(2, maxOperands, "{{#if (and name urgent)}}...{{/if}}")],
+  ["or", operator(2, maxOperands, '{{or nickname name "you"}}')],
+  ["not", operator(1, 1, "{{#if (and name (not urgent))}}...{{/if}}")],
+  ["number", operator(1, 2, '{{number price "0.00"}}', { named: ["locale", "currency"], format: "number" })],
+  ["date", operator(1, 2, '{{date created "yyyy-MM-dd"}}', { named: ["locale", "zone"], format: "date" })],
+  ["slice", operator(2, 3, "{{slice text 0 100}}")],
   ["if", block("{{#if tone}}...{{/if}}", ["includeZero"])],
   ["unless", block("{{#unless tone}}...{{/unless}}", ["includeZero"])],
   ["each", block("{{#each items}}{{this}}{{/each}}")],

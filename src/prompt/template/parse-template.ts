@@ -20,7 +20,7 @@ export function parseTemplate(source: TemplateSource): hbs.AST.Program {
 
 /** @throws ToolkitError `INVALID_PROMPT` for a template in another language */
 function assertHandlebars(source: TemplateSource, isBroken: boolean, cause?: unknown): void {
-  const other = findOtherTemplate(source.text, isBroken, source.isDotprompt === true);
+  const other = findOtherTemplate(source.text, isBroken);
   if (other !== undefined) throw otherTemplateProblem(source, other, cause);
 }
 

@@ -37,16 +37,21 @@ export function givenPartials(texts: Readonly<Record<string, string>> = {}, isDo
   };
 }
 
-/** Partials among the files of a folder, whose texts are given by file name. */
-export function folderPartials(folder: string, texts: ReadonlyMap<string, string>): PartialFinder {
+/**
+ * Partials among the files of a folder, whose texts are given by file name.
+ *
+ * @param inside - the folder in it that has them, as the names of its files begin: `letters/`
+ */
+export function folderPartials(folder: string, texts: ReadonlyMap<string, string>, inside = ""): PartialFinder {
   return {
     find(name) {
-      const found = partialFileNames(name).find((candidate) => texts.has(candidate));
-      return found === undefined ? undefined : { file: join(folder, found), text: texts.get(found) ?? "" };
+      const found = partialFileNames(name).find((candidate) => texts.has(inside + candidate));
+      if (found === undefined) return undefined;
+      return { file: join(folder, inside, found), text: texts.get(inside + found) ?? "" };
     },
     describe(name) {
       const names = partialFileNames(name);
-      return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} in ${folder}`;
+      return `${names.slice(0, -1).join(", ")} and ${names.at(-1)} in ${inside === "" ? folder : join(folder, inside.slice(0, -1))}`;
     },
   };
 }
@@ -56,12 +61,15 @@ export function partialFileNames(name: string): readonly string[] {
   return [`_${name}.md`, `${name}.hbs`, `${name}.md`, `_${name}.prompt`];
 }
 
-/** The template in the file of a partial. @throws ToolkitError `INVALID_PROMPT` */
-export function partialSource({ file, text, isDotprompt }: PartialFile): TemplateSource {
-  const { body, bodyLine } = partialBody(text, file);
+/** The template in the file of a partial. @throws ToolkitError `INVALID_PROMPT`, `LIMIT_EXCEEDED` */
+export function partialSource({ file, text, isDotprompt }: PartialFile, limits: ReadPromptLimits): TemplateSource {
+  const { body, bodyLine } = partialBody(text, file, limits);
   const source = templateFromLine(body, file, bodyLine);
   return isDotprompt === undefined ? source : { ...source, isDotprompt };
 }
+
+/** The most partials that use one another: each takes a part of the stack when it is rendered. */
+const maxChain = 100;
 
 /** A template with the partials that it names itself. */
 interface PartialUser {
@@ -80,19 +88,24 @@ export function neededPartials<T extends PartialUser>(
   report: (problem: ToolkitError, user: T) => void,
 ): ReadonlyMap<string, T> {
   const needed = new Map<string, T>();
-  const visit = (user: T, chain: readonly string[]): void => {
+  const chain: string[] = [];
+  const visit = (user: T): void => {
     for (const use of user.partials) {
       const { name } = use;
+      if (needed.has(name)) continue;
       if (chain.includes(name)) report(circularPartial(use, chain, user.file), user);
-      else if (!needed.has(name)) {
+      else if (chain.length >= maxChain) report(deepPartial(use, user.file), user);
+      else {
         const partial = load(use, user);
         if (partial === undefined) continue;
-        visit(partial, [...chain, name]);
+        chain.push(name);
+        visit(partial);
+        chain.pop();
         needed.set(name, partial);
       }
     }
   };
-  for (const template of templates) visit(template, []);
+  for (const template of templates) visit(template);
   return needed;
 }
 
@@ -115,6 +128,11 @@ function circularPartial(
   return promptProblem(file, place, `The partial "${name}" uses itself (${circle}).`, "Remove one of these tags.");
 }
 
+function deepPartial({ name, place }: NamedPartial, file: string | undefined): ToolkitError {
+  const what = `The partial "${name}" is nested in ${maxChain} others.`;
+  return promptProblem(file, place, what, "Write the text of some of them where it is used.");
+}
+
 /** A partial and the file that its template was made of. */
 interface LoadedPartial extends PartialFile {
   readonly template: Template;
@@ -133,13 +151,13 @@ export class Partials {
   }
 
   /**
-   * All partials that templates need, those of partials included, by name.
+   * All partials that the templates of a prompt need, those of partials included, by name.
    *
    * @throws ToolkitError `INVALID_PROMPT` for one that is missing or wrong, or uses itself
    */
-  neededBy(...templates: readonly Template[]): ReadonlyMap<string, Template> {
+  neededBy(body: Template, system: Template | undefined): ReadonlyMap<string, Template> {
     return neededPartials(
-      templates,
+      system === undefined ? [body] : [body, system],
       (use, user) => this.#load(use, user.file),
       (problem) => {
         throw problem;
@@ -160,7 +178,7 @@ export class Partials {
     const loaded = this.#loaded.get(name);
     if (loaded !== undefined && isSame(loaded, found)) return loaded.template;
     assertPromptSize(found.text, found.file, this.limits);
-    const template = new Template(partialSource(found), "partial");
+    const template = new Template(partialSource(found, this.limits), "partial");
     this.#loaded.set(name, { ...found, template });
     return template;
   }

@@ -54,7 +54,7 @@ export class Rendering {
     if (this.#steps <= maxRenderSteps) return;
     const what =
       "Rendering takes too many steps here: pass shorter lists, or let fewer tags and partials stand in loops.";
-    throw promptLimitExceeded("maxRenderSteps", maxRenderSteps, `${describe(at)}: ${what}`);
+    throw promptLimitExceeded("maxRenderSteps", maxRenderSteps, `${describeTag(at)}: ${what}`);
   }
 
   /** Counts the characters of a text that is read or written. @throws ToolkitError `LIMIT_EXCEEDED` */
@@ -99,11 +99,12 @@ export class Rendering {
   #tooLong(at: TagPlace): Error {
     const { maxOutputBytes } = this.#limits;
     const what = "The rendered text is too long here: pass less, or raise the limit where the prompt is read.";
-    return promptLimitExceeded("maxOutputBytes", maxOutputBytes, `${describe(at)}: ${what}`);
+    return promptLimitExceeded("maxOutputBytes", maxOutputBytes, `${describeTag(at)}: ${what}`);
   }
 }
 
-function describe({ source, line, column }: TagPlace): string {
+/** The place of a tag in its file, for messages. */
+export function describeTag({ source, line, column }: TagPlace): string {
   return describePlace(source.file, source.placeAt(line, column));
 }
 

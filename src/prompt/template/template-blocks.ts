@@ -1,6 +1,6 @@
 import { LoopData, type Rendering, RenderScope, type TagPlace, type TextOf } from "./rendering.ts";
-import { isEqual } from "./template-helpers.ts";
 import { isEmpty, type ValueOf } from "./template-values.ts";
+import { isSameValue } from "./value-helpers.ts";
 
 /** The compiled parts of a block. */
 export interface BlockParts {
@@ -37,9 +37,9 @@ export const blocks: Readonly<Record<string, (parts: BlockParts) => TextOf>> = {
       const loop = new Loop(scope, run, body, at);
       if (Array.isArray(list)) return list.length === 0 ? otherwise(scope, run) : loop.list(list);
       const entries = Symbol.iterator in list ? loop.entriesOf(list as Iterable<unknown>) : undefined;
-      const size = entries?.length ?? Object.keys(list).length;
-      if (size === 0) return otherwise(scope, run);
-      return entries === undefined ? loop.members(list) : loop.list(entries);
+      if (entries !== undefined) return entries.length === 0 ? otherwise(scope, run) : loop.list(entries);
+      const keys = Object.keys(list);
+      return keys.length === 0 ? otherwise(scope, run) : loop.members(list, keys);
     };
   },
 };
@@ -59,7 +59,7 @@ function condition({ values: [value = missing], named, at }: Test, yes: TextOf, 
 function comparison({ values: [left = missing, right = missing], at }: Test, yes: TextOf, no: TextOf): TextOf {
   return (scope, run) => {
     run.step(1, at);
-    return isEqual(left(scope, run), right(scope, run), run, at) ? yes(scope, run) : no(scope, run);
+    return isSameValue(left(scope, run), right(scope, run), run, at) ? yes(scope, run) : no(scope, run);
   };
 }
 
@@ -89,10 +89,10 @@ class Loop {
     return text;
   }
 
-  members(holder: object): string {
-    const keys = Object.keys(holder);
+  members(holder: object, keys: readonly string[]): string {
     let text = "";
-    for (const [index, key] of keys.entries()) {
+    for (let index = 0; index < keys.length; index += 1) {
+      const key = keys[index] ?? "";
       text += this.#entry((holder as Record<string, unknown>)[key], key, index, index === keys.length - 1);
     }
     return text;

@@ -1,17 +1,7 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { Rendering, TagPlace } from "./rendering.ts";
-import { propertyOf } from "./template-values.ts";
-
-/** The arguments of a helper. */
-export interface HelperCall {
-  readonly values: readonly unknown[];
-  /** Those that are given as `name=value`. */
-  readonly named: Readonly<Record<string, unknown>>;
-  /** The names of those that stand in the template as texts, and do not come from the input. */
-  readonly written: ReadonlySet<string>;
-  readonly run: Rendering;
-  readonly at: TagPlace;
-}
+import { isEmpty, propertyOf } from "./template-values.ts";
+import { compare, formatted, type HelperCall, isSameValue, slice } from "./value-helpers.ts";
 
 /** Every helper that gives a value or a text. Each counts the work it does. */
 export const helperFunctions: Readonly<Record<string, (call: HelperCall) => unknown>> = {
@@ -24,6 +14,16 @@ export const helperFunctions: Readonly<Record<string, (call: HelperCall) => unkn
   lower: (call) => textOf(call).toLowerCase(),
   trim: (call) => textOf(call).trim(),
   lookup: ({ values: [holder, name], run, at }) => (holder ? propertyOf(holder, keyOf(name, run, at)) : holder),
+  eq: ({ values: [value, ...others], run, at }) => others.some((other) => isSameValue(value, other, run, at)),
+  ne: ({ values: [value, other], run, at }) => !isSameValue(value, other, run, at),
+  lt: compare("lt", (left, right) => left < right),
+  le: compare("le", (left, right) => left <= right),
+  gt: compare("gt", (left, right) => left > right),
+  ge: compare("ge", (left, right) => left >= right),
+  not: ({ values: [value] }) => isNo(value),
+  number: formatted("number"),
+  date: formatted("date"),
+  slice,
   role: ({ values: [role], run, at }) => run.mark({ role: toText(role, run, at) }),
   media: ({ named: { url, contentType }, written, run, at }) => {
     const [file, mediaType] = [toText(url, run, at), toText(contentType, run, at)];
@@ -31,6 +31,17 @@ export const helperFunctions: Readonly<Record<string, (call: HelperCall) => unkn
     return run.mark({ url: file, isWritten: written.has("url"), mediaType: mediaType === "" ? undefined : mediaType });
   },
 };
+
+/** `and` and `or`: the first value that decides, or the last. Those behind it are not computed. */
+export const choices: Readonly<Record<string, (value: unknown) => boolean>> = {
+  and: isNo,
+  or: (value) => !isNo(value),
+};
+
+/** True for a value that `{{#if}}` takes for no. */
+function isNo(value: unknown): boolean {
+  return isEmpty(value) || value === 0;
+}
 
 /** The text of the one argument of a helper that looks at each character. */
 function textOf({ values: [value], run, at }: HelperCall): string {
@@ -58,12 +69,6 @@ function keyOf(name: unknown, run: Rendering, at: TagPlace): string {
   if (typeof name !== "string") return typeof name === "object" || typeof name === "function" ? "" : String(name);
   run.work(name.length, at);
   return name;
-}
-
-/** True for equal values. The texts are counted: two long ones that are equal are compared to their ends. */
-export function isEqual(left: unknown, right: unknown, run: Rendering, at: TagPlace): boolean {
-  if (typeof left === "string" && typeof right === "string" && left.length === right.length) run.work(left.length, at);
-  return left === right;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { LoopData, Rendering, RenderScope } from "./rendering.ts";
+import type { LoopData, Rendering, RenderScope, TagPlace } from "./rendering.ts";
 
 /** Computes the value of an expression. */
 export type ValueOf = (scope: RenderScope, run: Rendering) => unknown;
@@ -18,8 +18,21 @@ export function propertyOf(holder: unknown, name: string): unknown {
   return isOfPrototype ? undefined : value;
 }
 
-/** Compiles a name or path. */
-export function compilePath(path: hbs.AST.PathExpression, params: ParamNames): ValueOf {
+/** The names of a path that count nothing: its tag is a step. */
+const freeNames = 4;
+
+/** Compiles a name or path. Each further name of a long one is a step. */
+export function compilePath(path: hbs.AST.PathExpression, params: ParamNames, at: TagPlace): ValueOf {
+  const value = compileNames(path, params);
+  const steps = path.depth + path.parts.length - freeNames;
+  if (steps <= 0) return value;
+  return (scope, run) => {
+    run.step(steps, at);
+    return value(scope, run);
+  };
+}
+
+function compileNames(path: hbs.AST.PathExpression, params: ParamNames): ValueOf {
   const { data, depth, parts, original } = path;
   if (data) return compileDataPath(depth, parts);
   const [head = "", ...rest] = parts;

@@ -146,7 +146,7 @@ export function noticeText({ collection, owner, key, deleted, writer, write }: O
   return `${deleted ? "deleted" : "put"} ${writer} ${write} ${collection} ${owner.length} ${owner}${key}`;
 }
 
-const form = /^(\d+) (put|deleted) (\S+) (\d+) (prompt|resource|approval|run) (\d+) (.+)$/s;
+const form = /^(\d+) (put|deleted) (\S+) (\d+) (prompt|resource|approval|run|result) (\d+) (.+)$/s;
 
 /** Undefined for a payload that is none, such as that of another program on the channel. */
 export function parseNotice(text: string | undefined): Notice | undefined {

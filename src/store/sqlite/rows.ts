@@ -4,7 +4,7 @@ import { keepsVersions, type ReadDraft, type Row } from "../record.ts";
 import { assertQuota, assertVersion, countedCollections, needsUsage } from "../record-rules.ts";
 import type { Database } from "./database.ts";
 
-/** For so long it is known that an approval or a run was deleted, in milliseconds: its key is not used again. */
+/** For so long it is known that an approval, a run or a result was deleted, in milliseconds: its key is not used again. */
 const tombstoneMs = 3_600_000;
 
 const columns = "r.collection, r.owner, r.key, r.version, r.updated_at AS updatedAt, r.value AS json, r.size";
@@ -222,9 +222,9 @@ function nextChange(database: Database): number {
   return Number(counter?.change);
 }
 
-/** Removes old tombstones of approvals and runs. A reader that has not seen them yet gets a gap. */
+/** Removes old tombstones of approvals, runs and results. A reader that has not seen them yet gets a gap. */
 function forgetTombstones(database: Database, now: number): void {
-  const old = "deleted = 1 AND updated_at < ? AND collection IN ('approval', 'run')";
+  const old = "deleted = 1 AND updated_at < ? AND collection IN ('approval', 'run', 'result')";
   const last = database.statement(`SELECT max(change) AS change FROM record WHERE ${old}`).get(now - tombstoneMs);
   if (typeof last?.change !== "number") return;
   database.statement(`DELETE FROM record WHERE ${old}`).run(now - tombstoneMs);

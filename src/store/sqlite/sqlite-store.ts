@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ToolkitError } from "../../core/error.ts";
-import { invalidOption } from "../../core/options.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { throwIfAborted } from "../../core/signal.ts";
 import type {
   DeleteOptions,
@@ -37,6 +37,13 @@ export interface SqliteStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
+const optionNames: OptionNames<SqliteStoreOptions> = {
+  file: true,
+  keepVersions: true,
+  busyTimeoutMs: true,
+  clock: true,
+};
+
 /**
  * Keeps records in a file, with the SQLite of Node. Several processes of one machine may share the file: changes of one are reported in the
  * others within a second. What was acknowledged survives the end of the process and the loss of power.
@@ -48,6 +55,7 @@ export interface SqliteStoreOptions {
  * ```
  */
 export function sqliteStore(options: SqliteStoreOptions): Store {
+  assertOptionNames(options, optionNames, "of sqliteStore");
   return new SqliteStore(options);
 }
 

@@ -4,7 +4,6 @@ import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { shown } from "../../core/options.ts";
-import { tooLarge } from "../../prompt/prompt-size.ts";
 
 /** The files of a folder, by their path in it, with `/`. */
 export class FolderFiles {
@@ -18,10 +17,15 @@ export class FolderFiles {
   /**
    * Reads a file; undefined where there is none.
    *
-   * @param maxBytes - a larger file is not read
+   * @param maxBytes - a larger file is not read: a sparse one takes no room on the disk, and all of the memory
+   * @param tooLarge - makes the error of a larger file
    * @throws ToolkitError `INVALID_INPUT`, `LIMIT_EXCEEDED`
    */
-  async read(file: string, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer | undefined> {
+  async read(
+    file: string,
+    maxBytes: number,
+    tooLarge: (file: string, max: number, actual: number) => Error,
+  ): Promise<Buffer | undefined> {
     try {
       await this.#assertInside(file);
       const path = join(this.path, file);

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from "node:util";
 import { refOf } from "../../core/entry.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { userNamespace } from "../../core/identifier.ts";
-import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
 import type { Quota, RecordDraft, Store, StoredRecord } from "../../core/store.ts";
 import type { UserImportReport } from "../../core/user.ts";
 import { changeOf, type ItemChange } from "../item-changes.ts";
@@ -10,14 +9,13 @@ import { isPartialKey, type UserCollection } from "../item-key.ts";
 import { promptDraft, resourceDraft } from "../stored-item.ts";
 import type { UserItems } from "../user-items.ts";
 import { FolderFiles } from "./folder-files.ts";
-import { type ReadFolder, readFolder } from "./read-folder.ts";
+import { type FolderLimits, type ReadFolder, readFolder } from "./read-folder.ts";
 
 /** Target and options of an import. */
-export interface ImportOptions {
+export interface ImportOptions extends FolderLimits {
   readonly store: Store;
   readonly owner: string;
   readonly items: UserItems;
-  readonly promptLimits: ReadPromptLimits;
   readonly quota: Quota;
   readonly prune: boolean;
   readonly signal: AbortSignal | undefined;
@@ -32,7 +30,7 @@ interface Step {
 
 /** Puts the items of a folder. See `UserNamespace.import`. */
 export async function importFolder(folder: string | URL, options: ImportOptions): Promise<UserImportReport> {
-  const found = await readFolder(new FolderFiles(folder), options.promptLimits);
+  const found = await readFolder(new FolderFiles(folder), options);
   const drafts = await draftsOf(found, options);
   const gone = options.prune ? await missing(drafts, options) : [];
   if (drafts.length === 0 && gone.length > 0) throw wouldEmpty(String(folder), gone.length);

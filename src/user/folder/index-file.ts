@@ -11,6 +11,9 @@ export const resourceFolder = "resources";
 
 const version = 1;
 
+/** The index of 10,000 items has a few megabytes; a larger one would block the event loop while it is parsed. */
+const maxIndexBytes = 16 * 1024 * 1024;
+
 /** A prompt or partial, and its file. */
 export interface IndexedPrompt {
   readonly name: string;
@@ -34,9 +37,19 @@ export function indexText({ prompts, resources }: FolderIndex): string {
   return `${JSON.stringify({ version, prompts, resources }, null, 2)}\n`;
 }
 
-/** The index of a folder; an empty one where it has none. @throws ToolkitError `INVALID_CONFIG`, with the path of what is wrong */
+/** The error of a file of a folder that is larger than allowed. */
+export function tooLarge(file: string, max: number, actual: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  const message = `${file}: The file has ${actual} bytes, and ${max} are allowed. Shorten it, or divide it.`;
+  return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "itemBytes", max, actual });
+}
+
+/**
+ * The index of a folder; an empty one where it has none.
+ *
+ * @throws ToolkitError `INVALID_CONFIG`, with the path of what is wrong; `LIMIT_EXCEEDED`
+ */
 export async function readIndex(files: FolderFiles): Promise<FolderIndex> {
-  const bytes = await files.read(indexName);
+  const bytes = await files.read(indexName, maxIndexBytes, tooLarge);
   return bytes === undefined ? { prompts: [], resources: [] } : parseIndex(bytes.toString("utf8"));
 }
 

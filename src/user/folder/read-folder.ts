@@ -3,11 +3,19 @@ import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
 import type { Content } from "../../core/resource.ts";
 import { fileRole } from "../../prompt/prompt-files.ts";
+import { tooLarge as tooLargePrompt } from "../../prompt/prompt-size.ts";
 import { assertPromptKey, assertStorableUri, isPartialKey } from "../item-key.ts";
 import { promptNameOf } from "../prompt-cache.ts";
 import { contentFrom } from "../stored-item.ts";
 import type { FolderFiles } from "./folder-files.ts";
-import { type FolderIndex, type IndexedResource, indexName, readIndex, resourceFolder } from "./index-file.ts";
+import {
+  type FolderIndex,
+  type IndexedResource,
+  indexName,
+  readIndex,
+  resourceFolder,
+  tooLarge,
+} from "./index-file.ts";
 
 /** The items of a folder, and the errors in it. */
 export interface ReadFolder {
@@ -19,8 +27,22 @@ export interface ReadFolder {
   readonly problems: readonly ToolkitError[];
 }
 
-/** Reads the items of a folder. @throws ToolkitError `NOT_FOUND`, `INVALID_CONFIG`, `INVALID_INPUT` for a folder that cannot be read */
-export async function readFolder(files: FolderFiles, limits: ReadPromptLimits): Promise<ReadFolder> {
+/** The sizes of files beyond which they are not read. */
+export interface FolderLimits {
+  readonly promptLimits: ReadPromptLimits;
+  /** Of a resource. */
+  readonly maxItemBytes: number;
+}
+
+/**
+ * Reads the items of a folder.
+ *
+ * @throws ToolkitError `NOT_FOUND`, `INVALID_CONFIG`, `LIMIT_EXCEEDED`, `INVALID_INPUT` for a folder that cannot be read
+ */
+export async function readFolder(
+  files: FolderFiles,
+  { promptLimits: limits, maxItemBytes }: FolderLimits,
+): Promise<ReadFolder> {
   const names = await files.names();
   if (names === undefined) {
     const message = `There is no folder ${files.path}: check the path.`;
@@ -54,7 +76,7 @@ export async function readFolder(files: FolderFiles, limits: ReadPromptLimits): 
       const owner = owners.get(each.uri);
       if (owner !== undefined) throw twice(each.uri, owner, each.file);
       owners.set(each.uri, each.file);
-      contents.set(each.uri, await readResourceFile(files, each));
+      contents.set(each.uri, await readResourceFile(files, each, maxItemBytes));
     });
   }
   return { texts, contents, ignored: await ignoredFiles(files, names, index), problems };
@@ -84,7 +106,7 @@ async function readPromptFile(
   index: FolderIndex,
   limits: ReadPromptLimits,
 ): Promise<{ readonly key: string; readonly text: string }> {
-  const bytes = await readExpected(files, file, limits.maxBytes);
+  const bytes = expected(files, file, await files.read(file, limits.maxBytes, tooLargePrompt));
   if (!isUtf8(bytes)) throw new ToolkitError("INVALID_PROMPT", `${file}: The file is not text in UTF-8.`, { file });
   const text = bytes.toString("utf8");
   const name = index.prompts.find((each) => each.file === file)?.name ?? nameOf(file);
@@ -99,9 +121,13 @@ function nameOf(file: string): string {
   return /\.hbs$/i.test(file) && !name.startsWith("_") ? `_${name}` : name;
 }
 
-async function readResourceFile(files: FolderFiles, { uri, file, ...about }: IndexedResource): Promise<Content> {
+async function readResourceFile(
+  files: FolderFiles,
+  { uri, file, ...about }: IndexedResource,
+  maxBytes: number,
+): Promise<Content> {
   assertStorableUri(uri);
-  const bytes = await readExpected(files, file);
+  const bytes = expected(files, file, await files.read(file, maxBytes, tooLarge));
   try {
     return contentFrom(uri, about, new Uint8Array(bytes));
   } catch (cause) {
@@ -110,8 +136,7 @@ async function readResourceFile(files: FolderFiles, { uri, file, ...about }: Ind
   }
 }
 
-async function readExpected(files: FolderFiles, file: string, maxBytes?: number): Promise<Buffer> {
-  const bytes = await files.read(file, maxBytes);
+function expected(files: FolderFiles, file: string, bytes: Buffer | undefined): Buffer {
   if (bytes !== undefined) return bytes;
   const message = `${file}: There is no such file in ${files.path}, and ${indexName} names it. Write it, or remove its entry.`;
   throw new ToolkitError("INVALID_CONFIG", message, { path: file });

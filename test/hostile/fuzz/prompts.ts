@@ -14,6 +14,9 @@ const tags = [
   ..."{{!_a_}} {{!--_a_--}} {{^}} {{#*inline_'a'}} {{_.a_}} {%_if_a_%} {{(a)}} {{a.[0]}} {{#each_xs_as_|x_y|}} {{@index}}".split(
     " ",
   ),
+  ..."{{#if_(eq_a_b)}} {{lt_a_xs}} {{or_a_(and_b_xs)}} {{not_a}} {{number_a_b}} {{date_a_'MMMM_d'_locale=b}} {{slice_text_a}} {{slice_xs_1}} {{break}}".split(
+    " ",
+  ),
 ].map((tag) => tag.replaceAll("_", " "));
 const texts = ["\n", " ", "a", "#", "# a ", "`", "```\n", "---\n", "<!--", "-->", "\u2028", "\t", "ä", "\u0000"];
 const yaml = [

@@ -75,7 +75,7 @@ colour: red
 
   verifies("P7", "a setting that stands outside settings is reported with its place there", async () => {
     const { problems } = await lintPrompts({
-      text: "---\nname: say\nmaxOutputTokens: 9\ndescription: x\ntitle: Say something\n---\nHi",
+      text: "---\nname: say\nmaxOutputTokens: 9\ndescription: Says it.\ntitle: Say something\n---\nHi",
     });
     expect(problems.map(({ line, code, hint }) => [line, code, hint])).toEqual([
       [3, "unknown-field", "It is one of the settings: write `settings: { max_output_tokens: ... }`."],

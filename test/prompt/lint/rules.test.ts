@@ -19,7 +19,7 @@ const input = (properties: string, body: string, more = "") =>
 const files: readonly Case[] = [
   ["nothing", "", "1:1 error file: The file does not start"],
   ["no end", "---\na: b\n", "1:1 error file: The front matter that starts here"],
-  ["no text", prompt("x-a: 1", ""), "6:1 error file: The prompt has no text"],
+  ["no text", prompt("x-a: 1", ""), "6:1 warning empty-text: The prompt has no text"],
   [
     "a broken line, and a broken template",
     "---\ntitle: Review: the rules\n---\n{{#if x}}",
@@ -31,14 +31,20 @@ const files: readonly Case[] = [
 const fields: readonly Case[] = [
   [
     "several at once",
-    "---\ntitle: Short\ndescription: 7\nthinking: yes\ntools: [a b, 3]\nmodle: x\ncolor: red\nx-own: 1\n---\nHi",
-    '2:8 error field: The title "Short"',
-    "3:14 error field: description must be text and is a number.",
+    "---\ntitle: 7\ndescription: TODO\nthinking: yes\ntools: [a b, 3]\nmodle: x\ncolor: red\nx-own: 1\n---\nHi",
+    "2:8 error field: title must be text and is a number.",
+    '3:14 hint short-description: The description "TODO" has fewer than 5 characters.',
     '4:11 error field: thinking must be true or false and is "yes".',
     "5:14 error field: tools must be a list of names, and this is a number.",
     "6:1 error field: There is no field `modle`: did you mean `model`?",
     "7:1 warning unknown-field: The field `color` means nothing here.",
   ],
+  [
+    "a short title",
+    "---\ntitle: Short\ndescription: Says it all.\n---\nHi",
+    '2:8 hint short-title: The title "Short" has fewer than 10 characters.',
+  ],
+  ["a heading alone", "# Say hello\nHi", "1:1 hint missing-description: The prompt has no description."],
   ["a name that is none", prompt("name: two words"), '4:7 error name: "two words" is no name for a prompt'],
   ["a reserved name", prompt("name: submit_output"), '4:7 error name: "submit_output" is reserved'],
   ["both of one", prompt("output: {type: object}\nformat: {type: object}"), "5:1 error field: Both output and format"],

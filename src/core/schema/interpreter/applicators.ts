@@ -22,7 +22,7 @@ const properties: Keyword = (map, { node }) => {
   const names = Object.keys(schemas);
   return (value, run, at, seen) => {
     if (!isRecord(value)) return true;
-    const keys = Object.keys(value);
+    const keys = run.keysOf(value);
     run.work.take(Math.min(keys.length, names.length));
     let fits = true;
     for (const name of keys.length < names.length ? keys : names) {
@@ -46,7 +46,7 @@ const patternProperties: Keyword = (map, within) => {
   return (value, run, at, seen) => {
     if (!isRecord(value)) return true;
     let fits = true;
-    for (const key of Object.keys(value)) {
+    for (const key of run.keysOf(value)) {
       run.work.take(1 + patterns.length);
       for (const [pattern, schema] of patterns) {
         if (!pattern(key, run.work)) continue;
@@ -70,7 +70,7 @@ function otherMembers(
   return (value, run, at, seen) => {
     if (!isRecord(value)) return true;
     let fits = true;
-    for (const key of Object.keys(value)) {
+    for (const key of run.keysOf(value)) {
       run.work.take(1);
       if (isCovered(key, run, seen)) continue;
       if (isFalse(schema) && at !== undefined) fits = run.fail({ parent: at, key }, "is not known here");
@@ -100,7 +100,7 @@ const propertyNames: Keyword = (schema, { node }) => {
   return (value, run, at) => {
     if (!isRecord(value)) return true;
     let fits = true;
-    for (const key of Object.keys(value)) {
+    for (const key of run.keysOf(value)) {
       if (names.apply(key, run, at, undefined)) continue;
       fits = run.fail(at, "property name must be valid");
       if (at === undefined) break;

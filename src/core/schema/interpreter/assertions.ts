@@ -1,8 +1,9 @@
 import { isRecord } from "../../../lib/value.ts";
 import { charactersPerStep } from "../size.ts";
 import { isOfType } from "../type.ts";
+import { listed } from "../violation.ts";
 import { formatCheck } from "./formats.ts";
-import { type Check, type Keyword, maxMessage, type Run, type ValuePlace } from "./schema-node.ts";
+import type { Check, Keyword, Run, ValuePlace } from "./schema-node.ts";
 import { duplicates } from "./value-identity.ts";
 
 /** Whether a member is there: one that is undefined is none. */
@@ -52,20 +53,10 @@ const characters = (value: unknown, run: Run) => {
 const items = (value: unknown) => (Array.isArray(value) ? value.length : undefined);
 const members = (value: unknown, run: Run) => {
   if (!isRecord(value)) return undefined;
-  const { length } = Object.keys(value);
+  const { length } = run.keysOf(value);
   run.work.take(length);
   return length;
 };
-
-/** Texts joined as far as a message goes. */
-function listed(choices: readonly unknown[]): string {
-  let text = "";
-  for (const choice of choices) {
-    if (text.length > maxMessage) break;
-    text += `${text === "" ? "" : ", "}${JSON.stringify(choice)}`;
-  }
-  return text;
-}
 
 function oneOf(choices: readonly unknown[], message: () => string): Check {
   const composites = choices.filter(isComposite);

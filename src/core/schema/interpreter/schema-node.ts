@@ -76,9 +76,12 @@ class Scope {
 }
 
 /** Longer messages are cut, in characters. */
-export const maxMessage = 500;
+const maxMessage = 500;
 /** An issue further inside is reported at the last value whose pointer is no longer, in characters. */
 const maxPointer = 1_000;
+
+/** The names of fewer members are listed again at no cost that counts. */
+const fewKeys = 64;
 
 /** Ends the search for issues when there are enough. */
 export class EnoughIssues extends Error {}
@@ -92,6 +95,7 @@ export class Run {
   depth = 0;
   /** Computed once a run, by what they are of. */
   readonly #kept = new Map<object, unknown>();
+  readonly #keys = new Map<object, readonly string[]>();
 
   constructor(work: ValidationWork) {
     this.work = work;
@@ -101,6 +105,18 @@ export class Run {
   kept<T>(of: object, make: () => T): T {
     if (!this.#kept.has(of)) this.#kept.set(of, make());
     return this.#kept.get(of) as T;
+  }
+
+  /**
+   * The names of the members of a value. Of a value with many they are listed once: a schema may have thousands of keywords that each look
+   * at a few of them.
+   */
+  keysOf(value: object): readonly string[] {
+    const known = this.#keys.get(value);
+    if (known !== undefined) return known;
+    const keys = Object.keys(value);
+    if (keys.length > fewKeys) this.#keys.set(value, keys);
+    return keys;
   }
 
   /** Reports an issue where that is wanted; false in any case. */

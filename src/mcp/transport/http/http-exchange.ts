@@ -7,6 +7,7 @@ import { type HttpRequest, type HttpResponse, HttpSendError } from "../../../lib
 import { redirectStatuses, redirectTarget } from "../../../lib/fetch/redirect.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
+import { OddTexts } from "../odd-texts.ts";
 import type { RequestOwner } from "../transport.ts";
 import { HttpStatusError, reasonOf, retryAfterMs } from "./http-error.ts";
 
@@ -41,7 +42,6 @@ export const jsonType = "application/json";
 export const eventStreamType = "text/event-stream";
 const maxRedirects = 5;
 const quotedLength = 300;
-const quotedWarningLength = 200;
 
 /**
  * Sends one request and gives the head of its answer, whatever its status. Redirects are followed within the origin, where they keep
@@ -200,9 +200,9 @@ export function networkOf({ hostname, port, protocol }: URL): Readonly<Record<st
   };
 }
 
-/** The warning of a text that should be a message. Redacted whole: of a text that was cut, a part of a secret may be left. */
-export function warningOfNoMessage(text: string, redactor: Redactor): string {
-  return `It sent something that is no message: ${JSON.stringify(redactor.text(text).slice(0, quotedWarningLength))}`;
+/** The texts over HTTP that are no messages. */
+export function oddTextsOf({ redactor }: McpEndpoint): OddTexts {
+  return new OddTexts(redactor, { verb: "sent something", noun: "texts" });
 }
 
 function traced(request: EndpointRequest, trace: Trace): EndpointRequest {

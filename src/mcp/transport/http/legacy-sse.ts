@@ -1,15 +1,9 @@
 import { ConnectionLostError } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RpcId, type RpcMessage } from "../../rpc/rpc-message.ts";
+import type { OddTexts } from "../odd-texts.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../transport.ts";
 import { exchangeFailure, NotMcpError, notMcp } from "./http-error.ts";
-import {
-  eventStreamType,
-  exchange,
-  jsonType,
-  type McpEndpoint,
-  networkOf,
-  warningOfNoMessage,
-} from "./http-exchange.ts";
+import { eventStreamType, exchange, jsonType, type McpEndpoint, networkOf, oddTextsOf } from "./http-exchange.ts";
 
 /**
  * The transport of 2024: one event stream brings everything, its first event names where to POST. The session is the stream: opened
@@ -22,6 +16,7 @@ export class LegacySseTransport implements Transport {
   // As for Streamable HTTP: a socket may be open at this end only.
   readonly silenceMs = 5_000;
   readonly #endpoint: McpEndpoint;
+  readonly #oddTexts: OddTexts;
   readonly #abort = new AbortController();
   readonly #started = Promise.withResolvers<void>();
   /** The callers of requests that are not answered yet. */
@@ -33,6 +28,7 @@ export class LegacySseTransport implements Transport {
 
   constructor(endpoint: McpEndpoint) {
     this.#endpoint = endpoint;
+    this.#oddTexts = oddTextsOf(endpoint);
   }
 
   get network(): Readonly<Record<string, string | number>> {
@@ -133,7 +129,8 @@ export class LegacySseTransport implements Transport {
 
   #deliver(text: string): void {
     const messages = parseMessages(text);
-    if (messages === undefined) this.#events?.warning(warningOfNoMessage(text, this.#endpoint.redactor));
+    const warning = messages === undefined ? this.#oddTexts.warningOf(text) : undefined;
+    if (warning !== undefined) this.#events?.warning(warning);
     for (const message of messages ?? []) {
       if (message.method === undefined) this.forget(message.id);
       this.#events?.message(message);

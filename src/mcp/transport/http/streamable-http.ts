@@ -1,6 +1,7 @@
 import { messageOf } from "../../../core/error.ts";
 import { ConnectionLostError } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RpcId, type RpcMessage } from "../../rpc/rpc-message.ts";
+import type { OddTexts } from "../odd-texts.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../transport.ts";
 import { exchangeFailure, type HttpStatusError } from "./http-error.ts";
 import {
@@ -11,7 +12,7 @@ import {
   jsonType,
   type McpEndpoint,
   networkOf,
-  warningOfNoMessage,
+  oddTextsOf,
 } from "./http-exchange.ts";
 import { NotificationStream } from "./notification-stream.ts";
 import { DrainThenClose, PostedRequest, type PostedRequestParts } from "./posted-request.ts";
@@ -35,6 +36,7 @@ export class StreamableHttpTransport implements Transport {
   // A server that vanished leaves a socket that is open at this end.
   readonly silenceMs = 5_000;
   readonly #endpoint: McpEndpoint;
+  readonly #oddTexts: OddTexts;
   readonly #abort = new AbortController();
   readonly #requests = new Map<RpcId, PostedRequest>();
   readonly #requestParts: PostedRequestParts;
@@ -49,6 +51,7 @@ export class StreamableHttpTransport implements Transport {
 
   constructor(endpoint: McpEndpoint) {
     this.#endpoint = endpoint;
+    this.#oddTexts = oddTextsOf(endpoint);
     this.#updateHeaders();
     this.#requestParts = {
       endpoint,
@@ -196,11 +199,9 @@ export class StreamableHttpTransport implements Transport {
 
   readonly #deliver = (text: string, request?: PostedRequest): void => {
     const messages = parseMessages(text);
-    if (messages === undefined) {
-      this.#events?.warning(warningOfNoMessage(text, this.#endpoint.redactor));
-      return;
-    }
-    for (const message of messages) {
+    const warning = messages === undefined ? this.#oddTexts.warningOf(text) : undefined;
+    if (warning !== undefined) this.#events?.warning(warning);
+    for (const message of messages ?? []) {
       request?.received(message);
       this.#events?.message(message, request?.id);
     }

@@ -1,4 +1,6 @@
+import { glob, isGlob } from "../../../lib/glob.ts";
 import { withoutTokens } from "../../../lib/token-shape.ts";
+import { isCredential } from "../../redact.ts";
 
 /** A program with its arguments, ready for `spawn` without a shell. */
 export interface CommandLine {
@@ -48,10 +50,10 @@ const windowsNames = [
   "USERPROFILE",
   "PROGRAMFILES",
 ];
-const posixNames = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+export const posixNames = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 // In lower case: these are read in upper and lower case alike.
-const machineNames: ReadonlySet<string> = new Set(
+export const machineNames: ReadonlySet<string> = new Set(
   [
     ["http_proxy", "https_proxy", "all_proxy", "no_proxy", "node_use_env_proxy"],
     [
@@ -64,7 +66,8 @@ const machineNames: ReadonlySet<string> = new Set(
     ],
     ["pip_cert", "git_ssl_cainfo", "aws_ca_bundle", "deno_cert", "deno_tls_ca_store", "uv_native_tls"],
     ["npm_config_registry", "npm_config_proxy", "npm_config_https_proxy", "npm_config_noproxy", "npm_config_cafile"],
-    ["npm_config_cache", "pip_index_url", "uv_index_url", "uv_default_index"],
+    ["npm_config_cache", "npm_config_userconfig", "npm_config_globalconfig", "npm_config_strict_ssl"],
+    ["npm_config_offline", "npm_config_prefer_offline", "pip_index_url", "uv_index_url", "uv_default_index"],
     ["lang", "language", "lc_all", "lc_ctype", "lc_messages", "tz", "tmpdir", "tmp", "temp"],
   ].flat(),
 );
@@ -74,33 +77,75 @@ export interface InheritedEnvironment {
   readonly variables: Readonly<Record<string, string>>;
   /** The names of those it would inherit if their values did not seem to hold a credential. */
   readonly withheld: readonly string[];
+  /** The values of those that were named and may be credentials. */
+  readonly secrets: readonly string[];
 }
 
-/** The environment that a child of an untrusted server inherits: as much as a program needs to be found and to start. */
-export function leastEnvironment(environment: NodeJS.ProcessEnv = process.env): InheritedEnvironment {
-  const names = process.platform === "win32" ? ["PATH", "SYSTEMDRIVE", "SYSTEMROOT"] : ["PATH"];
-  const found = names.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]]));
-  return { variables: Object.fromEntries(found), withheld: [] };
+/** The choice of what a child inherits. */
+export interface InheritOptions {
+  /** Names and globs to add, with a `!` before those to leave out; false for as little as a program needs to start. */
+  readonly inheritEnv?: readonly string[] | false | undefined;
+  /** A child of an untrusted server inherits as little as a program needs to start, and what is named. */
+  readonly trust?: "standard" | "untrusted" | undefined;
 }
 
 /**
  * The environment a child inherits: a short list in which there are no secrets. It has the variables that the MCP SDK passes on (which
  * takes them from sudo), and those that a machine needs to reach its registries through its proxy: proxies, certificates, registries,
- * language and temporary folder. A proxy or registry whose URL has a user, a password or a key is left out.
+ * language and temporary folder. A proxy or registry whose URL has a user, a password or a key is left out, and so is everything that a
+ * glob fits and that may be a credential: these are inherited by name only.
  */
-export function inheritedEnvironment(environment: NodeJS.ProcessEnv = process.env): InheritedEnvironment {
-  const variables: Record<string, string> = {};
-  const withheld: string[] = [];
-  const wanted = process.platform === "win32" ? windowsNames : posixNames;
-  const ofMachine = Object.keys(environment).filter((name) => machineNames.has(name.toLowerCase()));
-  for (const name of [...wanted, ...ofMachine]) {
+export function inheritedEnvironment(
+  environment: NodeJS.ProcessEnv = process.env,
+  { inheritEnv = [], trust }: InheritOptions = {},
+): InheritedEnvironment {
+  const inherited = new Map<string, string>();
+  const withheld = new Set<string>();
+  const secrets: string[] = [];
+  const isLeast = inheritEnv === false || trust === "untrusted";
+  for (const name of isLeast ? leastNames : usualNames(environment)) {
     const value = environment[name];
     // A shell function is code.
     if (value === undefined || value.startsWith("()")) continue;
-    if (machineNames.has(name.toLowerCase()) && hasCredential(name, value)) withheld.push(name);
-    else variables[name] = value;
+    if (machineNames.has(name.toLowerCase()) && hasCredential(name, value)) withheld.add(name);
+    else inherited.set(name, value);
   }
-  return { variables, withheld };
+  for (const pattern of inheritEnv === false ? [] : inheritEnv) {
+    const isLeftOut = pattern.startsWith("!");
+    const fits = glob(isLeftOut ? pattern.slice(1) : pattern);
+    for (const [name, value = ""] of Object.entries(environment)) {
+      if (!fits(name)) continue;
+      const isSecret = hasCredential(name, value) || isCredential(name, value);
+      if (isLeftOut) inherited.delete(name);
+      else if (isSecret && isGlob(pattern)) continue;
+      else inherited.set(name, value);
+      if (!isLeftOut && isSecret) secrets.push(value);
+      // It was named: in either case there is nothing to report.
+      if (!isGlob(pattern) || isLeftOut) withheld.delete(name);
+    }
+  }
+  return { variables: Object.fromEntries(inherited), withheld: [...withheld], secrets };
+}
+
+const leastNames = process.platform === "win32" ? ["PATH", "SYSTEMDRIVE", "SYSTEMROOT"] : ["PATH"];
+
+function usualNames(environment: NodeJS.ProcessEnv): readonly string[] {
+  const ofMachine = Object.keys(environment).filter((name) => machineNames.has(name.toLowerCase()));
+  return [...(process.platform === "win32" ? windowsNames : posixNames), ...ofMachine];
+}
+
+/** The most names that are shown of those a child did not inherit. */
+const maxShown = 8;
+
+/** The names of variables of this process that a child may need to reach a registry and does not have, for people. */
+export function likelyMissing(
+  variables: Readonly<Record<string, string>>,
+  environment: NodeJS.ProcessEnv = process.env,
+): readonly string[] {
+  const isWanted = (name: string) => /proxy|registry|index_url|cert|_ca_|token|_auth/i.test(name);
+  return Object.keys(environment)
+    .filter((name) => isWanted(name) && variables[name] === undefined)
+    .slice(0, maxShown);
 }
 
 /** True for the URL, or the host alone, of a proxy or registry with user info, a query, or a path that has a key. */

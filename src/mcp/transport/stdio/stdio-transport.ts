@@ -4,10 +4,12 @@ import { delimiter, resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
 import { withServerOutput } from "../../../core/server-output.ts";
+import { isRecord } from "../../../lib/value.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
 import { commandName } from "../../target/target-label.ts";
+import { OddTexts } from "../odd-texts.ts";
 import type { Diagnosis, Transport, TransportEvents } from "../transport.ts";
 import { commandLine } from "./child-command.ts";
 import { answeredBy, LineReader, OutputTail } from "./child-output.ts";
@@ -29,9 +31,6 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 // After the child has exited, what it wrote is read; a grandchild may keep the pipe open for ever.
 const drainMs = 100;
-const quotedLength = 200;
-// Lines that are no messages are reported at the 1st, the 100th, the 200th, ...
-const reportEvery = 100;
 
 /**
  * A child process that speaks MCP over its stdin and stdout, one message a line. It leads a process group of its own, which ends
@@ -47,19 +46,21 @@ export class StdioTransport implements Transport {
   readonly #parameters: StdioParameters;
   readonly #stderr: OutputTail;
   readonly #lines: LineReader;
+  readonly #oddLines: OddTexts;
   #child: Child | undefined;
   #events: TransportEvents | undefined;
   #ending: Promise<void> | undefined;
-  #oddLines = 0;
-  #firstOddLine: string | undefined;
   #exit: string | undefined;
   #leaving = false;
   #draining: Promise<void> | undefined;
+  /** Lines that the child has no room for, in order: of requests by id, of other messages by the message. */
+  readonly #waiting = new Map<unknown, string>();
 
   constructor(parameters: StdioParameters) {
     this.#parameters = parameters;
     const { maxMessageBytes, maxStderrBytes } = parameters;
     this.#stderr = new OutputTail(maxStderrBytes);
+    this.#oddLines = new OddTexts(parameters.redactor, { verb: "wrote something to stdout", noun: "lines" });
     this.#lines = new LineReader({
       maxBytes: maxMessageBytes,
       onLine: (line) => this.#line(line),
@@ -90,12 +91,35 @@ export class StdioTransport implements Transport {
     if (this.#ending !== undefined || !stdin?.writable) {
       throw new ConnectionLostError("the server's process is not running", { sent: false });
     }
-    if (stdin.write(`${JSON.stringify(message)}\n`)) return undefined;
-    // One promise for all who wait, for each listener counts.
-    this.#draining ??= drained(stdin).finally(() => {
-      this.#draining = undefined;
-    });
+    const line = `${JSON.stringify(message)}\n`;
+    if (this.#draining === undefined) {
+      if (stdin.write(line)) return undefined;
+      // One promise for all who wait, for each listener counts.
+      this.#draining = this.#drain(stdin).finally(() => {
+        this.#draining = undefined;
+      });
+      return this.#draining;
+    }
+    if (this.#isWithdrawal(message)) return undefined;
+    this.#waiting.set(message.method === undefined ? message : (message.id ?? message), line);
     return this.#draining;
+  }
+
+  /** Takes a request off those that wait to be written, where the message cancels one of them. */
+  #isWithdrawal({ method, params }: RpcMessage): boolean {
+    const id = method === "notifications/cancelled" && isRecord(params) ? params.requestId : undefined;
+    return id !== undefined && this.#waiting.delete(id);
+  }
+
+  /** Writes what waits, as the child reads. */
+  async #drain(stdin: Writable): Promise<void> {
+    do {
+      await drained(stdin);
+      for (const [key, line] of this.#waiting) {
+        this.#waiting.delete(key);
+        if (!stdin.write(line)) break;
+      }
+    } while (this.#waiting.size > 0 || stdin.writableNeedDrain);
   }
 
   stderr(): string {
@@ -107,7 +131,7 @@ export class StdioTransport implements Transport {
   }
 
   diagnosis(): Diagnosis {
-    const firstOddLine = this.#firstOddLine;
+    const firstOddLine = this.#oddLines.first;
     const wrote = firstOddLine === undefined ? undefined : "it wrote to stdout what is no message";
     const began = firstOddLine === undefined ? undefined : `stdout began with ${JSON.stringify(firstOddLine)}`;
     return { reason: joined(this.#exit, wrote), output: joined(began, this.#stderrQuote()) };
@@ -156,13 +180,8 @@ export class StdioTransport implements Transport {
   }
 
   #odd(line: string): void {
-    if (this.#oddLines++ % reportEvery !== 0) return;
-    const said = this.#parameters.redactor.text(line);
-    const shown = said.length > quotedLength ? `${said.slice(0, quotedLength)}…` : said;
-    this.#firstOddLine ??= shown;
-    this.#events?.warning(
-      `It wrote something to stdout that is no message (${this.#oddLines} lines so far): ${JSON.stringify(shown)}`,
-    );
+    const warning = this.#oddLines.warningOf(line);
+    if (warning !== undefined) this.#events?.warning(warning);
   }
 
   /** The server ended it. Output that can still be read is read first. */
@@ -197,6 +216,7 @@ export class StdioTransport implements Transport {
   async #dispose(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
+    this.#waiting.clear();
     child.stdin.end();
     try {
       await endGroup(child);

@@ -30,6 +30,24 @@ export async function withFileLock<T>(path: string, run: () => Promise<T>): Prom
   }
 }
 
+/** Writes a file: the old one or the new one is there, never a part of one. */
+export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.new`;
+  try {
+    const file = await open(temporary, "wx", mode);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
 async function acquire(path: string, owner: string): Promise<void> {
   const end = Date.now() + patienceMs;
   while (!(await create(path, owner))) {

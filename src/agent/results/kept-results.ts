@@ -1,0 +1,130 @@
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import type { Content } from "../../core/resource.ts";
+import type { Logger, Session } from "../../core/session.ts";
+import type { RecordKey, Store, StoredRecord } from "../../core/store.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { isRecord, present } from "../../lib/value.ts";
+import { contentFromJson } from "../../resource/from-json.ts";
+import { memoryStore } from "../../store/memory-store.ts";
+import type { KnownRetention, ParsedAgentOptions } from "../agent-options.ts";
+import { type ResultOwner, resultOwner } from "./result-owner.ts";
+
+/** A store of results. */
+export interface ResultStoreOptions extends KnownRetention {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger | undefined;
+}
+
+/** So many results of one owner are kept. */
+const maxResults = 10_000;
+const collection = "result";
+
+const sweptAt = new WeakMap<Store, number>();
+const ownStores = new WeakMap<object, Store>();
+
+/** The store of results of an agent, for runs outside of the toolkits that it serves. It ends with the agent. */
+export function ownStoreOf(agent: object, clock: Clock): Store {
+  const store = ownStores.get(agent) ?? memoryStore({ clock });
+  ownStores.set(agent, store);
+  return store;
+}
+
+/** The results of tools that were too long for a conversation, by owner and for a time, in a store. */
+export class KeptResults {
+  readonly #options: ResultStoreOptions;
+
+  constructor(options: ResultStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Stores a result. A failure is logged: the run that has the result goes on. */
+  async put(uri: string, content: Content, owner: ResultOwner): Promise<void> {
+    const { store, clock, keepMs, maxBytes, logger } = this.#options;
+    const bytes = Buffer.from(JSON.stringify(content.toJSON()));
+    const expiresAt = clock.now() + keepMs;
+    const draft = { ...keyOf(uri, owner), value: present({ expiresAt, session: owner.session }), bytes };
+    const quota = { items: maxResults, bytes: maxBytes };
+    try {
+      await this.#sweep();
+      await store.put(draft, { quota }).catch(async (error: unknown) => {
+        if (!ToolkitError.is(error, "LIMIT_EXCEEDED") || bytes.length > maxBytes) throw error;
+        await this.#makeRoom(draft.owner, bytes.length);
+        return store.put(draft, { quota });
+      });
+    } catch (error) {
+      logger?.warn(`The result ${uri} is kept for its run alone: ${messageOf(error)}`, { error });
+    }
+  }
+
+  /**
+   * A result of an owner; undefined for one of another owner, one that has expired, and one that is not there.
+   *
+   * @throws ToolkitError `STORE_FAILED`
+   */
+  async get(uri: string, owner: ResultOwner): Promise<Content | undefined> {
+    const record = await this.#options.store.get(keyOf(uri, owner));
+    if (record?.bytes === undefined || this.#isExpired(record)) return undefined;
+    if (!isRecord(record.value) || record.value.session !== owner.session) return undefined;
+    return contentFromJson(JSON.parse(Buffer.from(record.bytes).toString()));
+  }
+
+  #isExpired({ value }: StoredRecord): boolean {
+    return !isRecord(value) || typeof value.expiresAt !== "number" || value.expiresAt <= this.#options.clock.now();
+  }
+
+  /** Deletes what has expired, of all owners, from time to time. */
+  async #sweep(): Promise<void> {
+    const { store, clock, keepMs } = this.#options;
+    const before = sweptAt.get(store);
+    if (before !== undefined && clock.now() - before < keepMs / 10) return;
+    sweptAt.set(store, clock.now());
+    const { records } = await store.list({ collection });
+    for (const record of records) if (this.#isExpired(record)) await store.delete(record);
+  }
+
+  /** Deletes the oldest results of an owner. */
+  async #makeRoom(owner: string, needed: number): Promise<void> {
+    const { store, maxBytes } = this.#options;
+    const { records } = await store.list({ collection, owner });
+    let left = records.reduce((sum, { size = 0 }) => sum + size, 0);
+    let count = records.length;
+    // Each record has a value beside its bytes.
+    const most = maxBytes - needed - (count + 1) * 200;
+    for (const record of [...records].sort((one, other) => one.updatedAt - other.updatedAt)) {
+      if (left <= most && count < maxResults) return;
+      await store.delete(record);
+      left -= record.size ?? 0;
+      count -= 1;
+    }
+  }
+}
+
+/** Where results are looked for. */
+export interface ResultPlaces {
+  readonly session: Session | undefined;
+  readonly stores: readonly Store[];
+  readonly options: ParsedAgentOptions;
+}
+
+/** @throws ToolkitError `NOT_FOUND`, also for the result of another owner; `STORE_FAILED` */
+export async function findResult(uri: string, { session, stores, options }: ResultPlaces): Promise<Content> {
+  const { clock, results } = options;
+  for (const store of [...stores, ownStoreOf(options, clock)]) {
+    const kept = new KeptResults({ store, clock, logger: undefined, ...results });
+    const content = await kept.get(uri, resultOwner(session));
+    if (content !== undefined) return content;
+  }
+  throw noResult(uri);
+}
+
+function keyOf(key: string, { principal = "" }: ResultOwner): RecordKey {
+  return { collection, owner: principal, key };
+}
+
+/** The error for a result that is not there; said of the result of another owner in the same words. */
+export function noResult(uri: string, suggestions: readonly string[] = []): ToolkitError<"NOT_FOUND"> {
+  const hint = suggestions.length === 0 ? "" : ` There are ${suggestions.join(", ")}.`;
+  const message = `${uri} cannot be read: there is no such result, or it is too long ago and was forgotten.${hint}`;
+  return new ToolkitError("NOT_FOUND", message, { key: uri, suggestions });
+}
