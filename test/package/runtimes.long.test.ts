@@ -13,7 +13,10 @@ const user = await installedPackage();
 const { folder, runtimes } = await installRuntimes();
 await cp(join(project, "test/package/fixture"), user.folder, { recursive: true });
 // Deno looks into node_modules only where a package.json says so.
-await writeFile(join(user.folder, "package.json"), JSON.stringify({ type: "module", dependencies: { toolweave: "*" } }));
+await writeFile(
+  join(user.folder, "package.json"),
+  JSON.stringify({ type: "module", dependencies: { toolweave: "*" } }),
+);
 
 afterAll(async () => {
   await user[Symbol.asyncDispose]();
