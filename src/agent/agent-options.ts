@@ -13,7 +13,10 @@ import type { ModelPrice } from "./run/run-state.ts";
 export interface RunLimits {
   /** Calls of the model. Beyond it `STEP_LIMIT`. Default 20. */
   readonly maxSteps?: number | undefined;
-  /** Tool calls. Further ones are refused, and the model gets the reason. Default 100. */
+  /**
+   * Tool calls. Further ones are refused, and the model gets the reason; of an answer with more calls than that, and more than 128, none is
+   * made. Default 100.
+   */
   readonly maxToolCalls?: number | undefined;
   /** A call that is made in this many turns in a row is reported to the model. Default 3. */
   readonly repeatNoticeAt?: number | undefined;

@@ -1,3 +1,4 @@
+import { serialize } from "node:v8";
 import { undecided } from "../call/approval-port.ts";
 import { toCallError } from "../call/call-error.ts";
 import type { CallOrigin } from "../call/call-state.ts";
@@ -86,6 +87,7 @@ function approvalType(keepMs: number): JobType<StoredApproval, Content> {
     full: (limit) =>
       `${limit} calls wait for approval or completion, and no more are kept. Resolve some, or wait until they expire.`,
     remedy: () => "Delete it.",
+    bytesOf: ({ arguments: input, meta }) => serialize([input, meta]).byteLength,
     fields,
     toJson: ({ content, error }) => ({ content: content?.toJSON(), error: error && errorToJson(error) }),
     fromJson: ({ content, error, ...stored }) => ({

@@ -1,3 +1,4 @@
+import type { Issue } from "../core/error-catalog.ts";
 import { type Coerced, coerceValue } from "../core/schema/coerce-value.ts";
 import { Violation } from "../core/schema/violation.ts";
 import { andThen, type MaybePromise } from "../lib/promise.ts";
@@ -27,16 +28,19 @@ export function coerceInput(report: SchemaReport): Step {
   );
 }
 
-/** Makes the call as it goes on: parsed already where its input fits, as it was or repaired. */
+/** Makes the call as it goes on: parsed already where its input fits, as it was or repaired, and refused already where it does not. */
 function coercer(target: Target, report: SchemaReport): (call: StepCall) => MaybePromise<StepCall> {
   const validate = inputValidator(target, report);
+  const { inputSchema, input: written } = target.definition;
   return (call) => {
     if (validate === undefined) return call;
     return andThen(validate(call.input), (parsed) => {
       if (!(parsed instanceof Violation)) return call.as(parsed);
-      return andThen(repaired(target, call.input), (found) => {
-        if (found === undefined) return call;
-        return andThen(validate(found.value), (result) => {
+      // A schema that is all that validates refuses the same again, and accepts what is repaired by it.
+      const isAll = inputSchema === written;
+      return andThen(repaired(target, call.input, isAll ? parsed.issues : undefined), (found) => {
+        if (found === undefined) return isAll ? call.as(parsed) : call;
+        return andThen(isAll ? found.value : validate(found.value), (result) => {
           if (result instanceof Violation) return call;
           call.state.repairs = found.repairs;
           return call.with({ input: found.value }).as(result);
@@ -47,11 +51,15 @@ function coercer(target: Target, report: SchemaReport): (call: StepCall) => Mayb
 }
 
 /** By the schema as it is written down: one that validates by itself says too little of what it wants. */
-function repaired({ definition }: Target, input: unknown): MaybePromise<Coerced | undefined> {
+function repaired(
+  { definition }: Target,
+  input: unknown,
+  issues: readonly Issue[] | undefined,
+): MaybePromise<Coerced | undefined> {
   const schema = definition.input;
   if (schema === undefined || !(isRecord(input) || typeof input === "string")) return undefined;
   try {
-    const coerced = coerceValue(schema, input, { trusted: definition.origin === "local" });
+    const coerced = coerceValue(schema, input, { trusted: definition.origin === "local", issues });
     return coerced instanceof Promise ? coerced.catch(nothing) : coerced;
   } catch {
     return undefined;

@@ -40,7 +40,7 @@ export class StepCall {
   readonly entry: Entry<"tool" | "prompt" | "resource">;
   readonly input: unknown;
   readonly state: CallState;
-  /** The input of `run`: after the schema's defaults and transforms. */
+  /** The input of `run`: after the schema's defaults and transforms. A Violation where the input was refused before the step that says so. */
   parsed: unknown = unparsed;
   #context: CallContext | undefined;
 

@@ -20,8 +20,8 @@ export function validateInput(report: SchemaReport): Step {
       };
     }
     return (call) => {
-      if (call.parsed !== unparsed) return next(call);
-      const parsed = validate(call.input);
+      if (call.parsed !== unparsed && !(call.parsed instanceof Violation)) return next(call);
+      const parsed = call.parsed === unparsed ? validate(call.input) : call.parsed;
       if (parsed instanceof Promise) return later(parsed, call, target, next);
       if (parsed instanceof Violation) throw invalidInput(target, parsed);
       call.parsed = parsed;

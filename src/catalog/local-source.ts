@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
 import { runDetached } from "../lib/promise.ts";
+import { Turns } from "../lib/turns.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Namespace, Registration } from "./namespace.ts";
 import { SourceFailures } from "./source-failures.ts";
@@ -128,7 +129,7 @@ export class LocalSource {
     try {
       const items: readonly Item[] = (await this.#source[kind]?.({ signal: this.#abort.signal })) ?? [];
       this.#unread.delete(kind);
-      return this.#registrations(kind, items);
+      return await this.#registrations(kind, items);
     } catch (error) {
       if (!this.#abort.signal.aborted) this.#fail(kind, error);
       return undefined;
@@ -137,9 +138,11 @@ export class LocalSource {
     }
   }
 
-  #registrations(kind: Kind, items: readonly Item[]): Registration[] {
+  async #registrations(kind: Kind, items: readonly Item[]): Promise<Registration[]> {
     const registrations = new Map<string, Registration>();
+    const turns = new Turns();
     for (const item of items) {
+      if (turns.isOver) await turns.next();
       try {
         const definition = readDefinition(item, "local");
         if (definition.kind !== kind) throw new TypeError(`a ${definition.kind} stands in its list of ${kind}s`);

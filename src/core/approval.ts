@@ -120,6 +120,11 @@ export interface ApprovalOptions {
   /** The number that is kept. Beyond it those are forgotten first that have ended; where all wait, no more are taken. Default 10,000. */
   readonly limit?: number | undefined;
   /**
+   * The bytes of all that are kept, inputs and outcomes, when one is added; those that wait for one principal have half of it. Beyond it as
+   * for `limit`. Default 67,108,864 (64 MiB).
+   */
+  readonly maxBytes?: number | undefined;
+  /**
    * For how long the process that runs an approved call may give no sign of life, in milliseconds, until the others that share the store
    * take it for dead. Default 30,000.
    */

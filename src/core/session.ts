@@ -15,7 +15,7 @@ export interface Logger {
 /** The caller. Outside MCP everything but the id is undefined. */
 export interface Session {
   readonly id: string;
-  /** The identity as which the caller was authenticated. */
+  /** The identity as which the caller was authenticated. An empty text is none: such a session has the items of those without a principal. */
   readonly principal?: string | undefined;
   readonly clientInfo?: { readonly name: string; readonly version: string } | undefined;
   readonly capabilities?: Readonly<Record<string, unknown>> | undefined;

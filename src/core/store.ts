@@ -158,7 +158,8 @@ export interface Store extends AsyncDisposable {
   delete(key: RecordKey, options?: DeleteOptions): Promise<number | undefined>;
   /**
    * Every version that is kept, the latest first, that of now included. Past versions are kept of prompts and resources alone, the last
-   * `keepVersions` of each (20 unless the store's option says otherwise), also after it was deleted.
+   * `keepVersions` of each (20 unless the store's option says otherwise), also after it was deleted. Of deleted ones they are kept of the last
+   * hundred of an owner in each collection, as long as those deleted after it have less than 32 MiB of them.
    */
   history(key: RecordKey, options?: ListRecordsOptions): Promise<RecordList>;
   /**

@@ -167,13 +167,16 @@ function readUser(user: UserNamespaceSettings = {}): UserNamespaceSettings {
 function readApprovals(approvals: ApprovalOptions = {}): ReadApprovalOptions {
   if (!isRecord(approvals)) throw invalidOption("approvals", "an object", approvals);
   assertOptionNames(approvals, approvalNames, "of approvals", "approvals");
-  const { ttlMs = 900_000, keepMs = 900_000, leaseMs = 30_000, limit = 10_000 }: ApprovalOptions = approvals;
-  if (!isCount(limit)) throw invalidOption("approvals.limit", "a whole number from 1", limit);
+  const { ttlMs = 900_000, keepMs = 900_000, leaseMs = 30_000 }: ApprovalOptions = approvals;
+  const { limit = 10_000, maxBytes = 64 * 2 ** 20 }: ApprovalOptions = approvals;
+  for (const [name, value] of Object.entries({ limit, maxBytes })) {
+    if (!isCount(value)) throw invalidOption(`approvals.${name}`, "a whole number from 1", value);
+  }
   for (const [name, value] of Object.entries({ ttlMs, keepMs, leaseMs })) {
     if (!(Number.isFinite(value) && value > 0))
       throw invalidOption(`approvals.${name}`, "a finite number above 0", value);
   }
-  return { ttlMs, keepMs, leaseMs, limit };
+  return { ttlMs, keepMs, leaseMs, limit, maxBytes };
 }
 
 function assertPins(pins: ToolkitPinOptions = {}): void {
@@ -247,4 +250,10 @@ const optionNames: OptionNames<ToolkitOptions> = {
   recordContent: true,
   redact: true,
 };
-const approvalNames: OptionNames<ApprovalOptions> = { ttlMs: true, keepMs: true, leaseMs: true, limit: true };
+const approvalNames: OptionNames<ApprovalOptions> = {
+  ttlMs: true,
+  keepMs: true,
+  leaseMs: true,
+  limit: true,
+  maxBytes: true,
+};

@@ -12,6 +12,8 @@ export interface JobOptions {
   readonly logger: Logger;
   /** So many are kept. */
   readonly limit: number;
+  /** So many bytes of records are kept when one is added. Undefined for no limit. */
+  readonly maxBytes?: number | undefined;
   /** Aborts when the toolkit begins to close: waits end then, and no timer is left. What is claimed can still be ended. */
   readonly closing: AbortSignal;
   /** Has the store stay open until this has ended. */
@@ -63,7 +65,8 @@ export class JobRecords<T extends Job, R> {
   async update(before: T, change: Partial<T>): Promise<T | undefined> {
     const job: T = { ...before, ...change };
     const { id, version: expectedVersion, ...value } = { ...job, ...this.type.toJson?.(job) };
-    const quota = expectedVersion === 0 ? { items: this.options.limit } : undefined;
+    const { limit, maxBytes } = this.options;
+    const quota = expectedVersion === 0 ? { items: limit, bytes: maxBytes } : undefined;
     for (;;) {
       try {
         const { version } = await this.options.store.put({ ...this.#key(id), value }, { expectedVersion, quota });
@@ -74,7 +77,7 @@ export class JobRecords<T extends Job, R> {
       } catch (error) {
         if (ToolkitError.is(error, "CONFLICT")) return undefined;
         if (quota === undefined || !ToolkitError.is(error, "LIMIT_EXCEEDED")) throw error;
-        await this.#makeRoom();
+        await this.#makeRoom(error);
       }
     }
   }
@@ -117,10 +120,14 @@ export class JobRecords<T extends Job, R> {
   }
 
   /** Deletes the oldest that may go, several at a time: to find them all are read. */
-  async #makeRoom(): Promise<void> {
+  async #makeRoom({ details: { limit: quota, max, actual } }: ToolkitError<"LIMIT_EXCEEDED">): Promise<void> {
     const { limit } = this.options;
     const { full, many, isSpare } = this.type;
     const spare = (await this.readAll()).filter((job) => job.settledAt !== undefined && isSpare(job));
+    if (spare.length === 0 && quota === "bytes") {
+      const message = `The ${many} would have ${actual} bytes, and may have ${max} together. Resolve some, wait until they expire, or make the input smaller.`;
+      throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxBytes", max, actual });
+    }
     if (spare.length === 0) throw new ToolkitError("LIMIT_EXCEEDED", full(limit), { limit: many, max: limit });
     spare.sort((one, other) => (one.settledAt ?? 0) - (other.settledAt ?? 0));
     await Promise.all(spare.slice(0, Math.ceil(limit / 100)).map((job) => this.delete(job)));

@@ -40,6 +40,8 @@ export interface JobType<T extends Job, R> {
   readonly one: string;
   /** Several of them in messages. */
   readonly many: string;
+  /** The bytes of what one was asked for with, where `maxBytes` limits them. They never change. */
+  bytesOf?(job: T): number;
   /** The error text for one more than the limit. */
   full(limit: number): string;
   /** Advice for a record that cannot be read. */

@@ -35,14 +35,14 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
   readonly #claims = new Map<string, Claim<T, R>>();
   readonly #local = new Map<string, L>();
   readonly #changes = new Map<string, PromiseWithResolvers<void>>();
-  readonly #shares: PrincipalShares;
+  readonly #shares: PrincipalShares<T>;
   #waiting = 0;
 
   constructor(type: JobType<T, R>, options: JobsOptions<T>) {
     super(type, options);
     this.#options = options;
     this.#leases = new ObservedLeases(options.clock);
-    this.#shares = new PrincipalShares(options.clock);
+    this.#shares = new PrincipalShares(type, options.clock);
     this.#due = new DueTimes(options.clock, (id) => void this.#attend(id));
     const unwatch = options.store.watch((event) => this.#onStoreEvent(event));
     options.closing.addEventListener("abort", () => this.#close(unwatch), { once: true });
@@ -55,7 +55,7 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
   /**
    * @param job - its version is 0
    * @param local - what only this process knows of it, until it has ended
-   * @throws ToolkitError `LIMIT_EXCEEDED` where there is no place, or the principal holds half of them; `CONFLICT` for an id that is taken
+   * @throws ToolkitError `LIMIT_EXCEEDED` where there is no place, or the principal holds half of them, or of the bytes; `CONFLICT` for an id that is taken
    */
   async create(job: T, local: L): Promise<T> {
     const { id } = job;
@@ -178,12 +178,11 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
     return true;
   }
 
-  /** Counts a job that is to be created, unless its principal holds half of the places already. */
+  /** Counts a job that is to be created, unless its principal holds half of the places already, or of the bytes with it. */
   async #assertShare(job: T): Promise<void> {
-    const { principal } = job.session;
-    if (principal === undefined) return;
+    if (job.session.principal === undefined) return;
     if (this.#shares.isStale) this.#shares.listed(await this.readAll());
-    this.#shares.assertPlace(principal, this.options.limit, this.type.many);
+    this.#shares.assertPlace(job, this.options);
     this.#shares.note(job);
   }
 

@@ -1,22 +1,40 @@
 import { ToolkitError } from "../core/error.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Job } from "./job.ts";
+import type { Job, JobType } from "./job.ts";
 
 /** So old a list of the jobs may be: other processes make some too. */
 const staleMs = 10_000;
 
+/** The share of a principal: its open jobs, and the bytes of their input. */
+interface Share {
+  jobs: number;
+  bytes: number;
+}
+
+/** The type of the jobs, as far as it matters here. */
+type Counted<T extends Job> = Pick<JobType<T, never>, "many" | "bytesOf">;
+
+/** The places for all principals together. */
+interface Places {
+  readonly limit: number;
+  /** Undefined for no limit. */
+  readonly maxBytes?: number | undefined;
+}
+
 /**
- * The open jobs of each principal, so that none takes all the places. It is exact for the jobs of this process, and at most ten seconds behind
- * for those of others.
+ * The open jobs of each principal, so that none takes all the places, or all the memory. It is exact for the jobs of this process, and at
+ * most ten seconds behind for those of others.
  */
-export class PrincipalShares {
+export class PrincipalShares<T extends Job> {
+  readonly #type: Counted<T>;
   readonly #clock: Clock;
-  /** The principal of each open job, by its id. */
-  readonly #principals = new Map<string, string>();
-  readonly #counts = new Map<string, number>();
+  /** Of each open job, by its id. */
+  readonly #open = new Map<string, { readonly principal: string; readonly bytes: number }>();
+  readonly #shares = new Map<string, Share>();
   #listedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock) {
+  constructor(type: Counted<T>, clock: Clock) {
+    this.#type = type;
     this.#clock = clock;
   }
 
@@ -25,48 +43,74 @@ export class PrincipalShares {
   }
 
   /**
-   * Refuses a principal that holds half of all places.
+   * Refuses a further job of a principal that holds half of all places, or would hold more than half of all bytes.
    *
-   * @param many - what the jobs are called
    * @throws ToolkitError `LIMIT_EXCEEDED`
    */
-  assertPlace(principal: string, places: number, many: string): void {
-    const max = Math.max(1, Math.floor(places / 2));
-    if (this.#of(principal) < max) return;
-    const message = `The principal has ${max} ${many} that wait already, half of all places, and no more are kept for one. Resolve some, or wait until they expire.`;
-    throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: many, max });
+  assertPlace(job: T, { limit, maxBytes }: Places): void {
+    const { many } = this.#type;
+    const { principal } = job.session;
+    if (principal === undefined) return;
+    const share = this.#shares.get(principal);
+    const places = Math.max(1, Math.floor(limit / 2));
+    if (share !== undefined && share.jobs >= places) {
+      const message = `The principal has ${places} ${many} that wait already, half of all places, and no more are kept for one. Resolve some, or wait until they expire.`;
+      throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: many, max: places });
+    }
+    if (maxBytes === undefined) return;
+    const max = Math.floor(maxBytes / 2);
+    const actual = this.#bytesOf(job) + (share?.bytes ?? 0);
+    if (actual <= max) return;
+    const message = `The ${many} of the principal that wait would have ${actual} bytes, and may have ${max}, half of \`maxBytes\`. Resolve some, wait until they expire, or make the input smaller.`;
+    throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxBytes", max, actual });
   }
 
   /** Counts a job while it is open. */
-  note({ id, session: { principal }, settledAt }: Job): void {
+  note(job: T): void {
+    const { id, session, settledAt } = job;
+    const { principal } = session;
     if (settledAt !== undefined) {
       this.forget(id);
       return;
     }
-    if (principal === undefined || this.#principals.has(id)) return;
-    this.#principals.set(id, principal);
-    this.#counts.set(principal, this.#of(principal) + 1);
+    if (principal === undefined || this.#open.has(id)) return;
+    this.#add(id, principal, this.#bytesOf(job));
   }
 
   /** It is not there any more. */
   forget(id: string): void {
-    const principal = this.#principals.get(id);
-    if (principal === undefined) return;
-    this.#principals.delete(id);
-    const left = this.#of(principal) - 1;
-    if (left === 0) this.#counts.delete(principal);
-    else this.#counts.set(principal, left);
+    const open = this.#open.get(id);
+    const share = open && this.#shares.get(open.principal);
+    if (open === undefined || share === undefined) return;
+    this.#open.delete(id);
+    share.jobs -= 1;
+    share.bytes -= open.bytes;
+    if (share.jobs === 0) this.#shares.delete(open.principal);
   }
 
   /** These are all. */
-  listed(jobs: readonly Job[]): void {
-    this.#principals.clear();
-    this.#counts.clear();
-    for (const job of jobs) this.note(job);
+  listed(jobs: readonly T[]): void {
+    const known = new Map(this.#open);
+    this.#open.clear();
+    this.#shares.clear();
+    for (const job of jobs) {
+      const open = known.get(job.id);
+      // The input of a job never changes.
+      if (open !== undefined && job.settledAt === undefined) this.#add(job.id, open.principal, open.bytes);
+      else this.note(job);
+    }
     this.#listedAt = this.#clock.now();
   }
 
-  #of(principal: string): number {
-    return this.#counts.get(principal) ?? 0;
+  #bytesOf(job: T): number {
+    return this.#type.bytesOf?.(job) ?? 0;
+  }
+
+  #add(id: string, principal: string, bytes: number): void {
+    const share = this.#shares.get(principal) ?? { jobs: 0, bytes: 0 };
+    share.jobs += 1;
+    share.bytes += bytes;
+    this.#open.set(id, { principal, bytes });
+    this.#shares.set(principal, share);
   }
 }

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
-import { type FileHandle, open, realpath } from "node:fs/promises";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
 import { sep } from "node:path";
 
 /** The bounds of reading a file that a stranger may have written. */
@@ -25,6 +25,17 @@ export class FileTooLarge extends Error {
 export class LinkLeadsOut extends Error {
   constructor() {
     super("it is a link that leads out of its folder");
+  }
+}
+
+/** True for a link that leads out of its folder, whatever is there, and for one that leads to itself. It never rejects. */
+export async function isStrayLink(file: string, folder: string): Promise<boolean> {
+  try {
+    if (!(await lstat(file)).isSymbolicLink()) return false;
+    const [target, root] = await Promise.all([realpath(file), realpath(folder)]);
+    return !isInside(target, root);
+  } catch (error) {
+    return isLink(error);
   }
 }
 
@@ -98,8 +109,13 @@ function isLink(error: unknown): boolean {
 }
 
 /** Both are real paths. */
+function isInside(target: string, folder: string): boolean {
+  return target.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+/** Both are real paths. */
 function assertInside(target: string, folder: string): void {
-  if (!target.startsWith(folder.endsWith(sep) ? folder : folder + sep)) throw new LinkLeadsOut();
+  if (!isInside(target, folder)) throw new LinkLeadsOut();
 }
 
 async function readUpTo(handle: FileHandle, length: number): Promise<Buffer> {

@@ -1,5 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { isStrayLink } from "./bounded-file.ts";
 
 /** A file as it was when it was looked at. */
 export interface FileState {
@@ -21,6 +22,7 @@ export interface FolderState {
   readonly folders: readonly string[];
 }
 
+const statsAtOnce = 500;
 /** The files of a folder that count. */
 export interface WantedFiles {
   /** Whether a file counts, by its name. */
@@ -35,16 +37,23 @@ const maxDepth = 16;
 /** The coarsest grain of file times, in milliseconds: two writes within it can leave the same time. */
 export const timeGrainMs = 20;
 
-/** Looks at the files of a folder that are wanted; links to files are followed. It never rejects. */
+/**
+ * Looks at the files of a folder that are wanted; links to files are followed. One that leads out of the folder counts as a file, whatever it
+ * leads to: reading it says so. It never rejects.
+ */
 export async function scanFolder(path: string, wanted: WantedFiles): Promise<FolderState> {
   try {
     const identity = await folderIdentity(path);
     const { names, folders } = await namesOf(path, wanted);
-    const states = await Promise.all(names.map((name) => fileState(join(path, name))));
     const files = new Map<string, FileState>();
-    for (const [at, name] of names.entries()) {
-      const state = states[at];
-      if (state !== undefined) files.set(name, state);
+    // To ask for ten thousand at once takes as long as a turn may take several times.
+    for (let from = 0; from < names.length; from += statsAtOnce) {
+      const some = names.slice(from, from + statsAtOnce);
+      const states = await Promise.all(some.map((name) => fileState(name, path)));
+      for (const [at, name] of some.entries()) {
+        const state = states[at];
+        if (state !== undefined) files.set(name, state);
+      }
     }
     return { identity, error: undefined, files, folders };
   } catch (error) {
@@ -82,10 +91,11 @@ export async function folderIdentity(path: string): Promise<string> {
   return `${dev}:${ino}:${birthtimeMs}`;
 }
 
-async function fileState(file: string): Promise<FileState | undefined> {
-  // Gone since its name was read, or a link that leads nowhere.
+async function fileState(name: string, folder: string): Promise<FileState | undefined> {
+  const file = join(folder, name);
   const found = await stat(file).catch(() => undefined);
-  if (found?.isFile() !== true) return undefined;
+  // Else gone since its name was read, a link that leads nowhere, or no file.
+  if (found?.isFile() !== true) return (await isStrayLink(file, folder)) ? { size: 0, version: "link" } : undefined;
   const { size, mtimeMs, ctimeMs, ino } = found;
   const ageMs = Date.now() - mtimeMs;
   // Another write may follow that leaves the same size and time: it will be another version once it is older.

@@ -8,6 +8,7 @@ import type { JsonSchema } from "../core/schema/types.ts";
 import { type Validator, validatorOf } from "../core/schema/validator.ts";
 import { describeIssues, Violation } from "../core/schema/violation.ts";
 import { digestTexts } from "../lib/canonical.ts";
+import { Turns } from "../lib/turns.ts";
 import { isRecord } from "../lib/value.ts";
 import type { PromptFields } from "./front-matter/prompt-fields.ts";
 import { renderedMessages } from "./prompt-messages.ts";
@@ -54,6 +55,8 @@ export class FilePrompt implements Prompt {
   readonly #defaults: Readonly<Record<string, unknown>> | undefined;
   readonly #partial: (name: string) => TextOf;
   #validate: Validator | undefined;
+  /** False for templates that are to be compiled first; others are where a rendering meets them. */
+  #isCompiled: boolean;
 
   constructor(fields: PromptFields, title: string | undefined, source: PromptSource) {
     this.name = fields.name;
@@ -76,6 +79,8 @@ export class FilePrompt implements Prompt {
     this.#source = source;
     this.#partial = (name) => source.partials.get(name)?.compiled() ?? (() => "");
     this.#defaults = topLevelDefaults(fields.input);
+    const length = templatesOf(source).reduce((sum, template) => sum + template.source.text.length, 0);
+    this.#isCompiled = length <= maxCompiledAtOnce;
   }
 
   /** The source of a prompt; undefined for one that was not parsed from a file. */
@@ -107,6 +112,7 @@ export class FilePrompt implements Prompt {
     const checked = this.#checked(given);
     // Awaiting a value that is no promise would cost a turn of the microtask queue.
     const value = this.#withDefaults(checked instanceof Promise ? await checked : checked);
+    if (!this.#isCompiled) await this.#compile(context);
     const { file, body, system, limits } = this.#source;
     const run = new Rendering(limits, this.#partial);
     const systemText = system?.render(value, run).trim();
@@ -114,6 +120,18 @@ export class FilePrompt implements Prompt {
     const { attachments } = context;
     const egress = egressOf(context);
     return renderedMessages(pieces, { name: this.name, file, system: systemText, attachments, egress });
+  }
+
+  /** Compiles large templates before they are rendered: a rendering that meets hundreds of them would keep all others waiting. */
+  async #compile({ signal }: CallContext): Promise<void> {
+    const turns = new Turns();
+    for (const template of templatesOf(this.#source)) {
+      template.compiled();
+      if (!turns.isOver) continue;
+      await turns.next();
+      signal?.throwIfAborted();
+    }
+    this.#isCompiled = true;
   }
 
   #checked(input: unknown): unknown {
@@ -154,6 +172,13 @@ export class FilePrompt implements Prompt {
     if (missing.length === 0) return input;
     return { ...input, ...Object.fromEntries(missing.map((name) => [name, defaults[name]])) };
   }
+}
+
+/** Templates with more text together are compiled in turns, in characters. */
+const maxCompiledAtOnce = 32 * 1024;
+
+function templatesOf({ body, system, partials }: PromptSource): readonly Template[] {
+  return system === undefined ? [body, ...partials.values()] : [body, system, ...partials.values()];
 }
 
 /** The defaults of the top-level properties of a schema; undefined for none. */

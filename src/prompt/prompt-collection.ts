@@ -2,6 +2,7 @@ import { join, posix } from "node:path";
 import { ToolkitError } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
 import type { ReadPromptLimits } from "../core/prompt-limits.ts";
+import { Turns } from "../lib/turns.ts";
 import { FilePrompt } from "./file-prompt.ts";
 import { parsePromptFile } from "./parse-prompt.ts";
 import type { FolderTexts } from "./prompt-files.ts";
@@ -51,17 +52,21 @@ export class PromptCollection {
   }
 
   /**
-   * Brings the collection up to date.
+   * Brings the collection up to date, in turns; one update begins when the last one has ended.
    *
    * @param names - all files of the folder
    * @param read - the files that may have changed. One that cannot be read keeps its last version
    */
-  update(names: readonly string[], { texts, errors }: FolderTexts): void {
+  async update(names: readonly string[], { texts, errors }: FolderTexts): Promise<void> {
     const current = new Set(names);
     for (const name of this.#texts.keys()) if (!current.has(name)) this.#texts.delete(name);
     for (const [name, text] of texts) this.#texts.set(name, text);
     for (const name of this.#files.keys()) if (!current.has(name)) this.#files.delete(name);
-    for (const name of [...this.#texts.keys()]) if (fileRole(posix.basename(name)) === "prompt") this.#refresh(name);
+    const turns = new Turns();
+    for (const name of [...this.#texts.keys()]) {
+      if (turns.isOver) await turns.next();
+      if (fileRole(posix.basename(name)) === "prompt") this.#refresh(name);
+    }
     this.#resolveNames(errors);
   }
 

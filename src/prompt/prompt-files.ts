@@ -8,7 +8,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import { shown } from "../core/options.ts";
 import { defaultPromptLimits, type ReadPromptLimits } from "../core/prompt-limits.ts";
 import type { ReadOptions } from "../core/resource.ts";
-import { FileTooLarge, LinkLeadsOut, readBounded, readBoundedNow } from "../lib/bounded-file.ts";
+import { FileTooLarge, isStrayLink, LinkLeadsOut, readBounded, readBoundedNow } from "../lib/bounded-file.ts";
 import { fileStart, promptProblem } from "./prompt-problem.ts";
 import { tooLarge } from "./prompt-size.ts";
 
@@ -189,13 +189,14 @@ export async function listNames(folder: string, { signal }: ReadOptions): Promis
 }
 
 /**
- * True for a file and for a link to one. False for a pipe or a device, of which reading may never end. A link that leads nowhere or to
- * a folder counts as readable: reading it fails with an error that says so.
+ * True for a file and for a link to one. False for a pipe or a device, of which reading may never end. A link that leads nowhere, to a
+ * folder or out of this one counts as readable: reading it fails with an error that says so.
  */
 async function isReadable(folder: string, entry: Dirent): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isFile();
-  const target = await stat(join(folder, entry.name)).catch(() => undefined);
-  return target === undefined || target.isFile() || target.isDirectory();
+  const file = join(folder, entry.name);
+  const target = await stat(file).catch(() => undefined);
+  return target === undefined || target.isFile() || target.isDirectory() || (await isStrayLink(file, folder));
 }
 
 /** The names of the folders in a folder that hold prompts themselves. It never rejects. */

@@ -148,7 +148,7 @@ class PromptFolder {
     const names = [...state.files.keys()];
     const changed = names.filter((name) => this.#versions.get(name) !== state.files.get(name)?.version);
     const read = await readTexts(this.#path, changed, { ...options, limits: this.#settings.limits });
-    this.#collection.update(names, read);
+    await this.#collection.update(names, read);
     this.#versions.clear();
     for (const [name, { version }] of state.files) {
       // A broken file is read again each time: it may have been half-written.

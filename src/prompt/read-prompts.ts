@@ -46,7 +46,7 @@ export async function readPrompts(folder: string | URL, options: ReadPromptOptio
   const reading = readingOf(options);
   const names = await listNames(path, reading);
   const collection = new PromptCollection(path, reading.limits);
-  collection.update(names, await readTexts(path, names, reading));
+  await collection.update(names, await readTexts(path, names, reading));
   if (collection.problems.length > 0) throw joinErrors(collection.problems, path);
   return collection.prompts;
 }

@@ -33,6 +33,7 @@ import {
   assertQuota,
   assertVersion,
   countedCollections,
+  keptOfRemoved,
   needsUsage,
   readKeepVersions,
   type Usage,
@@ -78,6 +79,8 @@ class MemoryStore implements Store {
   readonly #keepVersions: number;
   readonly #clock: Clock;
   readonly #shelves = new Map<string, Shelf>();
+  /** The bytes of the past versions of each removed record, by the collection and owner, the longest removed first. */
+  readonly #removed = new Map<string, Map<string, number>>();
   readonly #watchers = new Watchers();
   #isClosed = false;
 
@@ -93,6 +96,7 @@ class MemoryStore implements Store {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#shelves.clear();
+    this.#removed.clear();
     this.#watchers.clear();
   }
 
@@ -128,6 +132,7 @@ class MemoryStore implements Store {
     if (quota !== undefined) assertQuota(read, quota, this.#usage(read, quota));
     const kept = this.#kept(read, (shelf?.version ?? 0) + 1);
     const { collection, owner, key, version } = kept;
+    this.#removed.get(`${collection}\0${owner}`)?.delete(idOf(kept));
     this.#shelves.set(idOf(kept), { collection, owner, key, version, current: kept, past: this.#past(shelf) });
     this.#watchers.tell({ type: "changed", collection, owner, key, version, origin: "here" });
     return parseRow(lent(kept, false), "put");
@@ -142,7 +147,7 @@ class MemoryStore implements Store {
     if (shelf?.current === undefined) return undefined;
     const version = shelf.version + 1;
     if (keepsVersions(named.collection))
-      this.#shelves.set(id, { ...shelf, version, current: undefined, past: this.#past(shelf) });
+      this.#removeKeeping({ ...shelf, version, current: undefined, past: this.#past(shelf) });
     else this.#shelves.delete(id);
     this.#watchers.tell({ type: "changed", ...named, version, deleted: true, origin: "here" });
     return version;
@@ -179,6 +184,23 @@ class MemoryStore implements Store {
     return (current === undefined ? past : [current, ...past]).slice(0, this.#keepVersions);
   }
 
+  /** Keeps the history of a removed record, in the place of those of the longest removed ones. */
+  #removeKeeping(shelf: Shelf): void {
+    const { collection, owner, past } = shelf;
+    const removed = this.#removed.get(`${collection}\0${owner}`) ?? new Map<string, number>();
+    this.#removed.set(`${collection}\0${owner}`, removed);
+    this.#shelves.set(idOf(shelf), shelf);
+    if (past.length > 0) removed.set(idOf(shelf), bytesOf(past));
+    let bytes = [...removed.values()].reduce((sum, each) => sum + each, 0);
+    for (const [id, size] of removed) {
+      bytes -= size;
+      if (removed.size <= keptOfRemoved.records && bytes < keptOfRemoved.bytes) return;
+      removed.delete(id);
+      const oldest = this.#shelves.get(id);
+      if (oldest !== undefined) this.#shelves.set(id, { ...oldest, past: [] });
+    }
+  }
+
   #usage(draft: ReadDraft, quota: Quota): Usage {
     if (!needsUsage(quota)) return { items: 0, bytes: 0 };
     const counted = countedCollections(draft, quota);
@@ -186,7 +208,7 @@ class MemoryStore implements Store {
     const others = this.#current(
       (each) => each.owner === draft.owner && counted.includes(each.collection) && isOther(each),
     );
-    return { items: others.length, bytes: others.reduce((sum, { totalBytes }) => sum + totalBytes, 0) };
+    return { items: others.length, bytes: bytesOf(others) };
   }
 
   #current(isWanted: (kept: Kept) => boolean): Kept[] {
@@ -196,6 +218,10 @@ class MemoryStore implements Store {
     }
     return found;
   }
+}
+
+function bytesOf(kept: readonly Kept[]): number {
+  return kept.reduce((sum, { totalBytes }) => sum + totalBytes, 0);
 }
 
 function versionsOf(shelf: Shelf | undefined): readonly Kept[] {

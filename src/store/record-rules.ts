@@ -12,6 +12,12 @@ export function readKeepVersions(keepVersions: number = defaultKeepVersions): nu
   throw invalidOption("keepVersions", "a whole number from 0", keepVersions, "of a store");
 }
 
+/**
+ * The past versions of removed records that an owner keeps in a collection: of so many records, the last removed ones, and of no more once
+ * those have so many bytes. They count for no quota, and each removed name may be another.
+ */
+export const keptOfRemoved = { records: 100, bytes: 32 * 2 ** 20 } as const;
+
 /** The usage of an owner, without the record that is written. */
 export interface Usage {
   readonly items: number;

@@ -50,7 +50,7 @@ async function submitted(tool: OutputTool, { inputSchema }: ToolDefinitionForMod
 async function validInput({ name, inputSchema }: ToolDefinitionForModel, input: unknown): Promise<unknown> {
   const valid = await validatorOf(inputSchema)(input);
   if (!(valid instanceof Violation)) return valid;
-  const repaired = await coerceValue(inputSchema, input);
+  const repaired = await coerceValue(inputSchema, input, { issues: valid.issues });
   if (repaired !== undefined) return repaired.value;
   const message = `The input of ${name} does not fit: ${describeIssues(valid.issues)}.`;
   throw new ToolkitError("INVALID_INPUT", message, { issues: valid.issues });

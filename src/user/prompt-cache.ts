@@ -1,8 +1,8 @@
-import { setImmediate } from "node:timers/promises";
 import { ToolkitError } from "../core/error.ts";
 import { assertIdentifier } from "../core/identifier.ts";
 import type { Prompt } from "../core/item.ts";
 import type { ReadPromptLimits } from "../core/prompt-limits.ts";
+import { Turns } from "../lib/turns.ts";
 import { FilePrompt } from "../prompt/file-prompt.ts";
 import { parseFrontMatter } from "../prompt/front-matter/front-matter.ts";
 import { parsePromptFields } from "../prompt/front-matter/prompt-fields.ts";
@@ -27,9 +27,6 @@ export interface Revision {
   /** Number of commits before it: it is current as long as there is no other. */
   readonly commits: number;
 }
-
-/** The longest time that the event loop is blocked while many prompts are read, in milliseconds. */
-const turnMs = 10;
 
 /** The name of a prompt, from its front matter alone. @throws ToolkitError `INVALID_PROMPT`, `INVALID_NAME`, `RESERVED_NAME`, `LIMIT_EXCEEDED` */
 export function promptNameOf(text: string, file: string | undefined, limits: ReadPromptLimits): string {
@@ -68,12 +65,9 @@ export class PromptCache {
     const commits = this.#commits;
     const results = new Map<string, Result>();
     const partials = this.#partials(changes);
-    let turnEnds = performance.now() + turnMs;
+    const turns = new Turns();
     for (const key of this.#affected(changes)) {
-      if (performance.now() > turnEnds) {
-        await setImmediate();
-        turnEnds = performance.now() + turnMs;
-      }
+      if (turns.isOver) await turns.next();
       results.set(key, this.#result(key, changes, partials));
     }
     return { changes, results, commits };

@@ -230,6 +230,45 @@ export function storeContract(
       expect((await store.history(greet)).records.map(({ value }) => value)).toEqual([2]);
     });
 
+    verifies(
+      "S1",
+      "keeps the past versions of the last hundred removed records of an owner, and not of those before",
+      async () => {
+        const keys = Array.from({ length: 103 }, (_, index) => `removed ${String(index).padStart(3, "0")}`);
+        const bob = { ...greet, owner: "bob" };
+        await put("stays");
+        await put("stays", "changed");
+        await store.put({ ...bob, value: 1 });
+        await store.delete(bob);
+        const lengthOf = async (key: RecordKey) => (await store.history(key)).records.length;
+        for (const key of keys) {
+          await put(key);
+          await store.delete({ ...greet, key });
+        }
+        const lengths = await Promise.all(keys.map((key) => lengthOf({ ...greet, key })));
+        expect(lengths).toEqual(keys.map((_, index) => (index < 3 ? 0 : 1)));
+        expect(await Promise.all([lengthOf({ ...greet, key: "stays" }), lengthOf(bob)])).toEqual([2, 1]);
+        // Its version goes on counting.
+        expect(await put("removed 000")).toMatchObject({ version: 3 });
+        // One that is there again is no removed one.
+        await put("removed 003");
+        await put("removed 103");
+        await store.delete({ ...greet, key: "removed 103" });
+        expect(await lengthOf({ ...greet, key: "removed 003" })).toBe(2);
+      },
+    );
+
+    verifies("S1", "keeps the past versions of removed records until those after have 32 MiB", async () => {
+      const bytes = new Uint8Array(17 * 2 ** 20);
+      for (const key of ["one", "two", "three"]) {
+        await put(key, key, { bytes });
+        await store.delete({ ...greet, key });
+        await new Promise((done) => setTimeout(done, 2));
+      }
+      const kept = async (key: string) => (await store.history({ ...greet, key })).records.length;
+      expect([await kept("one"), await kept("two"), await kept("three")]).toEqual([0, 1, 1]);
+    });
+
     describe("a quota", () => {
       const refused = async (draft: Partial<RecordDraft>, quota: object) =>
         (await failure(store.put({ ...greet, value: "12345678", ...draft }, { quota }))).details;

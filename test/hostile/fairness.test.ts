@@ -87,4 +87,25 @@ describe.each(Object.keys(stores))("a principal that fills the approvals of the 
     await toolkit.approvals.resolve(first?.id ?? "", { approved: false });
     expect(await codes("ann", 2)).toEqual(["PENDING", "LIMIT_EXCEEDED"]);
   });
+
+  verifies("H4", "gets half of the bytes, whatever each input takes, and all principals no more than all", async () => {
+    await using toolkit = new Toolkit({ store: stores[name]?.(), approvals: { maxBytes: 1_000_000 } });
+    toolkit.add(defineTool({ name: "pay", options: { needsApproval: true }, run: () => "paid" }));
+    await toolkit.start();
+    const text = "x".repeat(100_000);
+    const ask = (owner: string) => failure(toolkit.call("pay", { text }, owner === "" ? {} : session(owner)));
+    const codes = async (owner: string, times: number) => {
+      const ends: (string | undefined)[] = [];
+      for (let time = 0; time < times; time += 1) ends.push((await ask(owner)).code);
+      return ends;
+    };
+    expect(await codes("ann", 5)).toEqual([...Array(4).fill("PENDING"), "LIMIT_EXCEEDED"]);
+    expect(await ask("ann")).toMatchObject({ details: { limit: "maxBytes", max: 500_000 } });
+    const [first] = await toolkit.approvals.list();
+    await toolkit.approvals.resolve(first?.id ?? "", { approved: false });
+    expect(await codes("ann", 2)).toEqual(["PENDING", "LIMIT_EXCEEDED"]);
+    // What was denied makes room first.
+    expect(await codes("", 6)).toEqual([...Array(5).fill("PENDING"), "LIMIT_EXCEEDED"]);
+    expect(await ask("")).toMatchObject({ details: { limit: "maxBytes", max: 1_000_000 } });
+  });
 });

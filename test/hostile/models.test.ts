@@ -38,3 +38,25 @@ verifies("A2", "arguments that are nested a hundred thousand deep fail their cal
   expect(results).toContain("they are nested deeper than 256 levels");
   expect(results).toContain("done");
 });
+
+verifies("A3", "an answer with 20,000 tool calls is refused as a whole, in bounded time", async () => {
+  const toolCalls = Array.from({ length: 20_000 }, (_, at) => ({ name: "note", input: { at } }));
+  const model = scriptedModel([
+    { text: "All at once.", toolCalls },
+    { toolCalls: toolCalls.slice(0, 2) },
+    { text: "Noted." },
+  ]);
+  const assistant = agent({ defaultModel: model });
+  let calls = 0;
+  const note = defineTool({ name: "note", input: { type: "object" }, run: () => `noted ${++calls}` });
+  await using _toolkit = new Toolkit({ items: [note], delegate: assistant });
+  const before = process.cpuUsage();
+  const answer = await assistant.generate("Note it.", { tools: ["note"] });
+  const { user } = process.cpuUsage(before);
+  expect(await answer.text()).toBe("Noted.");
+  expect(calls).toBe(2);
+  expect(user / 1_000).toBeLessThan(1_000);
+  const [, said, refused] = model.requests[1]?.prompt ?? [];
+  expect(said).toMatchObject({ role: "assistant", content: [{ type: "text", text: "All at once." }] });
+  expect(JSON.stringify(refused)).toContain("Your answer had 20000 tool calls, and may have 128 at most.");
+});

@@ -337,6 +337,8 @@ describe("files", () => {
     await writeFile(join(folder, "uses.md"), "---\nname: uses\n---\n{{> leak}}");
     await symlink(join(around, "secret.txt"), join(folder, "_leak.md"));
     await symlink("../secret.md", join(folder, "secret.md"));
+    for (const [name, target] of Object.entries({ device: "/dev/zero", folder: around, itself: "itself.md" }))
+      await symlink(target, join(folder, `${name}.md`));
     await symlink("good.md", join(folder, "_again.md"));
     const source = promptFolder(folder);
     const prompts = await source.prompt?.({});
@@ -344,11 +346,15 @@ describe("files", () => {
     expect(source.problems?.().map(({ message }) => message)).toContainEqual(
       expect.stringContaining("secret.md:1:1: The file is a link that leads out of its folder."),
     );
+    const problems = source.problems?.().map(({ message }) => message) ?? [];
+    expect(problems).toContainEqual(expect.stringContaining("device.md:1:1: The file is a link that leads out"));
+    expect(problems).toContainEqual(expect.stringContaining("folder.md:1:1: The file is a link that leads out"));
+    expect(problems).toContainEqual(expect.stringContaining("itself.md:1:1: The file cannot be read"));
     for (const read of [() => readPrompt(join(folder, "uses.md")), () => readPrompts(folder)]) {
       expect(String((await rejection(read())).message)).toContain("a link that leads out of its folder");
     }
-    const { problems } = await lintPrompts(folder);
-    expect(JSON.stringify(problems)).not.toContain("A secret.");
+    const linted = await lintPrompts(folder);
+    expect(JSON.stringify(linted.problems)).not.toContain("A secret.");
     await writeFile(join(folder, "uses.md"), "---\nname: uses\n---\n{{> again}}");
     expect((await readPrompt(join(folder, "uses.md"))).name).toBe("uses");
   });
@@ -365,6 +371,66 @@ describe("files", () => {
       await toolkit.user.export(folder);
       expect(await readFile(file, "utf8")).toContain(`Good. ${mode}`);
       expect((await stat(file)).mode & 0o777).toBe(mode);
+    }
+  });
+});
+
+/** The longest time of the processor between two turns of the event loop while something is done, in milliseconds. */
+async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+  let [longest, isDone] = [0, false];
+  const done = work().finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    const before = process.cpuUsage();
+    await new Promise((resolve) => setImmediate(resolve));
+    const { user, system } = process.cpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1_000);
+  }
+  await done;
+  return longest;
+}
+
+describe("many prompts", () => {
+  verifies("P2", "a folder of 6,000 keeps no other work waiting", async () => {
+    const files = Array.from({ length: 6_000 }, (_, at) => [`p${at}.md`, `---\nname: p${at}\n---\nHi {{name}}`]);
+    const folder = await folderWith(Object.fromEntries(files));
+    await using toolkit = new Toolkit();
+    toolkit.addSource("many", promptFolder(folder));
+    expect(await longestTurn(() => toolkit.start())).toBeLessThan(250);
+    expect((await toolkit.list()).count).toBe(6_000);
+  });
+
+  verifies("S2", "300 dense ones of a principal are there at the first look", async () => {
+    const store = memoryStore();
+    const text = (name: string) => `---\nname: ${name}\n---\n${"{{x}} and ".repeat(1_500)}`;
+    for (let at = 0; at < 300; at += 1)
+      await store.put({ collection: "prompt", owner: "eve", key: `p${at}`, value: { text: text(`p${at}`) } });
+    await using toolkit = new Toolkit({ store });
+    const before = process.cpuUsage();
+    const { count, failures } = await toolkit.list({ session: { id: "eve", principal: "eve" } });
+    expect([count, failures]).toEqual([300, []]);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
+  });
+
+  verifies("P3", "hundreds of large partials are compiled in turns, and not where the caller is gone", async () => {
+    const names = Array.from({ length: 100 }, (_, at) => `part${at}`);
+    const partials = Object.fromEntries(names.map((name) => [name, `{{${name}}} and `.repeat(1_000)]));
+    const large = parsePrompt(`---\nname: large\n---\n${names.map((name) => `{{> ${name}}}`).join("")}`, { partials });
+    await using toolkit = new Toolkit({ items: [large] });
+    const end = new AbortController();
+    setImmediate(() => setImmediate(() => end.abort(new Error("gone"))));
+    await expect(toolkit.render("large", {}, { signal: end.signal })).rejects.toThrow("gone");
+    const input = Object.fromEntries(names.map((name) => [name, "x"]));
+    expect(await longestTurn(() => toolkit.render("large", input))).toBeLessThan(250);
+  });
+});
+
+describe("a schema", () => {
+  verifies("P4", "with a pattern that takes no linear time is refused when it is read", () => {
+    for (const pattern of ["a(?=b)", "(a)\\1", "(a{1000}){1000}"]) {
+      const text = `---\nname: odd\ninput: { type: object, properties: { x: { pattern: '${pattern}' } } }\n---\n{{x}}`;
+      expect(parseError(text).message).toMatch(/:3:\d+: input cannot be used: The pattern/);
     }
   });
 });

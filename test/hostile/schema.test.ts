@@ -7,8 +7,8 @@ import { coerceValue } from "../../src/core/schema/coerce-value.ts";
 import type { JsonSchema } from "../../src/core/schema/types.ts";
 import { validatorOf } from "../../src/core/schema/validator.ts";
 import { describeIssues, Violation } from "../../src/core/schema/violation.ts";
+import { defineTool, Toolkit } from "../../src/index.ts";
 import { digest } from "../../src/lib/canonical.ts";
-import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
 import { randomOf } from "../support/random.ts";
 import { verifies } from "../support/verifies.ts";
@@ -165,6 +165,31 @@ verifies("M12", "a value is compared with many choices in bounded time, and refu
     expect(describeIssues(issues).length).toBeLessThan(200_000);
   }
 });
+
+verifies(
+  "M12",
+  "a megabyte of arguments that do not fit is repaired, refused and described in bounded time",
+  async () => {
+    const choices = range(2_000, (at) => `choice ${at}`);
+    const objects = choices.map((name) => ({ name, kind: "choice" }));
+    const nested = { a: "[".repeat(450_000) + "]".repeat(450_000), b: JSON.stringify(range(100_000, String)) };
+    await using toolkit = new Toolkit();
+    for (const [name, items, list] of [
+      ["texts", { enum: choices }, range(50_000, (at) => `CHOICE ${at}`)],
+      ["objects", { enum: objects }, range(50_000, (at) => ({ name: `none ${at}`, kind: "choice" }))],
+      ["union", { anyOf: [{ type: "integer", maximum: 5 }, { type: "boolean" }] }, range(100_000, () => "12345")],
+      ["json", { type: "object", properties: { a: { type: "array" }, b: { items: { type: "integer" } } } }, [nested]],
+      ["numbers", { type: "string" }, range(500_000, Number)],
+    ] as const) {
+      const input = { type: "object", properties: { list: { type: "array", items } }, required: ["list"] };
+      toolkit.add(defineTool({ name, input, run: () => "ran" }));
+      const call = () => toolkit.call(name, { list }, { coerce: true }).catch((error: ToolkitError) => error);
+      const refused = await quickly(call);
+      expect(refused).toMatchObject({ code: "INVALID_INPUT", phase: "validate" });
+      expect((refused as ToolkitError).message.length).toBeLessThan(15_000);
+    }
+  },
+);
 
 verifies(["M12", "I3"], "a value that takes too long fails its call, and the next one is validated", async () => {
   const far = new FakeConnector({

@@ -1,9 +1,10 @@
 import { mkdir, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { Toolkit } from "../../src/index.ts";
+import { resource, Toolkit } from "../../src/index.ts";
 import { FilePrompt } from "../../src/prompt/file-prompt.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
+import { sqliteStore } from "../../src/store/sqlite/index.ts";
 import { folderWith, rejection } from "../prompt/support.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -35,6 +36,22 @@ describe("what people make", () => {
     expect(after?.partials.get("tone")?.source.text).toBe("{{word}}");
     const { messages } = await toolkit.render("letter", { word: "brief" });
     expect(await messages[0]?.content[0]?.text()).toBe("Be brief.");
+  });
+
+  verifies("S2", "what is put and removed under ever new names does not fill the store", async () => {
+    for (const store of [memoryStore(), sqliteStore({ file: ":memory:" })]) {
+      await using toolkit = new Toolkit({ store, user: { maxBytes: 3_000_000 } });
+      const eve = sessionOf("eve");
+      const names = Array.from({ length: 110 }, (_, at) => `file-${at}`);
+      for (const name of names) {
+        await toolkit.user.putResource(resource.text(name, name.repeat(1_000)), eve);
+        await toolkit.user.remove(`text:${name}`, eve);
+      }
+      const histories = await Promise.all(
+        names.map((name) => store.history({ collection: "resource", owner: "eve", key: `text:${name}` })),
+      );
+      expect(histories.flatMap(({ records }) => records)).toHaveLength(100);
+    }
   });
 
   verifies("S2", "a sparse file of 600 MB in a folder is not read when the folder is imported", async () => {

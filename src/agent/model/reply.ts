@@ -41,7 +41,7 @@ export function withDistinctIds(reply: Reply): Reply {
   const taken = new Set<string>();
   const content: LanguageModelV4Content[] = [];
   for (const part of reply.content) {
-    if (part.type !== "tool-call" || part.providerExecuted === true) {
+    if (!isOwnCall(part)) {
       content.push(part);
       continue;
     }
@@ -58,6 +58,21 @@ export function textIn({ content }: Reply): string {
   let text = "";
   for (const part of content) if (part.type === "text") text += part.text;
   return text;
+}
+
+/** True for a tool call that the run has to make. */
+function isOwnCall(part: LanguageModelV4Content): part is LanguageModelV4ToolCall {
+  return part.type === "tool-call" && part.providerExecuted !== true;
+}
+
+/** The number of calls that the run has to make. */
+export function countCalls({ content }: Reply): number {
+  return content.filter(isOwnCall).length;
+}
+
+/** The reply without the calls that the run would have to make. */
+export function withoutCalls(reply: Reply): Reply {
+  return { ...reply, content: reply.content.filter((part) => !isOwnCall(part)) };
 }
 
 /** A source that a model names. */
@@ -79,7 +94,7 @@ export function toMessage({ content }: Reply): {
       continue;
     }
     const call = parsedCall(part);
-    if (part.providerExecuted !== true) calls.push(call);
+    if (isOwnCall(part)) calls.push(call);
     parts.push(callPart(part, call));
   }
   return { message: { role: "assistant", content: parts }, calls };

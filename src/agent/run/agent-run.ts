@@ -11,12 +11,15 @@ import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import { ask } from "../model/ask-model.ts";
 import type { ModelCall } from "../model/model-call.ts";
 import type { ChosenModel } from "../model/models.ts";
-import { assertAnswered, type Reply, sourceOf, textIn, toMessage } from "../model/reply.ts";
+import { assertAnswered, countCalls, type Reply, sourceOf, textIn, toMessage, withoutCalls } from "../model/reply.ts";
 import { modelRequest, type StepRequest } from "./model-request.ts";
 import { answerOf, type Ending, type StructuredForm, textAnswer } from "./run-answer.ts";
 import { assertBudgetLeft, invalidAnswer, stepLimit } from "./run-limits.ts";
 import { type ModelPrice, usageOf, userText } from "./run-state.ts";
 import { resumeTurn, runTurn, type TurnOutcome, type TurnParts, type WaitingTurn } from "./tool-turn.ts";
+
+/** So many calls one answer may have, however few a run may make: those beyond `maxToolCalls` are refused one by one. */
+const minCallsOfAnswer = 128;
 
 /** The parts of a run. */
 export interface RunParts extends Omit<TurnParts, "canWait" | "spending"> {
@@ -101,11 +104,23 @@ export class AgentRun {
   /** Makes the calls of a reply, or gives the answer that it is. */
   async #settle(reply: Reply): Promise<Ending | undefined> {
     assertAnswered(reply, this.#parts.chosen);
+    const count = countCalls(reply);
+    const most = Math.max(this.#parts.limits.maxToolCalls, minCallsOfAnswer);
+    if (count > most) return this.#refuse(reply, `Your answer had ${count} tool calls, and may have ${most} at most.`);
     const { message, calls } = toMessage(reply);
     for (const part of reply.content) if (part.type === "source") await this.#nameSource(sourceOf(part));
     if (message.content.length > 0) this.#parts.state.messages.push(message);
     if (calls.length === 0) return this.#answer(reply);
     return this.#afterTurn(await runTurn(calls, this.#turn));
+  }
+
+  /** Makes none of the calls, which are no part of the conversation either: each would be sent with each further step. */
+  async #refuse(reply: Reply, reason: string): Promise<undefined> {
+    const { state, events } = this.#parts;
+    const { message } = toMessage(withoutCalls(reply));
+    if (message.content.length > 0) state.messages.push(message);
+    state.messages.push(userText(`${reason} None of them was made. Make fewer.`));
+    await events.emit("repair", { step: state.steps.length - 1, reason });
   }
 
   async #nameSource(source: AgentSource): Promise<void> {

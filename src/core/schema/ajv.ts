@@ -1,21 +1,23 @@
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from "ajv";
+import { _, Ajv, type ErrorObject, type FuncKeywordDefinition, type Options, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
+import { canonicalJson } from "../../lib/canonical.ts";
 import { pointerTo } from "../../lib/pointer.ts";
-import { isRecord } from "../../lib/value.ts";
+import { isJson, isRecord } from "../../lib/value.ts";
 import type { Issue } from "../error-catalog.ts";
 import { toPattern } from "./check.ts";
 import { mapChildren } from "./children.ts";
 import { isUsualUrl } from "./interpreter/formats.ts";
+import { interpret } from "./interpreter/interpreter.ts";
 import { ValidationWork } from "./interpreter/validation-work.ts";
 import { duplicates, ValueIdentity } from "./interpreter/value-identity.ts";
+import { sizeOf } from "./size.ts";
 import { isDraft07, type JsonSchema } from "./types.ts";
 import { listed, maxIssues, Violation } from "./violation.ts";
 
 // Loaded at the first validation of a JSON Schema: ajv costs 30 ms to import.
 
 const options: Options = {
-  allErrors: true,
   strict: false,
   logger: false,
   validateSchema: false,
@@ -23,15 +25,49 @@ const options: Options = {
   code: { regExp: Object.assign((source: string) => toPattern(source) ?? new RegExp(source), { code: "new RegExp" }) },
 };
 
+/** A list of choices, with the last of them: those of the service itself are shown. In characters. */
+const maxMessage = 1_500;
+/** A larger value may have as many issues as values, and ajv makes all of them. In values, see `sizeOf`. */
+const maxSizeForAllErrors = 5_000;
+
 /**
  * Compiles a JSON Schema of the service itself: draft-07 where its `$schema` says so, else 2020-12. Its values may be of anyone, so lists
- * are compared and URLs read in time that grows with them and no faster.
+ * are compared, choices looked up and URLs read in time that grows with them and no faster, and the issues of a large value are those that
+ * the interpreter finds, which ends at a number of them.
  *
  * @throws Error when a reference leads nowhere or a keyword cannot be compiled
  */
 export function compile(schema: JsonSchema): (value: unknown) => unknown {
-  const check = checkOf(schema, options);
-  return (value) => (check(value) ? value : new Violation((check.errors ?? []).slice(0, maxIssues).map(toIssue)));
+  const test = checkOf(schema, options);
+  let checkAll: ValidateFunction | undefined;
+  let interpreted: ((value: unknown) => unknown) | undefined;
+  const issuesOf = (value: unknown, first: readonly ErrorObject[]): readonly Issue[] => {
+    if (sizeOf(value, maxSizeForAllErrors + 1) > maxSizeForAllErrors) {
+      interpreted ??= interpreterOf(schema);
+      const result = interpreted(value);
+      return result instanceof Violation ? result.issues : first.map(toIssue);
+    }
+    checkAll ??= checkOf(schema, { ...options, allErrors: true });
+    checkAll(value);
+    return (checkAll.errors ?? first).slice(0, maxIssues).map(toIssue);
+  };
+  return (value) => (test(value) ? value : new Violation(issuesOf(value, test.errors ?? [])));
+}
+
+/** As `interpret`; it finds nothing where it throws: it reads patterns and formats in its own way, and ends before it takes long. */
+function interpreterOf(schema: JsonSchema): (value: unknown) => unknown {
+  try {
+    const validate = interpret(schema, { maxMessage });
+    return (value) => {
+      try {
+        return validate(value);
+      } catch {
+        return undefined;
+      }
+    };
+  } catch {
+    return () => undefined;
+  }
 }
 
 /**
@@ -40,7 +76,7 @@ export function compile(schema: JsonSchema): (value: unknown) => unknown {
  * @throws Error for one that cannot be compiled
  */
 export function compileTest(schema: JsonSchema): (value: unknown) => boolean {
-  const check = checkOf(schema, { ...options, allErrors: false });
+  const check = checkOf(schema, options);
   return (value) => check(value);
 }
 
@@ -49,9 +85,11 @@ function checkOf(schema: JsonSchema, given: Options): ValidateFunction {
   const ajv = new (isDraft07(schema) ? Ajv : Ajv2020)({ ...given, ownProperties: namesInherited(schema) });
   formats.default(ajv);
   ajv.addFormat("url", isUsualUrl);
-  if (JSON.stringify(schema).includes('"uniqueItems"')) {
-    ajv.removeKeyword("uniqueItems");
-    ajv.addKeyword({ keyword: "uniqueItems", type: "array", schemaType: "boolean", validate: hasUniqueItems });
+  const text = JSON.stringify(schema);
+  for (const definition of linearKeywords) {
+    if (!text.includes(`"${definition.keyword}"`)) continue;
+    ajv.removeKeyword(definition.keyword);
+    ajv.addKeyword(definition);
   }
   // A keyword of draft-04, which ajv refuses.
   ajv.removeKeyword("id");
@@ -76,6 +114,33 @@ function hasUniqueItems(wanted: boolean, list: readonly unknown[]): boolean {
   return false;
 }
 hasUniqueItems.errors = [] as Partial<ErrorObject>[];
+
+/** In place of ajv's own, which compares a value with each choice. */
+function choiceTest(choices: readonly unknown[]): (value: unknown) => boolean {
+  if (choices.length === 0) throw new Error("enum must have a choice");
+  const isComposite = (value: unknown) => typeof value === "object" && value !== null;
+  const plain = new Set(choices.filter((choice) => !isComposite(choice)));
+  const composites = choices.filter(isComposite);
+  const maxSize = composites.reduce<number>((max, each) => Math.max(max, sizeOf(each, Number.POSITIVE_INFINITY)), 0);
+  const texts = new Set(composites.map(canonicalJson));
+  return (value) => {
+    if (!isComposite(value)) return plain.has(value);
+    // A larger one is none of them, nor is one that is no JSON: nested values are not written as JSON once for each level.
+    return sizeOf(value, maxSize + 1) <= maxSize && isJson(value, 1_000) && texts.has(canonicalJson(value));
+  };
+}
+
+/** The keywords whose time in ajv grows faster than the value. */
+const linearKeywords: readonly (FuncKeywordDefinition & { readonly keyword: string })[] = [
+  { keyword: "uniqueItems", type: "array", schemaType: "boolean", validate: hasUniqueItems },
+  {
+    keyword: "enum",
+    schemaType: "array",
+    compile: choiceTest,
+    errors: false,
+    error: { message: "must be one of the choices", params: ({ schemaCode }) => _`{ allowedValues: ${schemaCode} }` },
+  },
+];
 
 /** In draft-04 `exclusiveMinimum: true` goes with `minimum`; many servers still write that. */
 function withoutDraft04(schema: unknown): unknown {

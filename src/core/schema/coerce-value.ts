@@ -3,6 +3,7 @@ import { resolvePointer, stepsOf } from "../../lib/pointer.ts";
 import { andThen, type MaybePromise } from "../../lib/promise.ts";
 import { StepBudget, StepsSpent } from "../../lib/step-budget.ts";
 import { isRecord } from "../../lib/value.ts";
+import type { Issue } from "../error-catalog.ts";
 import { accepts, repairsOf } from "./common-mistakes.ts";
 import { isForeign } from "./foreign-schema.ts";
 import { sizeOf } from "./size.ts";
@@ -35,6 +36,12 @@ const maxSteps = 500_000;
 /** What it costs to validate the value after each round, for each value inside it. */
 const stepsToValidate = 5;
 
+/** Options of a repair. */
+interface CoerceOptions extends Trust {
+  /** The issues that this schema was found to have with the value. Where left out it is validated first. */
+  readonly issues?: readonly Issue[] | undefined;
+}
+
 /**
  * Repairs the common mistakes of models in a value that does not fit: nothing where it fits, or cannot be made to, or where more than one
  * thing may have been meant. The value itself is never changed.
@@ -47,18 +54,22 @@ const stepsToValidate = 5;
 export function coerceValue(
   schema: JsonSchema,
   value: unknown,
-  { trusted = true }: Trust = {},
+  { trusted = true, issues }: CoerceOptions = {},
 ): MaybePromise<Coerced | undefined> {
   const validate = validatorOf(schema, { trusted });
   const mender = new Mender(schema, trusted && !isForeign(schema));
-  const from = (given: Coerced, rounds: number): MaybePromise<Coerced | undefined> =>
+  const validated = (given: Coerced, rounds: number): MaybePromise<Coerced | undefined> =>
     andThen(validate(given.value), (result) => {
-      if (!(result instanceof Violation)) return given.repairs.length === 0 ? undefined : given;
-      const pointers = new Set(result.issues.map(({ pointer }) => pointer));
-      const next = rounds === 0 ? given : repairedFurther(mender, given, [...pointers].sort());
-      return next.repairs.length === given.repairs.length ? undefined : from(next, rounds - 1);
+      if (result instanceof Violation) return from(given, result.issues, rounds);
+      return given.repairs.length === 0 ? undefined : given;
     });
-  return from({ value, repairs: [] }, maxRounds);
+  const from = (given: Coerced, found: readonly Issue[], rounds: number): MaybePromise<Coerced | undefined> => {
+    const pointers = new Set(found.map(({ pointer }) => pointer));
+    const next = rounds === 0 ? given : repairedFurther(mender, given, [...pointers].sort());
+    return next.repairs.length === given.repairs.length ? undefined : validated(next, rounds - 1);
+  };
+  const given: Coerced = { value, repairs: [] };
+  return issues === undefined ? validated(given, maxRounds) : from(given, issues, maxRounds);
 }
 
 /** After one more round; as it was where the search takes too long. */
@@ -112,7 +123,7 @@ class Mender {
       ways = ways.flatMap((way) => this.#ways.ofMember(way, container, key));
     }
     const meant = this.#outcomes(ways, value, 0);
-    return meant.fits || meant.others.size !== 1 ? undefined : [...meant.others.values()][0];
+    return meant.fits || meant.others.length !== 1 ? undefined : meant.others[0];
   }
 
   /** The branches a container may still fit: missing members are not added, and extra ones are not removed. */
@@ -135,12 +146,12 @@ class Mender {
     const value = container[key];
     if (isNothing(value) && isOptional(way, key)) return true;
     const { fits, others } = this.#outcomes(this.#ways.ofMember(way, container, key), value, 0);
-    return fits || others.size > 0;
+    return fits || others.length > 0;
   }
 
   /** Whether a value may be meant as it is, and what else. */
   #outcomes(ways: readonly UnionBranch[], value: unknown, wraps: number): Outcomes {
-    const others = new Map<string, unknown>();
+    const others: unknown[] = [];
     let fits = false;
     for (const way of ways) {
       this.#budget.take(way.reduce((sum, { enum: choices }) => sum + 1 + listOf(choices).length / 16, 0));
@@ -151,23 +162,29 @@ class Mender {
         .flatMap((schema) => repairsOf(schema, value))
         .filter((candidate) => way.every((schema) => accepts(schema, candidate)))
         .filter((candidate) => !isWrapped(candidate, value) || this.#holds(way, value, wraps));
-      for (const candidate of candidates) others.set(canonicalJson(candidate), candidate);
+      for (const candidate of candidates) others.push(candidate);
     }
-    return { fits, others };
+    return { fits, others: distinct(others) };
   }
 
   /** Whether a list that is to fit a way may hold a value. */
   #holds(way: UnionBranch, value: unknown, wraps: number): boolean {
     if (wraps >= maxWraps) return false;
     const { fits, others } = this.#outcomes(this.#ways.ofFirst(way), value, wraps + 1);
-    return fits || others.size > 0;
+    return fits || others.length > 0;
   }
 }
 
 interface Outcomes {
   readonly fits: boolean;
-  /** By their JSON. */
-  readonly others: ReadonlyMap<string, unknown>;
+  /** Each once. */
+  readonly others: readonly unknown[];
+}
+
+function distinct(values: readonly unknown[]): readonly unknown[] {
+  // One is most often all there is, and may be large.
+  if (values.length < 2) return values;
+  return [...new Map(values.map((value) => [canonicalJson(value), value])).values()];
 }
 
 /** True for a value by which models say that they leave a field out. */

@@ -1,3 +1,4 @@
+import { jsonFault } from "../../lib/nesting.ts";
 import { isRecord } from "../../lib/value.ts";
 import { isOfType } from "./type.ts";
 import type { JsonSchema } from "./types.ts";
@@ -5,7 +6,7 @@ import type { JsonSchema } from "./types.ts";
 /** True for a value of a schema's type and among its choices: decided without looking inside. */
 export function accepts(schema: JsonSchema, value: unknown): boolean {
   const choices = choicesOf(schema);
-  if (choices !== undefined && !choices.includes(value) && !isComposite(value)) return false;
+  if (choices !== undefined && !isComposite(value) && !isChoice(choices, value)) return false;
   return schema.type === undefined || typesOf(schema).some((type) => isOfType(value, type));
 }
 
@@ -20,7 +21,7 @@ export function repairsOf(schema: JsonSchema, value: unknown): readonly unknown[
     if (type === "string") return choices === undefined ? [] : chosen(choices, value);
     return conversions[type]?.(value) ?? [];
   });
-  return choices === undefined ? meant : meant.filter((one) => choices.includes(one) || isComposite(one));
+  return choices === undefined ? meant : meant.filter((one) => isComposite(one) || isChoice(choices, one));
 }
 
 function choicesOf(schema: JsonSchema): readonly unknown[] | undefined {
@@ -49,9 +50,11 @@ const conversions: { readonly [type in string]?: Conversion } = {
   object: (value) => jsonIn(value).filter(isRecord),
   array: (value) => {
     if (value === null || value === "" || Array.isArray(value)) return [];
-    const [list] = jsonIn(value).filter(Array.isArray);
+    const found = jsonIn(value);
+    const list = found.find(Array.isArray);
     if (list !== undefined) return [list];
-    return isBrokenJson(value) ? [] : [[value]];
+    // A text that began as a list or an object: to take it for a bare value would be a guess.
+    return found.length === 0 && beginsAsJson(value) ? [] : [[value]];
   },
 };
 
@@ -69,18 +72,35 @@ const booleans: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
 /** The one choice that is the same but for case and blanks around it. */
 function chosen(choices: readonly unknown[], value: unknown): readonly unknown[] {
   if (typeof value !== "string") return [];
-  let plain = plainChoices.get(choices);
-  if (plain === undefined) {
-    const texts = choices.filter((choice) => typeof choice === "string");
-    plain = Map.groupBy(texts, plainText);
-    plainChoices.set(choices, plain);
-  }
-  const same = plain.get(plainText(value)) ?? [];
+  const same = indexOf(choices).plain.get(plainText(value)) ?? [];
   return same.length === 1 ? same : [];
 }
 
-/** The texts among choices without case and blanks. They are kept: a list may have as many values as its schema has choices. */
-const plainChoices = new WeakMap<readonly unknown[], ReadonlyMap<string, readonly string[]>>();
+/** Fewer choices are found faster without an index. */
+const minIndexed = 16;
+
+function isChoice(choices: readonly unknown[], value: unknown): boolean {
+  return choices.length < minIndexed ? choices.includes(value) : indexOf(choices).all.has(value);
+}
+
+interface ChoiceIndex {
+  readonly all: ReadonlySet<unknown>;
+  /** The texts by what they are without case and blanks. */
+  readonly plain: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Kept: a list may have as many values as its schema has choices. */
+const indexes = new WeakMap<readonly unknown[], ChoiceIndex>();
+
+function indexOf(choices: readonly unknown[]): ChoiceIndex {
+  let index = indexes.get(choices);
+  if (index === undefined) {
+    const texts = choices.filter((choice) => typeof choice === "string");
+    index = { all: new Set(choices), plain: Map.groupBy(texts, plainText) };
+    indexes.set(choices, index);
+  }
+  return index;
+}
 
 function plainText(text: string): string {
   return text.trim().toLowerCase();
@@ -101,22 +121,28 @@ function numberIn(value: unknown): readonly number[] {
   return digits.length <= 15 || (Number.isSafeInteger(number) && String(number) === value) ? [number] : [];
 }
 
+/** Levels of a value in a JSON text: as many as a validation goes through. */
+const maxDepth = 1_000;
+
 /** The value whose JSON a text is, if none of its numbers is too long. */
 function jsonIn(value: unknown): readonly unknown[] {
-  if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return [];
-  let exact = true;
+  if (!beginsAsJson(value)) return [];
   try {
-    const parsed: unknown = JSON.parse(value, (_key, each: unknown) => {
-      if (typeof each === "number" && Math.abs(each) > Number.MAX_SAFE_INTEGER) exact = false;
-      return each;
-    });
-    return exact ? [parsed] : [];
+    const parsed: unknown = JSON.parse(value);
+    // Most texts have no number that may be too long, and need no look at each value.
+    return jsonFault(parsed, maxDepth) === undefined && (!longNumber.test(value) || isExact(parsed)) ? [parsed] : [];
   } catch {
     return [];
   }
 }
 
-/** True for a text that began as a list or an object: to take it for a bare value would be a guess. */
-function isBrokenJson(value: unknown): boolean {
-  return typeof value === "string" && /^\s*[[{]/.test(value) && jsonIn(value).length === 0;
+const longNumber = /\d{16}|\d[eE]/;
+
+function isExact(value: unknown): boolean {
+  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  return !isComposite(value) || Object.values(value as object).every(isExact);
+}
+
+function beginsAsJson(value: unknown): value is string {
+  return typeof value === "string" && /^\s*[[{]/.test(value);
 }

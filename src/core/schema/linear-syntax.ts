@@ -4,7 +4,9 @@ export class UnsupportedPattern extends Error {
   readonly why: string;
 
   constructor(source: string, why: string) {
-    super(`The pattern ${JSON.stringify(source)} is not supported in the schema of a remote tool: ${why}.`);
+    super(
+      `The pattern ${JSON.stringify(source)} is not supported in the schema of a remote tool or a prompt file: ${why}.`,
+    );
     this.why = why;
   }
 }

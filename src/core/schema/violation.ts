@@ -11,15 +11,21 @@ export class Violation {
 
 /** The most issues of one value that are reported. */
 export const maxIssues = 1_000;
-/** The most of them that a message names. */
+/** The most of them that a message names, and the most characters of what it says of them, about. */
 const maxDescribed = 100;
+const maxDescription = 10_000;
 
 /** The first issues as one line for people: each with its pointer. */
 export function describeIssues(issues: readonly Issue[]): string {
-  const texts = issues
-    .slice(0, maxDescribed)
-    .map(({ pointer, message }) => (pointer === "" ? message : `${pointer} ${message}`));
-  if (issues.length > maxDescribed) texts.push(`and ${issues.length - maxDescribed} more`);
+  const texts: string[] = [];
+  let length = 0;
+  for (const { pointer, message } of issues.slice(0, maxDescribed)) {
+    if (length > maxDescription) break;
+    const text = pointer === "" ? message : `${pointer} ${message}`;
+    length += text.length;
+    texts.push(text);
+  }
+  if (issues.length > texts.length) texts.push(`and ${issues.length - texts.length} more`);
   return texts.join("; ");
 }
 

@@ -1,5 +1,7 @@
+import { messageOf } from "../../core/error.ts";
 import { findSchemaProblem } from "../../core/schema/check.ts";
-import { schemaLists, schemaMaps } from "../../core/schema/children.ts";
+import { childrenOf, schemaLists, schemaMaps } from "../../core/schema/children.ts";
+import { toLinearPattern } from "../../core/schema/linear-pattern.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo, resolvePointer, stepsOf } from "../../lib/pointer.ts";
 import { nearest } from "../../lib/similar.ts";
@@ -62,6 +64,7 @@ function check(field: string, value: unknown, report: ReportSchemaMistake): Json
     const problem = findSchemaProblem(document);
     if (problem === undefined) {
       checkSchema(document as JsonSchema, "", { root: document as JsonSchema, work: new MismatchWork(), report });
+      checkPatterns(document as JsonSchema, report);
       return document as JsonSchema;
     }
     const { pointer, message } = problem;
@@ -130,6 +133,36 @@ function checkSchema(schema: JsonSchema, pointer: string, check: SchemaCheck): v
     if (isRecord(child)) checkSchema(child, pointerTo(pointerTo(pointer, "properties"), name), check);
   }
   if (isRecord(schema.items)) checkSchema(schema.items, pointerTo(pointer, "items"), check);
+}
+
+/** The patterns of a schema that are compiled as it is read; the validator compiles the others. */
+const maxPatterns = 50;
+
+/** Reports the first pattern that cannot be matched in linear time: no value could be validated. */
+function checkPatterns(root: JsonSchema, report: ReportSchemaMistake): void {
+  let left = maxPatterns;
+  const faultIn = (schema: unknown): string | undefined => {
+    if (!isRecord(schema) || left <= 0) return undefined;
+    const names = isRecord(schema.patternProperties) ? Object.keys(schema.patternProperties) : [];
+    for (const source of typeof schema.pattern === "string" ? [schema.pattern, ...names] : names) {
+      left -= 1;
+      if (left < 0) return undefined;
+      try {
+        toLinearPattern(source);
+      } catch (error) {
+        return messageOf(error);
+      }
+    }
+    for (const child of childrenOf(schema)) {
+      const fault = faultIn(child);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  };
+  const fault = faultIn(root);
+  if (fault === undefined) return;
+  const hint = "Write it without looking around or back, and with fewer repetitions.";
+  report({ pointer: "", what: ` cannot be used: ${fault.replace(/\.$/, "")}.`, hint });
 }
 
 /** Keywords that may describe further properties. */

@@ -95,8 +95,8 @@ const reserved = new RegExp(
 );
 
 const maxDepth = 30;
-/** Templates with more tags are checked in full. */
-const maxPlainTags = 1_000;
+/** Templates with more in their tags are checked in full: there the limit on tags is found. In characters. */
+const maxPlainTags = 64 * 1024;
 
 /**
  * The partials of a template that is certainly correct: its tags are `{{name}}`, `{{upper name}}`, `{{> name}}`, and `{{#if name}}` and
@@ -111,9 +111,9 @@ export function plainPartials(text: string): readonly PlainPartial[] | undefined
   let tags = 0;
   for (let at = text.indexOf("{{"); at !== -1; at = text.indexOf("{{", tag.lastIndex)) {
     tag.lastIndex = at;
-    tags += 1;
     const match = text[at - 1] === "\\" ? null : tag.exec(text);
     if (match === null) return undefined;
+    tags += match[0].length;
     const [, opened, condition, closed, otherwise, partial, value, spaced] = match;
     const name = condition ?? partial ?? value ?? spaced;
     if (name !== undefined && reserved.test(name)) return undefined;

@@ -1,9 +1,10 @@
 import { ToolkitError } from "../../core/error.ts";
+import { keptOfRemoved } from "../record-rules.ts";
 import type { PostgresSession } from "./connections.ts";
 import { quoted } from "./statements.ts";
 
 /** The steps from each version of the schema to the next. Once published, a step is never changed. */
-const steps: readonly ((inSchema: string) => string)[] = [tablesAndFunctions];
+const steps: readonly ((inSchema: string) => string)[] = [tablesAndFunctions, keptOfRemovedRecords];
 
 /**
  * Brings the schema up to date. Of several processes that start at once one does it, and the others wait.
@@ -157,6 +158,58 @@ function tablesAndFunctions(inSchema: string): string {
         DELETE FROM ${inSchema}.record WHERE ${one};
       ELSE
         UPDATE ${inSchema}.record SET version = gone_version, value = NULL, bytes = NULL, total_bytes = 0 WHERE ${one};
+      END IF;
+      PERFORM pg_notify(in_schema, gone_version || ' ' || in_notice);
+    END $body$`;
+}
+
+/** Of a removed record `total_bytes` is that of its past versions, which are kept of the last removed records of an owner alone. */
+function keptOfRemovedRecords(inSchema: string): string {
+  const one = "collection = in_collection AND owner = in_owner AND key = in_key";
+  return `
+    UPDATE ${inSchema}.record r SET total_bytes = (SELECT coalesce(sum(p.total_bytes), 0) FROM ${inSchema}.past p
+      WHERE p.collection = r.collection AND p.owner = r.owner AND p.key = r.key) WHERE value IS NULL;
+    CREATE INDEX ON ${inSchema}.record (collection, owner, updated_at) WHERE value IS NULL AND total_bytes > 0;
+
+    -- The caller has the lock of the owner: no other removal forgets the same.
+    CREATE FUNCTION ${inSchema}.forget_histories(in_collection text, in_owner text)
+    RETURNS void LANGUAGE plpgsql AS $body$
+    #variable_conflict use_column
+    DECLARE old_key text;
+    BEGIN
+      FOR old_key IN SELECT key FROM (
+        SELECT key, row_number() OVER newest AS nth, sum(total_bytes) OVER newest - total_bytes AS newer
+        FROM ${inSchema}.record
+        WHERE collection = in_collection AND owner = in_owner AND value IS NULL AND total_bytes > 0
+        WINDOW newest AS (ORDER BY updated_at DESC, key)
+      ) AS removed WHERE nth > ${keptOfRemoved.records} OR newer >= ${keptOfRemoved.bytes}
+      LOOP
+        DELETE FROM ${inSchema}.past WHERE collection = in_collection AND owner = in_owner AND key = old_key;
+        UPDATE ${inSchema}.record SET total_bytes = 0
+          WHERE collection = in_collection AND owner = in_owner AND key = old_key AND value IS NULL;
+      END LOOP;
+    END $body$;
+
+    CREATE OR REPLACE FUNCTION ${inSchema}.remove(
+      in_schema text, in_collection text, in_owner text, in_key text, in_expected bigint, in_keep integer, in_notice text,
+      OUT found_version bigint, OUT gone_version bigint)
+    LANGUAGE plpgsql AS $body$
+    #variable_conflict use_column
+    BEGIN
+      IF in_keep IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(concat_ws(E'\\x01', in_schema, in_owner), 1));
+      END IF;
+      found_version := ${inSchema}.locked_version(in_schema, in_collection, in_owner, in_key);
+      IF found_version = 0 OR in_expected <> found_version THEN RETURN; END IF;
+      PERFORM ${inSchema}.keep(in_collection, in_owner, in_key, in_keep);
+      gone_version := found_version + 1;
+      IF in_keep IS NULL THEN
+        DELETE FROM ${inSchema}.record WHERE ${one};
+      ELSE
+        UPDATE ${inSchema}.record SET version = gone_version, value = NULL, bytes = NULL,
+          updated_at = floor(extract(epoch FROM clock_timestamp()) * 1000),
+          total_bytes = (SELECT coalesce(sum(total_bytes), 0) FROM ${inSchema}.past WHERE ${one}) WHERE ${one};
+        PERFORM ${inSchema}.forget_histories(in_collection, in_owner);
       END IF;
       PERFORM pg_notify(in_schema, gone_version || ' ' || in_notice);
     END $body$`;

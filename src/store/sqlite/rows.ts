@@ -1,8 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Collection, Quota, RecordKey } from "../../core/store.ts";
 import { keepsVersions, type ReadDraft, type Row } from "../record.ts";
-import { assertQuota, assertVersion, countedCollections, needsUsage } from "../record-rules.ts";
+import { assertQuota, assertVersion, countedCollections, keptOfRemoved, needsUsage } from "../record-rules.ts";
 import type { Database } from "./database.ts";
+import { pastBytes } from "./sqlite-schema.ts";
 
 /** For so long it is known that an approval, a run or a result was deleted, in milliseconds: its key is not used again. */
 const tombstoneMs = 3_600_000;
@@ -142,10 +143,12 @@ export function writeDelete(
   const version = standing.version + 1;
   database
     .statement(
-      `UPDATE record SET version = ?, deleted = 1, updated_at = ?, value = 'null', size = NULL, total_bytes = 0, change = ?, writer = ?
+      `UPDATE record SET version = ?, deleted = 1, updated_at = ?, value = 'null', size = NULL, total_bytes = ${pastBytes},
+         change = ?, writer = ?
        WHERE id = ?`,
     )
     .run(version, writing.now, nextChange(database), writing.writer, standing.id);
+  forgetHistories(database, key);
   forgetTombstones(database, writing.now);
   return version;
 }
@@ -220,6 +223,24 @@ function usageOf(
 function nextChange(database: Database): number {
   const counter = database.statement("UPDATE counter SET change = change + 1 RETURNING change").get();
   return Number(counter?.change);
+}
+
+/** Of a tombstone `total_bytes` is that of its past versions: 0 where it has none. */
+function forgetHistories(database: Database, { collection, owner }: RecordKey): void {
+  const old = database
+    .statement(
+      `SELECT id FROM (
+         SELECT id, row_number() OVER newest AS nth, sum(total_bytes) OVER newest - total_bytes AS newer
+         FROM record WHERE collection = ? AND owner = ? AND deleted = 1 AND total_bytes > 0 WINDOW newest AS (ORDER BY change DESC)
+       ) WHERE nth > ? OR newer >= ?`,
+    )
+    .all(collection, owner, keptOfRemoved.records, keptOfRemoved.bytes);
+  for (const { id } of old) {
+    if (typeof id !== "number") continue;
+    database.statement("DELETE FROM content WHERE record = ?").run(id);
+    database.statement("DELETE FROM past WHERE record = ?").run(id);
+    database.statement("UPDATE record SET total_bytes = 0 WHERE id = ?").run(id);
+  }
 }
 
 /** Removes old tombstones of approvals, runs and results. A reader that has not seen them yet gets a gap. */

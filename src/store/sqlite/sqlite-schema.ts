@@ -3,11 +3,15 @@ import type { DatabaseSync } from "node:sqlite";
 /** In the header of a file of ours: `tool` in ASCII. */
 const applicationId = 0x746f6f6c;
 
+/** The bytes of the past versions of a record. */
+export const pastBytes =
+  "(SELECT coalesce(sum(length(CAST(p.value AS BLOB)) + coalesce(p.size, 0)), 0) FROM past p WHERE p.record = record.id)";
+
 /**
  * The steps from each version of the schema to the next. A released step is never changed: a change is a new step.
  *
  * - `record`: the present records. A deleted one stays as a tombstone, so that its version goes on counting and others learn of it
- * - `past`: what was there before
+ * - `past`: what was there before; of a tombstone `total_bytes` is that of these
  * - `content`: the bytes of both, apart so that lists need not step over them
  * - `counter`: the number of the last change, and of the last one whose tombstone is gone
  */
@@ -51,6 +55,10 @@ const migrations: readonly string[] = [
     forgotten INTEGER NOT NULL
   ) STRICT;
   INSERT INTO counter VALUES (1, 0, 0);
+  `,
+  `
+  UPDATE record SET total_bytes = ${pastBytes} WHERE deleted = 1;
+  CREATE INDEX record_removed ON record (collection, owner, change) WHERE deleted = 1 AND total_bytes > 0;
   `,
 ];
 

@@ -6,6 +6,9 @@ import { ToolkitError } from "../../../src/core/error.ts";
 import { coerceValue } from "../../../src/core/schema/coerce-value.ts";
 import type { JsonSchema } from "../../../src/core/schema/types.ts";
 import { validatorOf } from "../../../src/core/schema/validator.ts";
+import { StepBudget } from "../../../src/lib/step-budget.ts";
+import { compareContracts } from "../../../src/pins/compare-contracts.ts";
+import { contractOf } from "../../../src/pins/contract.ts";
 import type { Random } from "../../support/random.ts";
 import { RandomSchemas } from "../../support/random-schema.ts";
 
@@ -20,7 +23,7 @@ const joins = ["anyOf", "allOf", "oneOf"];
 /** Schemas of strangers, and values for them, up to 1 MiB each: validated, repaired and projected. */
 export const schemaFuzz = {
   name: "schema",
-  *cases(random: Random): Iterable<{ readonly describe: string; readonly run: () => Promise<unknown> }> {
+  *cases(random: Random): Iterable<{ readonly describe: string; readonly run: () => unknown }> {
     const schemas = new RandomSchemas(random);
     const below = (end: number) => Math.floor(random() * end);
     const list = <T>(count: number, make: (index: number) => T) => Array.from({ length: count }, (_, at) => make(at));
@@ -64,9 +67,13 @@ export const schemaFuzz = {
         };
       },
     ];
+    let last: JsonSchema = {};
     for (;;) {
       const { describe, schema, value } = (makers[below(makers.length)] as () => Attack)();
+      const before = last;
+      last = schema;
       yield { describe, run: () => attack(schema, value) };
+      yield { describe: `${describe}, after another`, run: () => change(before, schema) };
     }
   },
 };
@@ -105,6 +112,17 @@ async function attack(schema: JsonSchema, value: unknown): Promise<void> {
   for (const project of [anthropicProjection, googleProjection, openAIStrictProjection]) {
     await nextTurn();
     project(root).restore(value);
+  }
+}
+
+/** A server that has other schemas than before: its tool is compared with its pin, in both directions. */
+function change(before: JsonSchema, after: JsonSchema): void {
+  const [one, other] = [before, after].map((input) => contractOf("tool", { name: "a", input, output: input }));
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ]) {
+    compareContracts(from, to, { kind: "tool", key: "a", ref: "far.a" }, new StepBudget(400_000));
   }
 }
 

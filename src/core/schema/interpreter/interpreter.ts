@@ -11,14 +11,15 @@ import { assertDepth, ValidationWork } from "./validation-work.ts";
  * schema and the value. A schema that is referred to many times is applied to a value once. It gives the value, or a Violation with the
  * first issues.
  *
+ * @param options - `maxMessage`: longer messages are cut, in characters: they quote the schema
  * @returns a validator that throws ToolkitError `LIMIT_EXCEEDED` for a value that takes too long, and Error for a schema that cannot be
  *   used, such as for a reference that leads nowhere
  * @throws Error for a schema that is too large or nested too deep, or names itself by what is no URI
  */
-export function interpret(schema: JsonSchema): (value: unknown) => unknown {
+export function interpret(schema: JsonSchema, { maxMessage = 500 } = {}): (value: unknown) => unknown {
   const { root } = documentOf(schema);
   return (value) => {
-    const run = new Run(new ValidationWork(value));
+    const run = new Run(new ValidationWork(value), maxMessage);
     try {
       return root.applyOnce(value, run, undefined, undefined) ? value : violation(root, value, run);
     } catch (error) {

@@ -75,8 +75,6 @@ class Scope {
   }
 }
 
-/** Longer messages are cut, in characters. */
-const maxMessage = 500;
 /** An issue further inside is reported at the last value whose pointer is no longer, in characters. */
 const maxPointer = 1_000;
 
@@ -97,8 +95,12 @@ export class Run {
   readonly #kept = new Map<object, unknown>();
   readonly #keys = new Map<object, readonly string[]>();
 
-  constructor(work: ValidationWork) {
+  readonly #maxMessage: number;
+
+  /** @param maxMessage - longer messages are cut, in characters */
+  constructor(work: ValidationWork, maxMessage: number) {
     this.work = work;
+    this.#maxMessage = maxMessage;
     this.identity = new ValueIdentity(work);
   }
 
@@ -123,7 +125,8 @@ export class Run {
   fail(at: ValuePlace | undefined, message: string): false {
     if (at === undefined) return false;
     if (this.issues.length >= maxIssues) throw new EnoughIssues();
-    const cut = message.length > maxMessage ? `${message.slice(0, maxMessage)}…` : message;
+    const max = this.#maxMessage;
+    const cut = message.length > max ? `${message.slice(0, max)}…` : message;
     this.issues.push({ pointer: pointerOf(at), message: cut });
     return false;
   }
