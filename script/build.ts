@@ -1,8 +1,8 @@
 /** Compiles src into dist, from nothing, and makes sure that everything package.json promises is there. */
 import { access, chmod, readFile, rm } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { bundle } from "./support/bundle.ts";
-import { commandOf, exportTargets, project, readManifest } from "./support/project.ts";
+import { commandOf, exportTargets, moduleEntries, project, readManifest } from "./support/project.ts";
 import { run, seconds } from "./support/run.ts";
 
 const startedAt = performance.now();
@@ -13,14 +13,7 @@ const compiled = await run(process.execPath, [tsc, "-p", "tsconfig.build.json"],
 const problems: string[] = [];
 if (compiled.failure !== undefined) problems.push(`tsc ${compiled.failure}\n${compiled.output}`);
 
-const entries = exportTargets(manifest).filter((target) => target.endsWith(".js"));
-// It is started as a process of its own.
-const processes = ["./dist/testing/faulty/relay.js"];
-if (problems.length === 0)
-  await bundle(
-    join(project, "dist"),
-    [...entries, ...processes].map((target) => relative("dist", target)),
-  );
+if (problems.length === 0) await bundle(join(project, "dist"), moduleEntries(manifest));
 
 for (const target of exportTargets(manifest)) {
   const exists = await access(join(project, target)).then(

@@ -7,6 +7,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { packedDocProblems } from "./support/packed-docs.ts";
 import { commandOf, type Manifest, project, readManifest } from "./support/project.ts";
 import { run } from "./support/run.ts";
 
@@ -22,6 +23,7 @@ try {
     ["every export imports", async () => importExports(manifest)],
     ["public types need no MCP SDK", async () => publicTypes(installed, manifest)],
     ["a strict user of the types compiles", async () => compileUser()],
+    ["its documents need nothing else", async () => documents(installed)],
     ["every export is required from CommonJS", async () => requireExports(manifest)],
     ["a user of the types in CommonJS compiles and runs", async () => compileCommonJs()],
     ["a server that starts slowly is called", async () => slowStart()],
@@ -228,6 +230,11 @@ async function publicTypes(installed: string, { exports }: Manifest): Promise<st
       queue.push(join(dirname(file), specifier.replace(/\.[jt]s$/, ".d.ts")));
     }
   }
+  return problems.length === 0 ? undefined : problems.join("\n");
+}
+
+async function documents(installed: string): Promise<string | undefined> {
+  const problems = await packedDocProblems(installed);
   return problems.length === 0 ? undefined : problems.join("\n");
 }
 

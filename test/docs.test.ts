@@ -92,6 +92,7 @@ describe("checkDocs", () => {
   const manifest = {
     name: "toolweave",
     exports: { ".": { default: "./dist/index.js" }, "./mcp": { default: "./dist/mcp/index.js" } },
+    imports: {},
     scripts: {},
     dependencies: {},
   };

@@ -1,29 +1,50 @@
-import { cp, glob, mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, glob, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { rolldown } from "rolldown";
 
 /**
  * Makes of the many modules a compiler gave as few as the entries need: a module costs as much to find and to link as to run, and there are
  * hundreds. What several entries share stays one module, so that there is one of each class. The declarations stay as they are.
  *
+ * The libraries that Node loads at their first use are imported as `#libraries`: package.json gives bundlers another file for that name.
+ *
  * @param entries - files of the folder, relative to it
  */
 export async function bundle(folder: string, entries: readonly string[]): Promise<void> {
-  const input = Object.fromEntries(entries.map((entry) => [entry.replace(/\.js$/, ""), join(folder, entry)]));
   const temporary = await mkdtemp(`${folder}-`);
   try {
-    const bundled = await rolldown({
-      input,
-      platform: "node",
-      // Every package is the user's: it is found where they installed it.
-      external: (id) => !/^[./]/.test(id),
-      logLevel: "warn",
-    });
-    await bundled.write({ dir: temporary, format: "esm", chunkFileNames: "chunks/[name]-[hash].js" });
-    await bundled.close();
+    await writeModules(folder, entries, temporary);
     for await (const file of glob("**/*.js", { cwd: folder })) await rm(join(folder, file));
     await cp(temporary, folder, { recursive: true });
+    for await (const file of glob("**/*.d.ts", { cwd: folder })) await importCompiled(join(folder, file));
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
+}
+
+/** Writes the modules of the package that these files, relative to the folder, need; the sources serve as well as what was compiled. */
+export async function writeModules(folder: string, entries: readonly string[], target: string): Promise<void> {
+  const input = Object.fromEntries(entries.map((entry) => [entry.replace(/\.[jt]s$/, ""), join(folder, entry)]));
+  const bundled = await rolldown({
+    input,
+    platform: "node",
+    // Every package is the user's: it is found where they installed it.
+    external: (id) => !/^[./]/.test(id),
+    plugins: [{ name: "libraries", resolveId: (id, importer) => resolveLibraries(id, importer) }],
+    logLevel: "warn",
+  });
+  await bundled.write({ dir: target, format: "esm", chunkFileNames: "chunks/[name]-[hash].js" });
+  await bundled.close();
+}
+
+function resolveLibraries(id: string, importer: string | undefined): { id: string; external: true } | undefined {
+  return importer !== undefined && /^lazy-libraries\.[jt]s$/.test(basename(id))
+    ? { id: "#libraries", external: true }
+    : undefined;
+}
+
+/** The compiler leaves `.ts` in the imports of declarations, which not every tool of a user resolves. */
+async function importCompiled(file: string): Promise<void> {
+  const text = await readFile(file, "utf8");
+  await writeFile(file, text.replace(/(\b(?:from|import)\s*\(?\s*"\.[^"]*)\.ts"/g, '$1.js"'));
 }

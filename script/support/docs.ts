@@ -1,5 +1,6 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
+import { apiFolder } from "./api-pages.ts";
 import { fillExamples } from "./examples-in-docs.ts";
 import { fillGenerated, generatedFiles } from "./generated.ts";
 import { brokenLinks } from "./links.ts";
@@ -28,7 +29,7 @@ export async function checkDocs(
 ): Promise<readonly string[]> {
   const problems: string[] = [];
   const pages = await pagesOf(project);
-  for (const page of pages) {
+  for (const page of pages.filter((each) => !each.startsWith(`${apiFolder}/`))) {
     const text = await readFile(join(project, page), "utf8");
     const filled = await fillExamples(project, page, text, manifest);
     const wanted = await fillGenerated(project, page, filled.text);
@@ -37,13 +38,23 @@ export async function checkDocs(
     if (options.write === true) await writeFile(join(project, page), wanted);
     else problems.push(`${page}:${firstDifference(text, wanted)} is out of date: run npm run docs.`);
   }
-  for (const [file, wanted] of Object.entries(generatedFiles)) {
-    const text = await readFile(join(project, file), "utf8").catch(() => undefined);
-    if (text === undefined || text === wanted) continue;
-    if (options.write === true) await writeFile(join(project, file), wanted);
-    else problems.push(`${file}:${firstDifference(text, wanted)} is out of date: run npm run docs.`);
+  const generated = await generatedFiles(project);
+  for (const [file, wanted] of Object.entries(generated)) {
+    const text = await readFile(join(project, file), "utf8").catch(() => "");
+    if (text === wanted) continue;
+    if (options.write === true) {
+      await mkdir(dirname(join(project, file)), { recursive: true });
+      await writeFile(join(project, file), wanted);
+    } else problems.push(`${file}:${firstDifference(text, wanted)} is out of date: run npm run docs.`);
   }
-  return [...problems, ...(await brokenLinks(project, pages))];
+  return [...problems, ...(await unknownApiPages(project, generated)), ...(await brokenLinks(project, pages))];
+}
+
+/** Pages of entry points that there are no more. */
+async function unknownApiPages(project: string, generated: Readonly<Record<string, string>>): Promise<string[]> {
+  const files = await readdir(join(project, apiFolder)).catch(() => []);
+  const unknown = files.map((file) => `${apiFolder}/${file}`).filter((file) => !(file in generated));
+  return unknown.map((file) => `${file} is of no entry point: delete it.`);
 }
 
 /** The line, from 1, in which two texts differ first. */

@@ -5,10 +5,15 @@ import { errorCatalog } from "../../src/core/error-catalog.ts";
 import { fieldTable } from "../../src/prompt/front-matter/prompt-fields.ts";
 import { lintRules } from "../../src/prompt/lint/lint-findings.ts";
 import { describeFault, type FaultName, faultCatalog } from "../../src/testing/faulty/faults.ts";
+import { apiPageOf, apiPages } from "./api-pages.ts";
+import { unreleasedChanges } from "./changes.ts";
 import { exportedNames } from "./exports.ts";
+import { home, withHome } from "./home.ts";
+import { indexForModels } from "./llms.ts";
 
 /** What a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
 const generators: Readonly<Record<string, (project: string) => Promise<string>>> = {
+  changes: unreleasedChanges,
   errors: errorTable,
   decisions: decisionTable,
   exports: exportTables,
@@ -16,10 +21,18 @@ const generators: Readonly<Record<string, (project: string) => Promise<string>>>
   "lint-rules": ruleTable,
 };
 
-/** Files that are generated whole, by their paths in the project. */
-export const generatedFiles: Readonly<Record<string, string>> = {
-  "prompts/front-matter.schema.json": `${JSON.stringify(frontMatterSchema(), undefined, 2)}\n`,
-};
+/** The text of each file that is generated whole, by its path in the project. A folder without a package.json has none. */
+export async function generatedFiles(project: string): Promise<Readonly<Record<string, string>>> {
+  const manifest = await readFile(join(project, "package.json"), "utf8").catch(() => undefined);
+  if (manifest === undefined) return {};
+  const api = await apiPages(project);
+  return {
+    "package.json": withHome(manifest, home),
+    "prompts/front-matter.schema.json": `${JSON.stringify(frontMatterSchema(), undefined, 2)}\n`,
+    "llms.txt": await indexForModels(project, Object.keys(api)),
+    ...api,
+  };
+}
 
 /** The page with its generated parts made anew. @throws Error for a part nothing generates. */
 export async function fillGenerated(project: string, page: string, text: string): Promise<string> {
@@ -72,7 +85,9 @@ async function exportTables(project: string): Promise<string> {
       const text = summary.replaceAll("|", "\\|").replace(/\{@link (\w+)\}/g, "`$1`");
       return `| \`${name}\` | ${isType ? "type" : "value"} | ${text} |`;
     });
-    return [`## \`${entry}\``, "", "| name | is a | |", "| --- | --- | --- |", ...rows].join("\n");
+    return [`## [\`${entry}\`](api/${apiPageOf(entry)})`, "", "| name | is a | |", "| --- | --- | --- |", ...rows].join(
+      "\n",
+    );
   });
   return tables.join("\n\n");
 }

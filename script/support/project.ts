@@ -8,7 +8,11 @@ export const project = fileURLToPath(new URL("../..", import.meta.url)).replace(
 /** The fields of package.json the scripts read. */
 export interface Manifest {
   readonly name: string;
+  readonly description?: string;
+  /** What is packed, beside README, LICENSE and package.json; a path after `!` is not. */
+  readonly files?: readonly string[];
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
@@ -25,6 +29,19 @@ export function exportTargets(manifest: Manifest): readonly string[] {
     typeof target === "string" ? [target] : Object.values(target),
   );
   return [...new Set(targets)];
+}
+
+/** The modules that must have a file of their own, relative to `dist`. */
+export function moduleEntries(manifest: Manifest): readonly string[] {
+  const targets = [...exportTargets(manifest), ...Object.values(manifest.imports).flatMap(Object.values)];
+  // The last one is started as a process of its own.
+  const modules = [...targets.filter((target) => target.endsWith(".js")), "./dist/testing/faulty/relay.js"];
+  return modules.map((target) => target.replace("./dist/", ""));
+}
+
+/** False for a file of a packed folder that is only for those who work on the project. */
+export function isPacked({ files = [] }: Manifest, file: string): boolean {
+  return !files.some((path) => path === `!${file}` || (path.startsWith("!") && file.startsWith(`${path.slice(1)}/`)));
 }
 
 /** The script behind a package's command, to be run by this very Node; `manifest` is the URL of the package.json. */

@@ -31,6 +31,11 @@ interface KnownProvider {
 
 const compatiblePackage = "@ai-sdk/openai-compatible";
 
+/** Esbuild bundles a service without the packages that it does not use: it leaves an import alone whose failure is handled. */
+const fail = (error: unknown): never => {
+  throw error;
+};
+
 /** The platform's `fetch` is slower, and times out after five minutes without a byte, whatever `modelTimeoutMs` is. */
 const sending = { fetch: defaultFetch };
 
@@ -38,17 +43,17 @@ const known: Readonly<Record<string, KnownProvider>> = {
   anthropic: {
     package: "@ai-sdk/anthropic",
     variable: "ANTHROPIC_API_KEY",
-    load: async () => (await import("@ai-sdk/anthropic")).createAnthropic(sending),
+    load: async () => (await import("@ai-sdk/anthropic").catch(fail)).createAnthropic(sending),
   },
   google: {
     package: "@ai-sdk/google",
     variable: "GOOGLE_GENERATIVE_AI_API_KEY",
-    load: async () => (await import("@ai-sdk/google")).createGoogle(sending),
+    load: async () => (await import("@ai-sdk/google").catch(fail)).createGoogle(sending),
   },
   mistral: {
     package: "@ai-sdk/mistral",
     variable: "MISTRAL_API_KEY",
-    load: async () => (await import("@ai-sdk/mistral")).createMistral(sending),
+    load: async () => (await import("@ai-sdk/mistral").catch(fail)).createMistral(sending),
   },
   ollama: {
     package: compatiblePackage,
@@ -58,7 +63,7 @@ const known: Readonly<Record<string, KnownProvider>> = {
   openai: {
     package: "@ai-sdk/openai",
     variable: "OPENAI_API_KEY",
-    load: async () => (await import("@ai-sdk/openai")).createOpenAI(sending),
+    load: async () => (await import("@ai-sdk/openai").catch(fail)).createOpenAI(sending),
   },
 };
 
@@ -91,7 +96,7 @@ export function serverProvider(name: string, server: ModelServer): Promise<Model
 }
 
 async function compatible(name: string, { url, apiKey, headers }: ModelServer): Promise<ModelProvider> {
-  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible").catch(fail);
   const options = present({ apiKey, headers: headers === undefined ? undefined : { ...headers } });
   // Without includeUsage a stream reports no tokens.
   return createOpenAICompatible({

@@ -1,16 +1,7 @@
-import { createRequire } from "node:module";
 import type { RE2JS } from "re2js";
+import { loadRe2js } from "../../lib/lazy-libraries.ts";
 import { toPattern } from "./check.ts";
 import { toLinearSyntax, UnsupportedPattern } from "./linear-syntax.ts";
-
-// Loaded with the first pattern of a stranger, since it costs 15 ms to import; by require, since prompts are parsed synchronously.
-const require = createRequire(import.meta.url);
-let engine: typeof RE2JS | undefined;
-
-function loadEngine(): typeof RE2JS {
-  engine ??= (require("re2js") as { readonly RE2JS: typeof RE2JS }).RE2JS;
-  return engine;
-}
 
 /** A regular expression whose time grows with the length of the text, and no faster. */
 export interface LinearPattern {
@@ -80,7 +71,7 @@ export function toLinearSearch(source: string, ignoreCase: boolean): LinearSearc
 function compiled(part: string, source: string, flags = ""): RE2JS {
   const syntax = `${flags}${toLinearSyntax(part)}`;
   try {
-    return loadEngine().compile(syntax);
+    return loadRe2js().compile(syntax);
   } catch (error) {
     throw new UnsupportedPattern(source, error instanceof Error ? error.message : String(error));
   }

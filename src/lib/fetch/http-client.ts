@@ -1,7 +1,7 @@
-import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import type { buildConnector, Dispatcher } from "undici";
+import { loadAgent, loadConnectorMaker, loadProxyAgent } from "../lazy-libraries.ts";
 import {
   type ClientConnections,
   type ClientResponse,
@@ -27,11 +27,6 @@ export interface NodeFetchOptions {
   readonly tls?: TlsOptions | undefined;
 }
 
-type Connector = (options: buildConnector.Options, callback: buildConnector.Callback) => Socket;
-type Undici = typeof import("undici");
-
-// Of undici only what sends is loaded, when a client is made: its index takes three times as long.
-const load = createRequire(import.meta.url);
 // Each time one connection less is left that the server may have closed.
 const maxRepeats = 3;
 
@@ -63,10 +58,10 @@ export class HttpClient implements ClientConnections {
     };
     // Node's own fetch heeds the proxy variables where this is set; so does this one.
     if (process.env.NODE_USE_ENV_PROXY === "1") {
-      const { EnvHttpProxyAgent }: Undici = load("undici");
+      const EnvHttpProxyAgent = loadProxyAgent();
       this.dispatcher = new EnvHttpProxyAgent({ ...options, requestTls: secure, proxyTls: secure, proxyTunnel: false });
     } else {
-      const Agent: Undici["Agent"] = load("undici/lib/dispatcher/agent.js");
+      const Agent = loadAgent();
       this.dispatcher = new Agent(options);
     }
   }
@@ -113,7 +108,7 @@ export class HttpClient implements ClientConnections {
   }
 
   #connector(secure: object): buildConnector.connector {
-    const build: (options: object) => Connector = load("undici/lib/core/connect.js");
+    const build = loadConnectorMaker();
     const egress = this.#egress;
     const direct = build(secure);
     const checked = egress === undefined ? direct : build({ ...secure, lookup: egress.lookup });

@@ -1,5 +1,5 @@
 import type { Node, Pair, Scalar, YAMLMap } from "yaml";
-import { loadYaml } from "../lazy-libraries.ts";
+import { loadYaml } from "../../lib/lazy-libraries.ts";
 import { type Place, placeFinder, promptProblem } from "../prompt-problem.ts";
 import type { TemplateSource } from "../template/template-source.ts";
 import type { SplitFile } from "./split-front-matter.ts";

@@ -1,6 +1,6 @@
 import type { ReadPromptLimits } from "../../core/prompt-limits.ts";
+import { loadGrayMatter } from "../../lib/lazy-libraries.ts";
 import { firstHeading } from "../heading.ts";
-import { loadGrayMatter } from "../lazy-libraries.ts";
 import { isDotprompt } from "../prompt-files.ts";
 import { placeOf, promptProblem } from "../prompt-problem.ts";
 import { assertFrontMatterSize } from "../prompt-size.ts";

@@ -1,6 +1,6 @@
 import type { CST, Document, Node, YAMLParseError } from "yaml";
 import { messageOf } from "../../core/error.ts";
-import { loadYaml } from "../lazy-libraries.ts";
+import { loadYaml } from "../../lib/lazy-libraries.ts";
 
 /** Makes the error of a mistake at an offset of the YAML. */
 export type YamlProblem = (offset: number, what: string, hint: string, cause?: unknown) => Error;

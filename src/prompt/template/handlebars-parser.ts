@@ -1,6 +1,6 @@
 // For the global namespace hbs, in the published declarations too.
 /// <reference types="handlebars" preserve="true" />
-import { loadHandlebars } from "../lazy-libraries.ts";
+import { loadHandlebars } from "../../lib/lazy-libraries.ts";
 
 type Node = hbs.AST.Node;
 
