@@ -194,7 +194,8 @@ export class StdioTransport implements Transport {
       const error = new Error(`the server's process ended: ${this.#exit ?? why}`);
       void this.#end(withServerOutput(error, this.#stderrQuote()));
     };
-    const timer = setTimeout(finish, drainMs);
+    // A turn later: on a busy machine what can be read already is read first.
+    const timer = setTimeout(() => setImmediate(finish), drainMs);
     // Pipes and process have ended: no more output can come.
     const check = () => {
       if (child.stdout.readableEnded && child.stderr.readableEnded && this.#exit !== undefined) finish();
