@@ -36,9 +36,14 @@ export class Template {
     return this.#uses;
   }
 
+  /** @throws ToolkitError `INVALID_PROMPT` for a template that passed the fast check and is none to Handlebars */
   compiled(): TextOf {
-    this.#compiled ??= compileTemplate(this.source);
-    return this.#compiled;
+    try {
+      this.#compiled ??= compileTemplate(this.source);
+      return this.#compiled;
+    } catch (error) {
+      throw this.#problem(error);
+    }
   }
 
   /**
@@ -54,9 +59,14 @@ export class Template {
       return text;
     } catch (error) {
       if (ToolkitError.is(error)) throw error;
-      const what = `The template cannot be rendered: ${messageOf(error)}.`;
-      throw promptProblem(this.file, source.placeAt(1, 1), what, "Look at what it does with this input.", error);
+      throw this.#problem(error);
     }
+  }
+
+  #problem(error: unknown): ToolkitError {
+    const what = `The template cannot be rendered: ${messageOf(error)}.`;
+    const hint = "Look at what it does with this input.";
+    return promptProblem(this.file, this.source.placeAt(1, 1), what, hint, error);
   }
 }
 
