@@ -59,7 +59,8 @@ export function testContext(options: TestContextOptions = {}): TestContext {
 function contextOfCall(depth: number, options: CallOptions, logger: Logger | undefined): CallContext {
   // Without a limit of time no timer runs that would keep the process alive.
   const timeoutMs = Number.POSITIVE_INFINITY;
-  const toolkit = new Toolkit({ logger, timeoutMs, maxDepth: Math.max(8, depth), tracer: false, meter: false });
+  const limits = { timeoutMs, maxTimeoutMs: timeoutMs, maxDepth: Math.max(8, depth) };
+  const toolkit = new Toolkit({ logger, ...limits, tracer: false, meter: false });
   const reached: CallContext[] = [];
   const tool: Tool = defineTool({
     name: "the_tool",

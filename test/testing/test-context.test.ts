@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { CallContext } from "../../src/core/item.ts";
@@ -83,4 +84,16 @@ verifies("C15", "a tool in a test may be given a decorated one", async () => {
   });
   expect(await tool.run({}, decorated)).toEqual(["mine", 0]);
   expect(logged).toEqual(["hello"]);
+});
+
+verifies("C13", "leaves no timer behind that would keep the process alive", async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((type) => type === "Timeout").length;
+  await turn();
+  const before = timers();
+  testContext();
+  testContext({ depth: 2 });
+  // The limits of a call begin in the turn after it.
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  await turn();
+  expect(timers()).toBe(before);
 });
