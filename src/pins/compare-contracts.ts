@@ -21,7 +21,7 @@ type Part = Pick<ContractChange, "what" | "effect" | "pointer"> & { readonly bef
 
 /** More changes of one item are not listed. */
 const maxChanges = 50;
-/** What is nested deeper is compared as text. */
+/** Values that are nested deeper are compared as text. */
 const maxDepth = 256;
 /** So much of a text is shown, and of what precedes its first difference. */
 const shownLength = 200;

@@ -26,7 +26,7 @@ export interface SchemaDifference {
   readonly after: unknown;
 }
 
-/** How a part bears on the whole: what makes the part wider makes the whole wider (1), narrower (-1), or one of both (0). */
+/** The effect of a part on the whole: a wider part makes the whole wider (1), narrower (-1), or one of both (0). */
 type Direction = 1 | 0 | -1;
 
 /** Two versions of one schema, and where they stand. */
@@ -88,7 +88,7 @@ class SchemaComparison {
     const isOther = own(before, "$schema") !== own(after, "$schema");
     try {
       this.#schemas(before, after, "", isEntangled || isOther ? 0 : 1);
-      // What is referred to was compared where it is used; the rest may be used in a way that is not known here.
+      // A referenced schema was compared where it is used; the rest may be used in a way that is not known here.
       for (const name of definitions) this.#definitions(name);
       if (this.#found.length > 0) return this.#found;
     } catch (error) {

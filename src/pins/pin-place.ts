@@ -28,7 +28,7 @@ const none = "0";
 /** Keeps contracts in a store, a record for each namespace: a first contract is written whole or not at all. */
 export function pinsInStore(store: Store): PinPlace {
   const keyOf = (namespace: string) => ({ collection: "pin", owner: "", key: namespace }) as const;
-  // What is compared is often compared by identity: a record that is the same is the same contract.
+  // Contracts are often compared by identity: a record that is the same is the same contract.
   const latest = new Map<string, KeptContract>();
   const remember = (namespace: string, kept: KeptContract) => {
     latest.set(namespace, kept);

@@ -35,7 +35,7 @@ export interface PinnedContractHost {
   warn(message: string): void;
   /** Changes that were not seen before; of very many the first. */
   report(changes: readonly ContractChange[], omitted: number): void;
-  /** What is refused may be another than before. */
+  /** Other items may be refused than before. */
   changed(): void;
 }
 
@@ -107,7 +107,7 @@ export class PinnedContract {
     const pin = this.#pins.get(idOf(kind, key));
     if (pin !== undefined) return pin.state === "quarantined" ? pin : undefined;
     if (this.#host.onChange === "report") return undefined;
-    // What has no contract that can be compared was not accepted.
+    // An item without a contract that can be compared was not accepted.
     const { namespace } = this;
     const ref = refOf(kind, namespace, key);
     return { namespace, kind, key, ref, state: "quarantined", version: "absent", changes: [] };
@@ -220,7 +220,7 @@ export class PinnedContract {
   async #load(seen: Contract & SeenContract, signal: AbortSignal | undefined): Promise<void> {
     const { place, isHeld } = this.#keeping();
     const loaded = await place.load(this.namespace, { signal });
-    // What was seen first counts, also where it could not be kept at that time.
+    // The contract that was seen first counts, also where it could not be kept at that time.
     const contract = completed(loaded.contract, [...(this.#kept === undefined ? [] : [this.#kept.contract]), seen]);
     if (contract === loaded.contract || isHeld) this.#kept = loaded;
     else await this.#save((kept) => completed(kept, [contract]), loaded);

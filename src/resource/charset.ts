@@ -39,7 +39,7 @@ async function detectText(bytes: Uint8Array, mediaType: string): Promise<string 
   const { likelyCharsets } = await import("./detect-charset.ts");
   for (const charset of await likelyCharsets(bytes, essenceOf(mediaType) === "text/html")) {
     const text = await decodeCharset(bytes, charset);
-    // What decodes to control characters is in another charset, or no text at all.
+    // Bytes that decode to control characters are in another charset, or no text at all.
     if (text !== undefined && text !== unknownCharset && !controls.test(text)) return text;
   }
   return undefined;

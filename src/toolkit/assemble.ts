@@ -66,7 +66,7 @@ export interface Assembly {
   readonly executor: Executor;
   readonly toolbox: CallRouter;
   readonly approvals: ToolkitApprovals;
-  /** What still writes to the store. */
+  /** The work that still writes to the store. */
   readonly writing: PendingWork;
 }
 
@@ -93,7 +93,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     logger.error(`A listener of ${type} failed: ${messageOf(error)}`, { error }),
   );
   for (const delegate of delegates.listeners) events.on("*", (event) => delegate.onEvent?.(event));
-  // What is asked of parts that are made below is asked later.
+  // Parts that are made below are asked later.
   const gauges = () => ({ connections: connectors.connections, queued: executor.queued });
   const isLookedAt = options.tracer !== false || options.meter !== false;
   const telemetry = isLookedAt ? new Telemetry({ options, clock, gauges }) : undefined;

@@ -91,7 +91,7 @@ function failure(error: ToolkitError): Pick<ToolAnswer, "status" | "error" | "re
   return { status: statusOf(error), error, references: [] };
 }
 
-/** How a call that failed with an error stands: what is refused did not run. */
+/** The status of a call that failed with an error: one that was refused did not run. */
 export function statusOf({ code }: ToolkitError): "pending" | "denied" | "failed" {
   if (code === "PENDING") return "pending";
   return code === "DENIED" || code === "QUARANTINED" ? "denied" : "failed";

@@ -4,6 +4,7 @@ import { fastifyServer, honoServer, type Listening, nextRoute, nodeServer } from
 import { type ChatService, chatService } from "../../example/chat/service.ts";
 import { memoryStore } from "../../src/index.ts";
 import { type Script, scriptedModel } from "../../src/testing/index.ts";
+import { endlessText } from "../support/endless-text.ts";
 import { verifies } from "../support/verifies.ts";
 
 const servers: Readonly<Record<string, (service: ChatService) => Promise<Listening>>> = {
@@ -80,23 +81,13 @@ for (const [name, listen] of Object.entries(servers)) {
     });
 
     verifies("A9", "ends the run where the client goes away", async () => {
-      let ended = false;
-      async function* pieces() {
-        try {
-          for (let piece = 0; ; piece++) {
-            await new Promise((resolve) => setImmediate(resolve));
-            yield `${piece} `;
-          }
-        } finally {
-          ended = true;
-        }
-      }
-      await using chat = await start(listen, [{ text: pieces() }]);
+      const text = endlessText();
+      await using chat = await start(listen, [{ text: text.pieces }]);
       const leaving = new AbortController();
       const reader = (await chat.send([asked("Hi.")], "ada", leaving.signal)).getReader();
       for (let read = 0; read < 5; read++) await reader.read();
       leaving.abort();
-      await expect.poll(() => ended).toBe(true);
+      await expect.poll(() => text.isEnded).toBe(true);
     });
   });
 }

@@ -16,6 +16,7 @@ import { z } from "zod";
 import type { AgentStream, StreamResponseOptions } from "../../src/agent/index.ts";
 import { defineTool, parsePrompt, type ToolkitError } from "../../src/index.ts";
 import { virtualClock } from "../../src/testing/index.ts";
+import { endlessText } from "../support/endless-text.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { type Served, serve } from "./support.ts";
@@ -325,25 +326,15 @@ describe("a stream as the UI message stream of the AI SDK", () => {
   });
 
   verifies("A9", "is stopped by the chat, and so is the run", async () => {
-    let ended = false;
-    async function* pieces() {
-      try {
-        for (let piece = 0; ; piece++) {
-          await new Promise((resolve) => setImmediate(resolve));
-          yield `${piece} `;
-        }
-      } finally {
-        ended = true;
-      }
-    }
-    await using served = serve([{ text: pieces() }]);
+    const text = endlessText();
+    await using served = serve([{ text: text.pieces }]);
     await using server = await chatServer(served, { format: "ai-sdk" });
     const chat = new Chat(server.url);
     const sent = chat.sendMessage({ text: "Go." });
     await expect.poll(() => partsOf(chat).some(({ type }) => type === "text")).toBe(true);
     await chat.stop();
     await sent;
-    await expect.poll(() => ended).toBe(true);
+    await expect.poll(() => text.isEnded).toBe(true);
   });
 
   verifies("A9", "shows a sub-agent as the call that it is", async () => {

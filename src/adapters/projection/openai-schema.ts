@@ -112,7 +112,7 @@ function lazily(document: JsonSchema): (input: unknown) => unknown {
 
 /** The steps that the values of one input may take: what comes after them is left as it is. */
 const maxSteps = 200_000;
-/** What is nested deeper in an input is left as it is. */
+/** Values that are nested deeper in an input are left as they are. */
 const maxInputDepth = 500;
 
 /** Removes from an input the optional properties that a model set to null because strict mode requires them, and that may not be null. */

@@ -45,7 +45,7 @@ export function faultOf(messages: unknown): string | undefined {
 function idsIn({ content }: LanguageModelV4Message, type: "tool-call" | "tool-result"): readonly string[] {
   if (typeof content === "string") return [];
   const ids: string[] = [];
-  // What a provider executes itself has its result in the same message.
+  // A call that the provider executes itself has its result in the same message.
   for (const part of content) {
     if (part.type === type && "toolCallId" in part && !("providerExecuted" in part && part.providerExecuted === true))
       ids.push(part.toolCallId);

@@ -33,7 +33,7 @@ const maxRounds = 8;
 const maxWraps = 4;
 /** The steps of the search for what is meant: a schema looked at for a value, a value copied. A longer search is given up. */
 const maxSteps = 500_000;
-/** What it costs to validate the value after each round, for each value inside it. */
+/** The cost to validate the value after each round, for each value inside it. */
 const stepsToValidate = 5;
 
 /** Options of a repair. */

@@ -4,7 +4,7 @@ export const maxSchemaSize = 25_000;
 /** Characters that count as one value. */
 export const charactersPerStep = 32;
 
-/** What is nested deeper is not counted. */
+/** Values that are nested deeper are not counted. */
 const maxCounted = 1_000;
 
 /** The number of values in a value, itself included; long texts and names count as several. Counting ends at a maximum. */

@@ -18,7 +18,7 @@ export class ExpressionReference {
 /** The deepest value that is compared or written. */
 const maxDepth = 1_000;
 
-/** What JMESPath takes for false: null, false, and a text, list or object that is empty. */
+/** The values that JMESPath takes for false: null, false, and a text, list or object that is empty. */
 export function isFalse(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === "") return true;
   if (Array.isArray(value)) return value.length === 0;
