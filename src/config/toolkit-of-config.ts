@@ -2,12 +2,14 @@ import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { agent } from "../agent/index.ts";
 import type { AddConnectorOptions } from "../connection/connect-options.ts";
+import type { Connector } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import { toIdentifier } from "../core/identifier.ts";
 import type { Resource } from "../core/resource.ts";
 import type { Store } from "../core/store.ts";
 import type { ConnectorConfig } from "../core/target.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
+import { mapTexts } from "../lib/visible-text.ts";
 import { fileTokenStore } from "../mcp/auth/file-token-store.ts";
 import { oauth } from "../mcp/auth/oauth.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
@@ -60,7 +62,7 @@ export async function toolkitOf(config: ReadConfig, options: ConfiguredOptions =
   try {
     placed(config, ["resources"], () => toolkit.add(...resources));
     for (const { namespace, path, target, options: own } of planned) {
-      placed(config, path, () => toolkit.addConnector(target, { ...own, namespace }));
+      placed(config, path, () => addConnector(toolkit, target, { ...own, namespace }, config, path));
     }
     for (const { folder, namespace, recursive, path } of promptFolders(config)) {
       const source = promptFolder(folder, { recursive, watch: options.watch ?? false });
@@ -71,6 +73,25 @@ export async function toolkitOf(config: ReadConfig, options: ConfiguredOptions =
     throw error;
   }
   return toolkit;
+}
+
+/** Adds a connector. One that needs a variable which is not set fails when it connects, and says so: it harms no other one. */
+function addConnector(
+  toolkit: Toolkit,
+  target: ConnectorConfig,
+  options: AddConnectorOptions,
+  config: ReadConfig,
+  path: ConfigPath,
+): void {
+  try {
+    toolkit.addConnector(target, options);
+  } catch (error) {
+    if (!ToolkitError.is(error, "INVALID_TARGET") || error.details.variable === undefined) throw error;
+    const problem = config.problem(path, error.message);
+    const { namespace, lazy, allow } = options;
+    const connector: Connector = { label: path.join("."), connect: () => Promise.reject(problem) };
+    toolkit.addConnector(connector, { namespace, lazy, allow });
+  }
 }
 
 /** Runs a part that throws a ToolkitError of its own, and says in the file's words where the cause is written. */
@@ -122,7 +143,7 @@ async function storeAt(config: ReadConfig, written: string, env: Environment): P
 }
 
 function expanded(config: ReadConfig, path: ConfigPath, text: string, env: Environment): string {
-  return placed(config, path, () => expand(text, env, String(path.at(-1))));
+  return placed(config, path, () => expand(text.replaceAll("${env:", "${"), env, String(path.at(-1))));
 }
 
 interface PlannedFolder {
@@ -169,7 +190,7 @@ export function plannedConnectors(config: ReadConfig, options: ConfiguredOptions
   const { connectors = {}, mcpServers = {}, mcp_servers = {}, servers = {} } = config.written;
   return Object.entries({ connectors, mcpServers, mcp_servers, servers })
     .flatMap(([list, entries]) => Object.entries(entries).map(([name, entry]) => ({ path: [list, name], name, entry })))
-    .map(({ path, name, entry }) => ({ path, name, entry: longForm(entry) }))
+    .map(({ path, name, entry }) => ({ path, name, entry: longForm(entry, config.folder) }))
     .filter(({ entry }) => entry.disabled !== true && entry.enabled !== false)
     .map(({ path, name, entry }) => ({
       path,
@@ -179,8 +200,11 @@ export function plannedConnectors(config: ReadConfig, options: ConfiguredOptions
     }));
 }
 
-function longForm(entry: string | WrittenConnector): WrittenConnector {
-  return typeof entry === "string" ? commandLine(entry) : entry;
+/** The entry without shorthands, and with variables in one form. */
+function longForm(entry: string | WrittenConnector, folder: string): WrittenConnector {
+  const long = typeof entry === "string" ? commandLine(entry) : entry;
+  const plain = (text: string) => text.replaceAll("${env:", "${").replaceAll("${workspaceFolder}", folder);
+  return mapTexts(long, plain) as WrittenConnector;
 }
 
 function targetOf(config: ReadConfig, path: ConfigPath, entry: WrittenConnector): ConnectorConfig {
