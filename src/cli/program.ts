@@ -3,7 +3,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import { packageVersion } from "../lib/package.ts";
 import { visibleLines } from "../lib/visible-text.ts";
 import { exitCodeOf, exitCodes, UsageMistake } from "./exit-code.ts";
-import type { Terminal } from "./terminal.ts";
+import { Terminal } from "./terminal.ts";
 
 /** Runs a command line. @returns the exit code: see `exitCodes`. It never rejects */
 export async function runCommand(args: readonly string[], terminal: Terminal, signal: AbortSignal): Promise<number> {
@@ -34,7 +34,9 @@ function report(error: unknown, args: readonly string[], terminal: Terminal): vo
     return;
   }
   const isOwn = ToolkitError.is(error) || error instanceof UsageMistake;
-  const text = isOwn || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message);
+  // An error of the system, such as a disk that is full, says all in its message.
+  const isSystem = error instanceof Error && "syscall" in error;
+  const text = isOwn || isSystem || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message);
   const code = ToolkitError.is(error) ? `${error.code}: ` : "";
   terminal.note(visibleLines(`${code}${text}`), "red");
 }
@@ -72,6 +74,18 @@ function programOf(terminal: Terminal, end: (code: number) => void, signal: Abor
   addTypesCommand(program, on, terminal, signal);
   addFileCommands(program, on, terminal, signal);
   return program;
+}
+
+/** The help of the command, and of each of its subcommands, for the docs. */
+export function helpOf(): readonly { readonly name: string; readonly text: string }[] {
+  const { signal } = new AbortController();
+  const { stdin, stdout, stderr } = process;
+  const program = programOf(new Terminal({ stdin, stdout, stderr, env: {}, cwd: "." }), () => undefined, signal);
+  const shown = [program, ...program.commands.filter((each) => each.name() !== "complete")];
+  return shown.map((command) => ({
+    name: command === program ? "toolweave" : `toolweave ${command.name()}`,
+    text: command.configureHelp({ ...program.configureHelp(), helpWidth: 100 }).helpInformation(),
+  }));
 }
 
 type On = (action: Action) => (...given: readonly unknown[]) => Promise<void>;

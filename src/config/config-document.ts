@@ -1,5 +1,13 @@
-import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
+import {
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser";
 import { isMap, isPair, isSeq, LineCounter, type Pair, parseDocument } from "yaml";
+import { messageOf } from "../core/error.ts";
 
 /** The way to a value: names of fields and positions in lists. */
 export type ConfigPath = readonly (string | number)[];
@@ -36,8 +44,14 @@ function parseYamlConfig(text: string): ConfigDocument | SyntaxMistake {
   };
   const [error] = document.errors;
   if (error !== undefined) return { message: error.message, ...at(error.pos[0]) };
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: 100 }) ?? {};
+  } catch (cause) {
+    return { message: messageOf(cause), line: 1, column: 1 };
+  }
   return {
-    value: document.toJS({ maxAliasCount: 100 }) ?? {},
+    value,
     positionOf: (path) => at(offsetInYaml(document.contents, path)),
   };
 }
@@ -71,19 +85,9 @@ function parseJsonConfig(text: string): ConfigDocument | SyntaxMistake {
   const [error] = errors;
   if (error !== undefined) return { message: jsonMistake(error), ...positionIn(text, error.offset) };
   return {
-    value: root === undefined ? {} : jsonValue(root),
+    value: root === undefined ? {} : getNodeValue(root),
     positionOf: (path) => positionIn(text, offsetInJson(root, path)),
   };
-}
-
-/** `getNodeValue` of the library sets fields by assignment, so that one called `__proto__` would be lost. */
-function jsonValue(node: Node): unknown {
-  const { type, children = [] } = node;
-  if (type === "array") return children.map(jsonValue);
-  if (type !== "object") return node.value;
-  return Object.fromEntries(
-    children.map(({ children: [name, value] = [] }) => [String(name?.value), value && jsonValue(value)]),
-  );
 }
 
 function offsetInJson(root: Node | undefined, path: ConfigPath): number {
