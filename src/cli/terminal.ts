@@ -113,7 +113,7 @@ export class Terminal {
 }
 
 /** The text, cut to a number of columns; what is cut is shown by an ellipsis. */
-export function truncate(text: string, columns: number): string {
+function truncate(text: string, columns: number): string {
   if (stringWidth(text) <= columns) return text;
   let kept = "";
   let width = 0;

@@ -9,7 +9,7 @@ import { type ConfigDocument, type ConfigPath, parseConfig } from "./config-docu
 import { configSchema, type WrittenConfig } from "./config-schema.ts";
 
 /** The names under which a configuration is looked for, the first one wins. */
-export const configNames: readonly string[] = [
+const configNames: readonly string[] = [
   "toolweave.yaml",
   "toolweave.yml",
   "toolweave.json",

@@ -38,7 +38,7 @@ export interface ConfiguredOptions {
 }
 
 /** A connector of a configuration, ready to be added. */
-export interface PlannedConnector {
+export interface ConfiguredConnector {
   readonly namespace: string;
   readonly path: ConfigPath;
   readonly target: ConnectorConfig;
@@ -186,7 +186,7 @@ function resourceAt(config: ReadConfig, index: number, env: Environment): Resour
 }
 
 /** The connectors of a configuration, those of other clients' lists included. */
-export function plannedConnectors(config: ReadConfig, options: ConfiguredOptions): readonly PlannedConnector[] {
+export function plannedConnectors(config: ReadConfig, options: ConfiguredOptions): readonly ConfiguredConnector[] {
   const { connectors = {}, mcpServers = {}, mcp_servers = {}, servers = {} } = config.written;
   return Object.entries({ connectors, mcpServers, mcp_servers, servers })
     .flatMap(([list, entries]) => Object.entries(entries).map(([name, entry]) => ({ path: [list, name], name, entry })))

@@ -5,8 +5,8 @@ import { stripInvisible } from "../../lib/visible-text.ts";
 import type { Toolkit } from "../../toolkit/toolkit.ts";
 import { exitCodes } from "../exit-code.ts";
 import { schemasOf } from "../item-schemas.ts";
-import { commentOf, propertyName, typeOf } from "../schema-types.ts";
 import type { Terminal } from "../terminal.ts";
+import { commentOf, propertyName, typeOf } from "../type-text.ts";
 import { type GlobalOptions, openWorkspace } from "../workspace.ts";
 
 /** The options of `types`. */
