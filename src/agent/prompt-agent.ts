@@ -47,7 +47,7 @@ import {
 import type { ModelCall } from "./model/model-call.ts";
 import { Models } from "./model/models.ts";
 import { sampled } from "./model/sampling.ts";
-import { ownStoreOf } from "./results/kept-results.ts";
+import { findResult, ownStoreOf, resultTemplate } from "./results/kept-results.ts";
 import { type Assignment, prepareRun } from "./run/prepare-run.ts";
 import { withinDeadline } from "./run/run-limits.ts";
 import type { RunResults } from "./run/run-results.ts";
@@ -101,6 +101,7 @@ class PromptAgent implements Agent {
 
   attach(toolkit: ServedToolkit): void {
     this.#suspensions.attach(toolkit);
+    toolkit.add(resultTemplate(toolkit.store, this.#options));
     const { rules } = this.#options;
     if (rules !== undefined) toolkit.checkPolicy(rules, "policy of an agent");
   }
@@ -161,16 +162,14 @@ class PromptAgent implements Agent {
   }
 
   async readResult(uri: string, { session }: Pick<RunOptions, "session"> = {}): Promise<Content> {
-    const { findResult } = await import("./results/kept-results.ts");
-    return findResult(uri, { session, stores: this.#suspensions.stores, options: this.#options });
+    return findResult(uri, { session, stores: this.#stores, options: this.#options });
   }
 
   get conversations(): Conversations {
-    const stores = () => [...this.#suspensions.stores, this.#ownStore];
     return {
-      get: async (id, options) => findConversation(id, sessionOf(options), stores()),
-      list: async (options) => listConversations(sessionOf(options), stores()),
-      delete: async (id, options) => deleteConversation(id, sessionOf(options), stores()),
+      get: async (id, options) => findConversation(id, sessionOf(options), this.#stores),
+      list: async (options) => listConversations(sessionOf(options), this.#stores),
+      delete: async (id, options) => deleteConversation(id, sessionOf(options), this.#stores),
     };
   }
 
@@ -196,6 +195,10 @@ class PromptAgent implements Agent {
     const session = callStateOf(context)?.givenSession;
     const isWaiting = (id: string) => this.#suspensions.isWaiting(id);
     return withConversation(given, { store, session, isWaiting }, run);
+  }
+
+  get #stores(): readonly Store[] {
+    return [...this.#suspensions.stores, this.#ownStore];
   }
 
   get #ownStore(): Store {
