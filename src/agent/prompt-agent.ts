@@ -37,13 +37,7 @@ import {
 } from "./agent-options.ts";
 import { type AgentStream, EventStream } from "./agent-stream.ts";
 import { parseConversation } from "./conversation/conversation-messages.ts";
-import {
-  deleteConversation,
-  findConversation,
-  listConversations,
-  saveConversation,
-  withConversation,
-} from "./conversation/kept-conversations.ts";
+import { KeptConversations } from "./conversation/kept-conversations.ts";
 import type { ModelCall } from "./model/model-call.ts";
 import { Models } from "./model/models.ts";
 import { sampled } from "./model/sampling.ts";
@@ -86,6 +80,7 @@ class PromptAgent implements Agent {
   readonly #options: ParsedAgentOptions;
   readonly #budget: RetryBudget;
   readonly #suspensions: Suspensions;
+  readonly #kept: KeptConversations;
   /** For runs outside of any toolkit. Without connectors and stores it holds nothing open, so it needs no end but that of the agent. */
   #own: Toolbox | undefined;
   /** By the `meta` of the answer: validation against an output schema may make another Content of it. */
@@ -97,6 +92,8 @@ class PromptAgent implements Agent {
     this.#models = new Models({ models, defaultModel });
     this.#budget = new RetryBudget(this.#options.clock);
     this.#suspensions = new Suspensions(this.#options.clock, this.#options.suspended);
+    const { clock, conversations: limits } = this.#options;
+    this.#kept = new KeptConversations({ clock, limits, isWaiting: (id) => this.#suspensions.isWaiting(id) });
   }
 
   attach(toolkit: ServedToolkit): void {
@@ -167,9 +164,9 @@ class PromptAgent implements Agent {
 
   get conversations(): Conversations {
     return {
-      get: async (id, options) => findConversation(id, sessionOf(options), this.#stores),
-      list: async (options) => listConversations(sessionOf(options), this.#stores),
-      delete: async (id, options) => deleteConversation(id, sessionOf(options), this.#stores),
+      get: async (id, options) => (await this.#kept.find(id, sessionOf(options), this.#stores))?.conversation,
+      list: async (options) => this.#kept.list(sessionOf(options), this.#stores),
+      delete: async (id, options) => this.#kept.delete(id, sessionOf(options), this.#stores),
     };
   }
 
@@ -193,8 +190,7 @@ class PromptAgent implements Agent {
       return run({ conversation: given === undefined ? noTurns : parseConversation(given) });
     const store = this.#suspensions.toolkitOf(context)?.store ?? this.#ownStore;
     const session = callStateOf(context)?.givenSession;
-    const isWaiting = (id: string) => this.#suspensions.isWaiting(id);
-    return withConversation(given, { store, session, isWaiting }, run);
+    return this.#kept.open(given, { store, session }, run);
   }
 
   get #stores(): readonly Store[] {
@@ -217,7 +213,7 @@ class PromptAgent implements Agent {
     const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: RunResults): Promise<never> => {
       const { ownTools = [], output, thread } = given;
       const waiting = { store: kept.store, waitsFor: state.id };
-      const task = { ...given, thread: thread && (await saveConversation(conversation, thread, waiting)) };
+      const task = { ...given, thread: thread && (await this.#kept.save(conversation, thread, waiting)) };
       const isLocal = callStateOf(context)?.isConfined === true || ownTools.length > 0;
       const { now } = this.#suspensions;
       const run = suspendedRun({
@@ -248,7 +244,7 @@ class PromptAgent implements Agent {
     const conversation = conversationIn(state);
     const { thread } = task;
     if (thread !== undefined)
-      await saveConversation(conversation, thread, { store: assignment.store ?? this.#ownStore });
+      await this.#kept.save(conversation, thread, { store: assignment.store ?? this.#ownStore });
     if (content.meta !== undefined) this.#conversations.set(content.meta, conversation);
     return content;
   }

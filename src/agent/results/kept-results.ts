@@ -3,13 +3,14 @@ import { messageOf, ToolkitError } from "../../core/error.ts";
 import type { ResourceTemplate } from "../../core/item.ts";
 import type { Content, ReadOptions } from "../../core/resource.ts";
 import type { Logger, Session } from "../../core/session.ts";
-import type { RecordKey, Store, StoredRecord } from "../../core/store.ts";
+import type { RecordKey, Store } from "../../core/store.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isRecord, present } from "../../lib/value.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
 import { wholeHandle } from "../../resource/handle.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { KnownRetention, ParsedAgentOptions } from "../agent-options.ts";
+import { isExpired, sweepExpired } from "../expired-records.ts";
 import { type ResultOwner, resultOwner } from "./result-owner.ts";
 
 /** A store of results. */
@@ -23,7 +24,6 @@ export interface ResultStoreOptions extends KnownRetention {
 const maxResults = 10_000;
 const collection = "result";
 
-const sweptAt = new WeakMap<Store, number>();
 const ownStores = new WeakMap<object, Store>();
 
 /** The store of results of an agent, for runs outside of the toolkits that it serves. It ends with the agent. */
@@ -49,7 +49,7 @@ export class KeptResults {
     const draft = { ...keyOf(uri, owner), value: present({ expiresAt, session: owner.session }), bytes };
     const quota = { items: maxResults, bytes: maxBytes };
     try {
-      await this.#sweep();
+      await sweepExpired(store, collection, { clock, keepMs });
       await store.put(draft, { quota }).catch(async (error: unknown) => {
         if (!ToolkitError.is(error, "LIMIT_EXCEEDED") || bytes.length > maxBytes) throw error;
         await this.#makeRoom(draft.owner, bytes.length);
@@ -69,22 +69,8 @@ export class KeptResults {
     const record = await this.#options.store.get(keyOf(uri, owner));
     if (record?.bytes === undefined) return undefined;
     if (!isRecord(record.value) || record.value.session !== owner.session) return undefined;
-    if (this.#isExpired(record)) throw expired(uri, this.#options.keepMs);
+    if (isExpired(record, this.#options.clock)) throw expired(uri, this.#options.keepMs);
     return contentFromJson(JSON.parse(Buffer.from(record.bytes).toString()));
-  }
-
-  #isExpired({ value }: StoredRecord): boolean {
-    return !isRecord(value) || typeof value.expiresAt !== "number" || value.expiresAt <= this.#options.clock.now();
-  }
-
-  /** Deletes what has expired, of all owners, from time to time. */
-  async #sweep(): Promise<void> {
-    const { store, clock, keepMs } = this.#options;
-    const before = sweptAt.get(store);
-    if (before !== undefined && clock.now() - before < keepMs / 10) return;
-    sweptAt.set(store, clock.now());
-    const { records } = await store.list({ collection });
-    for (const record of records) if (this.#isExpired(record)) await store.delete(record);
   }
 
   /** Deletes the oldest results of an owner. */
