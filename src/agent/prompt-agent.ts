@@ -38,6 +38,7 @@ import {
 import { type AgentStream, EventStream } from "./agent-stream.ts";
 import { parseConversation } from "./conversation/conversation-messages.ts";
 import { KeptConversations } from "./conversation/kept-conversations.ts";
+import { toUiMessages, type UiMessage, waitingUiMessages } from "./conversation/ui-messages.ts";
 import type { ModelCall } from "./model/model-call.ts";
 import { Models } from "./model/models.ts";
 import { sampled } from "./model/sampling.ts";
@@ -51,6 +52,7 @@ import type { WaitingTurn } from "./run/tool-turn.ts";
 import { ResumeRun } from "./suspend/resume-run.ts";
 import { pendingRun, suspendedRun } from "./suspend/suspended-run.ts";
 import { Suspensions } from "./suspend/suspensions.ts";
+import { waitingPart } from "./suspend/waiting-part.ts";
 
 /**
  * Makes an agent.
@@ -165,6 +167,7 @@ class PromptAgent implements Agent {
   get conversations(): Conversations {
     return {
       get: async (id, options) => (await this.#kept.find(id, sessionOf(options), this.#stores))?.conversation,
+      uiMessages: async (id, options) => this.#uiMessages(id, sessionOf(options)),
       list: async (options) => this.#kept.list(sessionOf(options), this.#stores),
       delete: async (id, options) => this.#kept.delete(id, sessionOf(options), this.#stores),
     };
@@ -178,6 +181,14 @@ class PromptAgent implements Agent {
     assertOptionNames(options, runNames, "of a run");
     const { toolbox, ...call } = options;
     return this.#toolbox(toolbox).call(prompt as string, input, present(call));
+  }
+
+  async #uiMessages(id: string, session: Session | undefined): Promise<UiMessage[]> {
+    const found = await this.#kept.find(id, session, this.#stores);
+    if (found === undefined) return [];
+    const { conversation, waitsFor } = found;
+    const waiting = waitsFor === undefined ? undefined : await this.#suspensions.waiting(waitsFor);
+    return waiting === undefined ? toUiMessages(conversation) : waitingUiMessages(await waitingPart(waiting));
   }
 
   /** Runs in the conversation that is given, or that the store has under this id. */

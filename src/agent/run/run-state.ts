@@ -63,6 +63,16 @@ export function userText(text: string): LanguageModelV4Message {
   return { role: "user", content: [{ type: "text", text }] };
 }
 
+/** A request of the run itself to answer again, which is shown to no user. */
+export function repairRequest(text: string): LanguageModelV4Message {
+  return { ...userText(text), providerOptions: { toolweave: { repair: true } } };
+}
+
+/** True for a request of a run to answer again. */
+export function isRepairRequest({ role, providerOptions }: LanguageModelV4Message): boolean {
+  return role === "user" && isRecord(providerOptions?.toolweave) && providerOptions.toolweave.repair === true;
+}
+
 /** The price of a million tokens, in any currency that all models share. */
 export interface ModelPrice {
   readonly input: number;
