@@ -68,7 +68,13 @@ export function chatService(model: LanguageModelV4, store: Store) {
   }
   // #endregion approve
 
-  return { assistant, toolkit, answer };
+  // #region reopen
+  /** What `useChat({ id, messages })` begins with. */
+  const messages = (id: string, session: Session): Promise<UIMessage[]> =>
+    assistant.conversations.uiMessages(id, { session });
+  // #endregion reopen
+
+  return { assistant, toolkit, answer, messages };
 }
 
 export type ChatService = ReturnType<typeof chatService>;

@@ -63,6 +63,24 @@ function keyOf(id: string, session: Session | undefined): RecordKey {
   return { collection, owner: "", key: anonymous === undefined ? `/${id}` : `s${encodeURIComponent(anonymous)}/${id}` };
 }
 
+function nameOf({ owner, key }: RecordKey): string {
+  return JSON.stringify([owner, key]);
+}
+
+/** A conversation without a turn. */
+function begun(id: string, { owner, key }: RecordKey): OpenConversation {
+  const thread = { id, owner, key, version: 0, turns: 0, incarnation: randomUUID() };
+  return { conversation: emptyConversation, thread };
+}
+
+async function deleteVersion(id: string, record: StoredRecord, store: Store): Promise<void> {
+  try {
+    await store.delete(record, { expectedVersion: record.version });
+  } catch (error) {
+    throw ToolkitError.is(error, "CONFLICT") ? changed(id, error.details.version) : error;
+  }
+}
+
 /** The things that kept conversations need. */
 export interface ConversationsHost {
   readonly clock: Clock;
@@ -105,7 +123,7 @@ export class KeptConversations {
     const place = keyOf(id, session);
     const held = busy.get(store) ?? new Set();
     busy.set(store, held);
-    const name = JSON.stringify([place.owner, place.key]);
+    const name = nameOf(place);
     if (held.has(name)) throw conflict(id, "another run continues it now. Wait for its end, then send this turn again");
     held.add(name);
     try {
@@ -190,20 +208,19 @@ export class KeptConversations {
   async #opened(id: string, place: RecordKey, store: Store): Promise<OpenConversation> {
     const record = await store.get(place);
     const { owner, key } = place;
-    if (record === undefined) {
-      const thread = { id, owner, key, version: 0, turns: 0, incarnation: randomUUID() };
-      return { conversation: emptyConversation, thread };
-    }
+    if (record === undefined) return begun(id, place);
     const { waitsFor, incarnation, turns } = fieldsOf(record);
     const { version } = record;
     if (waitsFor !== undefined && (await this.#host.isWaiting(waitsFor)))
       throw conflict(id, `its run ${waitsFor} waits. Resume that run, or forget it`, version);
-    const thread = { id, owner, key, version, turns, incarnation };
-    if (isExpired(record, this.#host.clock))
-      return { conversation: emptyConversation, thread: { ...thread, turns: 0 } };
+    if (isExpired(record, this.#host.clock)) {
+      // Now, so that no sweep of another process takes the record from under the turn.
+      await deleteVersion(id, record, store);
+      return begun(id, place);
+    }
     const { maxTurns } = this.#host.limits;
     if (turns >= maxTurns) throw tooManyTurns(id, turns + 1, maxTurns);
-    return { conversation: conversationOf(record), thread };
+    return { conversation: conversationOf(record), thread: { id, owner, key, version, turns, incarnation } };
   }
 
   /** A conversation whose time is over is kept while a run waits in it. */
@@ -219,7 +236,8 @@ export class KeptConversations {
   /** A failure of it fails no turn. */
   async #sweep(store: Store): Promise<void> {
     const { clock, limits } = this.#host;
-    const isHeld = (record: StoredRecord) => this.#isHeld(record);
+    const isHeld = async (record: StoredRecord) =>
+      busy.get(store)?.has(nameOf(record)) === true || this.#isHeld(record);
     await sweepExpired(store, collection, { clock, keepMs: limits.keepMs }, isHeld).catch(() => undefined);
   }
 }
