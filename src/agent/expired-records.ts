@@ -6,12 +6,7 @@ import { isRecord } from "../lib/value.ts";
 /** The time of the last sweep, by collection. */
 const sweeps = new WeakMap<Store, Map<Collection, number>>();
 
-/** The part of the value of a record by which it expires: milliseconds since the epoch. Without it a record does not expire. */
-export interface Expiring {
-  readonly expiresAt?: number | undefined;
-}
-
-/** True for a record whose time is over. */
+/** True for a record whose time is over, by `expiresAt` of its value in milliseconds since the epoch. Without one it does not expire. */
 export function isExpired({ value }: StoredRecord, clock: Clock): boolean {
   return isRecord(value) && typeof value.expiresAt === "number" && value.expiresAt <= clock.now();
 }
