@@ -30,11 +30,13 @@ input: { type: object, properties: { message: { type: string } }, required: [mes
 {{{message}}}`);
 // #endregion prompt
 
+// #region request
 /** What `DefaultChatTransport` sends. */
 export interface ChatRequest {
   readonly id: string;
   readonly messages: readonly UIMessage<{ run?: string }>[];
 }
+// #endregion request
 
 /** A chat, and the toolkit that is to be closed with it. */
 export function chatService(model: LanguageModelV4, store: Store) {
@@ -79,8 +81,10 @@ export function chatService(model: LanguageModelV4, store: Store) {
 
 export type ChatService = ReturnType<typeof chatService>;
 
+// #region session
 /** In place of authentication. Without a principal all who call share their conversations. */
 export function sessionOf(headers: { get(name: string): string | null }): Session {
   const principal = headers.get("x-user") ?? "guest";
   return { id: principal, principal };
 }
+// #endregion session
