@@ -87,15 +87,11 @@ export function toUiMessages({ messages }: Conversation): UiMessage[] {
 export function waitingUiMessages({ run, waitsFor, messages, results, calls }: WaitingPart): UiMessage[] {
   const shown = shownMessages([...messages, { role: "tool", content: [...results] }]);
   const last = shown.at(-1);
-  const before = last?.role === "assistant" ? last.parts : [];
-  const waiting = new Map(calls.map((call) => [call.toolCallId, call]));
-  const parts = before.map((part) => {
-    const call = part.type === "dynamic-tool" ? waiting.get(part.toolCallId) : undefined;
-    if (call === undefined) return part;
-    waiting.delete(call.toolCallId);
-    return toolPart(call, call.state);
-  });
-  parts.push(...[...waiting.values()].map((call) => toolPart(call, call.state)));
+  const parts = last?.role === "assistant" ? [...last.parts] : [];
+  for (const call of calls) {
+    const at = callIn(parts, call.toolCallId);
+    parts.splice(at < 0 ? parts.length : at, at < 0 ? 0 : 1, toolPart(call, call.state));
+  }
   parts.push({ type: "data-pending", id: run, data: { id: run, waitsFor } });
   const id = last?.role === "assistant" ? last.id : messageId(messages.length);
   return [
@@ -181,9 +177,14 @@ function addResults({ parts }: UiMessage, results: readonly Part[] | string): vo
   for (const result of results) if (result.type === "tool-result") settle(parts, result);
 }
 
-/** Gives a call its result. Ids are unique in a run alone, so it is the last call of this id. */
+/** The index of a call. Some models use an id again: it is that of the last call. */
+function callIn(parts: readonly UiPart[], toolCallId: string): number {
+  return parts.findLastIndex((part) => part.type === "dynamic-tool" && part.toolCallId === toolCallId);
+}
+
+/** Gives a call its result. */
 function settle(parts: UiPart[], { toolCallId, output }: LanguageModelV4ToolResultPart): void {
-  const at = parts.findLastIndex((part) => part.type === "dynamic-tool" && part.toolCallId === toolCallId);
+  const at = callIn(parts, toolCallId);
   const part = parts[at];
   if (part?.type === "dynamic-tool") parts[at] = toolPart(part, stateOf(output));
 }
