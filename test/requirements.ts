@@ -34,7 +34,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "N7",
-    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due. A call, read or render that a namespace which still connects could answer waits within its own time, at most connectTimeoutMs, then is UNAVAILABLE with the reason; lookup and list do not wait for it.",
+    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due. A call, read or render that a namespace which still connects could answer waits within its own time, at most connectTimeoutMs, then is UNAVAILABLE with the reason, as is each later one that names the namespace, until it connects; lookup and list do not wait for it.",
   },
   {
     id: "N8",

@@ -29,6 +29,9 @@ export interface Session {
   sample?(request: SampleRequest, options: { readonly signal: AbortSignal }): Promise<SampleResult>;
 }
 
+/** The sessions of calls that were given none, where such a call goes on as another one: what is the caller's own is then that of all without one. */
+export const madeUpSessions = new WeakSet<Session>();
+
 /** The log levels of MCP, which are those of RFC 5424. */
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 

@@ -799,7 +799,8 @@ describe("a connection", () => {
         code: "UNAVAILABLE",
         message: "weather was given up after 3 attempts: three",
       });
-      expect((await calling).code).toBe("NOT_FOUND");
+      expect((await calling).code).toBe("UNAVAILABLE");
+      expect((await failure(bench.toolkit.call("weather.forecast"))).code).toBe("NOT_FOUND");
       expect(bench.toolkit.connections).toEqual([]);
       expect(shown.state).toBe("stopped");
       expect(bench.of("connectorRemoved")).toMatchObject([{ namespace: "weather", error: { message: "three" } }]);
