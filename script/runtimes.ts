@@ -1,19 +1,25 @@
-/** Runs the suite on the oldest version of Node that the package supports, and on the next one. */
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+/**
+ * Runs the suite on the oldest version of Node that the package supports, and on the next one. Arguments choose a version, and test files
+ * as Vitest does.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { compilingNode } from "./support/compiling-node.ts";
 import { commandOf, project } from "./support/project.ts";
 import { run, seconds } from "./support/run.ts";
 
-/** The flags with which a version runs the sources. */
-const versions: Readonly<Record<string, readonly string[]>> = {
-  "22.13.0": ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"],
-  "26": [],
+/** The versions, and whether each runs the sources as they are: Node 22 knows neither types nor `using`. */
+const versions: Readonly<Record<string, { readonly runsSources: boolean }>> = {
+  "22.13.0": { runsSources: false },
+  "26": { runsSources: true },
 };
 
 const vitest = await commandOf(import.meta.resolve("vitest/package.json"), "vitest");
-const only = process.argv.slice(2);
-for (const [version, flags] of Object.entries(versions)) {
+const given = process.argv.slice(2);
+const only = given.filter((name) => name in versions);
+const files = given.filter((name) => !(name in versions));
+for (const [version, { runsSources }] of Object.entries(versions)) {
   if (only.length > 0 && !only.includes(version)) continue;
   const home = await mkdtemp(join(tmpdir(), "toolweave-node-"));
   try {
@@ -22,9 +28,10 @@ for (const [version, flags] of Object.entries(versions)) {
       console.log(`skipped  Node ${version} cannot be installed: ${installed.failure}`);
       continue;
     }
-    const node = await withFlags(join(home, "node_modules", "node", "bin", "node"), flags, join(home, "bin"));
+    const plain = join(home, "node_modules", "node", "bin", "node");
+    const node = runsSources ? plain : await compilingNode(plain, join(home, "compiled"));
     const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}` };
-    const result = await run(node, [vitest, "run"], { cwd: project, env, timeoutMs: 1_800_000 });
+    const result = await run(node, [vitest, "run", ...files], { cwd: project, env, timeoutMs: 1_800_000 });
     console.log(
       `${result.failure === undefined ? "ok    " : "failed"}  Node ${version}  ${seconds(result.durationMs)}`,
     );
@@ -34,20 +41,4 @@ for (const [version, flags] of Object.entries(versions)) {
   } finally {
     await rm(home, { recursive: true, force: true });
   }
-}
-
-/**
- * A program that runs a Node with flags, and every child process that is started by `process.execPath` too: servers of tests are such
- * children, and a connector passes no NODE_OPTIONS on to them.
- */
-async function withFlags(node: string, flags: readonly string[], folder: string): Promise<string> {
-  if (flags.length === 0) return node;
-  const program = join(folder, "node");
-  const preload = join(folder, "exec-path.cjs");
-  const quoted = [node, ...flags, "--require", preload].map((text) => `'${text.replaceAll("'", "'\\''")}'`);
-  await mkdir(folder);
-  await writeFile(preload, `process.execPath = ${JSON.stringify(program)};\n`);
-  await writeFile(program, `#!/bin/sh\nexec ${quoted.join(" ")} "$@"\n`);
-  await chmod(program, 0o755);
-  return program;
 }
