@@ -39,6 +39,7 @@ export default defineConfig(({ mode }) => {
             exclude: [...exclude, ...e2e, ...postgres],
             typecheck: {
               enabled: true,
+              checker: here("node_modules/typescript-7/bin/tsc"),
               include: ["test/types/**/*.test-d.ts"],
               tsconfig: "test/types/tsconfig.json",
               // Errors outside the type tests are those of `npm run check:types`; here they would be counted twice.
