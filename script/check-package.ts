@@ -178,7 +178,7 @@ async function hasTypes(target: Manifest["exports"][string]): Promise<boolean> {
   return typeof target !== "string" && /^export /m.test(await readFile(join(project, target.types ?? ""), "utf8"));
 }
 
-/** What a user's compiler says, without skipLibCheck: the declarations themselves are checked, and must tell tools apart. */
+/** The errors of a user's compiler, without skipLibCheck: the declarations themselves are checked, and must tell tools apart. */
 async function compileUser(): Promise<string | undefined> {
   const user = `
 import { defineTool, Toolkit, type Tool } from "toolweave";

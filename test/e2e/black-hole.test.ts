@@ -8,7 +8,7 @@ import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 import { freePort, ListeningChild, until } from "./support.ts";
 
-/** What is promised: so long after the network is back, all works. */
+/** The promise: so long after the network is back, all works. */
 const healMs = 6_000;
 /** Long enough that the attempt to connect again is swallowed too. */
 const holeMs = 3_000;

@@ -371,7 +371,7 @@ describe("a child that is no server", () => {
     const host = new RecordingHost();
     const session = await connect(server("", onCall), { host });
     await session.call("any", {}, contextOf());
-    // What fits into the pipe is answered, a thousand wait, and the others are left out.
+    // Requests that fit into the pipe are answered, a thousand wait, and the others are left out.
     expect(host.entries.length).toBeGreaterThan(10_000);
     expect(host.entries[0]?.data).toBe("It sends requests faster than it reads answers: its request ping is left out.");
     await session[Symbol.asyncDispose]();

@@ -156,7 +156,7 @@ async function openCopy(file: string): Promise<DatabaseSync> {
     database.exec("PRAGMA schema_version");
     return database;
   } finally {
-    // What SQLite has open it still reads. A system that keeps open files cleans its temporary folder later.
+    // SQLite still reads files it has open. A system that keeps open files cleans its temporary folder later.
     await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
