@@ -20,7 +20,8 @@ export async function compilingNode(node: string, folder: string): Promise<strin
     `process.execPath = ${JSON.stringify(program)};\nrequire("node:module").register(${urlOf(hooks)});\n`,
   );
   const command = [node, "--disable-warning=ExperimentalWarning", "--require", preload].map(quoted).join(" ");
-  await writeFile(program, `#!/bin/sh\nexec ${command} "$@"\n`);
+  // A shell sets these, where the program is to get the environment it was given.
+  await writeFile(program, `#!/bin/sh\nunset PWD OLDPWD SHLVL\nexec ${command} "$@"\n`);
   await chmod(program, 0o755);
   return program;
 }
