@@ -4,8 +4,9 @@ import { join, resolve } from "node:path";
 import { inspect } from "node:util";
 import { agent } from "../agent/index.ts";
 import { commandLine } from "../config/command-line.ts";
+import { type AppliedChanges, ConfiguredToolkit, followConfig } from "../config/configured-toolkit.ts";
 import { findConfig, type ReadConfig, readConfig } from "../config/read-config.ts";
-import { toolkitOf } from "../config/toolkit-of-config.ts";
+import { messageOf } from "../core/error.ts";
 import type { Logger, Session } from "../core/session.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
@@ -64,19 +65,29 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
     ...(options.verbose === true ? { logger: loggerOf(terminal) } : {}),
   };
   const config = options.server === undefined ? await configOf(options, terminal) : undefined;
-  const toolkit =
+  const configured =
     config === undefined
-      ? serversOf(options, terminal, {
-          ...use,
-          openPage: person.openPage,
-          toolkit: { ...shared, delegate: [person.delegate, agent()] },
-        })
-      : await toolkitOf(config, {
+      ? undefined
+      : await ConfiguredToolkit.of(config, {
           lazy: use.lazy === true ? true : undefined,
           watch: use.watch,
           env: terminal.streams.env,
           openPage: person.openPage,
           toolkit: shared,
+        });
+  const toolkit =
+    configured?.toolkit ??
+    serversOf(options, terminal, {
+      ...use,
+      openPage: person.openPage,
+      toolkit: { ...shared, delegate: [person.delegate, agent()] },
+    });
+  const follower =
+    configured === undefined || config === undefined || use.watch !== true
+      ? undefined
+      : followConfig(configured, config, {
+          onApplied: (changes) => reportChanges(changes, terminal),
+          onProblem: (error) => terminal.note(visibleLines(messageOf(error)), "red"),
         });
   const stopReports = reportConnectors(toolkit, terminal);
   const session: Session = {
@@ -94,6 +105,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
     config,
     session,
     [Symbol.asyncDispose]: async () => {
+      follower?.close();
       stopReports();
       terminal.clearStatus();
       await toolkit.close();
@@ -165,6 +177,13 @@ function tokenFile({ XDG_STATE_HOME }: TerminalStreams["env"]): string {
   const state =
     XDG_STATE_HOME === undefined || XDG_STATE_HOME === "" ? join(homedir(), ".local", "state") : XDG_STATE_HOME;
   return join(state, "toolweave", "tokens.json");
+}
+
+function reportChanges({ added, removed, changed, waiting }: AppliedChanges, terminal: Terminal): void {
+  const parts = Object.entries({ added, removed, changed }).filter(([, names]) => names.length > 0);
+  if (parts.length > 0) terminal.note(parts.map(([what, names]) => `${what} ${names.join(", ")}`).join("; "), "dim");
+  if (waiting.length > 0)
+    terminal.note(`${waiting.join(", ")} changed: start the command again to apply that.`, "yellow");
 }
 
 /** The most of what a process printed that is shown, in characters. */

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ConfiguredToolkit } from "../../src/config/configured-toolkit.ts";
 import { findConfig, readConfig } from "../../src/config/read-config.ts";
-import { toolkitOf } from "../../src/config/toolkit-of-config.ts";
 import type { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -109,7 +109,7 @@ policy: { block: ["prompts.greet"], ask: ["far.*"] }
 store: ":memory:"
 `,
     );
-    const toolkit = await toolkitOf(config, { env: {} });
+    const toolkit = (await ConfiguredToolkit.of(config, { env: {} })).toolkit;
     opened.push(toolkit);
     await toolkit.start();
     expect(toolkit.connections.map(({ namespace, lastError }) => [namespace, lastError?.message])).toEqual([
@@ -127,11 +127,11 @@ store: ":memory:"
 
 test("what a toolkit refuses is said with the place in the file", async () => {
   const config = await read("toolweave.yaml", "connectors:\n  a: { command: x, url: y }\n");
-  await expect(toolkitOf(config)).rejects.toThrow(
+  await expect(ConfiguredToolkit.of(config)).rejects.toThrow(
     "toolweave.yaml:2:3 connectors.a has both url and command: write one of them.",
   );
   const store = await read("toolweave.yaml", "\nstore: redis://host\n");
-  await expect(toolkitOf(store)).rejects.toThrow(
+  await expect(ConfiguredToolkit.of(store)).rejects.toThrow(
     "toolweave.yaml:2:1 store must be the path of an SQLite file, or begin with postgres://.",
   );
 });

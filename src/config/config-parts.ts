@@ -14,10 +14,9 @@ import { fileTokenStore } from "../mcp/auth/file-token-store.ts";
 import { oauth } from "../mcp/auth/oauth.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
 import { type Environment, expand } from "../mcp/target/target-values.ts";
-import { promptFolder } from "../prompt/prompt-folder.ts";
 import { defineResource } from "../resource/define.ts";
 import { readSource } from "../resource/read.ts";
-import { Toolkit } from "../toolkit/toolkit.ts";
+import type { Toolkit } from "../toolkit/toolkit.ts";
 import { commandLine } from "./command-line.ts";
 import type { ConfigPath } from "./config-document.ts";
 import type { WrittenConfig, WrittenConnector } from "./config-schema.ts";
@@ -45,38 +44,8 @@ export interface ConfiguredConnector {
   readonly options: AddConnectorOptions;
 }
 
-/**
- * Makes the toolkit of a configuration. Nothing is started: `start` does that.
- *
- * @throws ToolkitError `INVALID_CONFIG` naming file, line and column
- */
-export async function toolkitOf(config: ReadConfig, options: ConfiguredOptions = {}): Promise<Toolkit> {
-  const { written } = config;
-  const env = options.env ?? process.env;
-  const planned = plannedConnectors(config, options);
-  const resources = (written.resources ?? []).map((_, index) => resourceAt(config, index, env));
-  const toolkit = new Toolkit({
-    ...options.toolkit,
-    ...(await readOptions(config, env, options.toolkit ?? {})),
-  });
-  try {
-    placed(config, ["resources"], () => toolkit.add(...resources));
-    for (const { namespace, path, target, options: own } of planned) {
-      placed(config, path, () => addConnector(toolkit, target, { ...own, namespace }, config, path));
-    }
-    for (const { folder, namespace, recursive, path } of promptFolders(config)) {
-      const source = promptFolder(folder, { recursive, watch: options.watch ?? false });
-      placed(config, path, () => toolkit.addSource(namespace, source));
-    }
-  } catch (error) {
-    await toolkit.close();
-    throw error;
-  }
-  return toolkit;
-}
-
 /** Adds a connector. One that needs a variable which is not set fails when it connects, and says so: it harms no other one. */
-function addConnector(
+export function addConnector(
   toolkit: Toolkit,
   target: ConnectorConfig,
   options: AddConnectorOptions,
@@ -95,7 +64,7 @@ function addConnector(
 }
 
 /** Runs a part that throws a ToolkitError of its own, and says in the file's words where the cause is written. */
-function placed<T>(config: ReadConfig, path: ConfigPath, run: () => T): T {
+export function placed<T>(config: ReadConfig, path: ConfigPath, run: () => T): T {
   try {
     return run();
   } catch (error) {
@@ -104,7 +73,11 @@ function placed<T>(config: ReadConfig, path: ConfigPath, run: () => T): T {
   }
 }
 
-async function readOptions(config: ReadConfig, env: Environment, given: ToolkitOptions): Promise<ToolkitOptions> {
+export async function readOptions(
+  config: ReadConfig,
+  env: Environment,
+  given: ToolkitOptions,
+): Promise<ToolkitOptions> {
   const { policy = {}, settings = {}, store, timeoutMs, models, connectors = {} } = config.written;
   const asks = Object.fromEntries((policy.ask ?? []).map((rule) => [rule, { needsApproval: true }]));
   const { delegate = [] } = given;
@@ -153,7 +126,7 @@ interface PlannedFolder {
   readonly path: ConfigPath;
 }
 
-function promptFolders({ written, folder: base }: ReadConfig): readonly PlannedFolder[] {
+export function promptFolders({ written, folder: base }: ReadConfig): readonly PlannedFolder[] {
   return (written.prompts ?? []).map((each, index) => {
     const { folder, namespace, recursive } = typeof each === "string" ? { folder: each } : each;
     const path = resolve(base, folder);
@@ -166,7 +139,7 @@ function promptFolders({ written, folder: base }: ReadConfig): readonly PlannedF
   });
 }
 
-function resourceAt(config: ReadConfig, index: number, env: Environment): Resource {
+export function resourceAt(config: ReadConfig, index: number, env: Environment): Resource {
   const each = config.written.resources?.[index] ?? "";
   const { path: given, name, title, description } = typeof each === "string" ? { path: each } : each;
   const path = ["resources", index];
