@@ -1,11 +1,11 @@
 /** One line of what Toolweave promises. A test that proves it cites the id: `verifies("N1", "...", ...)`. */
 export interface Requirement {
   readonly id: string;
-  /** What must hold, so that a reader can judge a test without another page. */
+  /** The property that must hold, so that a reader can judge a test without another page. */
   readonly text: string;
 }
 
-/** What the project promises so far. `npm run requirements` shows which tests prove each line. */
+/** The promises of the project so far. `npm run requirements` shows which tests prove each line. */
 export const requirements: readonly Requirement[] = [
   // N: names, keys, refs
   {

@@ -13,7 +13,7 @@ import { exportedNames } from "./exports.ts";
 import { home, withHome } from "./home.ts";
 import { indexForModels } from "./llms.ts";
 
-/** What a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
+/** The parts that a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
 const generators: Readonly<Record<string, (project: string) => Promise<string>>> = {
   changes: unreleasedChanges,
   commands: commandHelp,

@@ -9,7 +9,7 @@ export const project = fileURLToPath(new URL("../..", import.meta.url)).replace(
 export interface Manifest {
   readonly name: string;
   readonly description?: string;
-  /** What is packed, beside README, LICENSE and package.json; a path after `!` is not. */
+  /** The files that are packed, beside README, LICENSE and package.json; a path after `!` is not. */
   readonly files?: readonly string[];
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
   readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;

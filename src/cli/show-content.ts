@@ -5,7 +5,7 @@ import { isRecord } from "../lib/value.ts";
 import { stripInvisible } from "../lib/visible-text.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** How a result is shown. */
+/** The form in which a result is shown. */
 export interface ShowOptions {
   readonly json?: boolean | undefined;
   /** A file for the bytes of the result. */

@@ -41,7 +41,7 @@ export interface Workspace extends AsyncDisposable {
   readonly session: Session;
 }
 
-/** How a command uses its toolkit. */
+/** The use that a command makes of its toolkit. */
 export interface WorkspaceUse {
   /** Connect only what is asked for. Default: everything is started and waited for. */
   readonly lazy?: boolean | undefined;

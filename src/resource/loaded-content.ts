@@ -62,7 +62,7 @@ export abstract class LoadedContent implements Content {
     return shownAs("Content", { ...shown, text: beginningOf(text), parts }, depth, options);
   }
 
-  /** What the console shows of the content itself. */
+  /** The form of the content on the console. */
   protected abstract shown(): { readonly text?: string | undefined; readonly parts?: readonly Content[] | undefined };
 
   protected abstract body(): Pick<ContentJson, "text" | "base64" | "parts">;

@@ -3,7 +3,7 @@ import { manyRunsAtOnce } from "./load.ts";
 import { loopBesideModel } from "./loop.ts";
 
 /**
- * What the run of an agent costs: many at once, beside AI SDK's `streamText` doing the same, and with BENCH_PEERS=1 beside LangChain.
+ * The cost of the run of an agent: many at once, beside AI SDK's `streamText` doing the same, and with BENCH_PEERS=1 beside LangChain.
  * And what a step adds to the call of the model. Builds the package first.
  */
 export const bench: Bench = {

@@ -5,7 +5,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a model is started with. */
+/** The options of a model. */
 export interface ModelServerOptions {
   readonly pieces: number;
   readonly pieceMs: number;

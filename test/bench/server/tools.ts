@@ -9,12 +9,12 @@ export const messageSchema = {
   additionalProperties: false,
 };
 
-/** What the benches call their tools with. */
+/** The input with which the benches call their tools. */
 export const message = { text: "hello", count: 3 };
 
-/** What a bench server offers. */
+/** The items of a bench server. */
 export interface Offer {
-  /** How many tools: `echo`, then `tool_1`, `tool_2` and so on. Default: 1. */
+  /** The number of tools: `echo`, then `tool_1`, `tool_2` and so on. Default: 1. */
   readonly tools?: number;
   /**
    * Whether they declare an output schema. Default: true. Not where lists are compared: the SDK's client compiles each output
