@@ -31,7 +31,7 @@ export interface StoredApproval extends Approval, Job {
   readonly isRepeatable?: true | undefined;
   /** The calls that led to it, the outermost first. Missing in a record of an early version. */
   readonly via?: readonly OuterCall[] | undefined;
-  /** How an agent is to execute the prompt. */
+  /** The options with which an agent is to execute the prompt. */
   readonly runOptions?: RunCallOptions | undefined;
   /** It was called without a session: that of its record is made up. */
   readonly isAnonymous?: true | undefined;

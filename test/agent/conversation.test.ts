@@ -296,7 +296,7 @@ describe("the retention and the limits of conversations", () => {
     await say("c1");
     expect(messagesIn(model.requests.at(-1))).toBe(1);
     expect((await assistant.conversations.get("c1", { session: ada }))?.messages).toHaveLength(2);
-    // What has expired is deleted, not only hidden.
+    // An expired turn is deleted, not only hidden.
     const { records } = await store.list({ collection: "conversation" });
     expect(records.map(({ key }) => key)).toEqual(["c1"]);
   });

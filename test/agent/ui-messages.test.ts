@@ -59,7 +59,7 @@ const chatServer = ({ assistant, toolkit }: Served) =>
     return assistant.stream({ resume: run }, { session }).toResponse(format);
   });
 
-/** What a person sees of messages: without ids, metadata, and parts that are there while an answer comes. */
+/** The part of messages that a person sees: without ids, metadata, and parts that are there while an answer comes. */
 const seen = (messages: readonly UIMessage[]) =>
   messages.map(({ role, parts }) => [
     role,

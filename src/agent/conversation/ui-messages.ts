@@ -109,7 +109,7 @@ function shownMessages(messages: LanguageModelV4Prompt): UiMessage[] {
   for (const [index, message] of messages.entries()) {
     const last = shown.at(-1);
     if (message.role === "user") {
-      // What was said before it did not fit, and is void.
+      // The text before it did not fit, and is void.
       if (isRepairRequest(message)) dropLastStep(last);
       else shown.push({ id: messageId(index), role: "user", parts: message.content.flatMap(contentPart) });
     } else if (message.role === "assistant") {
