@@ -27,7 +27,7 @@ export class AnswerReader implements PartReader {
   readonly #chunks: ChatChunks;
   #form: "unknown" | "events" | "whole" = "unknown";
   #feed: ((text: string) => void) | undefined;
-  /** The beginning of an answer of an unknown form, or all of one that comes whole. */
+  /** Of an answer that comes whole. */
   #text = "";
   #bytes = 0;
   #ready: Part[] = [];
@@ -89,22 +89,21 @@ export class AnswerReader implements PartReader {
   }
 
   #add(text: string): void {
-    if (this.#form === "events") return this.#addEvents(text);
-    if (this.#form === "whole") {
-      this.#text += text;
-      return;
-    }
-    // Some servers do not name the form, or name another one.
-    const begin = (this.#text + text).trimStart();
+    const begin = this.#form === "unknown" ? text.trimStart() : text;
     if (begin === "") return;
-    if (begin.startsWith("<")) throw formError(this.#head, "the answer is a page, and not of Chat Completions");
-    this.#form = begin.startsWith("{") || begin.startsWith("[") ? "whole" : "events";
-    this.#add(begin);
+    // Some servers do not name the form, or name another one.
+    if (this.#form === "unknown") this.#form = this.#formOf(begin);
+    if (this.#form === "whole") this.#text += begin;
+    else {
+      this.#feed ??= this.#newFeed();
+      this.#feed(begin);
+    }
   }
 
-  #addEvents(text: string): void {
-    this.#feed ??= this.#newFeed();
-    this.#feed(text);
+  /** @throws APICallError for a page */
+  #formOf(begin: string): "events" | "whole" {
+    if (begin.startsWith("<")) throw formError(this.#head, "the answer is a page, and not of Chat Completions");
+    return begin.startsWith("{") || begin.startsWith("[") ? "whole" : "events";
   }
 
   #newFeed(): (text: string) => void {

@@ -55,12 +55,15 @@ export class ChatChunks {
   /** Takes the data of an event. @throws APICallError for what is no chunk, and beyond the limits */
   add(type: string, data: string, parts: LanguageModelV4StreamPart[]): void {
     if (this.isOver || data === "") return;
-    if (data.startsWith("[DONE]")) return this.end(parts, true);
+    if (data.startsWith("[DONE]")) {
+      this.end(parts, true);
+      return;
+    }
     const value = this.#parsed(type, data);
     if (this.#options.includeRaw) parts.push({ type: "raw", rawValue: value });
     const error = reportedError(value, this.#head, type === "error");
-    if (error !== undefined) return this.#fail(error, parts);
-    if (isRecord(value)) this.#addChunk(value, parts);
+    if (error !== undefined) this.#fail(error, parts);
+    else if (isRecord(value)) this.#addChunk(value, parts);
   }
 
   /** Takes an answer that came whole. @throws APICallError where it is none */
@@ -68,7 +71,10 @@ export class ChatChunks {
     const value = this.#parsed("message", text);
     if (this.#options.includeRaw) parts.push({ type: "raw", rawValue: value });
     const error = reportedError(value, this.#head, false);
-    if (error !== undefined) return this.#fail(error, parts);
+    if (error !== undefined) {
+      this.#fail(error, parts);
+      return;
+    }
     const choice = choiceIn(value);
     const message = isRecord(choice?.message) ? choice.message : undefined;
     if (!isRecord(value) || message === undefined) throw formError(this.#head, "the answer has no choice", text);
