@@ -34,7 +34,7 @@ export function reportedError(value: unknown, head: AnswerHead, isErrorEvent: bo
   const fields = isRecord(error) ? error : value;
   const status = statusIn(fields);
   const kinds = `${String(fields.type)} ${String(fields.code)} ${String(fields.status)}`;
-  const isRetryable = status === undefined && transientType.test(kinds);
+  const isRetryable = status === undefined ? transientType.test(kinds) : undefined;
   const body = JSON.stringify(value).slice(0, maxQuoted * 10);
   return callError(head, messageIn(value) ?? "the server reported an error without a message", {
     status,
