@@ -19,7 +19,10 @@ export type TlsOptions = Pick<
 
 /** Options of the connections of a `nodeFetch`. */
 export interface NodeFetchOptions {
-  /** The time an unused connection is kept for the next request, in milliseconds; less where the server says so. Default: 4,000. */
+  /**
+   * The time an unused connection is kept for the next request, in milliseconds; less where the server says so. Default: as the server says, up to
+   * 30,000, and 4,000 where it does not.
+   */
   readonly idleMs?: number | undefined;
   /** The time a connection may take to come about, in milliseconds. Default: 10,000. */
   readonly connectTimeoutMs?: number | undefined;
@@ -27,6 +30,8 @@ export interface NodeFetchOptions {
   readonly tls?: TlsOptions | undefined;
 }
 
+// Of connections that their server says it keeps.
+const maxIdleMs = 30_000;
 // Each time one connection less is left that the server may have closed.
 const maxRepeats = 3;
 
@@ -54,7 +59,7 @@ export class HttpClient implements ClientConnections {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: idleMs,
-      keepAliveMaxTimeout: idleMs,
+      keepAliveMaxTimeout: given.idleMs ?? maxIdleMs,
     };
     // Node's own fetch heeds the proxy variables where this is set; so does this one.
     if (process.env.NODE_USE_ENV_PROXY === "1") {

@@ -8,14 +8,25 @@ import { type AnswerHead, formError } from "./chat-errors.ts";
 
 type Part = LanguageModelV4StreamPart;
 
-/** The most bytes of an answer on the wire. A stream has some three hundred around each token. */
-const maxAnswerBytes = 256 * 2 ** 20;
-/** Of one event, and of an answer that is not streamed. */
-export const maxEventBytes = 16 * 2 ** 20;
-/** Of the arguments of all calls of an answer, in characters. */
-const maxArguments = 16 * 2 ** 20;
-/** So many calls no model makes at once. */
-const maxCalls = 10_000;
+/** The limits of one answer. */
+export interface AnswerLimits {
+  /** Of an answer on the wire, in bytes. A stream has some three hundred around each token. */
+  readonly maxAnswerBytes: number;
+  /** Of one event, and of an answer that is not streamed, in bytes. */
+  readonly maxEventBytes: number;
+  /** Of the arguments of all calls, in characters. */
+  readonly maxArguments: number;
+  readonly maxCalls: number;
+}
+
+/** More than any model sends, and less than harms. The limits of a run are far below. */
+export const answerLimits: AnswerLimits = {
+  maxAnswerBytes: 256 * 2 ** 20,
+  maxEventBytes: 16 * 2 ** 20,
+  maxArguments: 16 * 2 ** 20,
+  maxCalls: 10_000,
+};
+
 /** So many parts wait for a reader before the server has to. */
 const maxAhead = 64;
 
@@ -23,6 +34,7 @@ const maxAhead = 64;
 export class AnswerReader implements PartReader {
   readonly #response: ClientResponse;
   readonly #head: AnswerHead;
+  readonly #limits: AnswerLimits;
   readonly #decoder = new StringDecoder("utf8");
   readonly #chunks: ChatChunks;
   #form: "unknown" | "events" | "whole" = "unknown";
@@ -36,11 +48,16 @@ export class AnswerReader implements PartReader {
   #isPaused = false;
   #waiting: PromiseWithResolvers<readonly Part[] | undefined> | undefined;
 
-  constructor(response: ClientResponse, head: AnswerHead, options: Omit<ChunkOptions, "limits">) {
+  constructor(
+    response: ClientResponse,
+    head: AnswerHead,
+    { limits, ...options }: Omit<ChunkOptions, "limits"> & { readonly limits: AnswerLimits },
+  ) {
+    this.#limits = limits;
     this.#response = response;
     this.#head = head;
     const beyond = (what: string) => formError(head, `the answer has ${what}`);
-    this.#chunks = new ChatChunks(head, { ...options, limits: { maxCalls, maxArguments, beyond } });
+    this.#chunks = new ChatChunks(head, { ...options, limits: { ...limits, beyond } });
     this.#chunks.start(this.#ready);
     const type = response.header("content-type") ?? "";
     if (/^\s*text\/event-stream/i.test(type)) this.#form = "events";
@@ -79,6 +96,7 @@ export class AnswerReader implements PartReader {
 
   #take(chunk: Uint8Array): void {
     this.#bytes += chunk.length;
+    const { maxEventBytes, maxAnswerBytes } = this.#limits;
     const max = this.#form === "whole" ? maxEventBytes : maxAnswerBytes;
     if (this.#bytes > max) throw formError(this.#head, `the answer is larger than ${max} bytes`);
     this.#add(this.#decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)));
@@ -107,6 +125,7 @@ export class AnswerReader implements PartReader {
   }
 
   #newFeed(): (text: string) => void {
+    const { maxEventBytes } = this.#limits;
     const tooLarge = () => formError(this.#head, `an event of the answer is larger than ${maxEventBytes} bytes`);
     return sseFeed(
       {

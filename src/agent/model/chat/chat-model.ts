@@ -7,9 +7,9 @@ import type {
 import { type ClientResponse, clientHeaders } from "../../../lib/fetch/client-exchange.ts";
 import { sendByDefault } from "../../../lib/fetch/node-fetch.ts";
 import { IncompleteAnswer, type PartReader, type ReadableModel, streamOfParts } from "../part-reader.ts";
-import { AnswerReader } from "./answer-reader.ts";
+import { type AnswerLimits, AnswerReader, answerLimits } from "./answer-reader.ts";
 import { type AnswerHead, statusError, unreachedError } from "./chat-errors.ts";
-import { type ChatRequest, chatRequest, type RequestTarget } from "./chat-request.ts";
+import { type ChatRequest, chatRequest, limitFieldOf, type RequestTarget } from "./chat-request.ts";
 
 /** A server of the form of OpenAI's Chat Completions. */
 export interface ChatServer {
@@ -34,18 +34,19 @@ export class ChatModel implements ReadableModel {
   readonly provider: string;
   readonly modelId: string;
   readonly supportedUrls = {};
+  readonly #limits: AnswerLimits;
   readonly #url: URL;
   readonly #target: RequestTarget;
   readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(modelId: string, { name, url, apiKey, headers = {} }: ChatServer) {
+  /** @param limits - of each answer; lower in tests */
+  constructor(modelId: string, { name, url, apiKey, headers = {} }: ChatServer, limits = answerLimits) {
+    this.#limits = limits;
     this.modelId = modelId;
     // As the packages of the AI SDK name their APIs.
     this.provider = `${name}.chat`;
     this.#url = endpointOf(url);
-    const isOpenAI = this.#url.hostname === "api.openai.com";
-    const limitField = isOpenAI ? "max_completion_tokens" : "max_tokens";
-    this.#target = { modelId, provider: name, limitField };
+    this.#target = { modelId, provider: name, limitField: limitFieldOf(this.#url) };
     const key = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
     this.#headers = {
       ...clientHeaders,
@@ -64,7 +65,11 @@ export class ChatModel implements ReadableModel {
   async doGenerate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
     const request = chatRequest(options, this.#target, false);
     const { response, head } = await this.#send(request, options);
-    const result = await wholeOf(this.#reader(response, head, request, { ...options, includeRawChunks: false }));
+    // It is put together in memory, whatever its form.
+    const limits = { ...this.#limits, maxAnswerBytes: this.#limits.maxEventBytes };
+    const result = await wholeOf(
+      this.#reader(response, head, request, { ...options, includeRawChunks: false }, limits),
+    );
     return {
       ...result,
       warnings: [...request.warnings],
@@ -92,8 +97,9 @@ export class ChatModel implements ReadableModel {
     head: AnswerHead,
     { warnings }: ChatRequest,
     { includeRawChunks: includeRaw = false }: LanguageModelV4CallOptions,
+    limits = this.#limits,
   ): AnswerReader {
-    return new AnswerReader(response, head, { provider: this.#target.provider, warnings, includeRaw });
+    return new AnswerReader(response, head, { provider: this.#target.provider, warnings, includeRaw, limits });
   }
 
   /** @throws APICallError where there is no answer, or one of a status that is no success; the reason of an abort */

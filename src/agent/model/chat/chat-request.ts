@@ -7,8 +7,13 @@ export interface RequestTarget {
   readonly modelId: string;
   /** The name of the server. */
   readonly provider: string;
-  /** The reasoning models of OpenAI refuse `max_tokens`, and other servers do not know its successor. */
+  /** Of the limit of tokens. */
   readonly limitField: "max_tokens" | "max_completion_tokens";
+}
+
+/** The reasoning models of OpenAI refuse `max_tokens`, and other servers do not know its successor. */
+export function limitFieldOf({ hostname }: URL): RequestTarget["limitField"] {
+  return hostname === "api.openai.com" ? "max_completion_tokens" : "max_tokens";
 }
 
 /** The body of a request, and the settings that could not be sent. */
