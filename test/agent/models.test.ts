@@ -182,7 +182,11 @@ describe("providers that are known", () => {
     let made = 0;
     const hub = { languageModel: (modelId: string) => scriptedModel([], { modelId: `${modelId}-${++made}` }) };
     const models = new Models({ models: { hub } });
-    const { model } = await models.choose({ model: "hub/a" });
+    const [{ model }, atOnce] = await Promise.all([
+      models.choose({ model: "hub/a" }),
+      models.choose({ model: "hub/a" }),
+    ]);
+    expect(atOnce.model).toBe(model);
     expect((await models.choose({ model: "hub/a" })).model).toBe(model);
     for (let at = 0; at < 1_000; at++) await models.choose({ model: `hub/${at}` });
     expect((await models.choose({ model: "hub/999" })).model.modelId).toBe("999-1001");

@@ -56,7 +56,7 @@ export function generate(
   return retried(chosen, call, async (watchdog) => {
     const result = await watchdog.wait(chosen.model.doGenerate({ ...asked, abortSignal: watchdog.signal }));
     if (result.finishReason.unified === "interrupted") throw new IncompleteAnswer();
-    watchdog.end();
+    watchdog.release();
     return result;
   });
 }
@@ -74,21 +74,23 @@ export async function* stream(
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   const asked = withoutQuirks(chosen.model, question);
   const { head, rest, watchdog } = await retried(chosen, call, (each) => open(chosen, asked, each));
+  let isOver = false;
   try {
-    yield* head;
-    yield* rest;
+    for (const part of head) yield part;
+    isOver = yield* rest;
   } catch (error) {
     throw await asFailure(chosen, error, call);
   } finally {
-    await rest.return(undefined);
-    watchdog.end();
+    await rest.return(false);
+    if (isOver) watchdog.release();
+    else watchdog.end();
   }
 }
 
 /** A stream, with the parts read so far. */
 interface OpenStream {
   readonly head: readonly LanguageModelV4StreamPart[];
-  readonly rest: AsyncGenerator<LanguageModelV4StreamPart>;
+  readonly rest: AsyncGenerator<LanguageModelV4StreamPart, boolean>;
   readonly watchdog: Watchdog;
 }
 
@@ -111,8 +113,8 @@ function isPreamble({ type }: LanguageModelV4StreamPart): boolean {
   return type === "stream-start" || type === "response-metadata" || type === "ping" || type === "raw";
 }
 
-/** The parts, up to the finish. */
-async function* read(reader: PartReader, watchdog: Watchdog): AsyncGenerator<LanguageModelV4StreamPart, undefined> {
+/** The parts, up to the finish. It returns true where the stream has ended after that. */
+async function* read(reader: PartReader, watchdog: Watchdog): AsyncGenerator<LanguageModelV4StreamPart, boolean> {
   try {
     for (;;) {
       const parts = await watchdog.wait(reader.read());
@@ -122,8 +124,12 @@ async function* read(reader: PartReader, watchdog: Watchdog): AsyncGenerator<Lan
         if (part.type === "finish" && part.finishReason.unified === "interrupted") throw new IncompleteAnswer();
         yield part;
         if (part.type !== "finish") continue;
-        await watchdog.atMost(drained(reader), drainMs);
-        return;
+        let isDrained = false;
+        const draining = drained(reader).then(() => {
+          isDrained = true;
+        });
+        await watchdog.atMost(draining, drainMs);
+        return isDrained;
       }
     }
   } finally {

@@ -186,7 +186,9 @@ export class Models {
 
   async #ask(ref: ModelRef): Promise<LanguageModelV4> {
     const key = modelRefOf(ref);
-    const model = this.#asked.get(key) ?? (await this.#modelOf(ref));
+    // Many runs that begin at once wait for one provider, and get one model.
+    const provider = this.#asked.has(key) ? undefined : await this.#provider(ref.provider);
+    const model = this.#asked.get(key) ?? this.#modelOf(provider, ref);
     this.#asked.delete(key);
     this.#asked.set(key, model);
     // Callers may name models of their own.
@@ -194,8 +196,7 @@ export class Models {
     return model;
   }
 
-  async #modelOf({ provider: name, modelId }: ModelRef): Promise<LanguageModelV4> {
-    const provider = await this.#provider(name);
+  #modelOf(provider: ModelProvider | undefined, { provider: name, modelId }: ModelRef): LanguageModelV4 {
     let model: unknown;
     try {
       model = provider?.languageModel(modelId);
