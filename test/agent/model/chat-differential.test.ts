@@ -29,8 +29,8 @@ async function shown(model: LanguageModelV4): Promise<unknown[]> {
     if (/^(text|reasoning)-/.test(part.type)) delete each.id;
     if (part.type === "finish") delete each.providerMetadata;
     const last = all.at(-1);
-    const goesOn = "delta" in part && last?.type === each.type && last.id === each.id;
-    if (goesOn && last !== undefined) last.delta = `${last.delta}${each.delta}`;
+    if ("delta" in part && last !== undefined && last.type === each.type && last.id === each.id)
+      last.delta = `${last.delta}${each.delta}`;
     else all.push(each);
   }
   return all;

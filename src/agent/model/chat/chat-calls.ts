@@ -4,7 +4,7 @@ import { isRecord } from "../../../lib/value.ts";
 import { argumentsIn, type Fields, signatureIn, textIn, toolCall } from "./chat-answer.ts";
 
 /** The limits of the calls of one answer. */
-export interface CallLimits {
+export interface ChatCallLimits {
   readonly maxCalls: number;
   /** Of the arguments of all calls, in characters. */
   readonly maxArguments: number;
@@ -30,13 +30,13 @@ interface PendingCall {
  */
 export class ChatCalls {
   readonly #provider: string;
-  readonly #limits: CallLimits;
+  readonly #limits: ChatCallLimits;
   readonly #calls: PendingCall[] = [];
   readonly #byIndex = new Map<number, PendingCall>();
   readonly #byId = new Map<string, PendingCall>();
   #characters = 0;
 
-  constructor(provider: string, limits: CallLimits) {
+  constructor(provider: string, limits: ChatCallLimits) {
     this.#provider = provider;
     this.#limits = limits;
   }

@@ -13,7 +13,7 @@ import {
   spokenIn,
   usageOf,
 } from "./chat-answer.ts";
-import { type CallLimits, ChatCalls } from "./chat-calls.ts";
+import { type ChatCallLimits, ChatCalls } from "./chat-calls.ts";
 import { type AnswerHead, formError, reportedError } from "./chat-errors.ts";
 
 /** The answers that a request wants. */
@@ -23,7 +23,7 @@ export interface ChunkOptions {
   readonly warnings: readonly SharedV4Warning[];
   /** Emit each chunk as it is, too. */
   readonly includeRaw: boolean;
-  readonly limits: CallLimits;
+  readonly limits: ChatCallLimits;
 }
 
 /** Turns the chunks of a streamed answer into parts of the port. */
