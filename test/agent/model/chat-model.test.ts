@@ -1,12 +1,19 @@
+import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { expect } from "vitest";
 import { agent } from "../../../src/agent/index.ts";
+import { ChatModel } from "../../../src/agent/model/chat/chat-model.ts";
 import { chatRequest, limitFieldOf } from "../../../src/agent/model/chat/chat-request.ts";
+import { stream as askFor } from "../../../src/agent/model/model-call.ts";
+import type { PartReader } from "../../../src/agent/model/part-reader.ts";
 import { defineTool, Toolkit } from "../../../src/index.ts";
+import { virtualClock } from "../../../src/testing/index.ts";
+import { listen } from "../../mcp/fixture/http.ts";
 import { failure, rejection } from "../../support/failure.ts";
 import { verifies } from "../../support/verifies.ts";
-import { delta, hello, modelOf, stream, wireServer } from "./support.ts";
+import { modelCall } from "../wire/support.ts";
+import { delta, hello, modelOf, sse, stream, wireServer } from "./support.ts";
 
 const call = { tool_calls: [{ index: 0, id: "a", function: { name: "sky", arguments: '{"city":"Bern"}' } }] };
 const sky = defineTool({ name: "sky", input: { type: "object" }, run: () => "clear" });
@@ -49,6 +56,51 @@ verifies(
       expect(await (await run.result).text()).toBe("Here.");
       expect(server.asked).toHaveLength(2);
     }
+  },
+);
+
+verifies(
+  ["A11", "A6"],
+  "a server that says that it works, while its model thinks for an hour, is not silent",
+  async () => {
+    const asked = Promise.withResolvers<ServerResponse>();
+    const { origin, close } = await listen((request, response) => {
+      request.resume();
+      response.writeHead(200, sse).flushHeaders();
+      asked.resolve(response);
+    });
+    const inner = new ChatModel("m", { name: "acme", url: origin });
+    let heard = Promise.withResolvers<void>();
+    // The same model, which reports what is read.
+    const open = async (options: LanguageModelV4CallOptions): Promise<PartReader> => {
+      const reader = await inner.open(options);
+      const read = async () => {
+        const parts = await reader.read();
+        if (parts?.some(({ type }) => type === "ping")) heard.resolve();
+        return parts;
+      };
+      return { read, cancel: () => reader.cancel() };
+    };
+    const clock = virtualClock();
+    const model = Object.assign(Object.create(inner), { open });
+    const chosen = { model, provider: "acme", modelId: "m" };
+    const answering = (async () => {
+      let text = "";
+      const call = modelCall({ clock, modelTimeoutMs: 300_000 });
+      for await (const part of askFor(chosen, hello, call)) if (part.type === "text-delta") text += part.delta;
+      return text;
+    })();
+    const response = await asked.promise;
+    for (let minutes = 0; minutes < 60; minutes += 4) {
+      response.write(": working\n\n");
+      await heard.promise;
+      heard = Promise.withResolvers();
+      await new Promise(setImmediate);
+      await clock.advance(240_000);
+    }
+    response.end(stream({ content: "42" }).join(""));
+    expect(await answering).toBe("42");
+    await close();
   },
 );
 
