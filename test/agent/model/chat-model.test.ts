@@ -71,12 +71,12 @@ verifies(
     });
     const inner = new ChatModel("m", { name: "acme", url: origin });
     let heard = Promise.withResolvers<void>();
-    // The same model, which reports what is read.
+    // The same model, which reports that something was read.
     const open = async (options: LanguageModelV4CallOptions): Promise<PartReader> => {
       const reader = await inner.open(options);
       const read = async () => {
         const parts = await reader.read();
-        if (parts?.some(({ type }) => type === "ping")) heard.resolve();
+        heard.resolve();
         return parts;
       };
       return { read, cancel: () => reader.cancel() };
