@@ -203,6 +203,9 @@ describe("an answer", () => {
     "with comments between": { pieces: [": OPENROUTER PROCESSING\n\n", ...events.flatMap((each) => [":\n\n", each])] },
     "without [DONE]": { pieces: events.slice(0, -1) },
     "without a finish reason": { pieces: [...events.slice(0, 3), "data: [DONE]\n\n"] },
+    "with empty fields for what is not there": {
+      pieces: events.map((each) => each.replace("null", '""').replace("{", '{"error":"",')),
+    },
     "without an empty line at the end": { pieces: [...events.slice(0, 3), delta({}, "stop").trimEnd()] },
     "without blanks after colons": { pieces: [events.join("").replaceAll("data: ", "data:")] },
     "with another type": { pieces: events, headers: { "content-type": "text/plain" } },
@@ -282,6 +285,11 @@ describe("an answer that is none", () => {
   const said = (text: string) => expect.objectContaining({ message: expect.stringContaining(text) });
   const cases: readonly (readonly [title: string, answer: WireAnswer, error: unknown])[] = [
     ["ends in the middle", { pieces: half }, said("ended before it was finished")],
+    [
+      "ends in the middle, with empty finish reasons",
+      { pieces: [delta({ content: "Half" }, "")] },
+      said("ended before it was finished"),
+    ],
     ["ends before its beginning", { pieces: [] }, said("ended before it was finished")],
     ["breaks off", { pieces: half, end: "destroy" }, expect.objectContaining({ code: "UND_ERR_SOCKET" })],
     [
@@ -347,6 +355,17 @@ describe("an answer that is none", () => {
           });
         }
       }
+    },
+  );
+
+  verifies(
+    "A11",
+    "an error within an answer that does not end ends the request, also where it is wanted whole",
+    async () => {
+      const error = 'data: {"error":{"message":"Too busy."}}\n\n';
+      await using server = await wireServer({ pieces: [error], end: "hang" });
+      expect(await rejection(modelOf(server).doGenerate(hello))).toMatchObject({ message: "Too busy." });
+      await server.idle();
     },
   );
 

@@ -11,6 +11,7 @@ import {
   rawUsageIn,
   type SpokenPiece,
   spokenIn,
+  textIn,
   usageOf,
 } from "./chat-answer.ts";
 import { type ChatCallLimits, ChatCalls } from "./chat-calls.ts";
@@ -103,7 +104,8 @@ export class ChatChunks {
     this.#usage = rawUsageIn(chunk) ?? this.#usage;
     const choice = choiceIn(chunk);
     if (choice === undefined) return;
-    if (typeof choice.finish_reason === "string") this.#finish = choice.finish_reason;
+    // Some servers send an empty one until the end.
+    this.#finish = textIn(choice.finish_reason) || this.#finish;
     const { delta } = choice;
     if (!isRecord(delta)) return;
     for (const { type, text } of spokenIn(delta)) this.#speak(type, text, parts);

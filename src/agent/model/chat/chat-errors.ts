@@ -29,7 +29,8 @@ export function reportedError(value: unknown, head: AnswerHead, isErrorEvent: bo
   if (!isRecord(value))
     return isErrorEvent ? callError(head, quoted(String(value)) ?? "the server failed", {}) : undefined;
   const { error } = value;
-  if (!isErrorEvent && (error === undefined || error === null)) return undefined;
+  // Some servers always have the field.
+  if (!isErrorEvent && !error) return undefined;
   // vLLM sends its fields at the top, others inside `error`.
   const fields = isRecord(error) ? error : value;
   const status = statusIn(fields);

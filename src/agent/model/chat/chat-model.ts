@@ -67,9 +67,9 @@ export class ChatModel implements ReadableModel {
     const { response, head } = await this.#send(request, options);
     // It is put together in memory, whatever its form.
     const limits = { ...this.#limits, maxAnswerBytes: this.#limits.maxEventBytes };
-    const result = await wholeOf(
-      this.#reader(response, head, request, { ...options, includeRawChunks: false }, limits),
-    );
+    const reader = this.#reader(response, head, request, { ...options, includeRawChunks: false }, limits);
+    // Where it fails, the rest is not read.
+    const result = await wholeOf(reader).finally(() => reader.cancel());
     return {
       ...result,
       warnings: [...request.warnings],
