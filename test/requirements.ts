@@ -362,6 +362,10 @@ export const requirements: readonly Requirement[] = [
     id: "A10",
     text: "A prompt and a text continue a conversation, given or kept in the store by id and principal, over several turns with tools. Two writers never lose a turn: one gets CONFLICT. A hook bounds what of it a model is sent, and never parts a call from its result.",
   },
+  {
+    id: "A11",
+    text: "A server of OpenAI's Chat Completions is asked by its URL, without a package: tools, calls in parallel and in pieces, images, files, audio, thoughts, structured answers, settings and options of the provider, as a stream or whole. What it sends is bounded and read as it comes, however it is cut; an answer that breaks off, an error in it, a page and a status are errors that are repeated where that may help.",
+  },
 
   // T: what one model run may use
   {

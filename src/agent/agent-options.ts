@@ -218,6 +218,8 @@ export function readLimits(limits: RunLimits, others: KnownLimits = limitDefault
 }
 
 function readNumbers<T extends object>(others: T, given: { readonly [K in keyof T]?: number | undefined }): T {
+  // Most runs have no limits of their own.
+  if (!Object.keys(others).some((name) => given[name as keyof T] !== undefined)) return others;
   const numbers: Record<string, unknown> = {};
   for (const [name, other] of Object.entries(others)) {
     const value: unknown = (given as Readonly<Record<string, unknown>>)[name] ?? other;

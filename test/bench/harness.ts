@@ -39,7 +39,9 @@ export interface Comparison {
 export interface Bench {
   readonly name: string;
   readonly targets: Readonly<Record<string, Target>>;
-  run(): Promise<readonly Comparison[]>;
+  /** The profiles that can be measured instead. */
+  readonly profiles?: readonly string[];
+  run(profile?: string): Promise<readonly Comparison[]>;
 }
 
 /** The extent of a measurement. */
