@@ -68,7 +68,7 @@ async function send(response: ServerResponse, { status = 200, headers = sse, pie
     });
   }
   if (end === undefined) response.end();
-  // What was written has to go out first.
+  // The bytes that were written have to go out first.
   else if (end === "destroy") setImmediate(() => response.destroy());
 }
 

@@ -28,7 +28,7 @@ const loads = [
 ];
 const rounds = 3;
 
-/** What PromptKit measures itself with: the model thinks, a tool is asked over HTTP, and the answer is streamed. */
+/** The profile that PromptKit measures itself with: the model thinks, a tool is asked over HTTP, and the answer is streamed. */
 const promptKit: ModelServerOptions = { firstMs: 100, toolMs: 500, pieces: 20, pieceMs: 30 };
 const promptKitLoads = [100, 500, 1_000, 2_000].map((atOnce) => ({ atOnce, runs: 2 * atOnce }));
 

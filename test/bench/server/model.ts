@@ -11,7 +11,7 @@ export interface ModelServerOptions {
   readonly pieceMs: number;
   /** The wait before the first piece. A tool call then comes at once. Default: pieces of both, each after `pieceMs`. */
   readonly firstMs?: number | undefined;
-  /** How long the tool at `/tool` takes. */
+  /** The time that the tool at `/tool` takes. */
   readonly toolMs?: number | undefined;
 }
 
