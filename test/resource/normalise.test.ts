@@ -242,16 +242,19 @@ describe("the value for a validator", () => {
     expect(await content.text()).toBe('{"at":1}');
     expect(reads).toBe(1);
     await fc.assert(
-      fc.asyncProperty(fc.anything({ withNullPrototype: true, withSparseArray: true, withDate: true }), async (inner) => {
-        const value = { inner };
-        const text = JSON.stringify(value);
-        expect(await now(value).text()).toBe(text);
-        const read = now(value);
-        expect(await read.json()).toStrictEqual(JSON.parse(text));
-        expect(jsonValueOf(read)).toStrictEqual(JSON.parse(text));
-        expect(await read.text()).toBe(text);
-        expect(read.size).toBe(Buffer.byteLength(text));
-      }),
+      fc.asyncProperty(
+        fc.anything({ withNullPrototype: true, withSparseArray: true, withDate: true }),
+        async (inner) => {
+          const value = { inner };
+          const text = JSON.stringify(value);
+          expect(await now(value).text()).toBe(text);
+          const read = now(value);
+          expect(await read.json()).toStrictEqual(JSON.parse(text));
+          expect(jsonValueOf(read)).toStrictEqual(JSON.parse(text));
+          expect(await read.text()).toBe(text);
+          expect(read.size).toBe(Buffer.byteLength(text));
+        },
+      ),
     );
   });
 

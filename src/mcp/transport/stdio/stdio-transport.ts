@@ -92,6 +92,7 @@ export class StdioTransport implements Transport {
       throw new ConnectionLostError("the server's process is not running", { sent: false });
     }
     const line = `${JSON.stringify(message)}\n`;
+    this.#writeTogether(stdin);
     if (this.#draining === undefined) {
       if (stdin.write(line)) return undefined;
       // One promise for all who wait, for each listener counts.
@@ -103,6 +104,13 @@ export class StdioTransport implements Transport {
     if (this.#isWithdrawal(message)) return undefined;
     this.#waiting.set(message.method === undefined ? message : (message.id ?? message), line);
     return this.#draining;
+  }
+
+  /** What is sent in one turn is written at once: a write for each message costs both sides more than the message. */
+  #writeTogether(stdin: Writable): void {
+    if (stdin.writableCorked > 0) return;
+    stdin.cork();
+    process.nextTick(() => stdin.uncork());
   }
 
   /** Takes a request off those that wait to be written, where the message cancels one of them. */
