@@ -53,6 +53,8 @@ export interface Transport {
    * that it is, longer where silence only means that it is busy.
    */
   readonly silenceMs: number;
+  /** True where messages are handed over as the objects they are: the server has those too. Missing, they are parsed from text. */
+  readonly sharesObjects?: boolean;
   /** False where the server has no way to send notifications. Missing, it has. */
   readonly hasNotifications?: boolean;
   /** The answer to a request is no longer wanted; the server has been notified. */
