@@ -46,8 +46,12 @@ export interface Transport {
   send(message: RpcMessage, owner?: RequestOwner): Promise<void> | undefined;
   /** Called with the version both speak, before anything else is sent. */
   negotiated?(protocolVersion: string): void;
-  /** Called when the handshake is done. Resolves when notifications can arrive, or never will. */
-  ready?(): Promise<void>;
+  /**
+   * Called when both sides have agreed on a version. Resolves when notifications can arrive, or never will.
+   *
+   * @param initialized - resolves when the server has taken note that the handshake is done: some take no other request before
+   */
+  ready?(initialized: Promise<void>): Promise<void>;
   /**
    * The time the server may be silent though it is asked, in milliseconds, before it counts as gone: not long where nothing else shows
    * that it is, longer where silence only means that it is busy.
