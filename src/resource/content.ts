@@ -11,7 +11,7 @@ export type { ContentFields };
 /** A text; or a JSON value, whose text is made when it is asked for: most who call a tool want the value. */
 class TextContent extends LoadedContent {
   #text: string | undefined;
-  /** Given to nobody who could change it. Undefined where there is the text. */
+  /** A value of its own, which no other code can change. Undefined where there is the text. */
   #value: unknown;
 
   constructor(text: string | undefined, value: unknown, fields: ContentFields, scheme: string, mediaType: string) {

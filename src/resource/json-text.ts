@@ -86,7 +86,7 @@ const maxCopiedDepth = 64;
 const maxCopied = 1_000_000;
 
 /**
- * A copy of a JSON value that nobody else has, equal to `JSON.parse(JSON.stringify(value))` to every reader of JSON. Undefined for a value
+ * A copy of a JSON value, equal to `JSON.parse(JSON.stringify(value))` to every reader of JSON. Undefined for a value
  * whose text says more than its members do, such as a Date or another object with a `toJSON`, and for what JSON does not hold.
  */
 export function copyOfJson(value: unknown): unknown {
