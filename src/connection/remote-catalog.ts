@@ -171,8 +171,8 @@ export class RemoteCatalog {
         const registration = this.#registration(kind, descriptor);
         const { definition } = registration;
         const { key } = definition;
-        // Made now, unless it was JSON: what that cannot hold throws here, where it harms this item only. And its objects are nobody else's,
-        // who could change them before it is made.
+        // Made now, unless the list was JSON: what that cannot hold throws here, where it harms this item only, and the connector may change
+        // the objects later.
         if (!isParsed) void definition.fingerprint;
         if (registrations.has(key)) odd.push(`A second ${kind} "${shown(key)}" is left out.`);
         else registrations.set(key, registration);

@@ -21,7 +21,7 @@ class TextContent extends LoadedContent {
   }
 
   get size(): number {
-    return Buffer.byteLength(this.#whole());
+    return Buffer.byteLength(TextContent.textOf(this));
   }
 
   async bytes(options?: ReadOptions): Promise<Uint8Array> {
@@ -30,7 +30,7 @@ class TextContent extends LoadedContent {
 
   async text(options?: ReadOptions): Promise<string> {
     options?.signal?.throwIfAborted();
-    return this.#whole();
+    return TextContent.textOf(this);
   }
 
   override async json(options?: ReadOptions): Promise<unknown> {
@@ -39,30 +39,22 @@ class TextContent extends LoadedContent {
   }
 
   protected body() {
-    return { text: this.#whole() };
-  }
-
-  protected shown() {
-    return { text: this.#whole() };
-  }
-
-  static textOf(content: TextContent): string {
-    return content.#whole();
+    return { text: TextContent.textOf(this) };
   }
 
   static jsonOf(content: TextContent, isOnlyRead: boolean): unknown {
     const value = content.#value;
-    if (value === undefined) return parseJsonText(content.#whole(), content.name, content.mediaType);
+    if (value === undefined) return parseJsonText(TextContent.textOf(content), content.name, content.mediaType);
     return isOnlyRead ? value : copyOfJson(value);
   }
 
-  #whole(): string {
-    if (this.#text === undefined) {
-      this.#text = toJsonText(this.#value, this.name);
+  static textOf(content: TextContent): string {
+    if (content.#text === undefined) {
+      content.#text = toJsonText(content.#value, content.name);
       // One of the two is enough memory.
-      this.#value = undefined;
+      content.#value = undefined;
     }
-    return this.#text;
+    return content.#text;
   }
 }
 
@@ -104,7 +96,7 @@ class BytesContent extends LoadedContent {
     };
   }
 
-  protected shown() {
+  protected override shown() {
     return {};
   }
 
@@ -150,7 +142,7 @@ class MultipartContent extends LoadedContent {
     return { parts: this.parts.map((part) => part.toJSON()) };
   }
 
-  protected shown() {
+  protected override shown() {
     return { parts: this.parts };
   }
 
@@ -196,7 +188,7 @@ class DerivedContent extends LoadedContent {
     return text === undefined ? { base64 } : { text };
   }
 
-  protected shown() {
+  protected override shown() {
     const { parts } = this;
     return parts === undefined ? { text: textOf(this.#original) } : { parts };
   }
@@ -275,10 +267,8 @@ export function textOf(content: Content): string | undefined {
 }
 
 /**
- * The value of a JSON text without a promise; undefined for every other Content.
- *
- * @param isOnlyRead - nothing changes it, so that it need not be a copy
- * @throws ToolkitError `INVALID_OUTPUT` for a text that is no JSON
+ * The value of a JSON text without a promise; undefined for every other Content. `isOnlyRead`: nothing changes it, so that it need not be
+ * a copy. @throws ToolkitError `INVALID_OUTPUT` for a text that is no JSON
  * @internal
  */
 export function jsonOf(content: Content, isOnlyRead: boolean): unknown {

@@ -63,7 +63,9 @@ export abstract class LoadedContent implements Content {
   }
 
   /** What the console shows of the content itself. */
-  protected abstract shown(): { readonly text?: string | undefined; readonly parts?: readonly Content[] | undefined };
+  protected shown(): { readonly text?: string | undefined; readonly parts?: readonly Content[] | undefined } {
+    return { text: this.body().text };
+  }
 
   protected abstract body(): Pick<ContentJson, "text" | "base64" | "parts">;
 }
