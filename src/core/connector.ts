@@ -57,6 +57,8 @@ export interface DescriptorList<K extends Kind> {
   readonly warnings: readonly string[];
   /** The limit at which the list was cut; undefined where it is whole. */
   readonly cutAt?: number | undefined;
+  /** Its items were parsed from JSON text for this list alone: they hold nothing else, and no other code has them. Default false. */
+  readonly isParsed?: boolean | undefined;
 }
 
 /** The context in which a server makes a request of its own. */

@@ -63,7 +63,9 @@ export abstract class LoadedContent implements Content {
   }
 
   /** The form of the content on the console. */
-  protected abstract shown(): { readonly text?: string | undefined; readonly parts?: readonly Content[] | undefined };
+  protected shown(): { readonly text?: string | undefined; readonly parts?: readonly Content[] | undefined } {
+    return { text: this.body().text };
+  }
 
   protected abstract body(): Pick<ContentJson, "text" | "base64" | "parts">;
 }

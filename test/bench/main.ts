@@ -11,6 +11,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   post: () => import("./post.ts"),
   lookup: () => import("./lookup.ts"),
   list: () => import("./list.ts"),
+  cold: () => import("./cold.ts"),
   load: () => import("./load.ts"),
   memory: () => import("./memory.ts"),
   prompts: () => import("./prompts.ts"),

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -397,6 +398,18 @@ describe("what passes through the pipes", () => {
     folder = await mkdtemp(join(tmpdir(), "toolweave-"));
   });
   afterEach(() => rm(folder, { recursive: true }));
+
+  test("requests of one turn are one write", async () => {
+    const session = await connect(server());
+    const writes = [vi.spyOn(Socket.prototype, "_write"), vi.spyOn(Socket.prototype, "_writev")];
+    try {
+      await Promise.all(Array.from({ length: 16 }, () => session.call("any", {}, contextOf())));
+      expect(writes.map((write) => write.mock.calls.length)).toEqual([0, 1]);
+    } finally {
+      for (const write of writes) write.mockRestore();
+      await session[Symbol.asyncDispose]();
+    }
+  });
 
   test("large messages go both ways, many at once", async () => {
     const onCall = `send({ jsonrpc: "2.0", id: m.id, result: { structuredContent: m.params.arguments.text.length, content: [] } })`;
