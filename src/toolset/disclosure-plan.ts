@@ -1,5 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
-import { shown } from "../core/options.ts";
+import { invalidOption, shown } from "../core/options.ts";
 import { shortened } from "./model-definition.ts";
 import { sumTokens, type TokenReport } from "./tokens.ts";
 import type { ToolDefinitionForModel } from "./toolset-types.ts";
@@ -8,7 +8,7 @@ import type { ToolDefinitionForModel } from "./toolset-types.ts";
 export const searchTool: ToolDefinitionForModel = Object.freeze({
   name: "search_tools",
   description:
-    "Finds tools by words of their names and descriptions. There are more tools than you see: search before you say that something cannot be done.",
+    "Finds tools by words of their names, descriptions and parameters. There are more tools than you see: search before you say that something cannot be done.",
   inputSchema: Object.freeze({
     type: "object",
     properties: {
@@ -75,9 +75,10 @@ export function planDisclosure(
   };
 }
 
-/** @throws ToolkitError `INVALID_INPUT` for a budget that is no whole number from 1 */
-export function assertBudget(maxTokens: unknown): void {
-  if (Number.isInteger(maxTokens) && Number(maxTokens) > 0) return;
+/** @throws ToolkitError `INVALID_INPUT` for a budget that is no whole number from 1, `INVALID_CONFIG` for an `embed` that is no function */
+export function assertBudget({ maxTokens, embed }: { readonly maxTokens: unknown; readonly embed: unknown }): void {
+  if (embed !== undefined && typeof embed !== "function") throw invalidOption("embed", "a function", embed, "of a toolset");
+  if (maxTokens === undefined || (Number.isInteger(maxTokens) && Number(maxTokens) > 0)) return;
   const message = "must be a whole number from 1";
   throw new ToolkitError("INVALID_INPUT", `maxTokens ${message}, and is ${shown(maxTokens)}.`, {
     issues: [{ pointer: "/maxTokens", message }],

@@ -1,4 +1,5 @@
-/** `npm run bench` runs every bench, `npm run bench -- NAME...` only those named. */
+/** `npm run bench` runs every bench, `npm run bench -- NAME...` only those named; `search --data FOLDER` takes a corpus of tools. */
+import { parseArgs } from "node:util";
 import { project } from "../../script/support/project.ts";
 import type { Bench } from "./harness.ts";
 import { report } from "./harness.ts";
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   load: () => import("./load.ts"),
   memory: () => import("./memory.ts"),
   prompts: () => import("./prompts.ts"),
+  search: () => import("./search.ts"),
   schema: () => import("./schema.ts"),
   toolset: () => import("./toolset.ts"),
   tracing: () => import("./tracing.ts"),
@@ -22,7 +24,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   agent: () => import("./agent/main.ts"),
 };
 
-const named = process.argv.slice(2);
+const { positionals: named } = parseArgs({ allowPositionals: true, options: { data: { type: "string" } } });
 const unknown = named.filter((name) => !Object.hasOwn(benches, name));
 if (unknown.length > 0) {
   console.error(`There is no bench ${unknown.join(", ")}. There are ${Object.keys(benches).join(", ")}.`);
