@@ -43,6 +43,8 @@ export interface DisclosurePlan {
   readonly all: readonly ToolDefinitionForModel[];
   /** Disclosed from the first turn on. */
   readonly first: readonly ToolDefinitionForModel[];
+  /** Disclosed on demand, by name. */
+  readonly hidden: ReadonlyMap<string, ToolDefinitionForModel>;
   readonly maxTokens: number;
 }
 
@@ -53,6 +55,13 @@ export interface BudgetOptions {
   readonly isKept: (alias: string) => boolean;
 }
 
+const none: DisclosurePlan["hidden"] = new Map();
+
+/** The plan without a budget. */
+export function withoutBudget(full: readonly ToolDefinitionForModel[]): DisclosurePlan {
+  return { disclosure: "full", all: full, first: full, hidden: none, maxTokens: Number.POSITIVE_INFINITY };
+}
+
 /**
  * Fits definitions into a budget: in full, else shortened. Where neither fits, only those that are kept are disclosed, shortened, beside
  * two tools by which a model finds the rest; these cost what they cost. Where that saves nothing, all are disclosed shortened.
@@ -61,23 +70,26 @@ export function planDisclosure(
   full: readonly ToolDefinitionForModel[],
   { maxTokens, isKept }: BudgetOptions,
 ): DisclosurePlan {
-  if (sumTokens(full) <= maxTokens) return { disclosure: "full", all: full, first: full, maxTokens };
+  if (sumTokens(full) <= maxTokens) return { ...withoutBudget(full), maxTokens };
   const short = Object.freeze(full.map(shortened));
   const first = [describeTool, searchTool, ...short.filter(({ name }) => isKept(name))];
   const cost = sumTokens(short);
   if (cost <= maxTokens || cost <= sumTokens(first))
-    return { disclosure: "shortened", all: short, first: short, maxTokens };
+    return { disclosure: "shortened", all: short, first: short, hidden: none, maxTokens };
+  const shown = new Set(first.map(({ name }) => name));
   return {
     disclosure: "search",
     all: Object.freeze([describeTool, searchTool, ...full]),
     first: Object.freeze(first),
+    hidden: new Map(full.filter(({ name }) => !shown.has(name)).map((each) => [each.name, each])),
     maxTokens,
   };
 }
 
 /** @throws ToolkitError `INVALID_INPUT` for a budget that is no whole number from 1, `INVALID_CONFIG` for an `embed` that is no function */
 export function assertBudget({ maxTokens, embed }: { readonly maxTokens: unknown; readonly embed: unknown }): void {
-  if (embed !== undefined && typeof embed !== "function") throw invalidOption("embed", "a function", embed, "of a toolset");
+  if (embed !== undefined && typeof embed !== "function")
+    throw invalidOption("embed", "a function", embed, "of a toolset");
   if (maxTokens === undefined || (Number.isInteger(maxTokens) && Number(maxTokens) > 0)) return;
   const message = "must be a whole number from 1";
   throw new ToolkitError("INVALID_INPUT", `maxTokens ${message}, and is ${shown(maxTokens)}.`, {

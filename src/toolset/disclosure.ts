@@ -21,15 +21,12 @@ export class Disclosure {
   readonly tools: readonly RunTool[];
   readonly #offered: OfferedTools;
   readonly #plan: DisclosurePlan;
-  readonly #hidden: ReadonlyMap<string, ToolDefinitionForModel>;
   /** In the order in which they were asked for. */
   readonly #revealed = new Set<string>();
 
   constructor(offered: OfferedTools, plan: DisclosurePlan) {
     this.#offered = offered;
     this.#plan = plan;
-    const first = new Set(plan.first.map(({ name }) => name));
-    this.#hidden = new Map(plan.all.filter(({ name }) => !first.has(name)).map((each) => [each.name, each]));
     this.tools = [
       disclosureTool(searchTool, (input, { signal }) => this.#search(input, signal)),
       disclosureTool(describeTool, (input) => this.#describe(input)),
@@ -42,7 +39,7 @@ export class Disclosure {
     let left = this.#plan.maxTokens - sumTokens(first);
     const shown = new Set<ToolDefinitionForModel>();
     for (const alias of [...this.#revealed].reverse()) {
-      const definition = this.#hidden.get(alias);
+      const definition = this.#plan.hidden.get(alias);
       if (definition === undefined) continue;
       left -= estimateTokens(definition);
       if (left < 0 && shown.size > 0) break;
@@ -53,7 +50,7 @@ export class Disclosure {
 
   /** A tool was called, or asked for: it is offered in full from the next turn on. */
   reveal(alias: string): void {
-    if (!this.#hidden.has(alias)) return;
+    if (!this.#plan.hidden.has(alias)) return;
     this.#revealed.delete(alias);
     this.#revealed.add(alias);
   }
@@ -62,12 +59,9 @@ export class Disclosure {
     const { limit } = isRecord(input) ? input : {};
     const most = Number.isInteger(limit) ? Math.min(Math.max(Number(limit), 1), maxLimit) : defaultLimit;
     const query = textIn(input, "query");
-    const isWanted = (alias: string) => this.#hidden.has(alias);
-    const { aliases, count } = await searchTools(this.#offered, { query, limit: most, isWanted, signal });
-    const tools = aliases.map((name) => {
-      const { description = "" } = this.#hidden.get(name) ?? {};
-      return { name, description: firstSentence(description, maxFoundCharacters) };
-    });
+    const { hidden } = this.#plan;
+    const { aliases, count } = await searchTools(this.#offered, { query, limit: most, hidden, signal });
+    const tools = aliases.map((name) => ({ name, description: foundText(hidden.get(name)) }));
     const found = { tools, more: count - tools.length };
     if (tools.length > 0) return found;
     const namespaces = [...new Set(this.#offered.tools.map(({ entry }) => entry.namespace))];
@@ -78,13 +72,26 @@ export class Disclosure {
     const name = textIn(input, "name");
     const definition = this.#plan.all.find((each) => each.name === name);
     if (definition === undefined) {
-      const suggestions = nearest(name, this.#hidden.keys(), 3);
+      const suggestions = nearest(name, this.#plan.hidden.keys(), 3);
       const hint = suggestions.length === 0 ? "Search for it." : `Did you mean ${suggestions.join(", ")}?`;
       throw new ToolkitError("NOT_FOUND", `There is no tool "${name}". ${hint}`, { key: name, suggestions });
     }
     this.reveal(name);
     return definition;
   }
+}
+
+const foundTexts = new WeakMap<ToolDefinitionForModel, string>();
+
+/** The description of a tool that was found, shortened once. */
+function foundText(definition: ToolDefinitionForModel | undefined): string {
+  if (definition === undefined) return "";
+  let text = foundTexts.get(definition);
+  if (text === undefined) {
+    text = firstSentence(definition.description ?? "", maxFoundCharacters);
+    foundTexts.set(definition, text);
+  }
+  return text;
 }
 
 /** It counts as a call, so that a model cannot search for ever. Its input is not validated: the model may give the text bare. */

@@ -17,9 +17,9 @@ export interface FoundTools {
 
 /** Where a term occurs in one namespace. */
 interface Postings {
-  /** The tools that have it, by their place in the namespace, and its weight in each. */
+  /** The tools that have it, by their place in the namespace, and what it counts in each. */
   readonly places: number[];
-  readonly weights: number[];
+  readonly counts: number[];
   /** In all of them, and in what their server says of itself. */
   total: number;
 }
@@ -45,11 +45,15 @@ const maxQueryCharacters = 2_000;
 const segments = new WeakMap<ToolTerms, Segment>();
 const indexes = new WeakMap<OfferedTools, Promise<ToolIndex>>();
 
-/** The index of the tools of a toolset, made at the first search; what did not change since another toolset is indexed once. */
-export function toolIndexOf(offered: OfferedTools): Promise<ToolIndex> {
+/**
+ * The index of the tools of a toolset, made at its first search; what did not change since another toolset is indexed once.
+ *
+ * @param hidden - by alias: only these are found. Always the same for a toolset
+ */
+export function toolIndexOf(offered: OfferedTools, hidden: ReadonlyMap<string, unknown>): Promise<ToolIndex> {
   let index = indexes.get(offered);
   if (index === undefined) {
-    index = ToolIndex.of(offered.tools);
+    index = ToolIndex.of(offered.tools, hidden);
     indexes.set(offered, index);
   }
   return index;
@@ -64,11 +68,14 @@ export class ToolIndex {
   /** The number of the first tool of each segment. */
   readonly #starts: readonly number[];
   readonly #tools: readonly OfferedTool[];
+  /** 1 for each tool that may be found. */
+  readonly #isHidden: Uint8Array;
   readonly #meanTotal: number;
+  #hidden: readonly OfferedTool[] | undefined;
   /** Every term by its beginning, made where a word of a query is none of them. */
   #vocabulary: ReadonlyMap<string, readonly string[]> | undefined;
 
-  private constructor(all: readonly Segment[]) {
+  private constructor(all: readonly Segment[], hidden: ReadonlyMap<string, unknown>) {
     const starts: number[] = [];
     const tools: OfferedTool[] = [];
     for (const segment of all) {
@@ -78,10 +85,11 @@ export class ToolIndex {
     this.#segments = all;
     this.#starts = starts;
     this.#tools = tools;
+    this.#isHidden = Uint8Array.from(tools, ({ alias }) => (hidden.has(alias) ? 1 : 0));
     this.#meanTotal = all.reduce((sum, { total }) => sum + total, 0) / Math.max(1, all.length);
   }
 
-  static async of(tools: readonly OfferedTool[]): Promise<ToolIndex> {
+  static async of(tools: readonly OfferedTool[], hidden: ReadonlyMap<string, unknown>): Promise<ToolIndex> {
     const turns = new Turns();
     const all: Segment[] = [];
     for (const own of Map.groupBy(tools, ({ entry }) => entry.namespace).values()) {
@@ -92,16 +100,17 @@ export class ToolIndex {
       }
       all.push(segmentOf(own, terms));
     }
-    return new ToolIndex(all);
+    return new ToolIndex(all, hidden);
   }
 
-  /** The tools in the order of the index: those of a namespace one after the other. */
+  /** The tools that may be found. Always the same. */
   get tools(): readonly OfferedTool[] {
-    return this.#tools;
+    this.#hidden ??= this.#tools.filter((_, place) => this.#isHidden[place] === 1);
+    return this.#hidden;
   }
 
-  /** @param isWanted - by alias: others are not found */
-  search(query: string, limit: number, isWanted: (alias: string) => boolean): FoundTools {
+  /** Finds the tools that have a word of the query. */
+  search(query: string, limit: number): FoundTools {
     const scores = new Float64Array(this.#tools.length);
     const ofSegments = new Float64Array(this.#segments.length);
     const words = [...new Set(wordsOf(query, maxQueryCharacters))].slice(0, maxQueryWords);
@@ -117,26 +126,26 @@ export class ToolIndex {
         if ((scores[place] ?? 0) > 0) scores[place] = (scores[place] ?? 0) + ofSegment;
       }
     }
-    return best(this.#tools, scores, limit, isWanted);
+    return this.#best(scores, limit);
   }
 
   /** Adds what a term says of each tool and each namespace. @returns false where nothing has it */
   #add(term: string, share: number, scores: Float64Array, ofSegments: Float64Array): boolean {
     const found: (readonly [at: number, postings: Postings])[] = [];
     let tools = 0;
-    for (const [at, segment] of this.#segments.entries()) {
-      const postings = segment.postings.get(term);
+    for (let at = 0; at < this.#segments.length; at += 1) {
+      const postings = this.#segments[at]?.postings.get(term);
       if (postings === undefined) continue;
       found.push([at, postings]);
       tools += postings.places.length;
     }
     const ofTools = share * rarity(tools, scores.length);
     const ofNamespaces = share * rarity(found.length, this.#segments.length);
-    for (const [at, { places, weights, total }] of found) {
+    for (const [at, { places, counts, total }] of found) {
       const start = this.#starts[at] ?? 0;
-      for (const [each, place] of places.entries()) {
-        const to = start + place;
-        scores[to] = (scores[to] ?? 0) + ofTools * saturated(weights[each] ?? 0);
+      for (let each = 0; each < places.length; each += 1) {
+        const to = start + (places[each] ?? 0);
+        scores[to] = (scores[to] ?? 0) + ofTools * (counts[each] ?? 0);
       }
       const length = (this.#segments[at]?.total ?? 0) / this.#meanTotal;
       const weight = total / (1 - namespaceLengthPart + namespaceLengthPart * length);
@@ -156,6 +165,25 @@ export class ToolIndex {
     const like = begun.length > 0 ? begun : near.filter((term) => differsBySlip(word, term));
     return like.slice(0, maxLike);
   }
+
+  /** The best of all that have a score: no more are kept in order than are wanted. */
+  #best(scores: Float64Array, limit: number): FoundTools {
+    const places: number[] = [];
+    let count = 0;
+    let least = 0;
+    for (let place = 0; place < scores.length; place += 1) {
+      const score = scores[place] ?? 0;
+      if (score === 0 || this.#isHidden[place] === 0) continue;
+      count += 1;
+      if (places.length === limit && score <= least) continue;
+      let to = places.length;
+      while (to > 0 && (scores[places[to - 1] ?? 0] ?? 0) < score) to -= 1;
+      places.splice(to, 0, place);
+      if (places.length > limit) places.pop();
+      least = scores[places.at(-1) ?? 0] ?? 0;
+    }
+    return { aliases: places.map((place) => this.#tools[place]?.alias ?? ""), count };
+  }
 }
 
 const leastLikeCharacters = 4;
@@ -171,15 +199,18 @@ function segmentOf(tools: readonly OfferedTool[], terms: readonly ToolTerms[]): 
   const postings = new Map<string, Postings>();
   let total = 0;
   const postingsOf = (term: string): Postings => {
-    const known = postings.get(term) ?? { places: [], weights: [], total: 0 };
-    postings.set(term, known);
+    let known = postings.get(term);
+    if (known === undefined) {
+      known = { places: [], counts: [], total: 0 };
+      postings.set(term, known);
+    }
     return known;
   };
   for (const [place, ofTool] of terms.entries()) {
     for (const [term, weight] of ofTool) {
       const known = postingsOf(term);
       known.places.push(place);
-      known.weights.push(weight);
+      known.counts.push(saturated(weight));
       known.total += weight;
       total += weight;
     }
@@ -217,26 +248,4 @@ function differsBySlip(one: string, other: string): boolean {
   if (short.length < long.length) return short.slice(at) === long.slice(at + 1);
   if (short.slice(at + 1) === long.slice(at + 1)) return true;
   return short[at] === long[at + 1] && short[at + 1] === long[at] && short.slice(at + 2) === long.slice(at + 2);
-}
-
-/** The best of all that have a score: no more are kept in order than are wanted. */
-function best(
-  tools: readonly OfferedTool[],
-  scores: Float64Array,
-  limit: number,
-  isWanted: (alias: string) => boolean,
-): FoundTools {
-  const kept: { readonly alias: string; readonly score: number }[] = [];
-  let count = 0;
-  for (const [place, score] of scores.entries()) {
-    const alias = tools[place]?.alias ?? "";
-    if (score <= 0 || !isWanted(alias)) continue;
-    count += 1;
-    if (kept.length === limit && score <= (kept.at(-1)?.score ?? 0)) continue;
-    let to = kept.length;
-    while (to > 0 && (kept[to - 1]?.score ?? 0) < score) to -= 1;
-    kept.splice(to, 0, { alias, score });
-    if (kept.length > limit) kept.pop();
-  }
-  return { aliases: kept.map(({ alias }) => alias), count };
 }

@@ -11,8 +11,8 @@ export interface ToolSearch {
   readonly query: string;
   readonly limit: number;
   readonly signal: AbortSignal | undefined;
-  /** Others are not found. */
-  isWanted(alias: string): boolean;
+  /** By alias: only these are found. */
+  readonly hidden: ReadonlyMap<string, unknown>;
 }
 
 /** The tools of each ranking that are joined, and how slowly a place counts less (60 in the paper on reciprocal rank fusion). */
@@ -26,11 +26,11 @@ const rankConstant = 60;
  * @throws the reason of an abort
  */
 export async function searchTools(offered: OfferedTools, search: ToolSearch): Promise<FoundTools> {
-  const index = await toolIndexOf(offered);
-  const { query, limit, isWanted, signal } = search;
+  const { query, limit, hidden, signal } = search;
+  const index = await toolIndexOf(offered, hidden);
   const { embed } = offered;
-  if (embed === undefined) return index.search(query, limit, isWanted);
-  const byWords = index.search(query, joinedTools, isWanted);
+  if (embed === undefined) return index.search(query, limit);
+  const byWords = index.search(query, joinedTools);
   const byMeaning = await nearestTools(embed, index, search).catch(() => []);
   signal?.throwIfAborted();
   const scores = new Map<string, number>();
@@ -67,11 +67,7 @@ const complete = new WeakMap<ToolIndex, readonly (Vector | undefined)[]>();
  *
  * @throws Error of `embed`, also for an answer that is no list of vectors; the reason of an abort
  */
-async function nearestTools(
-  embed: Embed,
-  index: ToolIndex,
-  { query, signal, isWanted }: ToolSearch,
-): Promise<readonly string[]> {
+async function nearestTools(embed: Embed, index: ToolIndex, { query, signal }: ToolSearch): Promise<readonly string[]> {
   const vectors = complete.get(index) ?? (await toolVectors(embed, index.tools, signal));
   complete.set(index, vectors);
   const [wanted] = await embedded(embed, [query.slice(0, maxTextCharacters)], signal);
@@ -81,7 +77,7 @@ async function nearestTools(
   for (const [place, { alias }] of index.tools.entries()) {
     if (turns.isOver) await turns.next();
     const vector = vectors[place];
-    const score = vector === undefined || !isWanted(alias) ? 0 : dotProduct(wanted, vector);
+    const score = vector === undefined ? 0 : dotProduct(wanted, vector);
     if (score > 0) near.push({ alias, score });
   }
   near.sort((one, other) => other.score - one.score);
@@ -101,7 +97,11 @@ async function toolVectors(
     let bytes = 0;
     let missing: number[] = [];
     const embedMissing = async () => {
-      const made = await embedded(embed, missing.map((at) => texts[at] ?? ""), signal);
+      const made = await embedded(
+        embed,
+        missing.map((at) => texts[at] ?? ""),
+        signal,
+      );
       for (const [each, at] of missing.entries()) keep(keys[at] ?? "", made[each]);
       missing = [];
     };
@@ -119,15 +119,20 @@ async function toolVectors(
     }
     if (missing.length > 0) await embedMissing();
   });
-  cache.turn = turn.catch(() => undefined);
-  await abortable(turn, signal);
+  const ended = abortable(turn, signal);
+  // The next begins also where an `embed` goes on after the abort.
+  cache.turn = ended.catch(() => undefined);
+  await ended;
   return keys.map((key) => found.get(key));
 }
 
 function cacheOf(embed: Embed): VectorCache {
   let cache = caches.get(embed);
   if (cache === undefined) {
-    const vectors = new LRUCache<string, Vector>({ maxSize: maxBytes, sizeCalculation: ({ byteLength }) => byteLength });
+    const vectors = new LRUCache<string, Vector>({
+      maxSize: maxBytes,
+      sizeCalculation: ({ byteLength }) => byteLength,
+    });
     cache = { vectors, turn: Promise.resolve() };
     caches.set(embed, cache);
   }

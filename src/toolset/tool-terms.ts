@@ -1,7 +1,7 @@
 import type { Definition } from "../core/definition.ts";
 import { definitionOf } from "../core/entry.ts";
-import { wordsOf } from "../lib/words.ts";
 import { isRecord } from "../lib/value.ts";
+import { wordsOf } from "../lib/words.ts";
 import type { ToolEntry } from "./toolset-types.ts";
 
 /** The terms of one tool, each with its weight: the more, the more the tool is about it. */

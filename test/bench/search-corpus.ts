@@ -1,10 +1,12 @@
+import type { JsonSchema } from "../../src/core/schema/types.ts";
+
 /** A tool of a corpus, in the form of its files. */
 export interface CorpusTool {
   readonly server: string;
   readonly serverDescription?: string;
   readonly name: string;
   readonly description?: string;
-  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly inputSchema: JsonSchema;
 }
 
 /** What is looked for: whole tasks with the tools that solve them, and single steps with the one that does. */

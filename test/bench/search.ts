@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Connector } from "../../src/core/connector.ts";
+import type { Connector, ConnectorSession } from "../../src/core/connector.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import type { ToolRun } from "../../src/toolset/tool-run.ts";
 import { type Bench, type Comparison, measure, timingOf } from "./harness.ts";
@@ -72,10 +72,9 @@ async function timed(
   await using toolkit = await filled(tools);
   const toolset = await toolkit.toolset({ maxTokens: 1 });
   let asked = 0;
-  const { query } = await measure({
-    // A run of its own each: a run keeps its history.
-    query: () => finder(toolset.begin())(queries[asked++ % queries.length] ?? ""),
-  });
+  // A run of its own each: a run keeps its history.
+  const ask = () => finder(toolset.begin())(queries[asked++ % queries.length] ?? "");
+  const { query } = await measure({ query: ask });
   return { name, target, ours: query };
 }
 
@@ -107,28 +106,36 @@ async function beginning(toolkit: Toolkit): Promise<ToolRun> {
 function finder(run: ToolRun): (query: string) => Promise<readonly string[]> {
   return async (query) => {
     const [answer] = await run.execute([{ id: "1", name: "search_tools", input: { query } }]);
-    const { tools } = (await answer?.content?.json()) as { readonly tools: readonly { readonly name: string }[] };
+    if (answer?.content === undefined) throw new Error("The search failed.", { cause: answer?.error });
+    const { tools } = (await answer.content.json()) as { readonly tools: readonly { readonly name: string }[] };
     return tools.map(({ name }) => name);
   };
 }
 
-/** The tools again and again, those of each round with servers of their own. */
+/** The tools again and again, of about 500 servers. */
 function multiplied(tools: readonly CorpusTool[], count: number): readonly CorpusTool[] {
+  const servers = Math.ceil(500 / new Set(tools.map(({ server }) => server)).size);
   return Array.from({ length: count }, (_, at) => {
     const round = Math.floor(at / tools.length);
     const tool = tools[at % tools.length] ?? tools[0];
     if (tool === undefined) throw new Error("The corpus has no tools.");
-    return { ...tool, server: `${tool.server}${round}`, name: `${tool.name}_${round}` };
+    return { ...tool, server: `${tool.server}${round % servers}`, name: `${tool.name}_${round}` };
   });
 }
 
 async function filled(tools: readonly CorpusTool[]): Promise<Toolkit> {
   const toolkit = new Toolkit();
   for (const [server, own] of Map.groupBy(tools, (tool) => tool.server)) {
-    toolkit.addConnector(connectorOf(own), { namespace: server.replaceAll(/[^A-Za-z0-9_-]/g, "-") });
+    toolkit.addConnector(connectorOf(own), { namespace: namespaceOf(server) });
   }
   await toolkit.start();
   return toolkit;
+}
+
+/** Its name as one that a namespace may have. */
+function namespaceOf(server: string): string {
+  const safe = server.replaceAll(/[^A-Za-z0-9_-]/g, "-");
+  return /^[A-Za-z]/.test(safe) ? safe : `mcp-${safe}`;
 }
 
 /** A server without a network: only what it lists counts. */
@@ -138,15 +145,16 @@ function connectorOf(tools: readonly CorpusTool[]): Connector {
   return {
     label: server,
     async connect() {
-      return {
+      const session: ConnectorSession = {
         server: { name: server, description: serverDescription, capabilities: {} },
-        transport: "none",
+        transport: "in-memory",
         closed: new Promise(() => undefined),
-        list: { tool: async () => ({ items }) },
+        list: { tool: async () => ({ items, warnings: [] }) },
         announces: new Set(["tool"] as const),
         call: () => Promise.reject(new Error("Only what is listed counts.")),
         async [Symbol.asyncDispose]() {},
       };
+      return session;
     },
   };
 }
