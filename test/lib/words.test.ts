@@ -4,7 +4,7 @@ import { wordsOf } from "../../src/lib/words.ts";
 const cases: readonly (readonly [text: string, words: readonly string[]])[] = [
   ["getUserNames get_user_names get-user-name", ["get", "user", "name", "get", "user", "name", "get", "user", "name"]],
   ["HTTPServer parseJSON2Csv", ["http", "server", "pars", "json2", "csv"]],
-  ["cities, boxes, statuses and classes", ["citi", "box", "statuse", "class"]],
+  ["cities, boxes, statuses and classes", ["citi", "box", "status", "class"]],
   ["stopping stopped stops to stop", ["stop", "stop", "stop", "stop"]],
   ["Could you please give me the 2 of them?", ["2"]],
   ["查询天气 by city", ["查询", "询天", "天气", "citi"]],
