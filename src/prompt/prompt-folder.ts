@@ -68,6 +68,7 @@ export function promptFolder(folder: string | URL, options: PromptFolderOptions 
   return {
     prompt: (reading) => source.read(reading),
     problems: () => source.problems,
+    immutable: true,
     ...(watch ? { watch: (listener) => source.watch(listener) } : {}),
   };
 }

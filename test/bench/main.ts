@@ -14,6 +14,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   load: () => import("./load.ts"),
   memory: () => import("./memory.ts"),
   prompts: () => import("./prompts.ts"),
+  folder: () => import("./folder.ts"),
   search: () => import("./search.ts"),
   schema: () => import("./schema.ts"),
   toolset: () => import("./toolset.ts"),
