@@ -169,15 +169,20 @@ function freshness(timeMs: number): "?" | "" {
   return Math.abs(Date.now() - timeMs) < timeGrainMs ? "?" : "";
 }
 
-/** The files that were written just now, so that one more write may not be seen in the state. */
-export function freshFiles({ files }: FolderState): readonly string[] {
+/**
+ * The files that were written just now, so that one more write may not be seen in the state.
+ *
+ * @param names - of those that were looked at. Default: all
+ */
+export function freshFiles({ files }: FolderState, names: Iterable<string> = files.keys()): readonly string[] {
   const fresh: string[] = [];
-  for (const [name, { version }] of files) if (version.endsWith("?")) fresh.push(name);
+  for (const name of names) if (files.get(name)?.version.endsWith("?") === true) fresh.push(name);
   return fresh;
 }
 
 /** True where two states are of the same folder with the same files in the same versions. */
 export function isSameFolder(a: FolderState, b: FolderState): boolean {
+  if (a === b) return true;
   if (a.identity !== b.identity || a.files.size !== b.files.size) return false;
   for (const [name, { version }] of a.files) if (b.files.get(name)?.version !== version) return false;
   return true;

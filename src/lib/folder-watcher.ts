@@ -104,7 +104,7 @@ class Watch implements FolderWatcher {
     const state = await this.#scan();
     this.#looking = false;
     this.#told = state;
-    this.#follow(state);
+    this.#follow(state, undefined);
     this.#pollLater();
     return state;
   }
@@ -213,7 +213,7 @@ class Watch implements FolderWatcher {
     this.#looking = false;
     if (this.#closed) return;
     this.#consider(state, names);
-    this.#follow(state);
+    this.#follow(state, names);
   }
 
   /** The state with some names looked at again; undefined where that says too little. */
@@ -249,10 +249,10 @@ class Watch implements FolderWatcher {
   }
 
   /** Looks once more where something may have been missed. */
-  #follow(state: FolderState): void {
+  #follow(state: FolderState, names: ReadonlySet<string> | undefined): void {
     const missed = this.#again;
     this.#again = false;
-    const fresh = freshFiles(state);
+    const fresh = freshFiles(state, names);
     for (const name of fresh) this.#names?.add(name);
     if (this.#heldSince === undefined && (missed || fresh.length > 0)) this.#lookIn(2 * timeGrainMs);
   }

@@ -1,6 +1,6 @@
-import { LRUCache } from "lru-cache";
 import { definitionOf } from "../core/entry.ts";
 import { digestTexts } from "../lib/canonical.ts";
+import { LruCache } from "../lib/lru-cache.ts";
 import { abortable } from "../lib/promise.ts";
 import { Turns } from "../lib/turns.ts";
 import { type FoundTools, type OfferedTool, type ToolIndex, toolIndexOf } from "./tool-index.ts";
@@ -54,7 +54,7 @@ const maxDimensions = 8_192;
 
 /** The vectors that an `embed` gave, by the digests of their texts. */
 interface VectorCache {
-  readonly vectors: LRUCache<string, Vector>;
+  readonly vectors: LruCache<Vector>;
   /** Toolsets are embedded one after the other, so that runs that begin together embed no text twice. */
   turn: Promise<unknown>;
 }
@@ -109,7 +109,7 @@ async function toolVectors(
       found.set(key, vector);
       if (vector === undefined) return;
       bytes += vector.byteLength;
-      cache.vectors.set(key, vector);
+      cache.vectors.set(key, vector, vector.byteLength);
     };
     for (const [at, key] of keys.entries()) {
       if (bytes > maxBytes || found.has(key)) continue;
@@ -129,10 +129,7 @@ async function toolVectors(
 function cacheOf(embed: Embed): VectorCache {
   let cache = caches.get(embed);
   if (cache === undefined) {
-    const vectors = new LRUCache<string, Vector>({
-      maxSize: maxBytes,
-      sizeCalculation: ({ byteLength }) => byteLength,
-    });
+    const vectors = new LruCache<Vector>({ maxSize: maxBytes });
     cache = { vectors, turn: Promise.resolve() };
     caches.set(embed, cache);
   }
