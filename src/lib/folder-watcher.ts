@@ -16,10 +16,10 @@ import {
 export interface FolderWatchOptions extends WantedFiles {
   /** Called once for each batch of changes. */
   onChange(state: FolderState): void;
-  /** Called when the system gives no events of this folder, such as where it has no watches left: then only `pollMs` finds changes. */
+  /** Called when the system gives no events of this folder, such as where it has no watches left: then `pollMs` finds changes. */
   onProblem(error: unknown): void;
   /**
-   * The interval of scans without an event, in milliseconds: network disks have no events, and neither have files behind links to
+   * The interval of looks without an event, in milliseconds: network disks have no events, and neither have files behind links to
    * another folder. Default: 5 s.
    */
   readonly pollMs?: number | undefined;
@@ -218,7 +218,8 @@ class Watch implements FolderWatcher {
 
   /** The state with some names looked at again; undefined where that says too little. */
   async #lookAt(names: ReadonlySet<string> | undefined): Promise<FolderState | undefined> {
-    if (names === undefined || names.size > mostNames + doubtedFiles || this.#told?.identity === undefined) return undefined;
+    if (names === undefined || names.size > mostNames + doubtedFiles || this.#told?.identity === undefined)
+      return undefined;
     const within = [...names].map((name) => name.slice(0, Math.max(0, name.lastIndexOf("/"))));
     const stamps = await folderStamps(this.#path, [...new Set(within)]);
     const state = await scanNames(this.#path, this.#told, names, this.#options);

@@ -47,7 +47,8 @@ describe("search_tools", () => {
   }
 
   async function found(query: string, options: ToolsetOptions = {}): Promise<readonly string[]> {
-    const { tools } = (await (await answerTo(query, options))?.content?.json()) as { tools: { name: string }[] };
+    const content = await (await answerTo(query, options))?.content?.json();
+    const { tools = [] } = (content ?? {}) as { tools?: { name: string }[] };
     return tools.map(({ name }) => name);
   }
 
