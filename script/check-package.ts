@@ -27,6 +27,7 @@ try {
     ["every export is required from CommonJS", async () => requireExports(manifest)],
     ["a user of the types in CommonJS compiles and runs", async () => compileCommonJs()],
     ["a server that starts slowly is called", async () => slowStart()],
+    ["the command looks at that server", async () => installedCommand(installed, manifest)],
     ["nothing of this machine", async () => foreignText(installed)],
   ];
   for (const [name, check] of checks) {
@@ -171,6 +172,18 @@ await toolkit.close();
   await writeFile(join(folder, "server.cjs"), server);
   await writeFile(join(folder, "user.mjs"), user);
   return command(["user.mjs"]);
+}
+
+/** The server of `slowStart` is there already. The help that is packed is that of the command. */
+async function installedCommand(installed: string, { bin = {} }: Manifest): Promise<string | undefined> {
+  for (const script of Object.values(bin)) {
+    const path = join(installed, script);
+    for (const args of [["--help"], ["init"], ["call", "echo", "message=hi", "--server", `${node} server.cjs`]]) {
+      const problem = await command([path, ...args]);
+      if (problem !== undefined) return `${args.join(" ")}: ${problem}`;
+    }
+  }
+  return undefined;
 }
 
 /** True for an entry whose declarations export something: one for those who write a part may have types alone. */

@@ -454,4 +454,10 @@ export const requirements: readonly Requirement[] = [
     id: "T6",
     text: "toOpenAI (chat and responses), toAnthropic, toGoogle and toAiSdk give tools and tool choice in the provider's form, and lead back from its calls and to its results. Schemas are projected so that none is refused, with a report of what is lost. tokens() estimates what definitions cost; maxTokens shortens them, and then reveals them on demand, deterministically.",
   },
+
+  // X: the command
+  {
+    id: "X1",
+    text: "The command lists, calls, runs, reads, lints and explains what a configuration or a server named on the command line has, shows the state of servers, decides approvals, edits the configuration and keeps its comments, imports the servers of other clients, and writes lock files and types. Configurations are YAML, JSON or JSON with comments, in our form or in that of other clients; mistakes are named with file, line and column. --json everywhere; exit codes 0 ok, 1 failed, 2 usage, 3 not found, 4 unreachable, 5 tool error. In a terminal it shows tables and progress and asks for what is missing; texts of servers cannot steer the terminal.",
+  },
 ];

@@ -34,8 +34,9 @@ export function exportTargets(manifest: Manifest): readonly string[] {
 /** The modules that must have a file of their own, relative to `dist`. */
 export function moduleEntries(manifest: Manifest): readonly string[] {
   const targets = [...exportTargets(manifest), ...Object.values(manifest.imports).flatMap(Object.values)];
-  // The last one is started as a process of its own.
-  const modules = [...targets.filter((target) => target.endsWith(".js")), "./dist/testing/faulty/relay.js"];
+  // The last ones are started as processes of their own.
+  const started = [...Object.values(manifest.bin ?? {}), "./dist/testing/faulty/relay.js"];
+  const modules = [...targets.filter((target) => target.endsWith(".js")), ...started];
   return modules.map((target) => target.replace("./dist/", ""));
 }
 
