@@ -58,7 +58,7 @@ export interface OfferedTools {
   readonly tools: readonly { readonly alias: string; readonly entry: ToolEntry }[];
   readonly policy: RunPolicy;
   /** Joins the search of tools that are disclosed on demand. */
-  readonly embed: Embed | undefined;
+  readonly embed?: Embed | undefined;
   get(alias: string): ToolEntry | undefined;
   isForced(alias: string): boolean;
   definitionsOf(turn: number): readonly ToolDefinitionForModel[];

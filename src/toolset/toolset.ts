@@ -16,7 +16,15 @@ import { inlineEntries } from "./inline-entries.ts";
 import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
-import { LookedUpNames, namedTool, onlyNamed, type Selection, SelectionRules, selectionNames } from "./selection.ts";
+import {
+  assertUsable,
+  LookedUpNames,
+  namedTool,
+  onlyNamed,
+  type Selection,
+  SelectionRules,
+  selectionNames,
+} from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
 import { type BeginOptions, beginNames, ToolRun } from "./tool-run.ts";
 import type { Embed, OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
@@ -294,13 +302,5 @@ export class Toolset implements OfferedTools {
   #optionsOf(alias: string) {
     const entry = this.#byAlias.get(alias);
     return entry === undefined ? undefined : definitionOf(entry as Entry).options;
-  }
-}
-
-/** @throws ToolkitError `DENIED` or `QUARANTINED` for one that its connector refuses */
-function assertUsable(forced: Iterable<ToolEntry>): void {
-  for (const entry of forced) {
-    const refusal = refusedByConnector(entry);
-    if (refusal !== undefined) throw refusal.error(entry.ref);
   }
 }
