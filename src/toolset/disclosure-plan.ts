@@ -50,17 +50,13 @@ export interface DisclosurePlan {
 
 /** A budget for definitions. */
 export interface BudgetOptions {
-  readonly maxTokens: number;
+  /** Default: no limit. */
+  readonly maxTokens: number | undefined;
   /** True for the alias of a tool that is disclosed in any case. */
   readonly isKept: (alias: string) => boolean;
 }
 
 const none: DisclosurePlan["hidden"] = new Map();
-
-/** The plan without a budget. */
-export function withoutBudget(full: readonly ToolDefinitionForModel[]): DisclosurePlan {
-  return { disclosure: "full", all: full, first: full, hidden: none, maxTokens: Number.POSITIVE_INFINITY };
-}
 
 /**
  * Fits definitions into a budget: in full, else shortened. Where neither fits, only those that are kept are disclosed, shortened, beside
@@ -68,9 +64,10 @@ export function withoutBudget(full: readonly ToolDefinitionForModel[]): Disclosu
  */
 export function planDisclosure(
   full: readonly ToolDefinitionForModel[],
-  { maxTokens, isKept }: BudgetOptions,
+  { maxTokens = Number.POSITIVE_INFINITY, isKept }: BudgetOptions,
 ): DisclosurePlan {
-  if (sumTokens(full) <= maxTokens) return { ...withoutBudget(full), maxTokens };
+  if (maxTokens === Number.POSITIVE_INFINITY || sumTokens(full) <= maxTokens)
+    return { disclosure: "full", all: full, first: full, hidden: none, maxTokens };
   const short = Object.freeze(full.map(shortened));
   const first = [describeTool, searchTool, ...short.filter(({ name }) => isKept(name))];
   const cost = sumTokens(short);

@@ -5,13 +5,7 @@ import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import type { PolicyRules, StandingRule } from "../core/policy.ts";
 import type { CallOptions } from "../core/session.ts";
 import { Disclosure } from "./disclosure.ts";
-import {
-  assertBudget,
-  type DisclosurePlan,
-  planDisclosure,
-  reservedAliases,
-  withoutBudget,
-} from "./disclosure-plan.ts";
+import { assertBudget, type DisclosurePlan, planDisclosure, reservedAliases } from "./disclosure-plan.ts";
 import { inlineEntries } from "./inline-entries.ts";
 import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
@@ -286,10 +280,7 @@ export class Toolset implements OfferedTools {
     if (this.#cachedPlan === undefined) {
       const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
       const { maxTokens } = this.#parts;
-      this.#cachedPlan =
-        maxTokens === undefined
-          ? withoutBudget(full)
-          : planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
+      this.#cachedPlan = planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
     }
     return this.#cachedPlan;
   }
