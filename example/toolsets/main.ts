@@ -6,7 +6,7 @@ import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import { generateText, isStepCount } from "ai";
 // #endregion
 import { defineTool, Toolkit } from "toolweave";
-import { toAiSdk, toAnthropic, toGoogle, toOpenAI } from "toolweave/adapters";
+import { type Embed, toAiSdk, toAnthropic, toGoogle, toOpenAI } from "toolweave/adapters";
 import { z } from "zod";
 import { anthropicClient, googleClient, model, openAIClient } from "./scripted-models.ts";
 
@@ -202,6 +202,16 @@ strictEqual(large.tokens().disclosure, "search");
 const hits = (await found?.content?.text()) ?? "";
 ok(hits.startsWith('{"tools":[{"name":"report_42"'));
 deepStrictEqual(offered, ["describe_tool", "search_tools", "look_up", "report_42"]);
+
+// #region embed
+const embed: Embed = async (texts) => {
+  const { data } = await openAIClient.embeddings.create({ model: "text-embedding-3-small", input: texts });
+  return data.map(({ embedding }) => embedding);
+};
+const meaningful = await toolkit.toolset({ maxTokens: 1_000, embed });
+// #endregion
+const [alike] = await meaningful.begin().execute([{ id: "1", name: "search_tools", input: { query: "number 42" } }]);
+strictEqual(alike?.status, "ok");
 
 await toolkit.close();
 console.log(`Four providers and the AI SDK agree: ${text} ${toolset.tools.length} tools cost about ${total} tokens.`);

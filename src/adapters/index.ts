@@ -1,3 +1,4 @@
+export type { Embed } from "../toolset/toolset-types.ts";
 export type {
   AiSdkAdapter,
   AiSdkCallOptions,

@@ -5,7 +5,7 @@ import type { PolicyRules } from "../core/policy.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { runRules } from "../toolset/run-policy.ts";
-import type { RunPolicy } from "../toolset/toolset-types.ts";
+import type { Embed, RunPolicy } from "../toolset/toolset-types.ts";
 import type { HistoryHook } from "./conversation/history.ts";
 import type { ModelsOptions } from "./model/models.ts";
 import type { ModelPrice } from "./run/run-state.ts";
@@ -82,6 +82,8 @@ export interface AgentOptions extends ModelsOptions, RunLimits {
   readonly policy?: RunPolicy | undefined;
   /** Budget for the definitions of tools, in tokens. Definitions that exceed it are disclosed on demand. Default: no limit. */
   readonly maxDefinitionTokens?: number | undefined;
+  /** Joins the search for tools that are disclosed on demand, as in a toolset. Default: words alone are compared. */
+  readonly embed?: Embed | undefined;
   /** Settings of models where a prompt has none. */
   readonly settings?: ModelSettings | undefined;
   /** Chooses what of a conversation a model is sent, such as `recentHistory({ maxTokens })`. Default: all of it. */
@@ -138,6 +140,7 @@ export interface ParsedAgentOptions {
   /** The rules of the policy, whose names mean nothing yet; undefined without a policy. */
   readonly rules: PolicyRules | undefined;
   readonly maxDefinitionTokens: number | undefined;
+  readonly embed: Embed | undefined;
   readonly settings: ModelSettings;
   readonly prices: Readonly<Record<string, ModelPrice>>;
   readonly history: HistoryHook | undefined;
@@ -189,6 +192,8 @@ export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
     throw invalidOption("sampling", "true or false", options.sampling, "of an agent");
   if (options.history !== undefined && typeof options.history !== "function")
     throw invalidOption("history", "a function", options.history, "of an agent");
+  if (options.embed !== undefined && typeof options.embed !== "function")
+    throw invalidOption("embed", "a function", options.embed, "of an agent");
   for (const [model, price] of Object.entries(prices)) assertPrice(price, `prices[${JSON.stringify(model)}]`);
   return {
     limits: readLimits(options),
@@ -196,6 +201,7 @@ export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
     policy: policy ?? {},
     rules: policy && runRules(policy, emptyScope),
     maxDefinitionTokens: options.maxDefinitionTokens,
+    embed: options.embed,
     settings,
     prices,
     history: options.history,
@@ -277,6 +283,7 @@ const optionNames: OptionNames<AgentOptions> = {
   defaultModel: true,
   policy: true,
   maxDefinitionTokens: true,
+  embed: true,
   settings: true,
   prices: true,
   history: true,

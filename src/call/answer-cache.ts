@@ -1,6 +1,6 @@
-import { LRUCache } from "lru-cache";
 import type { Content } from "../core/resource.ts";
 import type { CacheLimits } from "../core/toolkit-options.ts";
+import { LruCache } from "../lib/lru-cache.ts";
 import type { SharedCall } from "./shared-call.ts";
 
 interface Kept {
@@ -13,7 +13,7 @@ export class AnswerCache {
   /** The runs in progress, by the keys of their answers. */
   readonly running = new Map<string, SharedCall>();
   readonly #limits: CacheLimits;
-  #kept: LRUCache<string, Kept> | undefined;
+  #kept: LruCache<Kept> | undefined;
 
   constructor(limits: CacheLimits) {
     this.#limits = limits;
@@ -34,8 +34,8 @@ export class AnswerCache {
   /** Keeps an answer, unless it is larger than all may be together. */
   keep(key: string, content: Content, goodUntil: number): void {
     const { maxEntries, maxBytes } = this.#limits;
-    this.#kept ??= new LRUCache({ max: maxEntries, maxSize: maxBytes });
-    this.#kept.set(key, { content, goodUntil }, { size: 2 * key.length + weightOf(content) });
+    this.#kept ??= new LruCache({ maxEntries, maxSize: maxBytes });
+    this.#kept.set(key, { content, goodUntil }, 2 * key.length + weightOf(content));
   }
 }
 

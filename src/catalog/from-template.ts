@@ -15,7 +15,7 @@ export function fromTemplate(namespace: Namespace, given: string): Entry<"resour
   if (found === undefined) return undefined;
   const { template, uri } = found;
   const resource = resourceOf(template, uri);
-  const definition = readDefinition(resource, "remote", namespace.refusalOf(uri, template));
+  const definition = readDefinition(resource, "remote", { refusal: namespace.refusalOf(uri, template) });
   return makeEntry(definition, resource, template.namespace, template.stale, template);
 }
 

@@ -39,6 +39,8 @@ export class LocalSource {
   readonly #unread = new Map<Kind, ListFailure>();
   readonly #problems: SourceFailures;
   readonly #reading = new Set<Kind>();
+  /** Of a source whose items never change: those that were read. */
+  readonly #known = new WeakMap<Item, Registration>();
   readonly #settling = new FirstAttempt();
   #unwatch: (() => void) | undefined;
 
@@ -144,12 +146,15 @@ export class LocalSource {
     for (const item of items) {
       if (turns.isOver) await turns.next();
       try {
-        const definition = readDefinition(item, "local");
+        const known = this.#known.get(item);
+        const definition = known?.definition ?? readDefinition(item, "local");
         if (definition.kind !== kind) throw new TypeError(`a ${definition.kind} stands in its list of ${kind}s`);
         if (registrations.has(definition.key)) throw new TypeError(`the ${kind} "${definition.key}" is listed twice`);
         // Made now: what JSON cannot hold throws here, where it harms this one only.
         void definition.fingerprint;
-        registrations.set(definition.key, { definition, item });
+        const registration = known ?? { definition, item };
+        registrations.set(definition.key, registration);
+        if (this.#source.immutable === true) this.#known.set(item, registration);
       } catch (error) {
         // One bad item takes no sibling with it.
         this.#fail(kind, error);

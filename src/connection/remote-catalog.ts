@@ -48,6 +48,8 @@ export class RemoteCatalog {
   readonly #seen = new WeakMap<RemoteLists, SeenContract>();
   /** The lists that were read last, where they are pinned: what is accepted later is theirs. */
   readonly #lists = new Map<Kind, DescriptorList<Kind> | ToolkitError>();
+  /** Of the last handshake. */
+  readonly #server = () => this.#host.namespace.connection?.server;
   #allowWarning: string | undefined;
 
   constructor(host: RemoteCatalogHost) {
@@ -194,7 +196,7 @@ export class RemoteCatalog {
     const key: unknown = (descriptor as unknown as Readonly<Record<string, unknown>>)[keyNames[kind]];
     assertKey(key);
     const refusal = this.#host.allow.refusal({ kind, key, name: descriptor.name }) ?? this.#quarantine(kind, key);
-    return { definition: readDefinition(item, "remote", refusal), item };
+    return { definition: readDefinition(item, "remote", { refusal, server: this.#server }), item };
   }
 
   #quarantine(kind: Kind, key: string): ConnectorRefusal | undefined {

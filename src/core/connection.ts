@@ -5,6 +5,8 @@ export interface ServerInfo {
   readonly name: string;
   readonly version?: string | undefined;
   readonly title?: string | undefined;
+  /** For people: what it is for. */
+  readonly description?: string | undefined;
   /** Instructions for a model that uses it. */
   readonly instructions?: string | undefined;
   readonly protocolVersion?: string | undefined;

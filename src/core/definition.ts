@@ -1,6 +1,7 @@
 import { digest } from "../lib/canonical.ts";
 import { typeName } from "../lib/value.ts";
 import { assertSettings } from "./call-settings.ts";
+import type { ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
 import { assertItemName, assertUri } from "./identifier.ts";
 import { type Item, type Kind, kinds, type Prompt, type ResourceTemplate, type Tool } from "./item.ts";
@@ -34,6 +35,8 @@ export interface Definition {
   readonly version: string | undefined;
   readonly mediaType: string | undefined;
   readonly size: number | undefined;
+  /** The description that its server gives of itself now; undefined for an item of no server. */
+  readonly server: (() => ServerInfo | undefined) | undefined;
   /** Undefined where its connector does not refuse it. */
   readonly refusal: ConnectorRefusal | undefined;
   /** Two items with the same fingerprint are the same: a hash of kind, name, description, schemas and version. */
@@ -60,6 +63,9 @@ export type Origin = "local" | "remote";
 
 type Fields = Omit<Definition, "fingerprint">;
 
+/** The connector of an item, as far as its definition says of it. */
+type ConnectorItem = Partial<Pick<Definition, "refusal" | "server">>;
+
 class ItemDefinition {
   #fingerprint: string | undefined;
 
@@ -82,14 +88,14 @@ class ItemDefinition {
 /**
  * Reads what an item says of itself.
  *
- * @param refusal - of its connector, if it refuses the item
+ * @param from - of an item of a connector: why that refuses it, if it does, and its server
  * @throws ToolkitError `INVALID_NAME`, `RESERVED_NAME`, `INVALID_SCHEMA`, or `INVALID_INPUT` for what is no item
  */
-export function readDefinition(item: Item, origin: Origin, refusal?: ConnectorRefusal): Definition {
+export function readDefinition(item: Item, origin: Origin, { refusal, server }: ConnectorItem = {}): Definition {
   assertItem(item);
   const { name, title, description, meta } = item;
   if (origin === "local") assertName(item);
-  const common = { origin, name, key: name, title, description, meta, refusal };
+  const common = { origin, name, key: name, title, description, meta, refusal, server };
   const fields = { ...none, ...common, ...readers[item.kind](item as never, origin) };
   return new ItemDefinition(fields) as unknown as Definition;
 }

@@ -17,6 +17,8 @@ export type Lister<K extends Kind> = (options: ReadOptions) => readonly ItemMap[
 
 /** Supplies items to a namespace. It lists by kind, and may say that something changed. */
 export interface Source extends Partial<{ readonly [K in Kind]: Lister<K> }> {
+  /** Its items never change: another version is another object, so that one which was read is not read again. Default: each may. */
+  readonly immutable?: boolean | undefined;
   /** Calls the listener on every change until the returned function is called. */
   watch?(listener: (change: SourceChange) => void): () => void;
   /**

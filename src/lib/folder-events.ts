@@ -1,12 +1,12 @@
 import { type FSWatcher, watch } from "node:fs";
-import { access } from "node:fs/promises";
+import { access, statfs } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { folderIdentity } from "./folder-scan.ts";
 
 /** A listener for the events of a folder. */
 export interface FolderEventListener {
-  /** Something in it, or the folder itself, may have changed. */
-  onEvent(): void;
+  /** @param name - of what may have changed in it; undefined where that is not known, or where the folder itself may have */
+  onEvent(name: string | undefined): void;
   /** There will be no events, once for each reason. */
   onProblem(error: unknown): void;
 }
@@ -27,11 +27,17 @@ export class FolderEvents {
   /** Whether what is watched may no longer be what the path leads to. */
   #isDoubtful = true;
   #problem: string | undefined;
+  #isLocal = false;
   #closed = false;
 
   constructor(path: string, listener: FolderEventListener) {
     this.#path = resolve(path);
     this.#listener = listener;
+  }
+
+  /** Every change of a file in it is an event with its name. Not so on network disks, where others change files, and where watches are used up. */
+  get isReliable(): boolean {
+    return this.#isLocal && this.#around !== undefined && (this.#identity === undefined || this.#inside !== undefined);
   }
 
   /** Listens to what is there now, where that is another folder than before. It never rejects. */
@@ -43,6 +49,7 @@ export class FolderEvents {
     await this.#watchAround();
     // Looked at again: it may have been made since, and then its place said nothing yet.
     this.#identity = await this.#identityNow();
+    this.#isLocal = this.#identity === undefined || (await isOnLocalDisk(this.#path));
     if (this.#closed) return;
     this.#inside?.close();
     this.#inside = this.#identity === undefined ? undefined : this.#listen(this.#path, basename(this.#path), true);
@@ -75,14 +82,14 @@ export class FolderEvents {
       watcher.on("change", (_type, changed) => {
         const isOfName = changed === null || String(changed) === name;
         if (isOfName) this.#isDoubtful = true;
-        if (isInside || isOfName) this.#listener.onEvent();
+        if (isInside || isOfName) this.#listener.onEvent(isOfName ? undefined : String(changed));
       });
       watcher.on("error", (error) => {
         watcher.close();
         this.#isDoubtful = true;
         // On Windows, the end of the folder is reported this way.
         if (!isGone(error)) this.#complain(error);
-        this.#listener.onEvent();
+        this.#listener.onEvent(undefined);
       });
       return watcher;
     } catch (error) {
@@ -98,6 +105,17 @@ export class FolderEvents {
     this.#problem = code;
     this.#listener.onProblem(error);
   }
+}
+
+/** The types of the file systems of Linux that report every change: ext, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs, ramfs. */
+const localTypes: ReadonlySet<number> = new Set([
+  0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e, 0x858458f6,
+]);
+
+async function isOnLocalDisk(path: string): Promise<boolean> {
+  if (process.platform !== "linux") return false;
+  const { type } = await statfs(path).catch(() => ({ type: 0 }));
+  return localTypes.has(type);
 }
 
 const goneCodes = new Set(["ENOENT", "ENOTDIR", "EPERM"]);

@@ -1,16 +1,25 @@
 import { join } from "node:path";
 import { type Clock, systemClock, type Timer } from "./clock.ts";
 import { FolderEvents } from "./folder-events.ts";
-import { type FolderState, isFresh, isSameFolder, scanFolder, timeGrainMs, type WantedFiles } from "./folder-scan.ts";
+import {
+  type FolderState,
+  folderStamps,
+  freshFiles,
+  isSameFolder,
+  scanFolder,
+  scanNames,
+  timeGrainMs,
+  type WantedFiles,
+} from "./folder-scan.ts";
 
 /** The options of watching a folder. */
 export interface FolderWatchOptions extends WantedFiles {
   /** Called once for each batch of changes. */
   onChange(state: FolderState): void;
-  /** Called when the system gives no events of this folder, such as where it has no watches left: then only `pollMs` finds changes. */
+  /** Called when the system gives no events of this folder, such as where it has no watches left: then `pollMs` finds changes. */
   onProblem(error: unknown): void;
   /**
-   * The interval of scans without an event, in milliseconds: network disks have no events, and neither have files behind links to
+   * The interval of looks without an event, in milliseconds: network disks have no events, and neither have files behind links to
    * another folder. Default: 5 s.
    */
   readonly pollMs?: number | undefined;
@@ -25,10 +34,15 @@ export interface FolderWatcher {
   close(): void;
 }
 
-/** A batch of changes ends when nothing happens for so long ... */
-const quietMs = 40;
+/** A batch of changes ends when nothing happens for so long: longer than the grain of file times ... */
+const quietMs = 25;
 /** ... or when it has gone on for so long. */
 const longestBatchMs = 200;
+/** A batch of more names may be one of which the system lost events: everything is scanned then. */
+const mostNames = 1_000;
+/** The files that a poll looks at where events cannot be relied on, and in case one was lost. */
+const polledFiles = 1_000;
+const doubtedFiles = 10;
 /** An editor that writes by removing, or by emptying, has written within this time. */
 const holdMs = 150;
 
@@ -49,6 +63,13 @@ class Watch implements FolderWatcher {
   readonly #inner = new Map<string, FolderEvents>();
   readonly #first: Promise<FolderState>;
   #told: FolderState | undefined;
+  /** The names that may not be as they were reported, by their path from the folder; undefined where everything may not. */
+  #names: Set<string> | undefined = new Set();
+  /** Of its folders, as they were when they were scanned last. */
+  #stamps: ReadonlyMap<string, string> = new Map();
+  /** Every change is an event with its name: then little else need be looked at. */
+  #isReliable = false;
+  #polledTo = 0;
   /** When the present batch of events began, and its last came. */
   #batch: { readonly since: number; last: number } | undefined;
   #heldSince: number | undefined;
@@ -62,7 +83,7 @@ class Watch implements FolderWatcher {
     this.#path = path;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#events = new FolderEvents(path, { onEvent: () => this.#stir(), onProblem: options.onProblem });
+    this.#events = this.#eventsOf("");
     this.#first = this.#begin();
   }
 
@@ -83,7 +104,7 @@ class Watch implements FolderWatcher {
     const state = await this.#scan();
     this.#looking = false;
     this.#told = state;
-    this.#follow(state);
+    this.#follow(state, undefined);
     this.#pollLater();
     return state;
   }
@@ -91,31 +112,42 @@ class Watch implements FolderWatcher {
   /** The events are listened to before the files are looked at: what happens in between is not lost. */
   async #scan(): Promise<FolderState> {
     await this.#events.attach();
-    let state = await scanFolder(this.#path, this.#options);
-    while (await this.#attachInner(state.folders)) state = await scanFolder(this.#path, this.#options);
-    return state;
+    for (;;) {
+      const stamps = await folderStamps(this.#path, [...this.#inner.keys()]);
+      const state = await scanFolder(this.#path, this.#options);
+      if (await this.#attachInner(state.folders)) continue;
+      this.#stamps = stamps;
+      this.#isReliable = [this.#events, ...this.#inner.values()].every((events) => events.isReliable);
+      return state;
+    }
   }
 
-  /** Listens to the events of the folders in it. @returns true where one is new, whose files may have changed before */
+  /** Listens to the events of the folders in it. @returns true where one is new or gone, whose files may have changed before */
   async #attachInner(folders: readonly string[]): Promise<boolean> {
     if (this.#closed) return false;
-    for (const [folder, events] of this.#inner) {
-      if (folders.includes(folder)) continue;
+    const current = new Set(folders);
+    const gone = [...this.#inner].filter(([folder]) => !current.has(folder));
+    for (const [folder, events] of gone) {
       events.close();
       this.#inner.delete(folder);
     }
     const added = folders.filter((folder) => !this.#inner.has(folder));
-    const { onProblem } = this.#options;
-    for (const folder of added) {
-      this.#inner.set(folder, new FolderEvents(join(this.#path, folder), { onEvent: () => this.#stir(), onProblem }));
-    }
+    for (const folder of added) this.#inner.set(folder, this.#eventsOf(folder));
     // Another folder may have come under a path.
     await Promise.all([...this.#inner.values()].map((events) => events.attach()));
-    return added.length > 0;
+    return added.length + gone.length > 0;
   }
 
-  #stir(): void {
+  #eventsOf(folder: string): FolderEvents {
+    const prefix = folder === "" ? "" : `${folder}/`;
+    const onEvent = (name: string | undefined) => this.#stir(name === undefined ? undefined : prefix + name);
+    return new FolderEvents(join(this.#path, folder), { onEvent, onProblem: this.#options.onProblem });
+  }
+
+  #stir(name: string | undefined): void {
     const now = this.#clock.now();
+    if (name === undefined || !this.#isReliable) this.#names = undefined;
+    else this.#names?.add(name);
     if (this.#batch === undefined) {
       this.#batch = { since: now, last: now };
       this.#lookIn(quietMs);
@@ -143,9 +175,28 @@ class Watch implements FolderWatcher {
   #pollLater(): void {
     if (this.#closed) return;
     this.#poll = this.#clock.setTimer(() => {
-      void this.#look();
-      this.#pollLater();
+      void this.#pollNow().then(() => this.#pollLater());
     }, this.#options.pollMs ?? 5_000);
+  }
+
+  /** Looks at the folders, and at some of the files: what it costs does not grow with them. */
+  async #pollNow(): Promise<void> {
+    const stamps = await folderStamps(this.#path, [...this.#inner.keys()]);
+    if (this.#closed) return;
+    for (const [folder, stamp] of stamps) if (this.#stamps.get(folder) !== stamp) this.#names = undefined;
+    const { files = new Map<string, unknown>(), links = [] } = this.#told ?? {};
+    const isReliable = this.#isReliable;
+    const others = isReliable ? doubtedFiles : polledFiles;
+    for (const name of this.#nextOf([...files.keys()], others)) this.#names?.add(name);
+    for (const name of isReliable ? this.#nextOf(links, polledFiles) : []) this.#names?.add(name);
+    this.#polledTo += others;
+    await this.#look();
+  }
+
+  /** So many of all, others each time. */
+  #nextOf(all: readonly string[], count: number): readonly string[] {
+    const from = all.length <= count ? 0 : this.#polledTo % all.length;
+    return all.slice(from, from + count);
   }
 
   async #look(): Promise<void> {
@@ -156,23 +207,39 @@ class Watch implements FolderWatcher {
     }
     this.#looking = true;
     this.#batch = undefined;
-    const state = await this.#scan();
+    const names = this.#names;
+    this.#names = new Set();
+    const state = (await this.#lookAt(names)) ?? (await this.#scan());
     this.#looking = false;
     if (this.#closed) return;
-    this.#consider(state);
-    this.#follow(state);
+    this.#consider(state, names);
+    this.#follow(state, names);
   }
 
-  #consider(state: FolderState): void {
+  /** The state with some names looked at again; undefined where that says too little. */
+  async #lookAt(names: ReadonlySet<string> | undefined): Promise<FolderState | undefined> {
+    if (names === undefined || names.size > mostNames + doubtedFiles || this.#told?.identity === undefined)
+      return undefined;
+    const within = [...names].map((name) => name.slice(0, Math.max(0, name.lastIndexOf("/"))));
+    const stamps = await folderStamps(this.#path, [...new Set(within)]);
+    const state = await scanNames(this.#path, this.#told, names, this.#options);
+    if (state !== undefined) this.#stamps = new Map([...this.#stamps, ...stamps]);
+    return state;
+  }
+
+  #consider(state: FolderState, names: ReadonlySet<string> | undefined): void {
     const told = this.#told ?? state;
     if (isSameFolder(told, state)) {
       this.#heldSince = undefined;
+      // Folders without files, and links, may have come or gone.
+      if (told.folders.length !== state.folders.length || told.links.length !== state.links.length) this.#told = state;
       return;
     }
     if (isHalfway(told, state)) {
       this.#heldSince ??= this.#clock.now();
       const leftMs = this.#heldSince + holdMs - this.#clock.now();
       if (leftMs > 0) {
+        this.#names = names && this.#names && new Set([...this.#names, ...names]);
         this.#lookIn(leftMs);
         return;
       }
@@ -183,10 +250,12 @@ class Watch implements FolderWatcher {
   }
 
   /** Looks once more where something may have been missed. */
-  #follow(state: FolderState): void {
+  #follow(state: FolderState, names: ReadonlySet<string> | undefined): void {
     const missed = this.#again;
     this.#again = false;
-    if (this.#heldSince === undefined && (missed || isFresh(state))) this.#lookIn(2 * timeGrainMs);
+    const fresh = freshFiles(state, names);
+    for (const name of fresh) this.#names?.add(name);
+    if (this.#heldSince === undefined && (missed || fresh.length > 0)) this.#lookIn(2 * timeGrainMs);
   }
 }
 

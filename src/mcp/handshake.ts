@@ -70,6 +70,7 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
     name: parseText(info.name)?.slice(0, maxNameLength) ?? label,
     version: parseText(info.version)?.slice(0, maxNameLength),
     title: parseText(info.title)?.slice(0, maxNameLength),
+    description: parseText(info.description)?.slice(0, maxDescriptionLength),
     instructions: parseText(result.instructions),
     protocolVersion,
     capabilities: isRecord(result.capabilities) ? result.capabilities : {},
@@ -78,6 +79,7 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
 
 /** Names go into messages and logs. */
 const maxNameLength = 256;
+const maxDescriptionLength = 4_000;
 
 let ownInfo: ClientInfo | undefined;
 

@@ -54,7 +54,7 @@ export class PromptCollection {
   /**
    * Brings the collection up to date, in turns; one update begins when the last one has ended.
    *
-   * @param names - all files of the folder
+   * @param names - all files of the folder, in code-unit order
    * @param read - the files that may have changed. One that cannot be read keeps its last version
    */
   async update(names: readonly string[], { texts, errors }: FolderTexts): Promise<void> {
@@ -67,7 +67,7 @@ export class PromptCollection {
       if (turns.isOver) await turns.next();
       if (fileRole(posix.basename(name)) === "prompt") this.#refresh(name);
     }
-    this.#resolveNames(errors);
+    this.#resolveNames(names, errors);
   }
 
   #refresh(name: string): void {
@@ -100,13 +100,13 @@ export class PromptCollection {
   }
 
   /** Chooses one prompt for each name. */
-  #resolveNames(unread: ReadonlyMap<string, ToolkitError>): void {
+  #resolveNames(names: readonly string[], unread: ReadonlyMap<string, ToolkitError>): void {
     const owners = new Map<string, string>();
     for (const [name, file] of this.#owners) if (this.#files.get(file)?.prompt?.name === name) owners.set(name, file);
     const prompts: Prompt[] = [];
     const problems = new Map<string, ToolkitError>();
     const report = (error: ToolkitError) => problems.set(error.message, error);
-    for (const file of [...new Set([...this.#files.keys(), ...unread.keys()])].sort()) {
+    for (const file of names) {
       const { prompt, error } = this.#files.get(file) ?? {};
       const problem = unread.get(file) ?? error;
       if (problem !== undefined) report(problem);

@@ -30,8 +30,9 @@ export interface PromptFolderOptions {
   /** Follow changes of its files. Default: false, it is read once. */
   readonly watch?: boolean | undefined;
   /**
-   * Interval of scans in addition to the events of the file system, in milliseconds, from 100: network disks have no events, and
-   * neither have links to files in other folders, of which none may lead out of this one. Default: 5 s.
+   * Interval of looks in addition to the events of the file system, in milliseconds, from 100: network disks have no events, and
+   * neither have links to files in other folders, of which none may lead out of this one. Each looks at the folders, which change as files
+   * come, go and take the place of others, and where there are no events at 1,000 of the files. Default: 5 s.
    */
   readonly pollMs?: number | undefined;
   /** The size of each file, and the work of a rendering. */
@@ -46,7 +47,7 @@ const leastPollMs = 100;
  * The prompts of a folder as a source, for a namespace of its own: each `*.md` and `*.prompt` except `README.md` and
  * files whose names start with `_` (partials) or `.`. Folders inside it are read with `recursive` alone, and a link that leads out of it is a problem.
  *
- * With `watch`, a file that is new, changed or removed takes effect within half a second, and many at once are one
+ * With `watch`, a file that is new, changed or removed takes effect within a tenth of a second on local disks of Linux, and half a second elsewhere, and many at once are one
  * `promptListChanged`. A changed partial changes the prompts that use it. The folder may be created later, removed, and created again.
  *
  * A broken file stops no other: it keeps its last good version, is among the `failures` of `list()`, and is logged once, with line,
@@ -74,6 +75,7 @@ export function promptFolder(folder: string | URL, options: PromptFolderOptions 
   return {
     prompt: (reading) => source.read(reading),
     problems: () => source.problems,
+    immutable: true,
     ...(watch ? { watch: (listener) => source.watch(listener) } : {}),
   };
 }
@@ -200,7 +202,7 @@ class PromptFolder {
 
   #reportWatchProblem(cause: unknown): void {
     const what = `${this.#path}: The file system reports no changes of this folder: ${messageOf(cause)}.`;
-    const remedy = `It is scanned every ${this.#settings.pollMs / 1000} s. On Linux, raise fs.inotify.max_user_watches or max_user_instances.`;
+    const remedy = `It is looked at every ${this.#settings.pollMs / 1000} s. On Linux, raise fs.inotify.max_user_watches or max_user_instances.`;
     this.#watchProblem = new Error(`${what} ${remedy}`, { cause });
     this.#emitChange();
   }

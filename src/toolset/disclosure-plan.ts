@@ -1,5 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
-import { shown } from "../core/options.ts";
+import { invalidOption, shown } from "../core/options.ts";
 import { shortened } from "./model-definition.ts";
 import { sumTokens, type TokenReport } from "./tokens.ts";
 import type { ToolDefinitionForModel } from "./toolset-types.ts";
@@ -8,7 +8,7 @@ import type { ToolDefinitionForModel } from "./toolset-types.ts";
 export const searchTool: ToolDefinitionForModel = Object.freeze({
   name: "search_tools",
   description:
-    "Finds tools by words of their names and descriptions. There are more tools than you see: search before you say that something cannot be done.",
+    "Finds tools by words of their names, descriptions and parameters. There are more tools than you see: search before you say that something cannot be done.",
   inputSchema: Object.freeze({
     type: "object",
     properties: {
@@ -43,15 +43,20 @@ export interface DisclosurePlan {
   readonly all: readonly ToolDefinitionForModel[];
   /** Disclosed from the first turn on. */
   readonly first: readonly ToolDefinitionForModel[];
+  /** Disclosed on demand, by name. */
+  readonly hidden: ReadonlyMap<string, ToolDefinitionForModel>;
   readonly maxTokens: number;
 }
 
 /** A budget for definitions. */
 export interface BudgetOptions {
-  readonly maxTokens: number;
+  /** Default: no limit. */
+  readonly maxTokens: number | undefined;
   /** True for the alias of a tool that is disclosed in any case. */
   readonly isKept: (alias: string) => boolean;
 }
+
+const none: DisclosurePlan["hidden"] = new Map();
 
 /**
  * Fits definitions into a budget: in full, else shortened. Where neither fits, only those that are kept are disclosed, shortened, beside
@@ -59,25 +64,30 @@ export interface BudgetOptions {
  */
 export function planDisclosure(
   full: readonly ToolDefinitionForModel[],
-  { maxTokens, isKept }: BudgetOptions,
+  { maxTokens = Number.POSITIVE_INFINITY, isKept }: BudgetOptions,
 ): DisclosurePlan {
-  if (sumTokens(full) <= maxTokens) return { disclosure: "full", all: full, first: full, maxTokens };
+  if (maxTokens === Number.POSITIVE_INFINITY || sumTokens(full) <= maxTokens)
+    return { disclosure: "full", all: full, first: full, hidden: none, maxTokens };
   const short = Object.freeze(full.map(shortened));
   const first = [describeTool, searchTool, ...short.filter(({ name }) => isKept(name))];
   const cost = sumTokens(short);
   if (cost <= maxTokens || cost <= sumTokens(first))
-    return { disclosure: "shortened", all: short, first: short, maxTokens };
+    return { disclosure: "shortened", all: short, first: short, hidden: none, maxTokens };
+  const shown = new Set(first.map(({ name }) => name));
   return {
     disclosure: "search",
     all: Object.freeze([describeTool, searchTool, ...full]),
     first: Object.freeze(first),
+    hidden: new Map(full.filter(({ name }) => !shown.has(name)).map((each) => [each.name, each])),
     maxTokens,
   };
 }
 
-/** @throws ToolkitError `INVALID_INPUT` for a budget that is no whole number from 1 */
-export function assertBudget(maxTokens: unknown): void {
-  if (Number.isInteger(maxTokens) && Number(maxTokens) > 0) return;
+/** @throws ToolkitError `INVALID_INPUT` for a budget that is no whole number from 1, `INVALID_CONFIG` for an `embed` that is no function */
+export function assertBudget({ maxTokens, embed }: { readonly maxTokens: unknown; readonly embed: unknown }): void {
+  if (embed !== undefined && typeof embed !== "function")
+    throw invalidOption("embed", "a function", embed, "of a toolset");
+  if (maxTokens === undefined || (Number.isInteger(maxTokens) && Number(maxTokens) > 0)) return;
   const message = "must be a whole number from 1";
   throw new ToolkitError("INVALID_INPUT", `maxTokens ${message}, and is ${shown(maxTokens)}.`, {
     issues: [{ pointer: "/maxTokens", message }],

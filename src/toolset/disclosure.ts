@@ -1,4 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
+import type { CallOptions } from "../core/session.ts";
 import { nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
 import { resource } from "../resource/resource-factory.ts";
@@ -6,7 +7,8 @@ import { type DisclosurePlan, describeTool, searchTool } from "./disclosure-plan
 import { firstSentence } from "./model-definition.ts";
 import { type RunTool, runTool } from "./run-tool.ts";
 import { estimateTokens, sumTokens } from "./tokens.ts";
-import type { OfferedTools, ToolDefinitionForModel } from "./toolset-types.ts";
+import { searchTools } from "./tool-search.ts";
+import type { Callee, OfferedTools, ToolDefinitionForModel } from "./toolset-types.ts";
 
 const defaultLimit = 10;
 const maxLimit = 50;
@@ -19,17 +21,14 @@ export class Disclosure {
   readonly tools: readonly RunTool[];
   readonly #offered: OfferedTools;
   readonly #plan: DisclosurePlan;
-  readonly #hidden: ReadonlyMap<string, ToolDefinitionForModel>;
   /** In the order in which they were asked for. */
   readonly #revealed = new Set<string>();
 
   constructor(offered: OfferedTools, plan: DisclosurePlan) {
     this.#offered = offered;
     this.#plan = plan;
-    const first = new Set(plan.first.map(({ name }) => name));
-    this.#hidden = new Map(plan.all.filter(({ name }) => !first.has(name)).map((each) => [each.name, each]));
     this.tools = [
-      disclosureTool(searchTool, (input) => this.#search(input)),
+      disclosureTool(searchTool, (input, { signal }) => this.#search(input, signal)),
       disclosureTool(describeTool, (input) => this.#describe(input)),
     ];
   }
@@ -40,7 +39,7 @@ export class Disclosure {
     let left = this.#plan.maxTokens - sumTokens(first);
     const shown = new Set<ToolDefinitionForModel>();
     for (const alias of [...this.#revealed].reverse()) {
-      const definition = this.#hidden.get(alias);
+      const definition = this.#plan.hidden.get(alias);
       if (definition === undefined) continue;
       left -= estimateTokens(definition);
       if (left < 0 && shown.size > 0) break;
@@ -51,16 +50,20 @@ export class Disclosure {
 
   /** A tool was called, or asked for: it is offered in full from the next turn on. */
   reveal(alias: string): void {
-    if (!this.#hidden.has(alias)) return;
+    if (!this.#plan.hidden.has(alias)) return;
     this.#revealed.delete(alias);
     this.#revealed.add(alias);
   }
 
-  #search(input: unknown): unknown {
+  async #search(input: unknown, signal: AbortSignal | undefined): Promise<unknown> {
     const { limit } = isRecord(input) ? input : {};
     const most = Number.isInteger(limit) ? Math.min(Math.max(Number(limit), 1), maxLimit) : defaultLimit;
-    const found = searchTools([...this.#hidden.values()], textIn(input, "query"), most);
-    if (found.tools.length > 0) return found;
+    const query = textIn(input, "query");
+    const { hidden } = this.#plan;
+    const { aliases, count } = await searchTools(this.#offered, { query, limit: most, hidden, signal });
+    const tools = aliases.map((name) => ({ name, description: foundText(hidden.get(name)) }));
+    const found = { tools, more: count - tools.length };
+    if (tools.length > 0) return found;
     const namespaces = [...new Set(this.#offered.tools.map(({ entry }) => entry.namespace))];
     return { ...found, hint: "Nothing was found. Try other words, or the name of a namespace.", namespaces };
   }
@@ -69,7 +72,7 @@ export class Disclosure {
     const name = textIn(input, "name");
     const definition = this.#plan.all.find((each) => each.name === name);
     if (definition === undefined) {
-      const suggestions = nearest(name, this.#hidden.keys(), 3);
+      const suggestions = nearest(name, this.#plan.hidden.keys(), 3);
       const hint = suggestions.length === 0 ? "Search for it." : `Did you mean ${suggestions.join(", ")}?`;
       throw new ToolkitError("NOT_FOUND", `There is no tool "${name}". ${hint}`, { key: name, suggestions });
     }
@@ -78,10 +81,27 @@ export class Disclosure {
   }
 }
 
+const foundTexts = new WeakMap<ToolDefinitionForModel, string>();
+
+/** The description of a tool that was found, shortened once. */
+function foundText(definition: ToolDefinitionForModel | undefined): string {
+  if (definition === undefined) return "";
+  let text = foundTexts.get(definition);
+  if (text === undefined) {
+    text = firstSentence(definition.description ?? "", maxFoundCharacters);
+    foundTexts.set(definition, text);
+  }
+  return text;
+}
+
 /** It counts as a call, so that a model cannot search for ever. Its input is not validated: the model may give the text bare. */
-function disclosureTool(definition: ToolDefinitionForModel, answer: (input: unknown) => unknown): RunTool {
-  const execute = async (input: unknown) => resource.json(definition.name, answer(input));
-  return { ...runTool(definition, answer), isCounted: true, execute };
+function disclosureTool(
+  definition: ToolDefinitionForModel,
+  answer: (input: unknown, options: CallOptions) => unknown,
+): RunTool {
+  const execute: Callee["execute"] = async (input, options) =>
+    resource.json(definition.name, await answer(input, options));
+  return { ...runTool(definition, () => undefined), isCounted: true, execute };
 }
 
 /** A text of an input, which a model may also give bare. */
@@ -90,46 +110,4 @@ function textIn(input: unknown, key: string): string {
   if (typeof text === "string" && text.trim() !== "") return text.trim();
   const message = "must be a text that is not blank";
   throw new ToolkitError("INVALID_INPUT", `${key} ${message}.`, { issues: [{ pointer: `/${key}`, message }] });
-}
-
-/** Weights of a query's word by the place where it is found. */
-const weights = { inName: 8, partOfName: 4, inDescription: 2, partOfDescription: 1 };
-
-/**
- * Finds tools by the words of a query in their names and descriptions: best first, of equals in the order of the toolset. A whole word
- * weighs twice a part of one, and the name four times the description.
- */
-function searchTools(
-  definitions: readonly ToolDefinitionForModel[],
-  query: string,
-  limit: number,
-): { readonly tools: readonly { readonly name: string; readonly description: string }[]; readonly more: number } {
-  const wanted = [...new Set(wordsOf(query))];
-  const scored = definitions
-    .map((definition) => ({ definition, score: scoreOf(definition, wanted) }))
-    .filter(({ score }) => score > 0)
-    .sort((a, b) => b.score - a.score);
-  const tools = scored.slice(0, limit).map(({ definition: { name, description = "" } }) => ({
-    name,
-    description: firstSentence(description, maxFoundCharacters),
-  }));
-  return { tools, more: scored.length - tools.length };
-}
-
-function scoreOf({ name, description = "" }: ToolDefinitionForModel, wanted: readonly string[]): number {
-  const nameWords = new Set(wordsOf(name));
-  const words = new Set(wordsOf(description));
-  const plainName = name.toLowerCase();
-  const plain = description.toLowerCase();
-  return wanted.reduce((sum, word) => {
-    const byName = nameWords.has(word) ? weights.inName : plainName.includes(word) ? weights.partOfName : 0;
-    const byText = words.has(word) ? weights.inDescription : plain.includes(word) ? weights.partOfDescription : 0;
-    return sum + byName + byText;
-  }, 0);
-}
-
-/** Words in lower case: `getUserName` is three. */
-function wordsOf(text: string): readonly string[] {
-  const split = text.replaceAll(/(\p{Ll})(\p{Lu})/gu, "$1 $2").toLowerCase();
-  return split.match(/[\p{L}\p{N}]+/gu) ?? [];
 }

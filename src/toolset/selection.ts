@@ -1,4 +1,4 @@
-import { definitionOf } from "../core/entry.ts";
+import { definitionOf, refusedByConnector } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { builtinNamespace, inlineNamespace } from "../core/identifier.ts";
 import type { Entry, Toolbox } from "../core/item.ts";
@@ -219,4 +219,12 @@ export function contradiction(message: string, list = "forced"): ToolkitError<"I
   return new ToolkitError("INVALID_INPUT", `The selection contradicts itself: ${message}.`, {
     issues: [{ pointer: `/${list}`, message }],
   });
+}
+
+/** @throws ToolkitError `DENIED` or `QUARANTINED` for one that its connector refuses */
+export function assertUsable(forced: Iterable<ToolEntry>): void {
+  for (const entry of forced) {
+    const refusal = refusedByConnector(entry);
+    if (refusal !== undefined) throw refusal.error(entry.ref);
+  }
 }

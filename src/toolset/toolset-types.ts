@@ -44,10 +44,21 @@ export interface Callee {
   execute(input: unknown, options: CallOptions): Promise<Content>;
 }
 
+/**
+ * Turns texts into vectors, such as a model for embeddings does: texts that mean the same get vectors in the same direction, whatever their
+ * words. All have one length, of 8,192 numbers at most, and come in the order of the texts.
+ */
+export type Embed = (
+  texts: readonly string[],
+  options: { readonly signal: AbortSignal | undefined },
+) => PromiseLike<readonly ArrayLike<number>[]>;
+
 /** The tools of a toolset, as its runs use them. */
 export interface OfferedTools {
   readonly tools: readonly { readonly alias: string; readonly entry: ToolEntry }[];
   readonly policy: RunPolicy;
+  /** Joins the search of tools that are disclosed on demand. */
+  readonly embed?: Embed | undefined;
   get(alias: string): ToolEntry | undefined;
   isForced(alias: string): boolean;
   definitionsOf(turn: number): readonly ToolDefinitionForModel[];

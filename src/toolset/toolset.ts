@@ -10,10 +10,18 @@ import { inlineEntries } from "./inline-entries.ts";
 import { aliasesOf, definitionFor, guidanceOf } from "./model-definition.ts";
 import { runRules } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
-import { LookedUpNames, namedTool, onlyNamed, type Selection, SelectionRules, selectionNames } from "./selection.ts";
+import {
+  assertUsable,
+  LookedUpNames,
+  namedTool,
+  onlyNamed,
+  type Selection,
+  SelectionRules,
+  selectionNames,
+} from "./selection.ts";
 import { type TokenReport, tokenReport } from "./tokens.ts";
 import { type BeginOptions, beginNames, ToolRun } from "./tool-run.ts";
-import type { OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
+import type { Embed, OfferedTools, RunPolicy, ToolChoice, ToolDefinitionForModel, ToolEntry } from "./toolset-types.ts";
 
 /** Options of a toolset. */
 export interface ToolsetOptions extends Selection {
@@ -25,6 +33,8 @@ export interface ToolsetOptions extends Selection {
    * forced tools and capabilities, and another tool is offered from the turn after it was asked for. Default: no limit.
    */
   readonly maxTokens?: number | undefined;
+  /** Joins the search for tools that are disclosed on demand. Default: words alone are compared. */
+  readonly embed?: Embed | undefined;
 }
 
 const noDefinitions: readonly ToolDefinitionForModel[] = Object.freeze([]);
@@ -43,6 +53,7 @@ const requestNames: OptionNames<ToolsetRequest> = {
   ...selectionNames,
   policy: true,
   maxTokens: true,
+  embed: true,
   signal: true,
   session: true,
 };
@@ -59,6 +70,7 @@ interface ToolsetParts {
   /** The rules of the policy; undefined where it has none. */
   readonly rules: PolicyRules | undefined;
   readonly maxTokens: number | undefined;
+  readonly embed: Embed | undefined;
 }
 
 /** The parts of a toolset of tools that are chosen already. */
@@ -72,6 +84,8 @@ export class Toolset implements OfferedTools {
   /** The offered tools, in the order of lists. */
   readonly tools: readonly { readonly alias: string; readonly entry: ToolEntry }[];
   readonly policy: RunPolicy;
+  /** @internal */
+  readonly embed: Embed | undefined;
   readonly #parts: ToolsetParts;
   /** Undefined for tools that are chosen already. */
   readonly #selection: SelectionRules | undefined;
@@ -81,7 +95,7 @@ export class Toolset implements OfferedTools {
 
   private constructor(parts: ToolsetParts, chosen: readonly ToolEntry[] = []) {
     const { entries, scope, selection, policy, maxTokens } = parts;
-    if (maxTokens !== undefined) assertBudget(maxTokens);
+    assertBudget(parts);
     this.#parts = parts;
     this.#selection = selection && new SelectionRules(selection, scope);
     const selected = this.#selection?.select(entries) ?? { offered: entries, forced: chosen };
@@ -90,15 +104,11 @@ export class Toolset implements OfferedTools {
     // A model is not shown the words of a server that is refused.
     const offered = selected.offered.filter((entry) => refusedByConnector(entry) === undefined);
     this.policy = policy;
+    this.embed = parts.embed;
     this.#byAlias = aliasesOf(offered, maxTokens === undefined ? undefined : reservedAliases);
-    const aliasOf = new Map<ToolEntry, string>();
-    for (const [alias, entry] of this.#byAlias) aliasOf.set(entry, alias);
-    const tools: { readonly alias: string; readonly entry: ToolEntry }[] = [];
-    for (const entry of offered) tools.push(Object.freeze({ alias: aliasOf.get(entry) ?? "", entry }));
-    this.tools = Object.freeze(tools);
-    const forcedAliases = new Set<string>();
-    for (const entry of forced) forcedAliases.add(aliasOf.get(entry) ?? "");
-    this.#forced = forcedAliases;
+    const aliasOf = new Map([...this.#byAlias].map(([alias, entry]) => [entry, alias]));
+    this.tools = Object.freeze(offered.map((entry) => Object.freeze({ alias: aliasOf.get(entry) ?? "", entry })));
+    this.#forced = new Set(Array.from(forced, (entry) => aliasOf.get(entry) ?? ""));
   }
 
   /**
@@ -110,7 +120,7 @@ export class Toolset implements OfferedTools {
   static async of(toolbox: Toolbox, options: ToolsetRequest = {}): Promise<Toolset> {
     assertOptionNames(options, requestNames, "of a toolset");
     for (const name of ["include", "exclude", "forced"] as const) assertRules(options[name], name, "of a toolset");
-    const { signal, session, include, exclude = [], forced, policy = {}, maxTokens } = options;
+    const { signal, session, include, exclude = [], forced, policy = {}, maxTokens, embed } = options;
     // Before anything is looked up: a policy that is none is refused at once.
     const rules = runRules(policy, emptyScope);
     const lookup = { toolbox, signal, session };
@@ -120,7 +130,8 @@ export class Toolset implements OfferedTools {
     const { entries } = await toolbox.list({ kind: ["tool", "prompt"], signal, session });
     for (const name of new RefusingRules(exclude).unused(entries)) await namedTool("exclude", name, lookup);
     const selection = { include, exclude, forced };
-    return new Toolset({ toolbox, entries, selection, scope: names, policy, rules: rules.within(names), maxTokens });
+    const budget = { maxTokens, embed };
+    return new Toolset({ toolbox, entries, selection, scope: names, policy, rules: rules.within(names), ...budget });
   }
 
   /** As `of`, of entries that are chosen already. @internal */
@@ -269,10 +280,7 @@ export class Toolset implements OfferedTools {
     if (this.#cachedPlan === undefined) {
       const full = Object.freeze(this.tools.map(({ alias, entry }) => definitionFor(alias, entry)));
       const { maxTokens } = this.#parts;
-      this.#cachedPlan =
-        maxTokens === undefined
-          ? { disclosure: "full", all: full, first: full, maxTokens: Number.POSITIVE_INFINITY }
-          : planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
+      this.#cachedPlan = planDisclosure(full, { maxTokens, isKept: (alias) => this.#isKept(alias) });
     }
     return this.#cachedPlan;
   }
@@ -285,13 +293,5 @@ export class Toolset implements OfferedTools {
   #optionsOf(alias: string) {
     const entry = this.#byAlias.get(alias);
     return entry === undefined ? undefined : definitionOf(entry as Entry).options;
-  }
-}
-
-/** @throws ToolkitError `DENIED` or `QUARANTINED` for one that its connector refuses */
-function assertUsable(forced: Iterable<ToolEntry>): void {
-  for (const entry of forced) {
-    const refusal = refusedByConnector(entry);
-    if (refusal !== undefined) throw refusal.error(entry.ref);
   }
 }

@@ -14,7 +14,7 @@ export interface Timing {
   readonly samples: number;
 }
 
-/** The target: a ratio to the peer, or so much of what is measured. Lower is better in all. */
+/** The target: a ratio to the peer, or so much of what is measured. Lower is better, except of a share. */
 export interface Target {
   readonly of: "ratio" | Unit;
   readonly must?: number;
@@ -22,7 +22,7 @@ export interface Target {
 }
 
 /** The subject of a measurement. */
-export type Unit = "microseconds" | "bytes";
+export type Unit = "microseconds" | "bytes" | "share";
 
 /** One row of a bench: ours beside the peer, and beside a target of the bench by its name. */
 export interface Comparison {
@@ -147,10 +147,11 @@ function judged(bench: Bench, comparison: Comparison): Row {
   };
 }
 
-function verdictOf(value: number, { must, reach }: Target): Row["verdict"] {
-  if (reach !== undefined && value <= reach) return "reached";
+function verdictOf(value: number, { of, must, reach }: Target): Row["verdict"] {
+  const isEnough = (limit: number): boolean => (of === "share" ? value >= limit : value <= limit);
+  if (reach !== undefined && isEnough(reach)) return "reached";
   if (must === undefined) return "";
-  return value <= must ? "met" : "missed";
+  return isEnough(must) ? "met" : "missed";
 }
 
 function tableOf(name: string, rows: readonly Row[]): string {
@@ -178,6 +179,7 @@ function tableOf(name: string, rows: readonly Row[]): string {
 }
 
 function amount(value: number, unit: Unit = "microseconds"): string {
+  if (unit === "share") return value.toFixed(3);
   return unit === "bytes" ? size(value) : time(value);
 }
 

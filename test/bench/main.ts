@@ -1,4 +1,4 @@
-/** `npm run bench` runs every bench, `npm run bench -- NAME...` only those named; `--profile NAME` a profile of theirs. */
+/** `npm run bench` runs every bench, `npm run bench -- NAME...` only those named; `--profile NAME` a profile of theirs, `search --data FOLDER` a corpus of tools. */
 import { parseArgs } from "node:util";
 import { project } from "../../script/support/project.ts";
 import type { Bench } from "./harness.ts";
@@ -15,6 +15,8 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   load: () => import("./load.ts"),
   memory: () => import("./memory.ts"),
   prompts: () => import("./prompts.ts"),
+  folder: () => import("./folder.ts"),
+  search: () => import("./search.ts"),
   schema: () => import("./schema.ts"),
   toolset: () => import("./toolset.ts"),
   tracing: () => import("./tracing.ts"),
@@ -26,7 +28,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
 
 const { positionals: named, values } = parseArgs({
   allowPositionals: true,
-  options: { profile: { type: "string" } },
+  options: { profile: { type: "string" }, data: { type: "string" } },
 });
 const { profile } = values;
 const unknown = named.filter((name) => !Object.hasOwn(benches, name));

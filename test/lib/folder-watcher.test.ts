@@ -1,11 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { FolderState } from "../../src/lib/folder-scan.ts";
 import { type FolderWatcher, type FolderWatchOptions, watchFolder } from "../../src/lib/folder-watcher.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
 /** A folder of the system's own, removed after the test. */
 async function temporaryFolder(): Promise<string> {
@@ -253,6 +255,80 @@ describe("what happens to the folder", () => {
   });
 });
 
+describe.runIf(process.platform === "linux")("what it costs, where every change is an event (on Linux)", () => {
+  const count = 500;
+
+  async function observeMany(options: Partial<FolderWatchOptions> = {}) {
+    const folder = await temporaryFolder();
+    const hourAgo = Date.now() / 1_000 - 3_600;
+    for (let at = 0; at < count; at += 1) {
+      await writeFile(join(folder, `p${at}.md`), "text");
+      // A file that was written just now is looked at once more.
+      await utimes(join(folder, `p${at}.md`), hourAgo, hourAgo);
+    }
+    await utimes(folder, hourAgo, hourAgo);
+    // A scan asks of every file whether it is wanted.
+    let asked = 0;
+    const wanted = (name: string) => {
+      asked += 1;
+      return name.endsWith(".md");
+    };
+    const observer = await observe(folder, { ...options, wanted });
+    const askedSince = () => {
+      const sum = asked;
+      asked = 0;
+      return sum;
+    };
+    expect(askedSince()).toBeGreaterThanOrEqual(count);
+    return { folder, observer, askedSince };
+  }
+
+  test("a change looks at the files of its events alone, whatever their number", async () => {
+    const { folder, observer, askedSince } = await observeMany();
+    await writeFile(join(folder, "p7.md"), "changed");
+    await observer.until(({ files }) => files.get("p7.md")?.size === 7);
+    await writeFile(join(folder, ".p8.md.tmp"), "by rename");
+    await rename(join(folder, ".p8.md.tmp"), join(folder, "p8.md"));
+    await observer.until(({ files }) => files.get("p8.md")?.size === 9);
+    await writeFile(join(folder, "p100a.md"), "new");
+    await rm(join(folder, "p9.md"));
+    await observer.until(({ files }) => files.has("p100a.md") && !files.has("p9.md"));
+    expect(askedSince()).toBeLessThan(count / 2);
+    // In order, with those around it.
+    const names = [...(await observer.watcher.state()).files.keys()];
+    expect(names).toEqual(names.toSorted());
+    expect(names).toHaveLength(count);
+  });
+
+  test("a file of a folder inside is looked at alone too, and a new folder is followed", async () => {
+    const { folder, observer, askedSince } = await observeMany({ entered: (name) => !name.startsWith(".") });
+    await mkdir(join(folder, "inside"));
+    await writeFile(join(folder, "inside", "a.md"), "a");
+    await observer.until(({ files }) => files.get("inside/a.md")?.size === 1);
+    askedSince();
+    await writeFile(join(folder, "inside", "a.md"), "longer");
+    await writeFile(join(folder, "inside", "b.txt"), "not wanted");
+    await observer.until(({ files }) => files.get("inside/a.md")?.size === 6);
+    expect(askedSince()).toBeLessThan(count / 2);
+    await rm(join(folder, "inside"), { recursive: true });
+    await observer.until(({ files }) => !files.has("inside/a.md"));
+  });
+
+  test("a poll without a change looks at a few files", async () => {
+    const clock = virtualClock();
+    const { observer, askedSince } = await observeMany({ clock, pollMs: 1_000 });
+    for (let poll = 0; poll < 3; poll += 1) {
+      await clock.advance(1_000);
+      // The next poll is set when this one has ended.
+      while (clock.timers === 0) await setImmediate();
+    }
+    const asked = askedSince();
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThan(count / 2);
+    expect(observer.told).toEqual([]);
+  });
+});
+
 describe("without events", () => {
   test("what no event tells of, such as a file behind a link to another folder, is found by looking", async () => {
     const folder = await temporaryFolder();
@@ -289,6 +365,42 @@ describe("without events", () => {
     },
   );
 });
+
+describe.skipIf(process.platform === "win32")(
+  "without a watch of the system (not on Windows: it does not count them)",
+  () => {
+    test("files written in place are found in turn, new ones by their folder", async () => {
+      const folder = await temporaryFolder();
+      for (let at = 0; at < 2_100; at += 1) await writeFile(join(folder, `p${at}`), "text");
+      const code = `
+      import { openSync, closeSync, renameSync, writeFileSync } from "node:fs";
+      const { watchFolder } = await import(${watcherModule});
+      const folder = ${JSON.stringify(folder)};
+      const open = [];
+      try { for (;;) open.push(openSync("/dev/null")); } catch {}
+      const alive = setInterval(() => undefined, 1e6);
+      let told = Promise.withResolvers();
+      const watcher = watchFolder(folder, {
+        wanted: () => true, pollMs: 20, onProblem() {}, onChange: (state) => told.resolve(state) });
+      await watcher.state();
+      for (const file of open) closeSync(file);
+      const sizes = [];
+      for (const name of ["p5", "p999", "p2099"]) {
+        told = Promise.withResolvers();
+        writeFileSync(folder + "/" + name, "in place");
+        for (let state; state?.files.get(name)?.size !== 8; told = Promise.withResolvers()) state = await told.promise;
+        sizes.push(name);
+      }
+      told = Promise.withResolvers();
+      renameSync(folder + "/p5", folder + "/q5");
+      for (let state; !state?.files.has("q5"); told = Promise.withResolvers()) state = await told.promise;
+      console.log(sizes.join());
+      watcher.close();
+      clearInterval(alive);`;
+      expect(await runModule(code, { openFiles: 64 })).toBe("p5,p999,p2099\n");
+    });
+  },
+);
 
 describe("its end", () => {
   test("nothing is told after close", async () => {

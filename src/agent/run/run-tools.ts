@@ -43,7 +43,7 @@ export async function offeredTools(
   if (tools.length === 0 && ownTools.length === 0 && forcedNames.length === 0) return undefined;
   if (options.policy.toolChoice === "none") return undefined;
   const lookup = { toolbox, signal, session };
-  const { policy, maxDefinitionTokens: maxTokens } = options;
+  const { policy, maxDefinitionTokens: maxTokens, embed } = options;
   const maxTotalToolCalls = Math.min(policy.maxTotalToolCalls ?? limits.maxToolCalls, limits.maxToolCalls);
   const named = tools.length === 0 ? [] : callable(await namedEntries(ref, tools, lookup), ref, context);
   const own = ownTools.length === 0 ? [] : inlineEntries(ownTools);
@@ -57,7 +57,8 @@ export async function offeredTools(
   if (entries.length === 0) return undefined;
   const scope = policy.allow && (await LookedUpNames.of(policy.allow, lookup));
   const rules = scope === undefined ? options.rules : options.rules?.within(scope);
-  return Toolset.ofEntries({ toolbox, entries, ...choice, policy: { ...policy, maxTotalToolCalls }, rules, maxTokens });
+  const limited = { ...policy, maxTotalToolCalls };
+  return Toolset.ofEntries({ toolbox, entries, ...choice, policy: limited, rules, maxTokens, embed });
 }
 
 /** An exclusive tool stands alone: one that is forced, else one that the prompt names. */

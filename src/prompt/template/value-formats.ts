@@ -1,4 +1,4 @@
-import { LRUCache } from "lru-cache";
+import { LruCache } from "../../lib/lru-cache.ts";
 
 /** The ways to write a number or a date; each may be left out. */
 export interface FormatOptions {
@@ -36,7 +36,7 @@ const maxLength = 80;
 const maxDigits = 20;
 
 // Making a formatter of Intl takes some hundred times as long as using it.
-const formatters = new LRUCache<string, Formatter>({ max: 100 });
+const formatters = new LruCache<Formatter>({ maxEntries: 100 });
 
 /**
  * The formatter of numbers, or of dates in milliseconds since the epoch.
