@@ -7,6 +7,7 @@ import type { NameScope } from "../core/name-rules.ts";
 import { present } from "../lib/value.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
 import { fromTemplate } from "./from-template.ts";
+import { type ListChange, ListIndexes } from "./list-index.ts";
 import {
   changedLists,
   type Difference,
@@ -18,6 +19,7 @@ import {
 import { notFound } from "./not-found.ts";
 import { RemovedNames, Scope } from "./scope.ts";
 import { comingFor, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
+import { type ListFilter, type Selection, select } from "./selection.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
 /** Options of a catalogue. */
@@ -30,9 +32,6 @@ export interface CatalogOptions {
 }
 
 type Seeker = { readonly visibility?: Visibility | undefined; readonly patience?: Patience };
-
-/** Gives the namespace that belongs to one owner; the empty text is no owner. */
-export type PersonalNamespaces = (owner: string) => Namespace;
 
 /**
  * The namespaces in their order, and an index of their items that answers from memory.
@@ -47,16 +46,17 @@ export class Catalog implements NameScope {
   /** Ambiguous names that were reported: under the builtins for all, or under the namespace of one owner. */
   readonly #reported = new WeakMap<Namespace, Set<string>>();
   readonly #gone = new RemovedNames();
-  #common = new Scope([]);
-  #personal: PersonalNamespaces | undefined;
+  /** The lists of the namespaces that all have. */
+  readonly #lists = new ListIndexes(() => this.#byName.values());
+  #common: Scope;
+  #personal: ((owner: string) => Namespace) | undefined;
   /** By the namespace of the owner. */
   #scopes = new WeakMap<Namespace, Scope>();
-  /** The one of an owner whose lists are kept: each may be long. */
-  #listed: Scope | undefined;
   readonly builtin: Namespace;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
+    this.#common = new Scope([], this.#gone);
     this.builtin = this.mount(builtinNamespace, {});
   }
 
@@ -69,8 +69,8 @@ export class Catalog implements NameScope {
     return this.#scope(owner).namespace(name);
   }
 
-  /** From now on each owner has a namespace of its own, behind all others. */
-  personalize(namespaces: PersonalNamespaces): void {
+  /** From now on each owner has a namespace of its own, behind all others. No owner is the empty text. */
+  personalize(namespaces: (owner: string) => Namespace): void {
     this.#personal = namespaces;
   }
 
@@ -83,7 +83,7 @@ export class Catalog implements NameScope {
   /** @throws ToolkitError `CONFLICT` when the name is taken */
   mount(name: string, options: NamespaceOptions): Namespace {
     this.#assertFree(name);
-    const namespace = new Namespace(name, options, (touched) => this.#forget(touched));
+    const namespace = new Namespace(name, options, (changes) => this.#changed(changes));
     this.#byName.set(name, namespace);
     this.#rearranged();
     return namespace;
@@ -112,6 +112,7 @@ export class Catalog implements NameScope {
     namespace.rename(name);
     this.#byName.clear();
     for (const each of all) this.#byName.set(each.name, each);
+    this.#lists.reset();
     this.#rearranged();
   }
 
@@ -220,15 +221,14 @@ export class Catalog implements NameScope {
     return explainKey(key, this.#scope(owner), this.#options.strictNames);
   }
 
-  /** Every entry an owner has of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */
-  entries(kinds: readonly Kind[], namespaces?: ReadonlySet<string>, owner = ""): readonly Entry[] {
-    const scope = this.#scope(owner);
-    const own = scope.namespaces.at(-1);
-    if (scope === this.#common || own === undefined) return scope.entries(kinds, namespaces);
-    if (kinds.every((kind) => own.count(kind) === 0)) return this.#common.entries(kinds, namespaces);
-    if (this.#listed !== scope) this.#listed?.forgetLists();
-    this.#listed = scope;
-    return scope.entries(kinds, namespaces);
+  /** Every entry that all have of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */
+  entries(kinds: readonly Kind[]): readonly Entry[] {
+    return this.#lists.of(everything).whole(kinds) as readonly Entry[];
+  }
+
+  /** The entries an owner has that fit a filter. */
+  select(filter: ListFilter, owner: string): Selection {
+    return select(filter, this.#scope(owner), this.#lists);
   }
 
   failures(namespaces?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
@@ -237,13 +237,11 @@ export class Catalog implements NameScope {
   }
 
   #scope(owner: string): Scope {
-    return this.#personal === undefined ? this.#common : this.#scopeWith(this.#personal(owner));
-  }
-
-  #scopeWith(personal: Namespace): Scope {
+    if (this.#personal === undefined) return this.#common;
+    const personal = this.#personal(owner);
     let scope = this.#scopes.get(personal);
     if (scope === undefined) {
-      scope = new Scope([...this.#byName.values(), personal], this.#gone);
+      scope = new Scope(this.#byName.values(), this.#gone, personal);
       this.#scopes.set(personal, scope);
     }
     return scope;
@@ -279,14 +277,15 @@ export class Catalog implements NameScope {
     }
   }
 
-  /** Items of some kinds changed, which everybody has. */
-  #forget(kinds: readonly Kind[]): void {
-    this.#common.forget(kinds);
+  /** Items changed that all have. */
+  #changed(changes: readonly ListChange[]): void {
+    for (const change of changes) this.#lists.changed(change);
+    this.#common.forget();
     this.#scopes = new WeakMap();
   }
 
   #rearranged(): void {
-    this.#common = new Scope([...this.#byName.values()], this.#gone);
+    this.#common = new Scope(this.#byName.values(), this.#gone);
     this.#scopes = new WeakMap();
   }
 

@@ -1,4 +1,3 @@
-import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { userNamespace } from "../core/identifier.ts";
 import {
@@ -132,12 +131,19 @@ export class Directory {
     assertCount("offset", offset);
     const namespaces = query.namespace === undefined ? undefined : new Set([query.namespace].flat());
     await this.#settle(namespaces, owner, signal);
-    const all = this.#catalog.entries(kindsOf(query.kind), namespaces, owner);
-    const matching = this.#matching(all, query.name);
+    const selection = this.#catalog.select(
+      {
+        kinds: kindsOf(query.kind),
+        namespaces,
+        names: query.name === undefined ? undefined : new Set([query.name].flat()),
+        visibility: this.#visibility,
+      },
+      owner,
+    );
     const end = limit === undefined ? undefined : offset + limit;
     return Object.freeze({
-      entries: offset === 0 && end === undefined ? matching : Object.freeze(matching.slice(offset, end)),
-      count: matching.length,
+      entries: selection.slice(offset, end),
+      count: selection.count,
       offset,
       limit,
       failures: Object.freeze(
@@ -162,16 +168,6 @@ export class Directory {
       if (settling !== undefined) waits.push(settling);
     }
     if (waits.length > 0) await abortable(Promise.all(waits), signal);
-  }
-
-  #matching(all: readonly Entry[], name: ListQuery["name"]): readonly Entry[] {
-    const visibility = this.#visibility;
-    const entries = visibility === undefined ? all : Object.freeze(all.filter((entry) => visibility.entry(entry)));
-    if (name === undefined) return entries;
-    const names = new Set([name].flat());
-    return Object.freeze(
-      entries.filter((entry) => names.has(entry.name) || names.has(entry.ref) || names.has(definitionOf(entry).key)),
-    );
   }
 }
 

@@ -3,9 +3,12 @@ import type { ConnectorRefusal, Definition } from "../core/definition.ts";
 import { definitionOf, makeEntry } from "../core/entry.ts";
 import type { ListEventType } from "../core/event.ts";
 import { type Entry, type Item, type ItemMap, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import type { Named } from "../core/rule-names.ts";
 import type { Source } from "../core/source.ts";
 import { normalUri, uriKey } from "../lib/uri.ts";
+import { type ListChange, ListChanges, ListIndexes } from "./list-index.ts";
 import { matchTemplate, type TemplateMatcher } from "./uri-template.ts";
+import { everything } from "./visibility.ts";
 
 /** An item with what it says of itself. */
 export interface Registration {
@@ -53,20 +56,23 @@ export class Namespace {
   #name: string;
   #stale = false;
   readonly #failures: () => readonly ListFailure[];
-  readonly #onChange: (touched: readonly Kind[]) => void;
+  readonly #onChange: (changes: readonly ListChange[]) => void;
   readonly #items: { readonly [K in Kind]: Map<string, Entry<K>> } = {
     tool: new Map(),
     prompt: new Map(),
     resource: new Map(),
     template: new Map(),
   };
-  readonly #sorted = new Map<Kind, readonly Entry[]>();
+  /** Its items in order, by visibility. */
+  readonly lists = new ListIndexes(() => [this]);
+  /** The keys of resources and templates by their names, which several may have. */
+  readonly #keysByName: { resource?: KeysByName; template?: KeysByName } = {};
   /** Of an entry its other version, stale or current: what was compiled for either is found again by it. */
   readonly #twins = new WeakMap<Entry, Entry>();
   #matchers: readonly (readonly [TemplateMatcher, Entry<"template">])[] | undefined;
   #byUriKey: ReadonlyMap<string, Entry<"resource">> | undefined;
 
-  constructor(name: string, options: NamespaceOptions, onChange: (touched: readonly Kind[]) => void) {
+  constructor(name: string, options: NamespaceOptions, onChange: (changes: readonly ListChange[]) => void) {
     this.#name = name;
     this.connection = options.connection;
     this.principal = options.principal;
@@ -95,15 +101,24 @@ export class Namespace {
     return this.#items[kind].size;
   }
 
+  /** Its entries of a kind, in no order. */
+  items(kind: Kind): Iterable<Entry> {
+    return (this.#items[kind] as ReadonlyMap<string, Entry>).values();
+  }
+
   /** The entries of a kind, by ref in code-unit order. A shared, frozen array. */
   entries<K extends Kind>(kind: K): readonly Entry<K>[] {
-    let sorted = this.#sorted.get(kind);
-    if (sorted === undefined) {
-      const entries: Entry[] = [...(this.#items[kind] as ReadonlyMap<string, Entry>).values()];
-      sorted = Object.freeze(entries.sort(byRef));
-      this.#sorted.set(kind, sorted);
-    }
-    return sorted as readonly Entry<K>[];
+    return this.lists.of(everything).whole([kind]) as readonly Entry<K>[];
+  }
+
+  /** The entries of a kind that have a name, or a key. */
+  named(kind: Kind, name: string): readonly Entry[] {
+    const byKey: Entry | undefined = this.get(kind, name);
+    if ((kind !== "resource" && kind !== "template") || this.count(kind) === 0)
+      return byKey === undefined ? [] : [byKey];
+    this.#keysByName[kind] ??= new KeysByName(this.items(kind));
+    const keys = this.#keysByName[kind].of(name);
+    return [...keys].map((key): Entry | undefined => this.get(kind, key)).filter((entry) => entry !== undefined);
   }
 
   /** The resource of a URI, however it is written: that of the very text, else the first by ref that has the same URI. */
@@ -130,31 +145,31 @@ export class Namespace {
   /** Puts and removes items. One with the fingerprint of the one before is no difference. */
   change({ put = [], remove = [] }: NamespaceChange): Difference {
     const difference: Difference = {};
-    const touched = new Set<Kind>();
+    const changes = new ListChanges(this.#name);
     const note = (kind: Kind, what: "added" | "removed" | "changed", entry: Entry) => {
-      touched.add(kind);
       const lists = difference as Record<string, Record<typeof what, Entry[]>>;
       lists[kind] ??= { added: [], removed: [], changed: [] };
       lists[kind][what].push(entry);
     };
     for (const { kind, key } of remove) {
-      const entry = this.#items[kind].get(key);
+      const entry: Entry | undefined = this.#items[kind].get(key);
       if (entry === undefined) continue;
       this.#items[kind].delete(key);
+      changes.note(kind, entry, undefined);
       note(kind, "removed", entry);
     }
     for (const { definition, item } of put) {
       const { kind, key } = definition;
-      const before = this.#items[kind].get(key);
+      const before: Entry | undefined = this.#items[kind].get(key);
       const same = before !== undefined && isSame(definitionOf(before), definition);
       // A remote item is bound to no connection, so the one there is as good. A local one may do something else than before.
       if (same && (definition.origin === "remote" || before.item === item)) continue;
-      const entry = makeEntry(definition, item as ItemMap[typeof kind], this.#name, this.#stale);
+      const entry = makeEntry(definition, item as ItemMap[typeof kind], this.#name, this.#stale) as Entry;
       (this.#items[kind] as Map<string, Entry>).set(key, entry);
-      if (same) touched.add(kind);
-      else note(kind, before === undefined ? "added" : "changed", entry as Entry);
+      changes.note(kind, before, entry);
+      if (!same) note(kind, before === undefined ? "added" : "changed", entry);
     }
-    this.#touched([...touched]);
+    this.#changed(changes.all);
     return difference;
   }
 
@@ -169,21 +184,28 @@ export class Namespace {
   setStale(stale: boolean): void {
     if (stale === this.#stale) return;
     this.#stale = stale;
-    this.#renew((entry) => this.#twin(entry));
+    this.#changed(this.#renewed((entry) => this.#twin(entry)));
   }
 
-  /** Gives it another name: every entry is made anew, with another ref. */
+  /** Gives it another name: every entry is made anew, with another ref. Lists of several namespaces are to be reset. */
   rename(name: string): void {
     this.#name = name;
-    this.#renew((entry) => this.#made(entry));
+    const changes = this.#renewed((entry) => this.#made(entry));
+    this.lists.reset();
+    this.#changed(changes);
   }
 
-  #renew(renewed: (entry: Entry) => Entry): void {
+  #renewed(renewed: (entry: Entry) => Entry): readonly ListChange[] {
+    const changes = new ListChanges(this.#name);
     for (const kind of kinds) {
       const items = this.#items[kind] as Map<string, Entry>;
-      for (const [key, entry] of items) items.set(key, renewed(entry));
+      for (const [key, before] of items) {
+        const entry = renewed(before);
+        items.set(key, entry);
+        changes.note(kind, before, entry);
+      }
     }
-    this.#touched(kinds);
+    return changes.all;
   }
 
   #twin(entry: Entry): Entry {
@@ -199,30 +221,22 @@ export class Namespace {
     return makeEntry(definitionOf(entry), entry.item as ItemMap[Kind], this.#name, this.#stale) as Entry;
   }
 
-  #touched(touched: readonly Kind[]): void {
-    if (touched.length === 0) return;
-    for (const kind of touched) this.#sorted.delete(kind);
-    if (touched.includes("template")) this.#matchers = undefined;
-    if (touched.includes("resource")) this.#byUriKey = undefined;
-    this.#onChange(touched);
+  #changed(changes: readonly ListChange[]): void {
+    if (changes.length === 0) return;
+    for (const change of changes) {
+      const { kind } = change;
+      this.lists.changed(change);
+      if (kind === "template") this.#matchers = undefined;
+      if (kind === "resource") this.#byUriKey = undefined;
+      if (kind === "resource" || kind === "template") this.#keysByName[kind]?.change(change);
+    }
+    this.#onChange(changes);
   }
-}
-
-/** The entries of several namespaces as one sorted list. */
-export function mergedEntries(namespaces: readonly Namespace[], kind: Kind): Entry[] {
-  return namespaces
-    .filter((namespace) => namespace.count(kind) > 0)
-    .flatMap((namespace) => namespace.entries(kind) as readonly Entry[])
-    .sort(byRef);
 }
 
 /** True for what is the same to those who use it: it says the same of itself, and is refused or not as before. */
 function isSame(before: Definition, after: Definition): boolean {
   return before.fingerprint === after.fingerprint && before.refusal?.rule === after.refusal?.rule;
-}
-
-function byRef(a: Entry, b: Entry): number {
-  return a.ref < b.ref ? -1 : a.ref > b.ref ? 1 : 0;
 }
 
 const announcements: readonly (readonly [ListEventType, readonly Kind[]])[] = [
@@ -242,4 +256,32 @@ export function* changedLists(
     const removed = lists.flatMap((list) => list.removed);
     yield [type, { added, removed, changed: lists.flatMap((list) => list.changed) }];
   }
+}
+
+/** The keys of resources and templates by their names, which several may have. */
+class KeysByName {
+  readonly #keys = new Map<string, Set<string>>();
+
+  constructor(entries: Iterable<Entry>) {
+    this.change({ removed: [], put: entries });
+  }
+
+  /** The keys of a name, which may be a key itself. */
+  of(name: string): ReadonlySet<string> {
+    return new Set(this.#keys.get(name)).add(name);
+  }
+
+  change({ removed, put }: { readonly removed: Iterable<Named>; readonly put: Iterable<Named> }): void {
+    for (const item of removed) {
+      const keys = this.#keys.get(item.name);
+      keys?.delete(keyOf(item));
+      if (keys?.size === 0) this.#keys.delete(item.name);
+    }
+    for (const item of put) this.#keys.set(item.name, (this.#keys.get(item.name) ?? new Set()).add(keyOf(item)));
+  }
+}
+
+/** The URI of a resource or template: its ref without its namespace. */
+function keyOf({ ref, namespace }: Named): string {
+  return ref.slice(0, -namespace.length - 1);
 }

@@ -1,0 +1,97 @@
+import type { Kind } from "../core/item.ts";
+import type { Named } from "../core/rule-names.ts";
+import { byRef, mergedSlice, SortedList } from "../lib/sorted-list.ts";
+import type { ListIndexes } from "./list-index.ts";
+import type { Namespace } from "./namespace.ts";
+import type { Scope } from "./scope.ts";
+import { everything, type Visibility } from "./visibility.ts";
+
+/** The items that a list is asked for. */
+export interface ListFilter {
+  /** In the order in which they are listed. */
+  readonly kinds: readonly Kind[];
+  /** Default: all. */
+  readonly namespaces?: ReadonlySet<string> | undefined;
+  /** Names, refs or URIs. Default: all. */
+  readonly names?: ReadonlySet<string> | undefined;
+  /** Default: everything. */
+  readonly visibility?: Visibility | undefined;
+}
+
+/** The items that fit a filter, kind after kind, each by ref in code-unit order. What is not asked for is not touched. */
+export class Selection {
+  readonly count: number;
+  readonly #lists: readonly (readonly SortedList<Named>[])[];
+  readonly #whole: (() => readonly Named[]) | undefined;
+
+  /**
+   * @param lists - of each kind
+   * @param whole - gives all of them, where that is known already
+   */
+  constructor(lists: readonly (readonly SortedList<Named>[])[], whole?: () => readonly Named[]) {
+    this.#lists = lists;
+    this.#whole = whole;
+    this.count = lists.flat().reduce((count, { size }) => count + size, 0);
+  }
+
+  /** The items from one position up to another, which is not included. A frozen array. */
+  slice(start: number, end = this.count): readonly Named[] {
+    if (start === 0 && end >= this.count && this.#whole !== undefined) return this.#whole();
+    const found: Named[] = [];
+    let before = 0;
+    for (const lists of this.#lists) {
+      const size = lists.reduce((sum, list) => sum + list.size, 0);
+      if (before < end && before + size > start)
+        for (const item of mergedSlice(lists, Math.max(0, start - before), Math.min(size, end - before)))
+          found.push(item);
+      before += size;
+    }
+    return Object.freeze(found);
+  }
+}
+
+/**
+ * Selects items of the namespaces that an owner has.
+ *
+ * @param common - the lists of the namespaces that all have
+ */
+export function select(filter: ListFilter, scope: Scope, common: ListIndexes): Selection {
+  const { kinds, namespaces, names, visibility = everything } = filter;
+  if (names !== undefined) return new Selection(kinds.map((kind) => [named(kind, names, filter, scope)]));
+  if (namespaces !== undefined) {
+    const indexes = [...namespaces]
+      .map((name) => scope.namespace(name))
+      .filter((namespace) => namespace !== undefined)
+      .map(({ lists }) => lists.of(visibility));
+    return new Selection(kinds.map((kind) => indexes.map((index) => index.list(kind))));
+  }
+  const all = common.of(visibility);
+  const own = scope.personal?.lists.of(visibility);
+  const lists = kinds.map((kind) => [all.list(kind), ...(own === undefined ? [] : [own.list(kind)])]);
+  const ownCount = lists.reduce((count, [, list]) => count + (list?.size ?? 0), 0);
+  return new Selection(lists, ownCount === 0 ? () => all.whole(kinds) : undefined);
+}
+
+/** The visible items of a kind that have one of some names. */
+function named(
+  kind: Kind,
+  names: ReadonlySet<string>,
+  { namespaces, visibility = everything }: ListFilter,
+  scope: Scope,
+): SortedList<Named> {
+  const wanted = (namespace: Namespace) => namespace.count(kind) > 0 && (namespaces?.has(namespace.name) ?? true);
+  const found = new Set<Named>();
+  const add = (namespace: Namespace | undefined, name: string) => {
+    if (namespace === undefined || !wanted(namespace)) return;
+    for (const item of namespace.named(kind, name)) if (visibility.entry(item)) found.add(item);
+  };
+  for (const name of names) {
+    for (const namespace of scope.namespaces) add(namespace, name);
+    const dot = name.indexOf(".");
+    const hash = name.lastIndexOf("#");
+    if (kind === "tool" || kind === "prompt")
+      add(scope.namespace(name.slice(0, Math.max(0, dot))), name.slice(dot + 1));
+    else if (hash > 0) add(scope.namespace(name.slice(hash + 1)), name.slice(0, hash));
+  }
+  return new SortedList([...found].sort(byRef));
+}
