@@ -19,7 +19,7 @@ import {
 import { notFound } from "./not-found.ts";
 import { RemovedNames, Scope } from "./scope.ts";
 import { comingFor, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
-import { type ListFilter, type Selection, select } from "./selection.ts";
+import { type ListFilter, type Selection, select, WholeLists } from "./selection.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
 /** Options of a catalogue. */
@@ -48,6 +48,7 @@ export class Catalog implements NameScope {
   readonly #gone = new RemovedNames();
   /** The lists of the namespaces that all have. */
   readonly #lists = new ListIndexes(() => this.#byName.values());
+  readonly #wholes = new WholeLists();
   #common: Scope;
   #personal: ((owner: string) => Namespace) | undefined;
   /** By the namespace of the owner. */
@@ -228,7 +229,7 @@ export class Catalog implements NameScope {
 
   /** The entries an owner has that fit a filter. */
   select(filter: ListFilter, owner: string): Selection {
-    return select(filter, this.#scope(owner), this.#lists);
+    return select(filter, this.#scope(owner), this.#lists, this.#wholes);
   }
 
   failures(namespaces?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
