@@ -5,17 +5,12 @@ import { builtinNamespace, userNamespace } from "../core/identifier.ts";
 import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { NameScope } from "../core/name-rules.ts";
 import { present } from "../lib/value.ts";
+import type { Registration } from "./deferred-items.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
 import { fromTemplate } from "./from-template.ts";
 import { type ListChange, ListIndexes } from "./list-index.ts";
-import {
-  changedLists,
-  type Difference,
-  Namespace,
-  type NamespaceChange,
-  type NamespaceOptions,
-  type Registration,
-} from "./namespace.ts";
+import { Namespace, type NamespaceOptions } from "./namespace.ts";
+import { changedLists, type Difference, type NamespaceChange } from "./namespace-change.ts";
 import { notFound } from "./not-found.ts";
 import { RemovedNames, Scope } from "./scope.ts";
 import { comingFor, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
@@ -88,6 +83,11 @@ export class Catalog implements NameScope {
     this.#byName.set(name, namespace);
     this.#rearranged();
     return namespace;
+  }
+
+  /** The namespace that only an owner has; undefined where owners have none. */
+  personal(owner: string): Namespace | undefined {
+    return this.#scope(owner).personal;
   }
 
   /** Removes a namespace, and emits that its items are gone. */
@@ -183,7 +183,7 @@ export class Catalog implements NameScope {
     const scope = this.#scope(owner);
     const found = this.#found(key, kinds, scope, { visibility, patience });
     if (found !== undefined) return found as Entry<K> | Unsettled;
-    const coming = patience === "call" ? comingFor(key, scope, visibility ?? everything) : undefined;
+    const coming = patience === "call" ? comingFor(key, kinds, scope, visibility ?? everything) : undefined;
     if (coming !== undefined) return coming;
     throw notFound(key, kinds, scope, visibility ?? everything);
   }

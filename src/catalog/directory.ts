@@ -12,9 +12,11 @@ import {
 import { shown } from "../core/options.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
+import { Turns } from "../lib/turns.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Namespace } from "./namespace.ts";
 import type { Patience, Unsettled } from "./search.ts";
+import type { ListFilter } from "./selection.ts";
 import type { Visibility } from "./visibility.ts";
 
 /** The toolkit of a directory, as far as it may be closed. */
@@ -70,6 +72,7 @@ export class Directory {
     patience: Patience,
   ): Promise<Entry<K>> {
     const awaited = new Set<Namespace>();
+    const wanted = { kinds, key };
     for (;;) {
       let found: Entry<K> | Unsettled;
       try {
@@ -81,7 +84,7 @@ export class Directory {
       const { unsettled, coming } = found;
       if (patience === "call") for (const namespace of coming ?? [unsettled]) awaited.add(namespace);
       // One that has the key need not wait for the others that are coming.
-      const next = coming?.map((each) => each.coming()) ?? [unsettled.settling(true)];
+      const next = coming?.map((each) => each.coming(wanted)) ?? [unsettled.settling(true, wanted)];
       await abortable(Promise.race(next), signal);
       this.#host.assertOpen();
     }
@@ -131,27 +134,51 @@ export class Directory {
     assertCount("offset", offset);
     const namespaces = query.namespace === undefined ? undefined : new Set([query.namespace].flat());
     await this.#settle(namespaces, owner, signal);
-    const selection = this.#catalog.select(
-      {
-        kinds: kindsOf(query.kind),
-        namespaces,
-        names: query.name === undefined ? undefined : new Set([query.name].flat()),
-        visibility: this.#visibility,
-      },
-      owner,
-    );
+    const filter: ListFilter = {
+      kinds: kindsOf(query.kind),
+      namespaces,
+      names: query.name === undefined ? undefined : new Set([query.name].flat()),
+      visibility: this.#visibility,
+    };
     const end = limit === undefined ? undefined : offset + limit;
+    const { count, entries } = await this.#page(filter, owner, { offset, end, signal });
+    const failures = this.#catalog.failures(namespaces, owner);
     return Object.freeze({
-      entries: selection.slice(offset, end),
-      count: selection.count,
+      entries,
+      count,
       offset,
       limit,
-      failures: Object.freeze(
-        this.#catalog
-          .failures(namespaces, owner)
-          .filter(({ namespace }) => this.#visibility?.namespace(namespace) ?? true),
-      ),
+      failures: Object.freeze(failures.filter(({ namespace }) => this.#visibility?.namespace(namespace) ?? true)),
     }) as ListPage<K>;
+  }
+
+  /** The entries of a page. Those that are deferred are made. */
+  async #page(
+    filter: ListFilter,
+    owner: string,
+    {
+      offset,
+      end,
+      signal,
+    }: { readonly offset: number; readonly end: number | undefined; readonly signal: AbortSignal | undefined },
+  ): Promise<{ readonly count: number; readonly entries: readonly Entry[] }> {
+    const turns = new Turns();
+    for (;;) {
+      const selection = this.#catalog.select(filter, owner);
+      const { count } = selection;
+      const items = selection.slice(offset, end);
+      const personal = this.#catalog.personal(owner);
+      if (personal?.isComplete !== false) return { count, entries: items as readonly Entry[] };
+      const entries: Entry[] = [];
+      for (const item of items) {
+        if (turns.isOver) await turns.next();
+        throwIfAborted(signal);
+        const entry = item.namespace === personal.name ? personal.entryOf(item) : (item as Entry);
+        if (entry !== undefined) entries.push(entry);
+      }
+      // One that cannot be made is in no list any more, and another takes its place.
+      if (entries.length === items.length) return { count, entries: Object.freeze(entries) };
+    }
   }
 
   async #settle(

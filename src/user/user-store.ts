@@ -1,4 +1,4 @@
-import type { Namespace } from "../catalog/namespace.ts";
+import type { Namespace, WantedItem } from "../catalog/namespace.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { userNamespace } from "../core/identifier.ts";
 import type { ListFailure } from "../core/item.ts";
@@ -11,8 +11,9 @@ import { Coalescer } from "../lib/coalesce.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
 import { abortable } from "../lib/promise.ts";
 import { eventsOf, type ItemChange } from "./item-changes.ts";
-import { idOf, type UserCollection } from "./item-key.ts";
-import { storedContent } from "./stored-item.ts";
+import { type ItemKey, idOf, isPromptKey, type UserCollection, wantedItem } from "./item-key.ts";
+import { partialKeysOf, partialNamesIn } from "./prompt-cache.ts";
+import { storedContent, textOfRecord } from "./stored-item.ts";
 import { type ItemsHost, UserItems } from "./user-items.ts";
 
 /** The parts that the user stores of a toolkit share. */
@@ -30,6 +31,8 @@ export interface UserStoreOwner {
   readonly watchError: ToolkitError | undefined;
   watch(): void;
   pin(owner: string): () => void;
+  /** The items of an owner were read: together with those of others they may be too many. */
+  loaded(): void;
 }
 
 const burstMs = 10;
@@ -37,7 +40,10 @@ const retry = { baseMs: 1_000, maxMs: 30_000 };
 /** The most changes at once that are read one by one; for more, everything is listed again. */
 const maxSingle = 100;
 
-/** The items of one owner: read from the store at their first use, and again after each change by others. */
+/**
+ * The items of one owner. A lookup reads the one item it needs; the first list or change reads all, and parses none. What is in memory is read
+ * again after each change by others.
+ */
 export class UserStore {
   readonly owner: string;
   readonly namespace: Namespace;
@@ -52,6 +58,10 @@ export class UserStore {
   /** The last load, while it waits or runs. */
   #loading: Promise<void> | undefined;
   #isLoaded = false;
+  /** Items that are being read one by one, by id. */
+  readonly #fetching = new Map<string, Promise<void>>();
+  /** A lookup or list was answered without what the store may have: what comes then is new. */
+  #wasMissed = false;
   /** The reason the items may be stale or missing. */
   #failure: ListFailure | undefined;
   #failures = 0;
@@ -64,7 +74,8 @@ export class UserStore {
     this.#stores = stores;
     this.namespace = catalog.makePersonal(userNamespace, {
       principal: this.#principal,
-      settling: (start) => this.#settling(start),
+      settling: (start, wanted) => this.#settling(start, wanted),
+      coming: (wanted) => this.#settling(true, wanted),
       failures: () => [...(this.#failure === undefined ? [] : [this.#failure]), ...this.items.failures],
       // Changes of all items in memory are emitted without a subscription.
       subscribe: () => stores.pin(owner),
@@ -92,24 +103,25 @@ export class UserStore {
 
   /** A change was reported by the store. */
   changed(change: ItemChange): void {
-    if (!this.#isLoaded && this.#loading === undefined) {
+    const id = idOf(change);
+    const isKnown = this.#isLoaded || this.items.knows(change);
+    if (!isKnown && this.#loading === undefined && !this.#fetching.has(id)) {
       this.#emit(change);
       return;
     }
-    const id = idOf(change);
     if ((this.#reported.get(id)?.version ?? 0) >= change.version) return;
     this.#reported.set(id, change);
-    if (this.#isLoaded) this.#refresh.request(id);
+    if (isKnown) this.#refresh.request(id);
   }
 
   /** Reads everything again where it was read before: reports may be lost. */
   reload(): void {
-    if (this.#isLoaded || this.#failure !== undefined) void this.#load();
+    if (this.#isUsed) void this.#load();
   }
 
   /** The watch of the store fails: items that were read may be stale from now on. */
   watchFailed(error: ToolkitError): void {
-    if (this.#isLoaded || this.#failure !== undefined) this.#fail(error);
+    if (this.#isUsed) this.#fail(error);
   }
 
   close(): void {
@@ -119,13 +131,90 @@ export class UserStore {
     this.#firstLoad.settle();
   }
 
+  get #isUsed(): boolean {
+    return this.#isLoaded || this.#failure !== undefined || !this.items.isEmpty;
+  }
+
   get #principal(): string | undefined {
     return this.owner === "" ? undefined : this.owner;
   }
 
-  #settling(start: boolean): Promise<void> | undefined {
-    if (start && this.#loading === undefined && this.#firstLoad.pending !== undefined) void this.#load();
-    return this.#firstLoad.pending;
+  /** Undefined once the items are in memory, or the one that is wanted: of the others nothing is read for it. */
+  #settling(start: boolean, wanted?: WantedItem): Promise<void> | undefined {
+    if (this.#firstLoad.pending === undefined) return undefined;
+    const item = wanted === undefined ? undefined : wantedItem(wanted);
+    if (wanted !== undefined && item === undefined) return undefined;
+    if (item === undefined || this.#loading !== undefined) {
+      if (start && this.#loading === undefined) void this.#load();
+      return this.#firstLoad.pending;
+    }
+    if (!this.items.knows(item)) return start ? this.#fetch(item) : this.#firstLoad.pending;
+    if (item.collection === "prompt" || this.namespace.has("resource", item.key)) return undefined;
+    // It may be there in another spelling of its URI.
+    return this.#settling(start);
+  }
+
+  /** Reads one item, and the partials that it uses. It never rejects. */
+  #fetch(item: ItemKey): Promise<void> {
+    const id = idOf(item);
+    const running = this.#fetching.get(id);
+    if (running !== undefined) return running;
+    const { clock, startTimeoutMs } = this.#host;
+    const attempt = new FirstAttempt();
+    attempt.limit(clock, startTimeoutMs, () => this.#miss(new Error(`no answer within ${startTimeoutMs} ms`)));
+    const unpin = this.#stores.pin(this.owner);
+    const fetching = attempt.pending ?? Promise.resolve();
+    this.#fetching.set(id, fetching);
+    void this.#fetchOnce(item).finally(() => {
+      attempt.settle();
+      this.#fetching.delete(id);
+      setImmediate(unpin);
+    });
+    return fetching;
+  }
+
+  async #fetchOnce(item: ItemKey): Promise<void> {
+    const { signal } = this.#abort;
+    try {
+      this.#stores.watch();
+      const found = await this.#read({ ...item, version: 0 });
+      const changes = [found, ...(await this.#partialsOf([found]))];
+      if (signal.aborted) return;
+      this.items.preview(changes);
+      this.#loaded(true, changes.map(idOf));
+    } catch {
+      // A list distinguishes a record that cannot be read from a store that fails.
+      if (!signal.aborted) await this.#load();
+    }
+  }
+
+  /** The partials that prompts use and that are not in memory, themselves or through others. */
+  async #partialsOf(prompts: readonly ItemChange[]): Promise<readonly ItemChange[]> {
+    const found: ItemChange[] = [];
+    if (this.#isLoaded) return found;
+    const asked = new Set(prompts.map(idOf));
+    const users = [...prompts];
+    for (let user = users.shift(); user !== undefined; user = users.shift()) {
+      const { record, collection } = user;
+      if (record === undefined || collection !== "prompt") continue;
+      for (const key of partialNamesIn(textOfRecord(record) ?? "").flatMap(partialKeysOf)) {
+        const id = idOf({ collection, key });
+        if (asked.has(id) || this.items.knows({ collection, key }) || !isPromptKey(key)) continue;
+        asked.add(id);
+        const partial = await this.#read({ collection, key, version: 0 });
+        found.push(partial);
+        users.push(partial);
+      }
+    }
+    return found;
+  }
+
+  /** What is asked for is answered as missing, and is read again later. */
+  #miss(error: unknown): void {
+    this.#wasMissed = true;
+    this.#fail(error);
+    if (!ToolkitError.is(error, "INVALID_INPUT") && !ToolkitError.is(error, "CLOSED")) this.#retryLater();
+    this.#firstLoad.settle();
   }
 
   /** Reads everything, after a load that runs already. It never rejects. */
@@ -134,7 +223,7 @@ export class UserStore {
     const { clock, startTimeoutMs } = this.#host;
     if (this.#firstLoad.pending !== undefined && this.#loading === undefined)
       this.#firstLoad.limit(clock, startTimeoutMs, () =>
-        this.#fail(new Error(`no answer within ${startTimeoutMs} ms`)),
+        this.#miss(new Error(`no answer within ${startTimeoutMs} ms`)),
       );
     // More owners than fit in memory may load at once: an owner that was evicted before its callers continue would load without end.
     const unpin = this.#stores.pin(this.owner);
@@ -154,18 +243,17 @@ export class UserStore {
       const changesBefore = this.items.changes;
       const lists = await Promise.all([this.#list("prompt"), this.#list("resource")]);
       // Items that were stored before their first load are not new.
-      const emits = this.#isLoaded || this.#failure !== undefined;
+      const emits = this.#isLoaded || this.#wasMissed;
       await this.items.applyLists(lists, changesBefore, emits);
       if (signal.aborted) return;
       this.#isLoaded = true;
       this.#failures = 0;
-      this.#loaded(emits);
+      this.#stores.loaded();
+      this.#loaded(emits, this.#reported.keys());
+      this.#firstLoad.settle();
     } catch (error) {
-      if (signal.aborted) return;
-      this.#fail(error);
-      if (!ToolkitError.is(error, "INVALID_INPUT") && !ToolkitError.is(error, "CLOSED")) this.#retryLater();
+      if (!signal.aborted) this.#miss(error);
     }
-    this.#firstLoad.settle();
   }
 
   #list(collection: UserCollection) {
@@ -173,14 +261,16 @@ export class UserStore {
   }
 
   /** The items are as the store has them, and stay so unless its watch fails. Applies what was reported meanwhile. */
-  #loaded(emitted: boolean): void {
+  #loaded(emitted: boolean, ids: Iterable<string>): void {
     const { watchError } = this.#stores;
     if (watchError !== undefined) this.#fail(watchError);
     else {
       this.#failure = undefined;
       this.namespace.setStale(false);
     }
-    for (const [id, change] of this.#reported) {
+    for (const id of ids) {
+      const change = this.#reported.get(id);
+      if (change === undefined) continue;
       if (this.items.isNewer(change)) this.#refresh.request(id);
       else {
         this.#reported.delete(id);
@@ -217,7 +307,9 @@ export class UserStore {
       return;
     }
     try {
-      this.items.apply(await Promise.all(newer.map((change) => this.#read(change))));
+      const changes = await Promise.all(newer.map((change) => this.#read(change)));
+      this.items.preview(await this.#partialsOf(changes));
+      this.items.apply(changes);
     } catch (error) {
       if (signal.aborted) return;
       if (!ToolkitError.is(error)) throw error;

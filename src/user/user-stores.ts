@@ -9,6 +9,9 @@ export interface UserStoresOptions extends UserStoreHost {
   readonly maxPrincipals: number;
 }
 
+/** The most bytes of all owners in memory, approximately. The one that was used last is kept, whatever it has. */
+const maxWeight = 256 * 2 ** 20;
+
 /** The user stores of all owners: those that were used last are in memory. */
 export class UserStores implements UserStoreOwner {
   readonly #options: UserStoresOptions;
@@ -65,6 +68,17 @@ export class UserStores implements UserStoreOwner {
     };
   }
 
+  loaded(): void {
+    let weight = 0;
+    for (const { items } of this.#stores.values()) weight += items.weight;
+    for (const [owner, store] of this.#stores) {
+      if (weight <= maxWeight) return;
+      if (this.#isKept(owner)) continue;
+      weight -= store.items.weight;
+      this.#drop(owner, store);
+    }
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#unwatch?.();
@@ -76,10 +90,17 @@ export class UserStores implements UserStoreOwner {
   #evict(): void {
     for (const [owner, store] of this.#stores) {
       if (this.#stores.size <= this.#options.maxPrincipals) return;
-      if (store === this.#latest || this.#pins.has(owner)) continue;
-      this.#stores.delete(owner);
-      store.close();
+      if (!this.#isKept(owner)) this.#drop(owner, store);
     }
+  }
+
+  #isKept(owner: string): boolean {
+    return owner === this.#latest?.owner || this.#pins.has(owner);
+  }
+
+  #drop(owner: string, store: UserStore): void {
+    this.#stores.delete(owner);
+    store.close();
   }
 
   #on(event: StoreEvent): void {
