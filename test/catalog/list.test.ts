@@ -36,77 +36,96 @@ async function changing() {
 }
 
 describe("a list", () => {
-  verifies(["L1", "L2"], "after any changes each page of each filter is a part of the sorted whole, with its count", async () => {
-    const name = fc.nat(40).map((number) => `n${number}`);
-    const step = fc.oneof(
-      fc.record({ do: fc.constant("add" as const), name }),
-      fc.record({ do: fc.constant("remove" as const), name }),
-      fc.record({ do: fc.constant("put" as const), name, of: fc.nat(2) }),
-      fc.record({ do: fc.constant("offer" as const), name, of: fc.nat(2) }),
-    );
-    const selections = [undefined, { exclude: ["n1*"] }, { include: ["a.*", "n2", "n3", "user.*", "*#b"] }];
-    const filter = fc.record({
-      session: fc.nat(2),
-      selection: fc.nat(2),
-      namespace: fc.constantFrom(undefined, "a", "builtin", "user", ["a", "b"], ["a-b", "a", "user"], "none"),
-      kind: fc.constantFrom(undefined, "tool" as const, "resource" as const, ["resource", "tool"] as const),
-      names: fc.constantFrom(undefined, "n1", ["n2", "a.n3", "text:n4", "text:n5#user", "n6"]),
-      offset: fc.nat(30),
-      limit: fc.option(fc.nat(20), { nil: undefined }),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(step, filter), { maxLength: 60 }), async (rounds) => {
-        const { toolkit, offers, changed } = await changing();
-        const views = selections.map((selection) => (selection === undefined ? toolkit : toolkit.view(selection)));
-        try {
-          for (const [what, asked] of rounds) {
-            if (what.do === "add") await ignoring(() => toolkit.add(tool(what.name), text(`own${what.name}`)));
-            if (what.do === "remove") await ignoring(() => toolkit.remove(what.name));
-            if (what.do === "put")
-              await toolkit.user.putPrompt(`---\nname: ${what.name}\n---\nx`, { session: sessions[what.of] });
-            if (what.do === "offer") {
-              const { tools, texts } = offers[what.of] ?? { tools: new Set(), texts: new Set() };
-              for (const set of [tools, texts]) if (!set.delete(what.name)) set.add(what.name);
-              const events = Promise.all(["toolListChanged", "resourceListChanged"].map((type) => next(toolkit, type)));
-              changed[what.of]?.();
-              await events;
+  verifies(
+    ["L1", "L2"],
+    "after any changes each page of each filter is a part of the sorted whole, with its count",
+    async () => {
+      const name = fc.nat(40).map((number) => `n${number}`);
+      const step = fc.oneof(
+        fc.record({ do: fc.constant("add" as const), name }),
+        fc.record({ do: fc.constant("remove" as const), name }),
+        fc.record({ do: fc.constant("put" as const), name, of: fc.nat(2) }),
+        fc.record({ do: fc.constant("offer" as const), name, of: fc.nat(2) }),
+      );
+      const selections = [undefined, { exclude: ["n1*"] }, { include: ["a.*", "n2", "n3", "user.*", "*#b"] }];
+      const filter = fc.record({
+        session: fc.nat(2),
+        selection: fc.nat(2),
+        namespace: fc.constantFrom(undefined, "a", "builtin", "user", ["a", "b"], ["a-b", "a", "user"], "none"),
+        kind: fc.constantFrom(undefined, "tool" as const, "resource" as const, ["resource", "tool"] as const),
+        names: fc.constantFrom(undefined, "n1", ["n2", "a.n3", "text:n4", "text:n5#user", "n6"]),
+        offset: fc.nat(30),
+        limit: fc.option(fc.nat(20), { nil: undefined }),
+      });
+      await fc.assert(
+        fc.asyncProperty(fc.array(fc.tuple(step, filter), { maxLength: 60 }), async (rounds) => {
+          const { toolkit, offers, changed } = await changing();
+          const views = selections.map((selection) => (selection === undefined ? toolkit : toolkit.view(selection)));
+          try {
+            for (const [what, asked] of rounds) {
+              if (what.do === "add") await ignoring(() => toolkit.add(tool(what.name), text(`own${what.name}`)));
+              if (what.do === "remove") await ignoring(() => toolkit.remove(what.name));
+              if (what.do === "put")
+                await toolkit.user.putPrompt(`---\nname: ${what.name}\n---\nx`, { session: sessions[what.of] });
+              if (what.do === "offer") {
+                const { tools, texts } = offers[what.of] ?? { tools: new Set(), texts: new Set() };
+                for (const set of [tools, texts]) if (!set.delete(what.name)) set.add(what.name);
+                const events = Promise.all(
+                  ["toolListChanged", "resourceListChanged"].map((type) => next(toolkit, type)),
+                );
+                changed[what.of]?.();
+                await events;
+              }
+              const session = sessions[asked.session];
+              const view = views[asked.selection] ?? toolkit;
+              const { namespace, kind, names, offset, limit } = asked;
+              const page = (await view.list({
+                namespace,
+                kind: kind as Kind,
+                name: names,
+                offset,
+                limit,
+                session,
+              })) as ListPage<Kind>;
+              const wanted = [...(await view.list({ session })).entries]
+                .filter((entry) => namespace === undefined || [namespace].flat().includes(entry.namespace))
+                .filter((entry) => kind === undefined || ([kind].flat() as readonly string[]).includes(entry.kind))
+                .filter((entry) => names === undefined || [names].flat().some((each) => isNamed(entry as Entry, each)));
+              expect(page.count).toBe(wanted.length);
+              const end = limit === undefined ? undefined : offset + limit;
+              expect(page.entries.map(({ ref }) => ref)).toEqual(wanted.slice(offset, end).map(({ ref }) => ref));
+              expect(Object.isFrozen(page.entries)).toBe(true);
+              const all = (await toolkit.list({ session })).entries as readonly Entry[];
+              expect([...all].sort(inOrder)).toEqual(all);
+              for (const entry of all)
+                expect((await toolkit.lookup(entry.ref, { kind: entry.kind, session })).item).toBe(entry.item);
             }
-            const session = sessions[asked.session];
-            const view = views[asked.selection] ?? toolkit;
-            const { namespace, kind, names, offset, limit } = asked;
-            const page = (await view.list({ namespace, kind: kind as Kind, name: names, offset, limit, session })) as ListPage<Kind>;
-            const wanted = [...(await view.list({ session })).entries]
-              .filter((entry) => namespace === undefined || [namespace].flat().includes(entry.namespace))
-              .filter((entry) => kind === undefined || ([kind].flat() as readonly string[]).includes(entry.kind))
-              .filter((entry) => names === undefined || [names].flat().some((each) => isNamed(entry as Entry, each)));
-            expect(page.count).toBe(wanted.length);
-            const end = limit === undefined ? undefined : offset + limit;
-            expect(page.entries.map(({ ref }) => ref)).toEqual(wanted.slice(offset, end).map(({ ref }) => ref));
-            expect(Object.isFrozen(page.entries)).toBe(true);
-            const all = (await toolkit.list({ session })).entries as readonly Entry[];
-            expect([...all].sort(inOrder)).toEqual(all);
-            for (const entry of all) expect((await toolkit.lookup(entry.ref, { kind: entry.kind, session })).item).toBe(entry.item);
+          } finally {
+            await toolkit.close();
           }
-        } finally {
-          await toolkit.close();
-        }
-      }),
-      { numRuns: 12 },
-    );
-  }, 120_000);
+        }),
+        { numRuns: 12 },
+      );
+    },
+    120_000,
+  );
 
-  verifies(["L1", "N10"], "a view by a bare name lists what the name means now, though that item did not change", async () => {
-    await using toolkit = new Toolkit();
-    toolkit.addSource("late", { tool: async () => [tool("greet")] });
-    await toolkit.start();
-    const view = toolkit.view({ include: ["greet"] });
-    const refs = async () => (await view.list()).entries.map(({ ref }) => ref);
-    expect(await refs()).toEqual(["late.greet"]);
-    toolkit.add(tool("greet"));
-    expect(await refs()).toEqual(["builtin.greet"]);
-    toolkit.remove("greet");
-    expect(await refs()).toEqual(["late.greet"]);
-  });
+  verifies(
+    ["L1", "N10"],
+    "a view by a bare name lists what the name means now, though that item did not change",
+    async () => {
+      await using toolkit = new Toolkit();
+      toolkit.addSource("late", { tool: async () => [tool("greet")] });
+      await toolkit.start();
+      const view = toolkit.view({ include: ["greet"] });
+      const refs = async () => (await view.list()).entries.map(({ ref }) => ref);
+      expect(await refs()).toEqual(["late.greet"]);
+      toolkit.add(tool("greet"));
+      expect(await refs()).toEqual(["builtin.greet"]);
+      toolkit.remove("greet");
+      expect(await refs()).toEqual(["late.greet"]);
+    },
+  );
 
   verifies("L2", "the whole list is one frozen array until something changes", async () => {
     await using toolkit = new Toolkit({ items: [tool("one")], store: memoryStore() });

@@ -67,41 +67,45 @@ describe("an item that is looked up alone", () => {
     expect((await toolkit.list()).entries.map(({ ref }) => ref)).toContain("user.two");
   });
 
-  verifies(["K2", "S2"], "follows changes by others, each with its event, and an entry of it can still be called", async () => {
-    const inner = memoryStore();
-    await using other = new Toolkit({ store: sharing(inner) });
-    for (const name of ["greet", "unread"]) await other.user.putPrompt(prompt(name, "first"));
-    await other.user.putPrompt("kind", { name: "_tone" });
-    await other.user.putPrompt(prompt("uses", "{{> tone}}"));
-    const { store, read } = watched(inner);
-    await using toolkit = new Toolkit({ store });
-    const entry = await toolkit.lookup("greet", { kind: "prompt" });
-    await toolkit.lookup("uses");
-    await expect(toolkit.lookup("late")).rejects.toMatchObject({ code: "NOT_FOUND" });
+  verifies(
+    ["K2", "S2"],
+    "follows changes by others, each with its event, and an entry of it can still be called",
+    async () => {
+      const inner = memoryStore();
+      await using other = new Toolkit({ store: sharing(inner) });
+      for (const name of ["greet", "unread"]) await other.user.putPrompt(prompt(name, "first"));
+      await other.user.putPrompt("kind", { name: "_tone" });
+      await other.user.putPrompt(prompt("uses", "{{> tone}}"));
+      const { store, read } = watched(inner);
+      await using toolkit = new Toolkit({ store });
+      const entry = await toolkit.lookup("greet", { kind: "prompt" });
+      await toolkit.lookup("uses");
+      await expect(toolkit.lookup("late")).rejects.toMatchObject({ code: "NOT_FOUND" });
 
-    let emitted = next(toolkit, "promptListChanged");
-    await other.user.putPrompt(prompt("greet", "second"));
-    expect(await emitted).toMatchObject({ added: [], changed: ["user.greet"], removed: [] });
-    const { messages } = await toolkit.render(entry);
-    expect(await messages[0]?.content[0]?.text()).toBe("second");
+      let emitted = next(toolkit, "promptListChanged");
+      await other.user.putPrompt(prompt("greet", "second"));
+      expect(await emitted).toMatchObject({ added: [], changed: ["user.greet"], removed: [] });
+      const { messages } = await toolkit.render(entry);
+      expect(await messages[0]?.content[0]?.text()).toBe("second");
 
-    emitted = next(toolkit, "promptListChanged");
-    await other.user.putPrompt("cold", { name: "_tone" });
-    expect(await emitted).toMatchObject({ changed: ["user.uses"] });
-    expect(await rendered(toolkit, "uses")).toBe("cold");
+      emitted = next(toolkit, "promptListChanged");
+      await other.user.putPrompt("cold", { name: "_tone" });
+      expect(await emitted).toMatchObject({ changed: ["user.uses"] });
+      expect(await rendered(toolkit, "uses")).toBe("cold");
 
-    emitted = next(toolkit, "promptListChanged");
-    await other.user.putPrompt(prompt("late"));
-    expect(await emitted).toMatchObject({ added: ["user.late"] });
-    expect((await toolkit.lookup("late")).ref).toBe("user.late");
+      emitted = next(toolkit, "promptListChanged");
+      await other.user.putPrompt(prompt("late"));
+      expect(await emitted).toMatchObject({ added: ["user.late"] });
+      expect((await toolkit.lookup("late")).ref).toBe("user.late");
 
-    emitted = next(toolkit, "promptListChanged");
-    await other.user.remove("greet");
-    expect(await emitted).toMatchObject({ removed: ["user.greet"] });
-    await expect(toolkit.lookup("greet")).rejects.toMatchObject({ code: "NOT_FOUND" });
-    expect(read).not.toContain("unread");
-    expect(read).not.toContain("all prompts");
-  });
+      emitted = next(toolkit, "promptListChanged");
+      await other.user.remove("greet");
+      expect(await emitted).toMatchObject({ removed: ["user.greet"] });
+      await expect(toolkit.lookup("greet")).rejects.toMatchObject({ code: "NOT_FOUND" });
+      expect(read).not.toContain("unread");
+      expect(read).not.toContain("all prompts");
+    },
+  );
 
   verifies(["K1", "S2"], "a resource is found by another spelling of its URI too", async () => {
     const inner = memoryStore();
@@ -117,21 +121,25 @@ describe("an item that is looked up alone", () => {
 });
 
 describe("a page", () => {
-  verifies(["L2", "S3"], "parses what is on it: one that is wrong is a failure when it is met, and is listed no more", async () => {
-    const store = memoryStore();
-    const names = Array.from({ length: 30 }, (_, at) => `p${10 + at}`);
-    for (const name of names)
-      await store.put({ ...of, key: name, value: { text: prompt(name, name.endsWith("5") ? "{{#if}}" : "x") } });
-    await using toolkit = new Toolkit({ store });
-    const page = async (offset: number) => {
-      const { entries, count, failures } = await toolkit.list({ limit: 5, offset });
-      return [entries.map(({ ref }) => ref.slice(5)), count, failures.length];
-    };
-    expect(await page(0)).toEqual([["p10", "p11", "p12", "p13", "p14"], 30, 0]);
-    expect(await page(3)).toEqual([["p13", "p14", "p16", "p17", "p18"], 29, 1]);
-    expect(await toolkit.list()).toMatchObject({ count: 27, failures: { length: 3 } });
-    expect(await page(25)).toEqual([["p38", "p39"], 27, 3]);
-  });
+  verifies(
+    ["L2", "S3"],
+    "parses what is on it: one that is wrong is a failure when it is met, and is listed no more",
+    async () => {
+      const store = memoryStore();
+      const names = Array.from({ length: 30 }, (_, at) => `p${10 + at}`);
+      for (const name of names)
+        await store.put({ ...of, key: name, value: { text: prompt(name, name.endsWith("5") ? "{{#if}}" : "x") } });
+      await using toolkit = new Toolkit({ store });
+      const page = async (offset: number) => {
+        const { entries, count, failures } = await toolkit.list({ limit: 5, offset });
+        return [entries.map(({ ref }) => ref.slice(5)), count, failures.length];
+      };
+      expect(await page(0)).toEqual([["p10", "p11", "p12", "p13", "p14"], 30, 0]);
+      expect(await page(3)).toEqual([["p13", "p14", "p16", "p17", "p18"], 29, 1]);
+      expect(await toolkit.list()).toMatchObject({ count: 27, failures: { length: 3 } });
+      expect(await page(25)).toEqual([["p38", "p39"], 27, 3]);
+    },
+  );
 
   verifies("S2", "a change of a partial is checked against prompts that were only listed", async () => {
     const store = memoryStore();
