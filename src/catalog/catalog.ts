@@ -8,13 +8,13 @@ import { present } from "../lib/value.ts";
 import type { Registration } from "./deferred-items.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
 import { fromTemplate } from "./from-template.ts";
-import { type ListChange, ListIndexes } from "./list-index.ts";
+import { type IndexChange, ListIndexes } from "./list-index.ts";
+import { type ListFilter, type ListSelection, select, WholeLists } from "./list-selection.ts";
 import { Namespace, type NamespaceOptions } from "./namespace.ts";
 import { changedLists, type Difference, type NamespaceChange } from "./namespace-change.ts";
 import { notFound } from "./not-found.ts";
 import { RemovedNames, Scope } from "./scope.ts";
 import { comingFor, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
-import { type ListFilter, type Selection, select, WholeLists } from "./selection.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
 /** Options of a catalogue. */
@@ -56,9 +56,10 @@ export class Catalog implements NameScope {
     this.builtin = this.mount(builtinNamespace, {});
   }
 
-  /** The namespaces an owner has, in the order of lookups. */
-  namespaces(owner = ""): readonly Namespace[] {
-    return this.#scope(owner).namespaces;
+  /** The namespaces an owner has, in the order of lookups; of those with some names, in the order of these. */
+  namespaces(owner = "", names?: ReadonlySet<string>): readonly Namespace[] {
+    const scope = this.#scope(owner);
+    return names === undefined ? scope.namespaces : scope.named(names);
   }
 
   namespace(name: string, owner = ""): Namespace | undefined {
@@ -228,13 +229,12 @@ export class Catalog implements NameScope {
   }
 
   /** The entries an owner has that fit a filter. */
-  select(filter: ListFilter, owner: string): Selection {
+  select(filter: ListFilter, owner: string): ListSelection {
     return select(filter, this.#scope(owner), this.#lists, this.#wholes);
   }
 
-  failures(namespaces?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
-    const seen = this.#scope(owner).namespaces.filter(({ name }) => namespaces?.has(name) ?? true);
-    return seen.flatMap(({ failures }) => failures);
+  failures(names?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
+    return this.namespaces(owner, names).flatMap(({ failures }) => failures);
   }
 
   #scope(owner: string): Scope {
@@ -279,7 +279,7 @@ export class Catalog implements NameScope {
   }
 
   /** Items changed that all have. */
-  #changed(changes: readonly ListChange[]): void {
+  #changed(changes: readonly IndexChange[]): void {
     for (const change of changes) this.#lists.changed(change);
     this.#common.forget();
     this.#scopes = new WeakMap();

@@ -14,9 +14,9 @@ import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
 import { Turns } from "../lib/turns.ts";
 import type { Catalog } from "./catalog.ts";
+import type { ListFilter } from "./list-selection.ts";
 import type { Namespace } from "./namespace.ts";
 import type { Patience, Unsettled } from "./search.ts";
-import type { ListFilter } from "./selection.ts";
 import type { Visibility } from "./visibility.ts";
 
 /** The toolkit of a directory, as far as it may be closed. */
@@ -187,10 +187,9 @@ export class Directory {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const waits: Promise<void>[] = [];
-    for (const namespace of this.#catalog.namespaces(owner)) {
+    for (const namespace of this.#catalog.namespaces(owner, namespaces)) {
       // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
       if (namespace.connection !== undefined && namespace.connection.state !== "idle") continue;
-      if (namespaces?.has(namespace.name) === false) continue;
       const settling = namespace.settling(true);
       if (settling !== undefined) waits.push(settling);
     }

@@ -12,7 +12,7 @@ export interface ListedNamespace {
 }
 
 /** A change of what a namespace lists of a kind. */
-export interface ListChange {
+export interface IndexChange {
   readonly namespace: string;
   readonly kind: Kind;
   /** The items that are gone, or replaced. */
@@ -22,7 +22,7 @@ export interface ListChange {
 }
 
 /** Collects the changes of a namespace, one for each kind. */
-export class ListChanges {
+export class IndexChanges {
   readonly #namespace: string;
   readonly #byKind = new Map<Kind, { readonly removed: Named[]; readonly put: Named[] }>();
 
@@ -37,7 +37,7 @@ export class ListChanges {
     if (after !== undefined) lists.put.push(after);
   }
 
-  get all(): readonly ListChange[] {
+  get all(): readonly IndexChange[] {
     return [...this.#byKind].map(([kind, lists]) => ({ namespace: this.#namespace, kind, ...lists }));
   }
 }
@@ -84,7 +84,7 @@ class ListIndex {
   }
 
   /** Applies changes, and looks again at the items that depend on what a lookup finds. */
-  update(changes: Iterable<ListChange>): void {
+  update(changes: Iterable<IndexChange>): void {
     for (const change of changes) this.#apply(change);
     for (const [item, wasVisible] of this.#open) {
       const isVisible = this.#visibility.entry(item);
@@ -109,13 +109,13 @@ class ListIndex {
     this.#whole.clear();
   }
 
-  #apply(change: ListChange): void {
+  #apply(change: IndexChange): void {
     if (this.#visibility.hides(change.namespace)) return;
     for (const item of change.removed) this.#open.delete(item);
     this.#change({ ...change, put: change.put.filter((item) => this.#shows(item)) });
   }
 
-  #change({ kind, removed, put }: ListChange): void {
+  #change({ kind, removed, put }: IndexChange): void {
     if (removed.length + put.length === 0) return;
     this.#whole.clear();
     const list = this.#lists.get(kind);
@@ -154,7 +154,7 @@ export class ListIndexes {
   readonly #namespaces: () => Iterable<ListedNamespace>;
   /** By the rules of the visibility, the least recently used first. */
   readonly #indexes = new Map<string, ListIndex>();
-  #log: ListChange[] = [];
+  #log: IndexChange[] = [];
   #logged = 0;
   /** Number of changes that were dropped from the log. */
   #dropped = 0;
@@ -163,7 +163,7 @@ export class ListIndexes {
     this.#namespaces = namespaces;
   }
 
-  changed(change: ListChange): void {
+  changed(change: IndexChange): void {
     if (this.#indexes.size === 0) return;
     this.#log.push(change);
     this.#logged += change.removed.length + change.put.length;

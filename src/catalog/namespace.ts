@@ -6,7 +6,7 @@ import type { Named } from "../core/rule-names.ts";
 import type { Source } from "../core/source.ts";
 import { normalUri, uriKey } from "../lib/uri.ts";
 import { DeferredItems, type Registration } from "./deferred-items.ts";
-import { type ListChange, ListChanges, ListIndexes } from "./list-index.ts";
+import { type IndexChange, IndexChanges, ListIndexes } from "./list-index.ts";
 import { type Difference, isSame, KeysByName, keyOf, type NamespaceChange } from "./namespace-change.ts";
 import { matchTemplate, type TemplateMatcher } from "./uri-template.ts";
 import { everything } from "./visibility.ts";
@@ -49,7 +49,7 @@ export class Namespace {
   #name: string;
   #stale = false;
   readonly #failures: () => readonly ListFailure[];
-  readonly #onChange: (changes: readonly ListChange[]) => void;
+  readonly #onChange: (changes: readonly IndexChange[]) => void;
   readonly #items: { readonly [K in Kind]: Map<string, Entry<K>> } = {
     tool: new Map(),
     prompt: new Map(),
@@ -66,7 +66,7 @@ export class Namespace {
   #matchers: readonly (readonly [TemplateMatcher, Entry<"template">])[] | undefined;
   #byUriKey: ReadonlyMap<string, string> | undefined;
 
-  constructor(name: string, options: NamespaceOptions, onChange: (changes: readonly ListChange[]) => void) {
+  constructor(name: string, options: NamespaceOptions, onChange: (changes: readonly IndexChange[]) => void) {
     this.#name = name;
     this.connection = options.connection;
     this.principal = options.principal;
@@ -163,7 +163,7 @@ export class Namespace {
 
   /** Puts and removes items. One with the fingerprint of the one before is no difference. */
   change({ put = [], defer = [], remove = [] }: NamespaceChange): Difference {
-    const changes = new ListChanges(this.#name);
+    const changes = new IndexChanges(this.#name);
     const note = (what: "added" | "removed" | "changed", item: Named) => {
       const lists = difference as Record<string, Record<typeof what, Named[]>>;
       lists[item.kind] ??= { added: [], removed: [], changed: [] };
@@ -219,8 +219,8 @@ export class Namespace {
     this.#changed(changes);
   }
 
-  #renewed(renewed: (entry: Entry) => Entry): readonly ListChange[] {
-    const changes = new ListChanges(this.#name);
+  #renewed(renewed: (entry: Entry) => Entry): readonly IndexChange[] {
+    const changes = new IndexChanges(this.#name);
     for (const kind of kinds) {
       const items = this.#items[kind] as Map<string, Entry>;
       for (const [key, before] of items) {
@@ -251,7 +251,7 @@ export class Namespace {
     if (deferred === undefined) return undefined;
     const registration = deferred.item.make();
     const entry = registration && this.#put(registration);
-    const changes = new ListChanges(this.#name);
+    const changes = new IndexChanges(this.#name);
     changes.note(kind, deferred.named, entry);
     this.#changed(changes.all);
     return entry as Entry<K> | undefined;
@@ -270,7 +270,7 @@ export class Namespace {
     return makeEntry(definitionOf(entry), entry.item as ItemMap[Kind], this.#name, this.#stale) as Entry;
   }
 
-  #changed(changes: readonly ListChange[]): void {
+  #changed(changes: readonly IndexChange[]): void {
     if (changes.length === 0) return;
     for (const change of changes) {
       const { kind } = change;

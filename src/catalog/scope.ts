@@ -42,6 +42,11 @@ export class Scope {
     return this.#byName.get(name);
   }
 
+  /** Those of its namespaces that have one of these names. */
+  named(names: ReadonlySet<string>): readonly Namespace[] {
+    return [...names].map((name) => this.namespace(name)).filter((namespace) => namespace !== undefined);
+  }
+
   /** True for the name of a namespace that was removed: a key within it means no item of another namespace. */
   hasLost(name: string): boolean {
     return this.#gone.has(name);

@@ -2,7 +2,7 @@ import type { Namespace, WantedItem } from "../catalog/namespace.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { userNamespace } from "../core/identifier.ts";
 import type { ListFailure } from "../core/item.ts";
-import type { Content, ReadOptions } from "../core/resource.ts";
+import type { ReadOptions } from "../core/resource.ts";
 import type { Logger } from "../core/session.ts";
 import type { Store } from "../core/store.ts";
 import { backoffDelay } from "../lib/backoff.ts";
@@ -11,10 +11,9 @@ import { Coalescer } from "../lib/coalesce.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
 import { abortable } from "../lib/promise.ts";
 import { eventsOf, type ItemChange } from "./item-changes.ts";
-import { type ItemKey, idOf, isPromptKey, type UserCollection, wantedItem } from "./item-key.ts";
-import { partialKeysOf, partialNamesIn } from "./prompt-cache.ts";
-import { storedContent, textOfRecord } from "./stored-item.ts";
+import { type ItemKey, idOf, wantedItem } from "./item-key.ts";
 import { type ItemsHost, UserItems } from "./user-items.ts";
+import { UserRecords, type UserStoreOwner } from "./user-records.ts";
 
 /** The parts that the user stores of a toolkit share. */
 export interface UserStoreHost extends Pick<ItemsHost, "catalog" | "promptLimits" | "emit"> {
@@ -24,15 +23,6 @@ export interface UserStoreHost extends Pick<ItemsHost, "catalog" | "promptLimits
   readonly random: () => number;
   /** Time that lookups wait for the items of an owner to be read, in milliseconds. */
   readonly startTimeoutMs: number;
-}
-
-/** The owner of user stores, which watches the store for all of them. */
-export interface UserStoreOwner {
-  readonly watchError: ToolkitError | undefined;
-  watch(): void;
-  pin(owner: string): () => void;
-  /** The items of an owner were read: together with those of others they may be too many. */
-  loaded(): void;
 }
 
 const burstMs = 10;
@@ -51,6 +41,7 @@ export class UserStore {
   readonly #host: UserStoreHost;
   readonly #stores: UserStoreOwner;
   readonly #abort = new AbortController();
+  readonly #records: UserRecords;
   readonly #firstLoad = new FirstAttempt();
   readonly #refresh: Coalescer<string>;
   /** Changes that were reported and are not applied yet, by id. */
@@ -80,7 +71,8 @@ export class UserStore {
       // Changes of all items in memory are emitted without a subscription.
       subscribe: () => stores.pin(owner),
     });
-    const read = (uri: string, options: ReadOptions) => this.#readContent(uri, options);
+    this.#records = new UserRecords(host.store, owner, this.#abort.signal);
+    const read = (uri: string, options: ReadOptions) => this.#records.content(uri, options);
     this.items = new UserItems(this.namespace, { catalog, promptLimits, emit, now: () => clock.now(), read });
     this.#refresh = new Coalescer((ids) => this.#readReported(ids), {
       delayMs: burstMs,
@@ -177,8 +169,8 @@ export class UserStore {
     const { signal } = this.#abort;
     try {
       this.#stores.watch();
-      const found = await this.#read({ ...item, version: 0 });
-      const changes = [found, ...(await this.#partialsOf([found]))];
+      const found = await this.#records.read({ ...item, version: 0 });
+      const changes = [found, ...(await this.#records.partialsOf([found], this.items))];
       if (signal.aborted) return;
       this.items.preview(changes);
       this.#loaded(true, changes.map(idOf));
@@ -186,27 +178,6 @@ export class UserStore {
       // A list distinguishes a record that cannot be read from a store that fails.
       if (!signal.aborted) await this.#load();
     }
-  }
-
-  /** The partials that prompts use and that are not in memory, themselves or through others. */
-  async #partialsOf(prompts: readonly ItemChange[]): Promise<readonly ItemChange[]> {
-    const found: ItemChange[] = [];
-    if (this.#isLoaded) return found;
-    const asked = new Set(prompts.map(idOf));
-    const users = [...prompts];
-    for (let user = users.shift(); user !== undefined; user = users.shift()) {
-      const { record, collection } = user;
-      if (record === undefined || collection !== "prompt") continue;
-      for (const key of partialNamesIn(textOfRecord(record) ?? "").flatMap(partialKeysOf)) {
-        const id = idOf({ collection, key });
-        if (asked.has(id) || this.items.knows({ collection, key }) || !isPromptKey(key)) continue;
-        asked.add(id);
-        const partial = await this.#read({ collection, key, version: 0 });
-        found.push(partial);
-        users.push(partial);
-      }
-    }
-    return found;
   }
 
   /** What is asked for is answered as missing, and is read again later. */
@@ -241,7 +212,7 @@ export class UserStore {
     try {
       this.#stores.watch();
       const changesBefore = this.items.changes;
-      const lists = await Promise.all([this.#list("prompt"), this.#list("resource")]);
+      const lists = await Promise.all([this.#records.list("prompt"), this.#records.list("resource")]);
       // Items that were stored before their first load are not new.
       const emits = this.#isLoaded || this.#wasMissed;
       await this.items.applyLists(lists, changesBefore, emits);
@@ -254,10 +225,6 @@ export class UserStore {
     } catch (error) {
       if (!signal.aborted) this.#miss(error);
     }
-  }
-
-  #list(collection: UserCollection) {
-    return this.#host.store.list({ collection, owner: this.owner }, { signal: this.#abort.signal });
   }
 
   /** The items are as the store has them, and stay so unless its watch fails. Applies what was reported meanwhile. */
@@ -307,8 +274,8 @@ export class UserStore {
       return;
     }
     try {
-      const changes = await Promise.all(newer.map((change) => this.#read(change)));
-      this.items.preview(await this.#partialsOf(changes));
+      const changes = await Promise.all(newer.map((change) => this.#records.read(change)));
+      if (!this.#isLoaded) this.items.preview(await this.#records.partialsOf(changes, this.items));
       this.items.apply(changes);
     } catch (error) {
       if (signal.aborted) return;
@@ -320,24 +287,9 @@ export class UserStore {
     for (const change of reported) this.#forgetReported(idOf(change));
   }
 
-  async #read({ collection, key, version }: ItemChange): Promise<ItemChange> {
-    // The content of a resource is read when it is used.
-    const options = { bytes: false, signal: this.#abort.signal };
-    const record = await this.#host.store.get({ collection, owner: this.owner, key }, options);
-    return { collection, key, version: record?.version ?? version, record };
-  }
-
   #forgetReported(id: string): void {
     const change = this.#reported.get(id);
     if (change !== undefined && !this.items.isNewer(change)) this.#reported.delete(id);
-  }
-
-  /** Reads the content of a resource. @throws ToolkitError `NOT_FOUND`, `STORE_FAILED` */
-  async #readContent(key: string, { signal }: ReadOptions): Promise<Content> {
-    const record = await this.#host.store.get({ collection: "resource", owner: this.owner, key }, { signal });
-    if (record !== undefined) return storedContent(record);
-    const message = `There is no resource ${JSON.stringify(key)} in user any more.`;
-    throw new ToolkitError("NOT_FOUND", message, { key, suggestions: [] });
   }
 
   #emit(change: ItemChange): void {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { Client } from "pg";
 import type { Store } from "../../src/core/store.ts";
@@ -18,10 +19,13 @@ import { createServer } from "./server/tools.ts";
 const itemsEach = 100;
 const prompt = "---\nname: item\n---\nSay it in other words.";
 
-/** The same work among few and among many: each line beside itself, so that what grows faster than its work shows. */
+/**
+ * The same work among few and among 50 to 1,000 times as many: what grew with all there is would be as many times slower. The logarithm of
+ * it, and the caches of the processor, are what the target leaves room for.
+ */
 export const bench: Bench = {
   name: "growth",
-  targets: { flat: { of: "ratio", must: 2, reach: 1.25 } },
+  targets: { flat: { of: "ratio", must: 10, reach: 2 } },
   async run() {
     return [
       ...(await grown("tools", [1_000, 100_000], toolsOf)),
@@ -107,7 +111,7 @@ async function connectorsOf(count: number): Promise<Side> {
 async function principalsOf(count: number): Promise<Side> {
   const store = memoryStore();
   const toolkit = new Toolkit({ store, user: { maxPrincipals: 2 * count } });
-  const sessions = Array.from({ length: count }, (_, at) => ({ id: `${at}`, principal: `p${at}` }));
+  const sessions = Array.from({ length: count }, (_, at) => sessionOf(at));
   for (const session of sessions) await store.put({ ...recordOf(session.principal), value: { text: prompt } });
   const turn = counting();
   const session = () => sessions[turn() % count];
@@ -118,6 +122,8 @@ async function principalsOf(count: number): Promise<Side> {
     "page of 100": () => toolkit.list({ limit: 100, session: session() }),
   });
 }
+
+const sessionOf = (at: number) => ({ id: `${at}`, principal: `p${at}` });
 
 const recordOf = (owner: string) => ({ collection: "prompt", owner, key: "item" }) as const;
 
@@ -151,10 +157,14 @@ async function coldSide(make: () => Store, count: number): Promise<Side> {
   await toolkit.start();
   const turn = counting();
   // Far from the one before, and never in memory any more.
-  const session = () => ({ id: "x", principal: `p${(turn() * 7919) % (count / itemsEach)}` });
+  const session = async () => {
+    // A principal is kept for the rest of the turn in which it was read.
+    await nextTurn();
+    return sessionOf((turn() * 7919) % (count / itemsEach));
+  };
   return side(toolkit, {
-    "first lookup": () => toolkit.lookup("user.item-7", { session: session() }),
-    "first page of 20": () => toolkit.list({ limit: 20, session: session() }),
+    "first lookup": async () => toolkit.lookup("user.item-7", { session: await session() }),
+    "first page of 20": async () => toolkit.list({ limit: 20, session: await session() }),
   });
 }
 

@@ -19,7 +19,7 @@ export interface ListFilter {
 }
 
 /** The items that fit a filter, kind after kind, each by ref in code-unit order. What is not asked for is not touched. */
-export class Selection {
+export class ListSelection {
   readonly count: number;
   readonly #lists: readonly (readonly SortedList<Named>[])[];
   readonly #whole: (() => readonly Named[]) | undefined;
@@ -56,22 +56,21 @@ export class Selection {
  * @param common - the lists of the namespaces that all have
  * @param wholes - keeps whole lists of owners
  */
-export function select(filter: ListFilter, scope: Scope, common: ListIndexes, wholes: WholeLists): Selection {
+export function select(filter: ListFilter, scope: Scope, common: ListIndexes, wholes: WholeLists): ListSelection {
   const { kinds, namespaces, names, visibility = everything } = filter;
-  if (names !== undefined) return new Selection(kinds.map((kind) => [named(kind, names, filter, scope)]));
+  if (names !== undefined) return new ListSelection(kinds.map((kind) => [named(kind, names, filter, scope)]));
   if (namespaces !== undefined) {
-    const indexes = [...namespaces]
-      .map((name) => scope.namespace(name))
-      .filter((namespace) => namespace !== undefined)
-      .map(({ lists }) => lists.of(visibility));
-    return new Selection(kinds.map((kind) => indexes.map((index) => index.list(kind))));
+    const indexes = scope.named(namespaces).map(({ lists }) => lists.of(visibility));
+    return new ListSelection(kinds.map((kind) => indexes.map((index) => index.list(kind))));
   }
   const all = common.of(visibility);
   const own = scope.personal?.lists.of(visibility);
   const lists = kinds.map((kind) => [all.list(kind), ...(own === undefined ? [] : [own.list(kind)])]);
   const isShared = own === undefined || kinds.every((kind) => own.list(kind).size === 0);
-  if (isShared) return new Selection(lists, () => all.whole(kinds));
-  return new Selection(lists, () => wholes.of(all.whole(kinds), own.whole(kinds), () => new Selection(lists).slice(0)));
+  if (isShared) return new ListSelection(lists, () => all.whole(kinds));
+  return new ListSelection(lists, () =>
+    wholes.of(all.whole(kinds), own.whole(kinds), () => new ListSelection(lists).slice(0)),
+  );
 }
 
 /** The most items of all lists that are kept. */
