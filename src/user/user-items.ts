@@ -70,8 +70,9 @@ export class UserItems {
     return this.#versions.noted;
   }
 
+  /** True where nothing was read: not even that an item is not there. */
   get isEmpty(): boolean {
-    return this.#versions.size === 0;
+    return this.#versions.noted === 0;
   }
 
   /** The approximate size of what is in memory, in bytes. */

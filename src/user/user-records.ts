@@ -6,15 +6,6 @@ import { type ItemKey, idOf, isPromptKey, type UserCollection } from "./item-key
 import { partialKeysOf, partialNamesIn } from "./prompt-cache.ts";
 import { storedContent, textOfRecord } from "./stored-item.ts";
 
-/** The owner of user stores, which watches the store for all of them. */
-export interface UserStoreOwner {
-  readonly watchError: ToolkitError | undefined;
-  watch(): void;
-  pin(owner: string): () => void;
-  /** The items of an owner were read: together with those of others they may be too many. */
-  loaded(): void;
-}
-
 /** The records of the items of one owner in the store. */
 export class UserRecords {
   readonly #store: Store;

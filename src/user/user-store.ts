@@ -3,27 +3,16 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import { userNamespace } from "../core/identifier.ts";
 import type { ListFailure } from "../core/item.ts";
 import type { ReadOptions } from "../core/resource.ts";
-import type { Logger } from "../core/session.ts";
-import type { Store } from "../core/store.ts";
 import { backoffDelay } from "../lib/backoff.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
+import type { Timer } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
 import { abortable } from "../lib/promise.ts";
 import { eventsOf, type ItemChange } from "./item-changes.ts";
 import { type ItemKey, idOf, wantedItem } from "./item-key.ts";
-import { type ItemsHost, UserItems } from "./user-items.ts";
-import { UserRecords, type UserStoreOwner } from "./user-records.ts";
-
-/** The parts that the user stores of a toolkit share. */
-export interface UserStoreHost extends Pick<ItemsHost, "catalog" | "promptLimits" | "emit"> {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly random: () => number;
-  /** Time that lookups wait for the items of an owner to be read, in milliseconds. */
-  readonly startTimeoutMs: number;
-}
+import { UserItems } from "./user-items.ts";
+import { UserRecords } from "./user-records.ts";
+import type { UserStoreHost, UserStoreOwner } from "./user-store-host.ts";
 
 const burstMs = 10;
 const retry = { baseMs: 1_000, maxMs: 30_000 };
@@ -97,7 +86,8 @@ export class UserStore {
   changed(change: ItemChange): void {
     const id = idOf(change);
     const isKnown = this.#isLoaded || this.items.knows(change);
-    if (!isKnown && this.#loading === undefined && !this.#fetching.has(id)) {
+    // What is being read may be as it was before, also a partial that a prompt uses.
+    if (!isKnown && this.#loading === undefined && this.#fetching.size === 0) {
       this.#emit(change);
       return;
     }
@@ -160,6 +150,7 @@ export class UserStore {
     void this.#fetchOnce(item).finally(() => {
       attempt.settle();
       this.#fetching.delete(id);
+      if (this.#fetching.size === 0 && this.#loading === undefined) this.#followReported(this.#isLoaded);
       setImmediate(unpin);
     });
     return fetching;
@@ -173,7 +164,7 @@ export class UserStore {
       const changes = [found, ...(await this.#records.partialsOf([found], this.items))];
       if (signal.aborted) return;
       this.items.preview(changes);
-      this.#loaded(true, changes.map(idOf));
+      if (this.#stores.watchError !== undefined) this.#fail(this.#stores.watchError);
     } catch {
       // A list distinguishes a record that cannot be read from a store that fails.
       if (!signal.aborted) await this.#load();
@@ -220,28 +211,36 @@ export class UserStore {
       this.#isLoaded = true;
       this.#failures = 0;
       this.#stores.loaded();
-      this.#loaded(emits, this.#reported.keys());
+      this.#loaded();
+      this.#followReported(emits);
       this.#firstLoad.settle();
     } catch (error) {
       if (!signal.aborted) this.#miss(error);
     }
   }
 
-  /** The items are as the store has them, and stay so unless its watch fails. Applies what was reported meanwhile. */
-  #loaded(emitted: boolean, ids: Iterable<string>): void {
+  /** The items are as the store has them, and stay so unless its watch fails. */
+  #loaded(): void {
     const { watchError } = this.#stores;
     if (watchError !== undefined) this.#fail(watchError);
     else {
       this.#failure = undefined;
       this.namespace.setStale(false);
     }
-    for (const id of ids) {
-      const change = this.#reported.get(id);
-      if (change === undefined) continue;
-      if (this.items.isNewer(change)) this.#refresh.request(id);
+  }
+
+  /**
+   * Applies what was reported while items were read.
+   *
+   * @param emitted - whether differences of what was read were emitted
+   */
+  #followReported(emitted: boolean): void {
+    for (const [id, change] of this.#reported) {
+      const isKnown = this.#isLoaded || this.items.knows(change);
+      if (isKnown && this.items.isNewer(change)) this.#refresh.request(id);
       else {
         this.#reported.delete(id);
-        // It is in the list, whose differences were not emitted.
+        // It is in what was read, or not in memory.
         if (!emitted) this.#emit(change);
       }
     }

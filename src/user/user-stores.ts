@@ -1,8 +1,8 @@
 import type { ToolkitError } from "../core/error.ts";
 import type { Store, StoreEvent } from "../core/store.ts";
 import { eventsOf, type ItemChange } from "./item-changes.ts";
-import type { UserStoreOwner } from "./user-records.ts";
-import { UserStore, type UserStoreHost } from "./user-store.ts";
+import { UserStore } from "./user-store.ts";
+import type { UserStoreHost, UserStoreOwner } from "./user-store-host.ts";
 
 /** Options of the user stores of a toolkit. */
 export interface UserStoresOptions extends UserStoreHost {

@@ -5,6 +5,7 @@ import { defineTool } from "../../src/core/tool.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { FailingStore } from "../support/failing-store.ts";
 import { sharing } from "../support/sharing.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -106,6 +107,47 @@ describe("an item that is looked up alone", () => {
       expect(read).not.toContain("all prompts");
     },
   );
+
+  verifies(["K2", "S2"], "a change while it is read is not lost: of the item, and of a partial it uses", async () => {
+    const inner = memoryStore();
+    await using other = new Toolkit({ store: sharing(inner) });
+    await other.user.putPrompt("first", { name: "_tone" });
+    await other.user.putPrompt(prompt("uses", "{{> tone}}"));
+    await other.user.putPrompt(prompt("greet", "first"));
+    const change = new Map([
+      ["_tone", () => other.user.putPrompt("second", { name: "_tone" })],
+      ["greet", () => other.user.putPrompt(prompt("greet", "second"))],
+    ]);
+    const store: Store = {
+      ...sharing(inner),
+      async get(key, options) {
+        const found = await inner.get(key, options);
+        const changed = change.get(key.key);
+        change.delete(key.key);
+        await changed?.();
+        return found;
+      },
+    };
+    await using toolkit = new Toolkit({ store });
+    for (const key of ["uses", "greet"]) {
+      const emitted = next(toolkit, "promptListChanged");
+      await toolkit.lookup(key);
+      expect(await emitted).toMatchObject({ changed: [`user.${key}`] });
+      expect(await rendered(toolkit, key)).toBe("second");
+    }
+  });
+
+  verifies(["K2", "S3"], "what was not there is looked for again where reports may be lost", async () => {
+    const inner = memoryStore();
+    const failing = new FailingStore(sharing(inner));
+    await using toolkit = new Toolkit({ store: failing.store });
+    await using other = new Toolkit({ store: sharing(inner) });
+    await expect(toolkit.lookup("late")).rejects.toMatchObject({ code: "NOT_FOUND" });
+    failing.fail();
+    await other.user.putPrompt(prompt("late"));
+    failing.recover();
+    await expect.poll(() => toolkit.lookup("late").then(({ ref }) => ref, String)).toBe("user.late");
+  });
 
   verifies(["K1", "S2"], "a resource is found by another spelling of its URI too", async () => {
     const inner = memoryStore();
