@@ -6,7 +6,7 @@ import { builtinNamespace } from "../core/identifier.ts";
 import { type Entry, type Item, type Kind, kinds } from "../core/item.ts";
 import { nearest } from "../lib/similar.ts";
 import type { Catalog } from "./catalog.ts";
-import type { Registration } from "./namespace.ts";
+import type { Registration } from "./deferred-items.ts";
 
 /** Items that are registered in code, in the namespace `builtin`. */
 export class Builtins {

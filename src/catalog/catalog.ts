@@ -5,16 +5,13 @@ import { builtinNamespace, userNamespace } from "../core/identifier.ts";
 import { type Entry, type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
 import type { NameScope } from "../core/name-rules.ts";
 import { present } from "../lib/value.ts";
+import type { Registration } from "./deferred-items.ts";
 import { explainKey, type KeyExplanation } from "./explain-key.ts";
 import { fromTemplate } from "./from-template.ts";
-import {
-  changedLists,
-  type Difference,
-  Namespace,
-  type NamespaceChange,
-  type NamespaceOptions,
-  type Registration,
-} from "./namespace.ts";
+import { type IndexChange, ListIndexes } from "./list-index.ts";
+import { type ListFilter, type ListSelection, select, WholeLists } from "./list-selection.ts";
+import { Namespace, type NamespaceOptions } from "./namespace.ts";
+import { changedLists, type Difference, type NamespaceChange } from "./namespace-change.ts";
 import { notFound } from "./not-found.ts";
 import { RemovedNames, Scope } from "./scope.ts";
 import { comingFor, type Patience, search, searchForAll, type Unsettled } from "./search.ts";
@@ -31,9 +28,6 @@ export interface CatalogOptions {
 
 type Seeker = { readonly visibility?: Visibility | undefined; readonly patience?: Patience };
 
-/** Gives the namespace that belongs to one owner; the empty text is no owner. */
-export type PersonalNamespaces = (owner: string) => Namespace;
-
 /**
  * The namespaces in their order, and an index of their items that answers from memory.
  *
@@ -47,30 +41,33 @@ export class Catalog implements NameScope {
   /** Ambiguous names that were reported: under the builtins for all, or under the namespace of one owner. */
   readonly #reported = new WeakMap<Namespace, Set<string>>();
   readonly #gone = new RemovedNames();
-  #common = new Scope([]);
-  #personal: PersonalNamespaces | undefined;
+  /** The lists of the namespaces that all have. */
+  readonly #lists = new ListIndexes(() => this.#byName.values());
+  readonly #wholes = new WholeLists();
+  #common: Scope;
+  #personal: ((owner: string) => Namespace) | undefined;
   /** By the namespace of the owner. */
   #scopes = new WeakMap<Namespace, Scope>();
-  /** The one of an owner whose lists are kept: each may be long. */
-  #listed: Scope | undefined;
   readonly builtin: Namespace;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
+    this.#common = new Scope([], this.#gone);
     this.builtin = this.mount(builtinNamespace, {});
   }
 
-  /** The namespaces an owner has, in the order of lookups. */
-  namespaces(owner = ""): readonly Namespace[] {
-    return this.#scope(owner).namespaces;
+  /** The namespaces an owner has, in the order of lookups; of those with some names, in the order of these. */
+  namespaces(owner = "", names?: ReadonlySet<string>): readonly Namespace[] {
+    const scope = this.#scope(owner);
+    return names === undefined ? scope.namespaces : scope.named(names);
   }
 
   namespace(name: string, owner = ""): Namespace | undefined {
     return this.#scope(owner).namespace(name);
   }
 
-  /** From now on each owner has a namespace of its own, behind all others. */
-  personalize(namespaces: PersonalNamespaces): void {
+  /** From now on each owner has a namespace of its own, behind all others. No owner is the empty text. */
+  personalize(namespaces: (owner: string) => Namespace): void {
     this.#personal = namespaces;
   }
 
@@ -83,10 +80,15 @@ export class Catalog implements NameScope {
   /** @throws ToolkitError `CONFLICT` when the name is taken */
   mount(name: string, options: NamespaceOptions): Namespace {
     this.#assertFree(name);
-    const namespace = new Namespace(name, options, (touched) => this.#forget(touched));
+    const namespace = new Namespace(name, options, (changes) => this.#changed(changes));
     this.#byName.set(name, namespace);
     this.#rearranged();
     return namespace;
+  }
+
+  /** The namespace that only an owner has; undefined where owners have none. */
+  personal(owner: string): Namespace | undefined {
+    return this.#scope(owner).personal;
   }
 
   /** Removes a namespace, and emits that its items are gone. */
@@ -112,6 +114,7 @@ export class Catalog implements NameScope {
     namespace.rename(name);
     this.#byName.clear();
     for (const each of all) this.#byName.set(each.name, each);
+    this.#lists.reset();
     this.#rearranged();
   }
 
@@ -181,7 +184,7 @@ export class Catalog implements NameScope {
     const scope = this.#scope(owner);
     const found = this.#found(key, kinds, scope, { visibility, patience });
     if (found !== undefined) return found as Entry<K> | Unsettled;
-    const coming = patience === "call" ? comingFor(key, scope, visibility ?? everything) : undefined;
+    const coming = patience === "call" ? comingFor(key, kinds, scope, visibility ?? everything) : undefined;
     if (coming !== undefined) return coming;
     throw notFound(key, kinds, scope, visibility ?? everything, patience);
   }
@@ -220,30 +223,26 @@ export class Catalog implements NameScope {
     return explainKey(key, this.#scope(owner), this.#options.strictNames);
   }
 
-  /** Every entry an owner has of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */
-  entries(kinds: readonly Kind[], namespaces?: ReadonlySet<string>, owner = ""): readonly Entry[] {
-    const scope = this.#scope(owner);
-    const own = scope.namespaces.at(-1);
-    if (scope === this.#common || own === undefined) return scope.entries(kinds, namespaces);
-    if (kinds.every((kind) => own.count(kind) === 0)) return this.#common.entries(kinds, namespaces);
-    if (this.#listed !== scope) this.#listed?.forgetLists();
-    this.#listed = scope;
-    return scope.entries(kinds, namespaces);
+  /** Every entry that all have of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */
+  entries(kinds: readonly Kind[]): readonly Entry[] {
+    return this.#lists.of(everything).whole(kinds) as readonly Entry[];
   }
 
-  failures(namespaces?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
-    const seen = this.#scope(owner).namespaces.filter(({ name }) => namespaces?.has(name) ?? true);
-    return seen.flatMap(({ failures }) => failures);
+  /** The entries an owner has that fit a filter. */
+  select(filter: ListFilter, owner: string): ListSelection {
+    return select(filter, this.#scope(owner), this.#lists, this.#wholes);
+  }
+
+  failures(names?: ReadonlySet<string>, owner = ""): readonly ListFailure[] {
+    return this.namespaces(owner, names).flatMap(({ failures }) => failures);
   }
 
   #scope(owner: string): Scope {
-    return this.#personal === undefined ? this.#common : this.#scopeWith(this.#personal(owner));
-  }
-
-  #scopeWith(personal: Namespace): Scope {
+    if (this.#personal === undefined) return this.#common;
+    const personal = this.#personal(owner);
     let scope = this.#scopes.get(personal);
     if (scope === undefined) {
-      scope = new Scope([...this.#byName.values(), personal], this.#gone);
+      scope = new Scope(this.#byName.values(), this.#gone, personal);
       this.#scopes.set(personal, scope);
     }
     return scope;
@@ -279,14 +278,15 @@ export class Catalog implements NameScope {
     }
   }
 
-  /** Items of some kinds changed, which everybody has. */
-  #forget(kinds: readonly Kind[]): void {
-    this.#common.forget(kinds);
+  /** Items changed that all have. */
+  #changed(changes: readonly IndexChange[]): void {
+    for (const change of changes) this.#lists.changed(change);
+    this.#common.forget();
     this.#scopes = new WeakMap();
   }
 
   #rearranged(): void {
-    this.#common = new Scope([...this.#byName.values()], this.#gone);
+    this.#common = new Scope(this.#byName.values(), this.#gone);
     this.#scopes = new WeakMap();
   }
 

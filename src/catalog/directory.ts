@@ -1,4 +1,3 @@
-import { definitionOf } from "../core/entry.ts";
 import { ToolkitError } from "../core/error.ts";
 import { userNamespace } from "../core/identifier.ts";
 import {
@@ -13,7 +12,9 @@ import {
 import { shown } from "../core/options.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
+import { Turns } from "../lib/turns.ts";
 import type { Catalog } from "./catalog.ts";
+import type { ListFilter } from "./list-selection.ts";
 import type { Namespace } from "./namespace.ts";
 import { unreached } from "./not-found.ts";
 import type { Patience, Unsettled } from "./search.ts";
@@ -73,6 +74,7 @@ export class Directory {
     patience: Patience,
   ): Promise<Entry<K>> {
     const awaited = new Set<Namespace>();
+    const wanted = { kinds, key };
     for (;;) {
       let found: Entry<K> | Unsettled;
       try {
@@ -84,7 +86,7 @@ export class Directory {
       const { unsettled, coming } = found;
       if (patience === "call") for (const namespace of coming ?? [unsettled]) awaited.add(namespace);
       // One that has the key need not wait for the others that are coming.
-      const next = coming?.map((each) => each.coming()) ?? [unsettled.settling(true)];
+      const next = coming?.map((each) => each.coming(wanted)) ?? [unsettled.settling(true, wanted)];
       await abortable(Promise.race(next), signal);
       this.#host.assertOpen();
     }
@@ -134,20 +136,51 @@ export class Directory {
     assertCount("offset", offset);
     const namespaces = query.namespace === undefined ? undefined : new Set([query.namespace].flat());
     await this.#settle(namespaces, owner, signal);
-    const all = this.#catalog.entries(kindsOf(query.kind), namespaces, owner);
-    const matching = this.#matching(all, query.name);
+    const filter: ListFilter = {
+      kinds: kindsOf(query.kind),
+      namespaces,
+      names: query.name === undefined ? undefined : new Set([query.name].flat()),
+      visibility: this.#visibility,
+    };
     const end = limit === undefined ? undefined : offset + limit;
+    const { count, entries } = await this.#page(filter, owner, { offset, end, signal });
+    const failures = this.#catalog.failures(namespaces, owner);
     return Object.freeze({
-      entries: offset === 0 && end === undefined ? matching : Object.freeze(matching.slice(offset, end)),
-      count: matching.length,
+      entries,
+      count,
       offset,
       limit,
-      failures: Object.freeze(
-        this.#catalog
-          .failures(namespaces, owner)
-          .filter(({ namespace }) => this.#visibility?.namespace(namespace) ?? true),
-      ),
+      failures: Object.freeze(failures.filter(({ namespace }) => this.#visibility?.namespace(namespace) ?? true)),
     }) as ListPage<K>;
+  }
+
+  /** The entries of a page. Those that are deferred are made. */
+  async #page(
+    filter: ListFilter,
+    owner: string,
+    {
+      offset,
+      end,
+      signal,
+    }: { readonly offset: number; readonly end: number | undefined; readonly signal: AbortSignal | undefined },
+  ): Promise<{ readonly count: number; readonly entries: readonly Entry[] }> {
+    const turns = new Turns();
+    for (;;) {
+      const selection = this.#catalog.select(filter, owner);
+      const { count } = selection;
+      const items = selection.slice(offset, end);
+      const personal = this.#catalog.personal(owner);
+      if (personal?.isComplete !== false) return { count, entries: items as readonly Entry[] };
+      const entries: Entry[] = [];
+      for (const item of items) {
+        if (turns.isOver) await turns.next();
+        throwIfAborted(signal);
+        const entry = item.namespace === personal.name ? personal.entryOf(item) : (item as Entry);
+        if (entry !== undefined) entries.push(entry);
+      }
+      // One that cannot be made is in no list any more, and another takes its place.
+      if (entries.length === items.length) return { count, entries: Object.freeze(entries) };
+    }
   }
 
   async #settle(
@@ -156,24 +189,13 @@ export class Directory {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const waits: Promise<void>[] = [];
-    for (const namespace of this.#catalog.namespaces(owner)) {
+    for (const namespace of this.#catalog.namespaces(owner, namespaces)) {
       // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
       if (namespace.connection !== undefined && namespace.connection.state !== "idle") continue;
-      if (namespaces?.has(namespace.name) === false) continue;
       const settling = namespace.settling(true);
       if (settling !== undefined) waits.push(settling);
     }
     if (waits.length > 0) await abortable(Promise.all(waits), signal);
-  }
-
-  #matching(all: readonly Entry[], name: ListQuery["name"]): readonly Entry[] {
-    const visibility = this.#visibility;
-    const entries = visibility === undefined ? all : Object.freeze(all.filter((entry) => visibility.entry(entry)));
-    if (name === undefined) return entries;
-    const names = new Set([name].flat());
-    return Object.freeze(
-      entries.filter((entry) => names.has(entry.name) || names.has(entry.ref) || names.has(definitionOf(entry).key)),
-    );
   }
 }
 

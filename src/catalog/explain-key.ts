@@ -36,12 +36,16 @@ export function explainKey(key: string, within: Scope, strictNames: boolean): Ke
   const readings = readingsOf(key, within);
   const found = readings.flatMap((reading) => searched(reading, namespaces));
   const candidates = [...new Map(found.map((entry) => [`${entry.kind} ${entry.ref}`, entry])).values()];
-  const unsettled = readings.flatMap(({ namespace }) => scope(namespace, namespaces));
+  const unsettled = readings.flatMap(({ namespace, rest }) =>
+    scope(namespace, namespaces).filter(
+      (each) => each.settling(false, { kinds: defaultKinds, key: rest }) !== undefined,
+    ),
+  );
   return {
     readings,
     candidates,
     problem: problemOf(key, candidates, within, strictNames && readings[0]?.namespace === undefined),
-    unsettled: [...new Set(unsettled.filter((each) => each.settling(false) !== undefined).map(({ name }) => name))],
+    unsettled: [...new Set(unsettled.map(({ name }) => name))],
   };
 }
 

@@ -10,7 +10,8 @@ import { FirstAttempt } from "../lib/first-attempt.ts";
 import { runDetached } from "../lib/promise.ts";
 import { Turns } from "../lib/turns.ts";
 import type { Catalog } from "./catalog.ts";
-import type { Namespace, Registration } from "./namespace.ts";
+import type { Registration } from "./deferred-items.ts";
+import type { Namespace } from "./namespace.ts";
 import { SourceFailures } from "./source-failures.ts";
 
 /** The parts of a toolkit that a local source needs. */

@@ -1,26 +1,22 @@
 import type { Connection } from "../core/connection.ts";
-import type { ConnectorRefusal, Definition } from "../core/definition.ts";
-import { definitionOf, makeEntry } from "../core/entry.ts";
-import type { ListEventType } from "../core/event.ts";
-import { type Entry, type Item, type ItemMap, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import type { ConnectorRefusal } from "../core/definition.ts";
+import { definitionOf, isEntry, makeEntry } from "../core/entry.ts";
+import { type Entry, type ItemMap, type Kind, kinds, type ListFailure } from "../core/item.ts";
+import type { Named } from "../core/rule-names.ts";
 import type { Source } from "../core/source.ts";
 import { normalUri, uriKey } from "../lib/uri.ts";
+import { DeferredItems, type Registration } from "./deferred-items.ts";
+import { type IndexChange, IndexChanges, ListIndexes } from "./list-index.ts";
+import { type Difference, isSame, KeysByName, keyOf, type NamespaceChange } from "./namespace-change.ts";
 import { matchTemplate, type TemplateMatcher } from "./uri-template.ts";
+import { everything } from "./visibility.ts";
 
-/** An item with what it says of itself. */
-export interface Registration {
-  readonly definition: Definition;
-  readonly item: Item;
+/** The part of a namespace that a lookup needs. One that has many items need not have the others. */
+export interface WantedItem {
+  readonly kinds: readonly Kind[];
+  /** A name or URI within the namespace, or a ref. */
+  readonly key: string;
 }
-
-/** A change of a namespace: items to put and to remove. */
-export interface NamespaceChange {
-  readonly put?: readonly Registration[] | undefined;
-  readonly remove?: readonly { readonly kind: Kind; readonly key: string }[] | undefined;
-}
-
-/** The entries that a change added, removed and changed, by kind. */
-export type Difference = { readonly [K in Kind]?: { added: Entry[]; removed: Entry[]; changed: Entry[] } };
 
 /** Options of a namespace. */
 export interface NamespaceOptions {
@@ -28,12 +24,12 @@ export interface NamespaceOptions {
   /** The principal it belongs to; undefined where all have it. */
   readonly principal?: string | undefined;
   /**
-   * Undefined once what it holds is what it has; else resolves when that is so, or when it is known not to come. `start` where it must
-   * be asked to begin.
+   * Undefined once what it holds is what it has, of the item that is wanted or of all; else resolves when that is so, or when it is known
+   * not to come. `start` where it must be asked to begin.
    */
-  readonly settling?: ((start: boolean) => Promise<void> | undefined) | undefined;
+  readonly settling?: ((start: boolean, wanted?: WantedItem) => Promise<void> | undefined) | undefined;
   /** Undefined once its first attempt has ended; else resolves when it has, however long that takes. Default: as `settling`. */
-  readonly coming?: (() => Promise<void> | undefined) | undefined;
+  readonly coming?: ((wanted?: WantedItem) => Promise<void> | undefined) | undefined;
   /** Its failures at the time of asking: what is missing or old, and why. */
   readonly failures?: (() => readonly ListFailure[]) | undefined;
   /** Makes it report when the content of a resource changes. Missing, it does so unasked. */
@@ -46,32 +42,36 @@ export interface NamespaceOptions {
 export class Namespace {
   readonly connection: Connection | undefined;
   readonly principal: string | undefined;
-  readonly settling: (start: boolean) => Promise<void> | undefined;
-  readonly coming: () => Promise<void> | undefined;
+  readonly settling: NonNullable<NamespaceOptions["settling"]>;
+  readonly coming: NonNullable<NamespaceOptions["coming"]>;
   readonly subscribe: Source["subscribe"] | undefined;
   readonly refusalOf: NonNullable<NamespaceOptions["refusalOf"]>;
   #name: string;
   #stale = false;
   readonly #failures: () => readonly ListFailure[];
-  readonly #onChange: (touched: readonly Kind[]) => void;
+  readonly #onChange: (changes: readonly IndexChange[]) => void;
   readonly #items: { readonly [K in Kind]: Map<string, Entry<K>> } = {
     tool: new Map(),
     prompt: new Map(),
     resource: new Map(),
     template: new Map(),
   };
-  readonly #sorted = new Map<Kind, readonly Entry[]>();
+  /** Its items in order, by visibility. */
+  readonly lists = new ListIndexes(() => [this]);
+  /** The keys of resources and templates by their names, which several may have. */
+  readonly #keysByName: { resource?: KeysByName; template?: KeysByName } = {};
   /** Of an entry its other version, stale or current: what was compiled for either is found again by it. */
   readonly #twins = new WeakMap<Entry, Entry>();
+  readonly #deferred = new DeferredItems();
   #matchers: readonly (readonly [TemplateMatcher, Entry<"template">])[] | undefined;
-  #byUriKey: ReadonlyMap<string, Entry<"resource">> | undefined;
+  #byUriKey: ReadonlyMap<string, string> | undefined;
 
-  constructor(name: string, options: NamespaceOptions, onChange: (touched: readonly Kind[]) => void) {
+  constructor(name: string, options: NamespaceOptions, onChange: (changes: readonly IndexChange[]) => void) {
     this.#name = name;
     this.connection = options.connection;
     this.principal = options.principal;
     this.settling = options.settling ?? (() => undefined);
-    this.coming = options.coming ?? (() => this.settling(false));
+    this.coming = options.coming ?? ((wanted) => this.settling(false, wanted));
     this.subscribe = options.subscribe;
     this.refusalOf = options.refusalOf ?? (() => undefined);
     this.#failures = options.failures ?? (() => []);
@@ -88,22 +88,55 @@ export class Namespace {
   }
 
   get<K extends Kind>(kind: K, key: string): Entry<K> | undefined {
-    return this.#items[kind].get(key);
+    const entry = this.#items[kind].get(key);
+    if (entry === undefined && this.#deferred.has(kind, key)) return this.#madeNow(kind, key);
+    return entry;
+  }
+
+  /** True for an item that it has, which is not made where it is deferred. */
+  has(kind: Kind, key: string): boolean {
+    return this.#items[kind].has(key) || this.#deferred.has(kind, key);
   }
 
   count(kind: Kind): number {
-    return this.#items[kind].size;
+    return this.#items[kind].size + this.#deferred.count(kind);
   }
 
-  /** The entries of a kind, by ref in code-unit order. A shared, frozen array. */
+  /** Its items of a kind, in no order; of one that is deferred its names alone. */
+  *items(kind: Kind): Iterable<Named> {
+    yield* (this.#items[kind] as ReadonlyMap<string, Entry>).values();
+    yield* this.#deferred.names(kind);
+  }
+
+  /** False while items are deferred: its lists then have names of items in place of entries. */
+  get isComplete(): boolean {
+    return kinds.every((kind) => this.#deferred.count(kind) === 0);
+  }
+
+  /** The entry of an item of its lists, which is made where it was deferred; undefined where that fails. */
+  entryOf(item: Named): Entry | undefined {
+    return isEntry(item) ? item : this.get(item.kind, keyOf(item));
+  }
+
+  /** The items of a kind, by ref in code-unit order; of one that is deferred its names alone. A shared, frozen array. */
+  sorted(kind: Kind): readonly Named[] {
+    return this.lists.of(everything).whole([kind]);
+  }
+
+  /** The entries of a kind, by ref in code-unit order. All that are deferred are made. */
   entries<K extends Kind>(kind: K): readonly Entry<K>[] {
-    let sorted = this.#sorted.get(kind);
-    if (sorted === undefined) {
-      const entries: Entry[] = [...(this.#items[kind] as ReadonlyMap<string, Entry>).values()];
-      sorted = Object.freeze(entries.sort(byRef));
-      this.#sorted.set(kind, sorted);
-    }
-    return sorted as readonly Entry<K>[];
+    const items = this.sorted(kind);
+    if (this.#deferred.count(kind) === 0) return items as readonly Entry<K>[];
+    return items.map((item) => this.entryOf(item)).filter((entry) => entry !== undefined) as Entry[] as Entry<K>[];
+  }
+
+  /** The entries of a kind that have a name, or a key. */
+  named(kind: Kind, name: string): readonly Entry[] {
+    const byKey: Entry | undefined = this.get(kind, name);
+    if (kind !== "resource" && kind !== "template") return byKey === undefined ? [] : [byKey];
+    this.#keysByName[kind] ??= new KeysByName(this.items(kind));
+    const keys = this.#keysByName[kind].of(name);
+    return [...keys].map((key): Entry | undefined => this.get(kind, key)).filter((entry) => entry !== undefined);
   }
 
   /** The resource of a URI, however it is written: that of the very text, else the first by ref that has the same URI. */
@@ -111,9 +144,10 @@ export class Namespace {
     const exact = this.get("resource", uri);
     if (exact !== undefined || this.count("resource") === 0) return exact;
     // Of several the first remains.
-    const inReverse = () => this.entries("resource").toReversed();
-    this.#byUriKey ??= new Map(inReverse().map((entry) => [uriKey(definitionOf(entry).key), entry]));
-    return this.#byUriKey.get(uriKey(uri));
+    const inReverse = () => this.sorted("resource").toReversed();
+    this.#byUriKey ??= new Map(inReverse().map((item) => [uriKey(keyOf(item)), keyOf(item)]));
+    const key = this.#byUriKey.get(uriKey(uri));
+    return key === undefined ? undefined : this.get("resource", key);
   }
 
   /** The template whose family has the URI, and the URI as it is asked for: in its normal form, unless that is not of the family. */
@@ -128,33 +162,38 @@ export class Namespace {
   }
 
   /** Puts and removes items. One with the fingerprint of the one before is no difference. */
-  change({ put = [], remove = [] }: NamespaceChange): Difference {
-    const difference: Difference = {};
-    const touched = new Set<Kind>();
-    const note = (kind: Kind, what: "added" | "removed" | "changed", entry: Entry) => {
-      touched.add(kind);
-      const lists = difference as Record<string, Record<typeof what, Entry[]>>;
-      lists[kind] ??= { added: [], removed: [], changed: [] };
-      lists[kind][what].push(entry);
+  change({ put = [], defer = [], remove = [] }: NamespaceChange): Difference {
+    const changes = new IndexChanges(this.#name);
+    const note = (what: "added" | "removed" | "changed", item: Named) => {
+      const lists = difference as Record<string, Record<typeof what, Named[]>>;
+      lists[item.kind] ??= { added: [], removed: [], changed: [] };
+      lists[item.kind]?.[what].push(item);
     };
+    const difference: Difference = {};
     for (const { kind, key } of remove) {
-      const entry = this.#items[kind].get(key);
-      if (entry === undefined) continue;
-      this.#items[kind].delete(key);
-      note(kind, "removed", entry);
+      const before = this.#taken(kind, key);
+      if (before === undefined) continue;
+      changes.note(kind, before, undefined);
+      note("removed", before);
     }
     for (const { definition, item } of put) {
       const { kind, key } = definition;
-      const before = this.#items[kind].get(key);
+      const before: Entry | undefined = this.#items[kind].get(key);
       const same = before !== undefined && isSame(definitionOf(before), definition);
       // A remote item is bound to no connection, so the one there is as good. A local one may do something else than before.
       if (same && (definition.origin === "remote" || before.item === item)) continue;
-      const entry = makeEntry(definition, item as ItemMap[typeof kind], this.#name, this.#stale);
-      (this.#items[kind] as Map<string, Entry>).set(key, entry);
-      if (same) touched.add(kind);
-      else note(kind, before === undefined ? "added" : "changed", entry as Entry);
+      const replaced = this.#taken(kind, key);
+      const entry = this.#put({ definition, item });
+      changes.note(kind, replaced, entry);
+      if (!same) note(replaced === undefined ? "added" : "changed", entry);
     }
-    this.#touched([...touched]);
+    for (const item of defer) {
+      const before = this.#taken(item.kind, item.key);
+      const named = this.#deferred.put(item, this.#name);
+      changes.note(item.kind, before, named);
+      note(before === undefined ? "added" : "changed", named);
+    }
+    this.#changed(changes.all);
     return difference;
   }
 
@@ -169,21 +208,53 @@ export class Namespace {
   setStale(stale: boolean): void {
     if (stale === this.#stale) return;
     this.#stale = stale;
-    this.#renew((entry) => this.#twin(entry));
+    this.#changed(this.#renewed((entry) => this.#twin(entry)));
   }
 
-  /** Gives it another name: every entry is made anew, with another ref. */
+  /** Gives it another name: every entry is made anew, with another ref. Lists of several namespaces are to be reset. */
   rename(name: string): void {
     this.#name = name;
-    this.#renew((entry) => this.#made(entry));
+    const changes = this.#renewed((entry) => this.#made(entry));
+    this.lists.reset();
+    this.#changed(changes);
   }
 
-  #renew(renewed: (entry: Entry) => Entry): void {
+  #renewed(renewed: (entry: Entry) => Entry): readonly IndexChange[] {
+    const changes = new IndexChanges(this.#name);
     for (const kind of kinds) {
       const items = this.#items[kind] as Map<string, Entry>;
-      for (const [key, entry] of items) items.set(key, renewed(entry));
+      for (const [key, before] of items) {
+        const entry = renewed(before);
+        items.set(key, entry);
+        changes.note(kind, before, entry);
+      }
     }
-    this.#touched(kinds);
+    return changes.all;
+  }
+
+  #put({ definition, item }: Registration): Entry {
+    const { kind, key } = definition;
+    const entry = makeEntry(definition, item as ItemMap[typeof kind], this.#name, this.#stale) as Entry;
+    (this.#items[kind] as Map<string, Entry>).set(key, entry);
+    return entry;
+  }
+
+  /** Removes an item, and gives it: its names alone where it was deferred. */
+  #taken(kind: Kind, key: string): Named | undefined {
+    const entry: Entry | undefined = this.#items[kind].get(key);
+    this.#items[kind].delete(key);
+    return entry ?? this.#deferred.take(kind, key)?.named;
+  }
+
+  #madeNow<K extends Kind>(kind: K, key: string): Entry<K> | undefined {
+    const deferred = this.#deferred.take(kind, key);
+    if (deferred === undefined) return undefined;
+    const registration = deferred.item.make();
+    const entry = registration && this.#put(registration);
+    const changes = new IndexChanges(this.#name);
+    changes.note(kind, deferred.named, entry);
+    this.#changed(changes.all);
+    return entry as Entry<K> | undefined;
   }
 
   #twin(entry: Entry): Entry {
@@ -199,47 +270,15 @@ export class Namespace {
     return makeEntry(definitionOf(entry), entry.item as ItemMap[Kind], this.#name, this.#stale) as Entry;
   }
 
-  #touched(touched: readonly Kind[]): void {
-    if (touched.length === 0) return;
-    for (const kind of touched) this.#sorted.delete(kind);
-    if (touched.includes("template")) this.#matchers = undefined;
-    if (touched.includes("resource")) this.#byUriKey = undefined;
-    this.#onChange(touched);
-  }
-}
-
-/** The entries of several namespaces as one sorted list. */
-export function mergedEntries(namespaces: readonly Namespace[], kind: Kind): Entry[] {
-  return namespaces
-    .filter((namespace) => namespace.count(kind) > 0)
-    .flatMap((namespace) => namespace.entries(kind) as readonly Entry[])
-    .sort(byRef);
-}
-
-/** True for what is the same to those who use it: it says the same of itself, and is refused or not as before. */
-function isSame(before: Definition, after: Definition): boolean {
-  return before.fingerprint === after.fingerprint && before.refusal?.rule === after.refusal?.rule;
-}
-
-function byRef(a: Entry, b: Entry): number {
-  return a.ref < b.ref ? -1 : a.ref > b.ref ? 1 : 0;
-}
-
-const announcements: readonly (readonly [ListEventType, readonly Kind[]])[] = [
-  ["toolListChanged", ["tool"]],
-  ["promptListChanged", ["prompt"]],
-  ["resourceListChanged", ["resource", "template"]],
-];
-
-/** The entries of each event that differences make: one for each kind of list that has any. */
-export function* changedLists(
-  differences: readonly Difference[],
-): Generator<readonly [ListEventType, { added: Entry[]; removed: Entry[]; changed: Entry[] }]> {
-  for (const [type, kinds] of announcements) {
-    const lists = differences.flatMap((difference) => kinds.flatMap((kind) => difference[kind] ?? []));
-    if (lists.length === 0) continue;
-    const added = lists.flatMap((list) => list.added);
-    const removed = lists.flatMap((list) => list.removed);
-    yield [type, { added, removed, changed: lists.flatMap((list) => list.changed) }];
+  #changed(changes: readonly IndexChange[]): void {
+    if (changes.length === 0) return;
+    for (const change of changes) {
+      const { kind } = change;
+      this.lists.changed(change);
+      if (kind === "template") this.#matchers = undefined;
+      if (kind === "resource") this.#byUriKey = undefined;
+      if (kind === "resource" || kind === "template") this.#keysByName[kind]?.change(change);
+    }
+    this.#onChange(changes);
   }
 }

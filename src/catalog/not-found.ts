@@ -82,9 +82,9 @@ function* refs(namespaces: readonly Namespace[], kinds: readonly Kind[], visibil
   let left = maxCompared;
   for (const namespace of namespaces) {
     for (const kind of kinds) {
-      for (const entry of namespace.entries(kind)) {
+      for (const item of namespace.sorted(kind)) {
         if (left-- === 0) return;
-        if (visibility.entry(entry)) yield entry.ref;
+        if (visibility.entry(item)) yield item.ref;
       }
     }
   }

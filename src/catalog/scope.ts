@@ -1,5 +1,5 @@
 import type { Entry, Kind } from "../core/item.ts";
-import { mergedEntries, type Namespace } from "./namespace.ts";
+import type { Namespace } from "./namespace.ts";
 
 /** The most names that are kept of removed namespaces. */
 const maxRemoved = 10_000;
@@ -23,21 +23,28 @@ export class RemovedNames {
 /** The namespaces of an owner, in the order of lookups, and the results of lookups in them until one changes. */
 export class Scope {
   readonly namespaces: readonly Namespace[];
+  /** The one that only its owner has. */
+  readonly personal: Namespace | undefined;
   readonly #byName: ReadonlyMap<string, Namespace>;
   readonly #gone: RemovedNames;
   /** Keys that were resolved to an item, by set of kinds. */
   readonly #resolved: Map<string, Entry>[] = [];
-  readonly #lists = new Map<string, readonly Entry[]>();
 
   /** @param gone - names of namespaces that were removed */
-  constructor(namespaces: readonly Namespace[], gone = new RemovedNames()) {
+  constructor(common: Iterable<Namespace>, gone: RemovedNames, personal?: Namespace) {
     this.#gone = gone;
-    this.namespaces = namespaces;
-    this.#byName = new Map(namespaces.map((namespace) => [namespace.name, namespace]));
+    this.namespaces = personal === undefined ? [...common] : [...common, personal];
+    this.personal = personal;
+    this.#byName = new Map(this.namespaces.map((namespace) => [namespace.name, namespace]));
   }
 
   namespace(name: string): Namespace | undefined {
     return this.#byName.get(name);
+  }
+
+  /** Those of its namespaces that have one of these names. */
+  named(names: ReadonlySet<string>): readonly Namespace[] {
+    return [...names].map((name) => this.namespace(name)).filter((namespace) => namespace !== undefined);
   }
 
   /** True for the name of a namespace that was removed: a key within it means no item of another namespace. */
@@ -56,28 +63,9 @@ export class Scope {
     this.#resolved[set] = resolved.set(key, entry);
   }
 
-  /** Every entry of some kinds, kind after kind, each by ref in code-unit order. A shared, frozen array. */
-  entries(kinds: readonly Kind[], names?: ReadonlySet<string>): readonly Entry[] {
-    const all = names === undefined ? this.namespaces : this.namespaces.filter(({ name }) => names.has(name));
-    const [only, ...others] = all;
-    if (only !== undefined && others.length === 0 && kinds.length === 1) return only.entries(kinds[0] as Kind);
-    if (names !== undefined) return merged(all, kinds);
-    const key = kinds.join();
-    const entries = this.#lists.get(key) ?? merged(all, kinds);
-    this.#lists.set(key, entries);
-    return entries;
-  }
-
-  /** Forgets what was found before some kinds changed. */
-  forget(kinds: readonly Kind[]): void {
+  /** Forgets what was found before something changed. */
+  forget(): void {
     this.#resolved.length = 0;
-    for (const key of this.#lists.keys()) {
-      if (kinds.some((kind) => key.split(",").includes(kind))) this.#lists.delete(key);
-    }
-  }
-
-  forgetLists(): void {
-    this.#lists.clear();
   }
 }
 
@@ -88,8 +76,4 @@ function setOf(kinds: readonly Kind[]): number {
   let set = 0;
   for (const kind of kinds) set |= bits[kind];
   return set;
-}
-
-function merged(namespaces: readonly Namespace[], kinds: readonly Kind[]): readonly Entry[] {
-  return Object.freeze(kinds.flatMap((kind) => mergedEntries(namespaces, kind)));
 }

@@ -1,7 +1,7 @@
 import { isUri, userNamespace } from "../core/identifier.ts";
 import type { Entry, Kind } from "../core/item.ts";
 import { fromTemplate } from "./from-template.ts";
-import type { Namespace } from "./namespace.ts";
+import type { Namespace, WantedItem } from "./namespace.ts";
 import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
 import type { Visibility } from "./visibility.ts";
@@ -76,19 +76,25 @@ export function listedAs(
 }
 
 /** The namespaces that are still coming and may have a key that nothing has so far, the first of them apart. */
-export function comingFor(key: string, scope: Scope, visibility: Visibility): Unsettled | undefined {
+export function comingFor(
+  key: string,
+  kinds: readonly Kind[],
+  scope: Scope,
+  visibility: Visibility,
+): Unsettled | undefined {
   const { scopedName, scopedUri } = parseKey(key, (name) => isNamespace(name, scope));
   const only = scopedName?.namespace ?? scopedUri?.namespace;
+  const wanted = { kinds, key };
   const coming = scope.namespaces.filter((namespace) => {
     if (only !== undefined && namespace.name !== only) return false;
-    return namespace.coming() !== undefined && visibility.namespace(namespace.name);
+    return namespace.coming(wanted) !== undefined && visibility.namespace(namespace.name);
   });
   return coming[0] === undefined ? undefined : { unsettled: coming[0], coming };
 }
 
-function isAwaited({ connection, settling }: Namespace, patience: Patience): boolean {
+function isAwaited({ connection, settling }: Namespace, patience: Patience, wanted: WantedItem): boolean {
   if (patience === "lookup" && connection !== undefined && connection.state !== "idle") return false;
-  return settling(false) !== undefined;
+  return settling(false, wanted) !== undefined;
 }
 
 /**
@@ -139,7 +145,7 @@ function inNamespace(
   if (namespace === undefined) return undefined;
   const found = firstOf(namespace, key, kinds, visibility);
   if (found !== undefined) return found;
-  if (isAwaited(namespace, patience)) return { unsettled: namespace };
+  if (isAwaited(namespace, patience, { kinds, key })) return { unsettled: namespace };
   return kinds.includes("resource") ? visibleFromTemplate(namespace, key, visibility) : undefined;
 }
 
@@ -147,12 +153,13 @@ function everywhere(key: string, kinds: readonly Kind[], searched: Searched): En
   const { scope, visibility, patience } = searched;
   const found: Entry[] = [];
   const strict = searched.strict && !kinds.includes("resource");
+  const wanted = { kinds, key };
   for (const namespace of scope.namespaces) {
     const entry = firstOf(namespace, key, kinds, visibility);
     if (entry !== undefined) found.push(entry);
     // The answer must not depend on who was faster: an earlier namespace that may still come to have it goes first, and a later one
     // may make it ambiguous.
-    else if ((found.length === 0 || strict) && isAwaited(namespace, patience)) return { unsettled: namespace };
+    else if ((found.length === 0 || strict) && isAwaited(namespace, patience, wanted)) return { unsettled: namespace };
   }
   const [chosen, ...others] = found;
   if (chosen === undefined) return kinds.includes("resource") ? fromAnyTemplate(key, searched) : undefined;

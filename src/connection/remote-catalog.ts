@@ -1,5 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import type { Namespace, Registration } from "../catalog/namespace.ts";
+import type { Registration } from "../catalog/deferred-items.ts";
+import type { Namespace } from "../catalog/namespace.ts";
 import type { ConnectorSession, DescriptorList, DescriptorMap } from "../core/connector.ts";
 import { type ConnectorRefusal, readDefinition } from "../core/definition.ts";
 import { definitionOf } from "../core/entry.ts";

@@ -3,9 +3,9 @@ import type { AgentStep } from "./agent-event.ts";
 import type { ApprovalStatus } from "./approval.ts";
 import type { Connection, ServerInfo } from "./connection.ts";
 import { ToolkitError } from "./error.ts";
-import type { Entry } from "./item.ts";
 import { assertOptionNames, shown } from "./options.ts";
 import type { ContractChange } from "./pin.ts";
+import type { Named } from "./rule-names.ts";
 
 /** The changes of one namespace. Items are named by ref. */
 export interface ListChange {
@@ -166,9 +166,9 @@ export type ListEventType = Extract<ToolkitEventType, `${string}ListChanged`>;
 
 /** The entries of a change, of which the event has the refs. */
 export interface ChangedEntries {
-  readonly added: readonly Entry[];
-  readonly removed: readonly Entry[];
-  readonly changed: readonly Entry[];
+  readonly added: readonly Named[];
+  readonly removed: readonly Named[];
+  readonly changed: readonly Named[];
 }
 
 const changedEntries = new WeakMap<ToolkitEvent, ChangedEntries>();
@@ -179,7 +179,7 @@ export function listChangedEvent(
   of: Pick<ListChange, "namespace" | "connection" | "principal">,
   entries: ChangedEntries,
 ): ToolkitEvent {
-  const refs = (list: readonly Entry[]) => list.map(({ ref }) => ref);
+  const refs = (list: readonly Named[]) => list.map(({ ref }) => ref);
   const { added, removed, changed } = entries;
   const event: ToolkitEvent = { type, ...of, added: refs(added), removed: refs(removed), changed: refs(changed) };
   changedEntries.set(event, entries);

@@ -17,6 +17,8 @@ export interface NameScope {
 /** A scope in which no name means anything. */
 export const emptyScope: NameScope = { meaning: () => undefined };
 
+const none: readonly number[] = [];
+
 /** Texts of rules by their readings, so that a name is found without a look at each rule. */
 class RuleIndex {
   readonly #positions = new Map<string, number[]>();
@@ -58,6 +60,7 @@ export class RefusingRules {
 
   /** Where the rules stand that fit an item, in ascending order. The same array at each call. */
   positionsFor(item: Named): readonly number[] {
+    if (this.texts.length === 0) return none;
     let fitting = this.#fitting.get(item);
     if (fitting === undefined) {
       const { all } = ruleNamesOf(item);
@@ -122,6 +125,11 @@ export class ChoosingRules {
   /** True where something in a namespace may be chosen. */
   mayChooseIn(namespace: string, scope: NameScope): boolean {
     return this.texts.some((text) => mayBeIn(text, namespace, scope));
+  }
+
+  /** True where nothing in a namespace is ever chosen, whatever `lookup` finds. */
+  neverChoosesIn(namespace: string): boolean {
+    return this.texts.every(isGlob) && !this.mayChooseIn(namespace, emptyScope);
   }
 
   /** The names that choose nothing. Globs may. */

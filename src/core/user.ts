@@ -10,7 +10,7 @@ export interface UserLimits {
   readonly maxItemBytes: number;
   /** The most bytes of all items, past versions not counted. Default 256 MiB. */
   readonly maxBytes: number;
-  /** The most principals whose items are in memory; the least recently used is evicted. Default 1,000. */
+  /** The most principals with items in memory; the least recently used is evicted. Default 1,000. */
   readonly maxPrincipals: number;
 }
 

@@ -293,7 +293,7 @@ export class Toolkit implements Host, AsyncDisposable {
   [inspect](depth: number, options: InspectOptions): string {
     const { catalog, connectors } = this.#parts;
     const kinds = ["tool", "prompt", "resource"] as const;
-    const [tools, prompts, resources] = kinds.map((kind) => catalog.entries([kind]).length);
+    const [tools, prompts, resources] = kinds.map((kind) => catalog.select({ kinds: [kind] }, "").count);
     const connections = connectors.connections.map(({ namespace, state }) => `${namespace}: ${state}`);
     return shownAs("Toolkit", { tools, prompts, resources, connections }, depth, options);
   }

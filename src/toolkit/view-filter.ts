@@ -1,6 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CheckedRules } from "../catalog/rule-check.ts";
-import type { Visibility } from "../catalog/visibility.ts";
+import { everything, type Visibility } from "../catalog/visibility.ts";
 import { changedEntriesOf, type ListEventType, type ToolkitEvent } from "../core/event.ts";
 import { isUri, userNamespace } from "../core/identifier.ts";
 import { assertRules, ChoosingRules, RefusingRules } from "../core/name-rules.ts";
@@ -31,6 +31,7 @@ export class ViewFilter implements Visibility {
   readonly principal: string | undefined;
   readonly include: ChoosingRules | undefined;
   readonly exclude: RefusingRules;
+  readonly rules: string;
   readonly #catalog: Catalog;
 
   /** @throws ToolkitError `INVALID_CONFIG` for what is no such selection */
@@ -44,6 +45,7 @@ export class ViewFilter implements Visibility {
     assertRules(exclude, "exclude", "of a view");
     this.include = include === undefined ? undefined : new ChoosingRules([...include]);
     this.exclude = new RefusingRules([...exclude]);
+    this.rules = include === undefined && exclude.length === 0 ? everything.rules : JSON.stringify([include, exclude]);
     this.#catalog = catalog;
   }
 
@@ -56,6 +58,14 @@ export class ViewFilter implements Visibility {
   entry(item: Named): boolean {
     if (this.exclude.ruleFor(item) !== undefined) return false;
     return this.include === undefined || this.include.ruleFor(item, this.#catalog) !== undefined;
+  }
+
+  isOpen(item: Named): boolean {
+    return this.include?.isOpen(item) ?? false;
+  }
+
+  hides(namespace: string): boolean {
+    return this.include?.neverChoosesIn(namespace) ?? false;
   }
 
   namespace(name: string): boolean {

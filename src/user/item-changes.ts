@@ -55,6 +55,17 @@ export class ItemVersions {
   readonly #deleted = new Map<string, number>();
   #noted = 0;
 
+  /** True for an item that is in memory, or of which it is known that it is not there. */
+  knows(key: ItemKey): boolean {
+    const id = idOf(key);
+    return this.#current.has(id) || this.#deleted.has(id);
+  }
+
+  /** Number of items in memory. */
+  get size(): number {
+    return this.#current.size;
+  }
+
   /** True for a change that is newer than the item in memory. */
   isNewer(change: ItemChange): boolean {
     const id = idOf(change);

@@ -1,5 +1,6 @@
+import type { WantedItem } from "../catalog/namespace.ts";
 import { ToolkitError } from "../core/error.ts";
-import { assertIdentifier, assertItemName, assertUri, isUri, userNamespace } from "../core/identifier.ts";
+import { assertIdentifier, assertItemName, assertUri, isIdentifier, isUri, userNamespace } from "../core/identifier.ts";
 import { shown } from "../core/options.ts";
 
 /** The collections of the namespace `user`. */
@@ -45,18 +46,33 @@ export function assertPromptKey(name: unknown): asserts name is string {
 /** @throws ToolkitError `INVALID_NAME` for a URI that cannot be the key of a record */
 export function assertStorableUri(uri: unknown): asserts uri is string {
   assertUri(uri);
-  const problem = !uri.isWellFormed()
-    ? "it has half a surrogate pair"
-    : hasControl(uri)
-      ? "it has a control character"
-      : Buffer.byteLength(uri) > maxUriBytes
-        ? `it has more than ${maxUriBytes} bytes`
-        : undefined;
+  const problem = problemOf(uri);
   if (problem === undefined) return;
   throw new ToolkitError("INVALID_NAME", `The URI ${shown(uri)} cannot be stored: ${problem}.`, {
     name: uri,
     allowed: "a URI with a scheme, without control characters",
   });
+}
+
+/** The reason a URI cannot be the key of a record. */
+function problemOf(uri: string): string | undefined {
+  if (!uri.isWellFormed()) return "it has half a surrogate pair";
+  if (hasControl(uri)) return "it has a control character";
+  return Buffer.byteLength(uri) > maxUriBytes ? `it has more than ${maxUriBytes} bytes` : undefined;
+}
+
+/** The item of an owner that a lookup may mean; undefined where none can have the key. */
+export function wantedItem({ kinds, key: given }: WantedItem): ItemKey | undefined {
+  if (given === "") return undefined;
+  const item = parseItemKey(given);
+  const { collection, key } = item;
+  const isPossible = collection === "prompt" ? isIdentifier(key) : isUri(key) && problemOf(key) === undefined;
+  return isPossible && kinds.includes(collection) ? item : undefined;
+}
+
+/** True for a key that a prompt or a partial may have. */
+export function isPromptKey(key: string): boolean {
+  return isIdentifier(isPartialKey(key) ? key.slice(1) : key);
 }
 
 function hasControl(text: string): boolean {

@@ -35,13 +35,37 @@ export function promptNameOf(text: string, file: string | undefined, limits: Rea
   return parsePromptFields(parseFrontMatter(split, file)).name;
 }
 
-/** The texts of the prompts and partials of one owner, and the prompts made of them. A prompt that breaks stays as it was. */
+/** A tag that names a partial. In the text of a prompt it may also stand where it is none: what it names is then read in vain. */
+const partialTag = /\{\{[{~#\s]*>\s*["'[]?([^\s"'\]}~]+)/g;
+
+/** The names of the partials that a text uses itself. */
+export function partialNamesIn(text: string): readonly string[] {
+  if (!text.includes(">")) return [];
+  return [...new Set([...text.matchAll(partialTag)].map(([, name = ""]) => name))];
+}
+
+/** The keys under which a partial is looked for, the first of them first. */
+export function partialKeysOf(name: string): readonly [string, string] {
+  return [`_${name}`, name];
+}
+
+/**
+ * The texts of the prompts and partials of one owner, and the prompts made of them. A text may be parsed when its prompt is first needed.
+ * A prompt that breaks stays as it was.
+ */
 export class PromptCache {
   readonly #texts = new Map<string, string>();
+  /** The names of the partials that a text uses, of those that use any. */
+  readonly #uses = new Map<string, readonly string[]>();
+  /** The keys of texts of prompts that are not parsed. */
+  readonly #unparsed = new Set<string>();
+  /** Prompts that are parsed again when they are needed: as long as a caller has one, it is that one. */
+  readonly #released = new Map<string, WeakRef<Prompt>>();
   readonly #prompts = new Map<string, Prompt>();
   readonly #broken = new Map<string, ToolkitError>();
   readonly #limits: ReadPromptLimits;
   #commits = 0;
+  #length = 0;
 
   constructor(limits: ReadPromptLimits) {
     this.#limits = limits;
@@ -52,21 +76,71 @@ export class PromptCache {
     return this.#broken;
   }
 
+  /** Length of all texts. */
+  get length(): number {
+    return this.#length;
+  }
+
+  has(key: string): boolean {
+    return this.#texts.has(key);
+  }
+
+  /** True for a text that is to be parsed when its prompt is needed. */
+  isUnparsed(key: string): boolean {
+    return this.#unparsed.has(key);
+  }
+
+  /** Keeps a text, which is parsed when its prompt is needed. True where it is another than before. */
+  defer(key: string, text: string): boolean {
+    if (this.#texts.get(key) === text) return false;
+    this.#commits += 1;
+    this.#setText(key, text);
+    this.#prompts.delete(key);
+    this.#broken.delete(key);
+    if (!isPartialKey(key)) this.#unparsed.add(key);
+    return true;
+  }
+
+  /** Parses a text that is kept; undefined where it is wrong: its error is among the broken ones. */
+  parse(key: string): Prompt | undefined {
+    if (!this.#unparsed.has(key)) return this.#prompts.get(key);
+    const none = new Map<string, string>();
+    const result = this.#released.get(key)?.deref() ?? this.#result(key, none, this.#partials(none));
+    this.#released.delete(key);
+    this.#unparsed.delete(key);
+    if (ToolkitError.is(result)) this.#broken.set(key, result);
+    else if (result !== undefined) this.#prompts.set(key, result);
+    return this.#prompts.get(key);
+  }
+
+  /** Gives up a parsed prompt: its text is parsed again when it is needed. That of a text that broke stays. */
+  release(key: string): void {
+    const prompt = this.#prompts.get(key);
+    if (prompt === undefined || this.#broken.has(key)) return;
+    this.#prompts.delete(key);
+    this.#unparsed.add(key);
+    this.#released.set(key, new WeakRef(prompt));
+  }
+
   /** Reads the texts that change, and those of the prompts that use them as partials. */
   revise(changes: TextChanges): Revision {
     const results = new Map<string, Result>();
     const partials = this.#partials(changes);
-    for (const key of this.#affected(changes)) results.set(key, this.#result(key, changes, partials));
+    for (const key of this.#affected(changes, true)) results.set(key, this.#result(key, changes, partials));
     return { changes, results, commits: this.#commits };
   }
 
-  /** As `revise`, for many texts: other work can run in between, and commit another revision. */
-  async reviseAll(changes: TextChanges): Promise<Revision> {
+  /**
+   * As `revise`, for many texts: other work can run in between, and commit another revision.
+   *
+   * @param withUnparsed - whether prompts are parsed that were not, where they use a text that changes
+   */
+  async reviseAll(changes: TextChanges, withUnparsed: boolean): Promise<Revision> {
     const commits = this.#commits;
     const results = new Map<string, Result>();
     const partials = this.#partials(changes);
     const turns = new Turns();
-    for (const key of this.#affected(changes)) {
+    for (const key of this.#affected(changes, withUnparsed)) {
       if (turns.isOver) await turns.next();
       results.set(key, this.#result(key, changes, partials));
     }
@@ -92,14 +166,19 @@ export class PromptCache {
     this.#commits += 1;
     for (const [key, text] of changes) {
       if (text !== undefined) {
-        this.#texts.set(key, text);
+        this.#setText(key, text);
         continue;
       }
+      this.#length -= this.#texts.get(key)?.length ?? 0;
       this.#texts.delete(key);
+      this.#uses.delete(key);
+      this.#released.delete(key);
       this.#broken.delete(key);
-      if (this.#prompts.delete(key)) removed.push(key);
+      const isUnparsed = this.#unparsed.delete(key);
+      if (this.#prompts.delete(key) || isUnparsed) removed.push(key);
     }
     for (const [key, result] of results) {
+      this.#unparsed.delete(key);
       if (ToolkitError.is(result)) {
         this.#broken.set(key, result);
         continue;
@@ -113,9 +192,11 @@ export class PromptCache {
   }
 
   /** The keys of texts that change, of prompts that use one of them, and of broken ones, whose partial may be there now. */
-  #affected(changes: TextChanges): ReadonlySet<string> {
+  #affected(changes: TextChanges, withUnparsed: boolean): ReadonlySet<string> {
+    const names = new Set([...changes.keys()].map(partialNameOf));
+    // As they are before the change: what is wrong already does not break by it.
+    if (withUnparsed) for (const key of this.#unparsedUsing(names)) this.parse(key);
     const affected = new Set(this.#broken.keys());
-    const names = new Set([...changes.keys()].map((key) => (isPartialKey(key) ? key.slice(1) : key)));
     for (const [key, prompt] of this.#prompts) {
       for (const name of FilePrompt.sourceOf(prompt)?.partials.keys() ?? []) if (names.has(name)) affected.add(key);
     }
@@ -124,6 +205,31 @@ export class PromptCache {
       else affected.add(key);
     }
     return affected;
+  }
+
+  /** The prompts that are not parsed and use a partial of one of these names, themselves or through others. */
+  #unparsedUsing(names: ReadonlySet<string>): ReadonlySet<string> {
+    const found = new Set<string>();
+    if (this.#unparsed.size === 0) return found;
+    const changing = new Set(names);
+    for (let before = -1; before < changing.size; ) {
+      before = changing.size;
+      for (const [key, used] of this.#uses) {
+        if (!used.some((name) => changing.has(name))) continue;
+        changing.add(partialNameOf(key));
+        if (this.#unparsed.has(key)) found.add(key);
+      }
+    }
+    return found;
+  }
+
+  #setText(key: string, text: string): void {
+    this.#length += text.length - (this.#texts.get(key)?.length ?? 0);
+    this.#texts.set(key, text);
+    this.#released.delete(key);
+    const used = partialNamesIn(text);
+    if (used.length > 0) this.#uses.set(key, used);
+    else this.#uses.delete(key);
   }
 
   #result(key: string, changes: TextChanges, partials: Partials): Result {
@@ -153,7 +259,7 @@ export class PromptCache {
     return new Partials(
       {
         find(name: string): PartialFile | undefined {
-          for (const key of [`_${name}`, name]) {
+          for (const key of partialKeysOf(name)) {
             const text = textOf(key);
             if (text !== undefined) return { file: `${key}.md`, text };
           }
@@ -164,4 +270,9 @@ export class PromptCache {
       this.#limits,
     );
   }
+}
+
+/** The name by which a text is used as a partial. */
+function partialNameOf(key: string): string {
+  return isPartialKey(key) ? key.slice(1) : key;
 }

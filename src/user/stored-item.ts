@@ -31,9 +31,15 @@ export function promptDraft(owner: string, key: string, text: string): RecordDra
 }
 
 /** The text of the record of a prompt. @throws ToolkitError `STORE_FAILED` for a record of another form, naming it */
-export function promptText({ key, value }: StoredRecord): string {
-  if (isRecord(value) && typeof value.text === "string") return value.text;
-  throw unreadable("prompt", key);
+export function promptText(record: StoredRecord): string {
+  const text = textOfRecord(record);
+  if (text === undefined) throw unreadable("prompt", record.key);
+  return text;
+}
+
+/** The text of the record of a prompt; undefined for a record of another form. */
+export function textOfRecord({ value }: StoredRecord): string | undefined {
+  return isRecord(value) && typeof value.text === "string" ? value.text : undefined;
 }
 
 /** The record of a resource. */

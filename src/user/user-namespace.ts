@@ -115,15 +115,15 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   async get(key: string, options: UserGetOptions = {}): Promise<UserPrompt | UserResource> {
-    return this.#within(options, "get", async (user) => itemOf(await this.#get(user, parseItemKey(key), options)));
+    return this.#alone(options, "get", async (user) => itemOf(await this.#get(user, parseItemKey(key), options)));
   }
 
   async history(key: string, options: UserOptions = {}): Promise<readonly UserVersion[]> {
-    return this.#within(options, "history", async (user) => {
+    return this.#alone(options, "history", async (user) => {
       const item = parseItemKey(key);
       const { signal } = options;
       const { records } = await this.#store.history({ ...item, owner: user.owner }, { signal });
-      if (records.length === 0) throw notFound(user, item);
+      if (records.length === 0) throw await notFound(user, item, options);
       return Object.freeze(records.map(versionOf));
     });
   }
@@ -149,13 +149,13 @@ class StoredUserNamespace implements UserNamespace {
       const revision = item.collection === "prompt" ? removalOf(user.items.prompts, item.key) : undefined;
       const { expectedVersion, signal } = options;
       const version = await this.#store.delete({ ...item, owner: user.owner }, { expectedVersion, signal });
-      if (version === undefined) throw notFound(user, item);
+      if (version === undefined) throw await notFound(user, item, options);
       user.items.apply([{ ...item, version }], revision);
     });
   }
 
   async export(folder: string | URL, options: UserOptions = {}): Promise<UserExportReport> {
-    return this.#within(options, "export", ({ owner }) =>
+    return this.#alone(options, "export", ({ owner }) =>
       exportFolder(folder, { store: this.#store, owner, signal: options.signal }),
     );
   }
@@ -171,7 +171,15 @@ class StoredUserNamespace implements UserNamespace {
   }
 
   /** Runs an operation for the principal of the session, whose items are in memory meanwhile. */
-  async #within<T>(
+  #within<T>(options: UserOptions, method: keyof typeof optionNames, run: (user: UserStore) => Promise<T>): Promise<T> {
+    return this.#alone(options, method, async (user) => {
+      await user.ready(options.signal);
+      return run(user);
+    });
+  }
+
+  /** Runs an operation for the principal of the session that needs no other of its items. */
+  async #alone<T>(
     options: UserOptions,
     method: keyof typeof optionNames,
     run: (user: UserStore) => Promise<T>,
@@ -181,9 +189,7 @@ class StoredUserNamespace implements UserNamespace {
     const { principal = "" } = options.session ?? {};
     const unpin = this.#stores.pin(principal);
     try {
-      const user = this.#stores.of(principal);
-      await user.ready(options.signal);
-      return await run(user);
+      return await run(this.#stores.of(principal));
     } finally {
       unpin();
     }
@@ -195,7 +201,7 @@ class StoredUserNamespace implements UserNamespace {
 
   async #get(user: UserStore, item: ItemKey, { version, signal }: UserGetOptions): Promise<StoredRecord> {
     const record = await this.#store.get({ ...item, owner: user.owner }, { version, signal });
-    if (record === undefined) throw notFound(user, item, version);
+    if (record === undefined) throw await notFound(user, item, { version, signal });
     return record;
   }
 }
@@ -241,8 +247,14 @@ function assertSize(actual: number, { maxItemBytes: max }: UserLimits): void {
   throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "itemBytes", max, actual });
 }
 
-function notFound({ namespace }: UserStore, { collection, key }: ItemKey, version?: number): ToolkitError<"NOT_FOUND"> {
-  const refs = namespace.entries(collection).map(({ ref }) => ref);
+/** The error for an item that is not there. It names near matches, as far as the store gives them. */
+async function notFound(
+  user: UserStore,
+  { collection, key }: ItemKey,
+  { version, signal }: Pick<UserGetOptions, "version" | "signal">,
+): Promise<ToolkitError<"NOT_FOUND">> {
+  await user.ready(signal).catch(() => signal?.throwIfAborted());
+  const refs = user.namespace.sorted(collection).map(({ ref }) => ref);
   const suggestions = nearest(key, refs, 3);
   const what = version === undefined ? "" : `version ${version} of a `;
   const near = version === undefined && suggestions.length > 0 ? ` Did you mean ${suggestions.join(", ")}?` : "";

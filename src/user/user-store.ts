@@ -1,43 +1,28 @@
-import type { Namespace } from "../catalog/namespace.ts";
+import type { Namespace, WantedItem } from "../catalog/namespace.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { userNamespace } from "../core/identifier.ts";
 import type { ListFailure } from "../core/item.ts";
-import type { Content, ReadOptions } from "../core/resource.ts";
-import type { Logger } from "../core/session.ts";
-import type { Store } from "../core/store.ts";
+import type { ReadOptions } from "../core/resource.ts";
 import { backoffDelay } from "../lib/backoff.ts";
-import type { Clock, Timer } from "../lib/clock.ts";
+import type { Timer } from "../lib/clock.ts";
 import { Coalescer } from "../lib/coalesce.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
 import { abortable } from "../lib/promise.ts";
 import { eventsOf, type ItemChange } from "./item-changes.ts";
-import { idOf, type UserCollection } from "./item-key.ts";
-import { storedContent } from "./stored-item.ts";
-import { type ItemsHost, UserItems } from "./user-items.ts";
-
-/** The parts that the user stores of a toolkit share. */
-export interface UserStoreHost extends Pick<ItemsHost, "catalog" | "promptLimits" | "emit"> {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly random: () => number;
-  /** Time that lookups wait for the items of an owner to be read, in milliseconds. */
-  readonly startTimeoutMs: number;
-}
-
-/** The owner of user stores, which watches the store for all of them. */
-export interface UserStoreOwner {
-  readonly watchError: ToolkitError | undefined;
-  watch(): void;
-  pin(owner: string): () => void;
-}
+import { type ItemKey, idOf, wantedItem } from "./item-key.ts";
+import { UserItems } from "./user-items.ts";
+import { UserRecords } from "./user-records.ts";
+import type { UserStoreHost, UserStoreOwner } from "./user-store-host.ts";
 
 const burstMs = 10;
 const retry = { baseMs: 1_000, maxMs: 30_000 };
 /** The most changes at once that are read one by one; for more, everything is listed again. */
 const maxSingle = 100;
 
-/** The items of one owner: read from the store at their first use, and again after each change by others. */
+/**
+ * The items of one owner. A lookup reads the one item it needs; the first list or change reads all, and parses none. What is in memory is read
+ * again after each change by others.
+ */
 export class UserStore {
   readonly owner: string;
   readonly namespace: Namespace;
@@ -45,6 +30,7 @@ export class UserStore {
   readonly #host: UserStoreHost;
   readonly #stores: UserStoreOwner;
   readonly #abort = new AbortController();
+  readonly #records: UserRecords;
   readonly #firstLoad = new FirstAttempt();
   readonly #refresh: Coalescer<string>;
   /** Changes that were reported and are not applied yet, by id. */
@@ -52,6 +38,10 @@ export class UserStore {
   /** The last load, while it waits or runs. */
   #loading: Promise<void> | undefined;
   #isLoaded = false;
+  /** Items that are being read one by one, by id. */
+  readonly #fetching = new Map<string, Promise<void>>();
+  /** A lookup or list was answered without what the store may have: what comes then is new. */
+  #wasMissed = false;
   /** The reason the items may be stale or missing. */
   #failure: ListFailure | undefined;
   #failures = 0;
@@ -64,12 +54,14 @@ export class UserStore {
     this.#stores = stores;
     this.namespace = catalog.makePersonal(userNamespace, {
       principal: this.#principal,
-      settling: (start) => this.#settling(start),
+      settling: (start, wanted) => this.#settling(start, wanted),
+      coming: (wanted) => this.#settling(true, wanted),
       failures: () => [...(this.#failure === undefined ? [] : [this.#failure]), ...this.items.failures],
       // Changes of all items in memory are emitted without a subscription.
       subscribe: () => stores.pin(owner),
     });
-    const read = (uri: string, options: ReadOptions) => this.#readContent(uri, options);
+    this.#records = new UserRecords(host.store, owner, this.#abort.signal);
+    const read = (uri: string, options: ReadOptions) => this.#records.content(uri, options);
     this.items = new UserItems(this.namespace, { catalog, promptLimits, emit, now: () => clock.now(), read });
     this.#refresh = new Coalescer((ids) => this.#readReported(ids), {
       delayMs: burstMs,
@@ -92,24 +84,26 @@ export class UserStore {
 
   /** A change was reported by the store. */
   changed(change: ItemChange): void {
-    if (!this.#isLoaded && this.#loading === undefined) {
+    const id = idOf(change);
+    const isKnown = this.#isLoaded || this.items.knows(change);
+    // A record that is being read may be as it was before, also a partial that a prompt uses.
+    if (!isKnown && this.#loading === undefined && this.#fetching.size === 0) {
       this.#emit(change);
       return;
     }
-    const id = idOf(change);
     if ((this.#reported.get(id)?.version ?? 0) >= change.version) return;
     this.#reported.set(id, change);
-    if (this.#isLoaded) this.#refresh.request(id);
+    if (isKnown) this.#refresh.request(id);
   }
 
   /** Reads everything again where it was read before: reports may be lost. */
   reload(): void {
-    if (this.#isLoaded || this.#failure !== undefined) void this.#load();
+    if (this.#isUsed) void this.#load();
   }
 
   /** The watch of the store fails: items that were read may be stale from now on. */
   watchFailed(error: ToolkitError): void {
-    if (this.#isLoaded || this.#failure !== undefined) this.#fail(error);
+    if (this.#isUsed) this.#fail(error);
   }
 
   close(): void {
@@ -119,13 +113,70 @@ export class UserStore {
     this.#firstLoad.settle();
   }
 
+  get #isUsed(): boolean {
+    return this.#isLoaded || this.#failure !== undefined || !this.items.isEmpty;
+  }
+
   get #principal(): string | undefined {
     return this.owner === "" ? undefined : this.owner;
   }
 
-  #settling(start: boolean): Promise<void> | undefined {
-    if (start && this.#loading === undefined && this.#firstLoad.pending !== undefined) void this.#load();
-    return this.#firstLoad.pending;
+  /** Undefined once the items are in memory, or the one that is wanted: of the others nothing is read for it. */
+  #settling(start: boolean, wanted?: WantedItem): Promise<void> | undefined {
+    if (this.#firstLoad.pending === undefined) return undefined;
+    const item = wanted === undefined ? undefined : wantedItem(wanted);
+    if (wanted !== undefined && item === undefined) return undefined;
+    if (item === undefined || this.#loading !== undefined) {
+      if (start && this.#loading === undefined) void this.#load();
+      return this.#firstLoad.pending;
+    }
+    if (!this.items.knows(item)) return start ? this.#fetch(item) : this.#firstLoad.pending;
+    if (item.collection === "prompt" || this.namespace.has("resource", item.key)) return undefined;
+    // It may be there in another spelling of its URI.
+    return this.#settling(start);
+  }
+
+  /** Reads one item, and the partials that it uses. It never rejects. */
+  #fetch(item: ItemKey): Promise<void> {
+    const id = idOf(item);
+    const running = this.#fetching.get(id);
+    if (running !== undefined) return running;
+    const { clock, startTimeoutMs } = this.#host;
+    const attempt = new FirstAttempt();
+    attempt.limit(clock, startTimeoutMs, () => this.#miss(new Error(`no answer within ${startTimeoutMs} ms`)));
+    const unpin = this.#stores.pin(this.owner);
+    const fetching = attempt.pending ?? Promise.resolve();
+    this.#fetching.set(id, fetching);
+    void this.#fetchOnce(item).finally(() => {
+      attempt.settle();
+      this.#fetching.delete(id);
+      if (this.#fetching.size === 0 && this.#loading === undefined) this.#followReported(this.#isLoaded);
+      setImmediate(unpin);
+    });
+    return fetching;
+  }
+
+  async #fetchOnce(item: ItemKey): Promise<void> {
+    const { signal } = this.#abort;
+    try {
+      this.#stores.watch();
+      const found = await this.#records.read({ ...item, version: 0 });
+      const changes = [found, ...(await this.#records.partialsOf([found], this.items))];
+      if (signal.aborted) return;
+      this.items.preview(changes);
+      if (this.#stores.watchError !== undefined) this.#fail(this.#stores.watchError);
+    } catch {
+      // A list distinguishes a record that cannot be read from a store that fails.
+      if (!signal.aborted) await this.#load();
+    }
+  }
+
+  /** The wanted item is answered as missing, and is read again later. */
+  #miss(error: unknown): void {
+    this.#wasMissed = true;
+    this.#fail(error);
+    if (!ToolkitError.is(error, "INVALID_INPUT") && !ToolkitError.is(error, "CLOSED")) this.#retryLater();
+    this.#firstLoad.settle();
   }
 
   /** Reads everything, after a load that runs already. It never rejects. */
@@ -134,7 +185,7 @@ export class UserStore {
     const { clock, startTimeoutMs } = this.#host;
     if (this.#firstLoad.pending !== undefined && this.#loading === undefined)
       this.#firstLoad.limit(clock, startTimeoutMs, () =>
-        this.#fail(new Error(`no answer within ${startTimeoutMs} ms`)),
+        this.#miss(new Error(`no answer within ${startTimeoutMs} ms`)),
       );
     // More owners than fit in memory may load at once: an owner that was evicted before its callers continue would load without end.
     const unpin = this.#stores.pin(this.owner);
@@ -152,39 +203,44 @@ export class UserStore {
     try {
       this.#stores.watch();
       const changesBefore = this.items.changes;
-      const lists = await Promise.all([this.#list("prompt"), this.#list("resource")]);
+      const lists = await Promise.all([this.#records.list("prompt"), this.#records.list("resource")]);
       // Items that were stored before their first load are not new.
-      const emits = this.#isLoaded || this.#failure !== undefined;
+      const emits = this.#isLoaded || this.#wasMissed;
       await this.items.applyLists(lists, changesBefore, emits);
       if (signal.aborted) return;
       this.#isLoaded = true;
       this.#failures = 0;
-      this.#loaded(emits);
+      this.#stores.loaded();
+      this.#loaded();
+      this.#followReported(emits);
+      this.#firstLoad.settle();
     } catch (error) {
-      if (signal.aborted) return;
-      this.#fail(error);
-      if (!ToolkitError.is(error, "INVALID_INPUT") && !ToolkitError.is(error, "CLOSED")) this.#retryLater();
+      if (!signal.aborted) this.#miss(error);
     }
-    this.#firstLoad.settle();
   }
 
-  #list(collection: UserCollection) {
-    return this.#host.store.list({ collection, owner: this.owner }, { signal: this.#abort.signal });
-  }
-
-  /** The items are as the store has them, and stay so unless its watch fails. Applies what was reported meanwhile. */
-  #loaded(emitted: boolean): void {
+  /** The items are as the store has them, and stay so unless its watch fails. */
+  #loaded(): void {
     const { watchError } = this.#stores;
     if (watchError !== undefined) this.#fail(watchError);
     else {
       this.#failure = undefined;
       this.namespace.setStale(false);
     }
+  }
+
+  /**
+   * Applies what was reported while items were read.
+   *
+   * @param emitted - whether differences of what was read were emitted
+   */
+  #followReported(emitted: boolean): void {
     for (const [id, change] of this.#reported) {
-      if (this.items.isNewer(change)) this.#refresh.request(id);
+      const isKnown = this.#isLoaded || this.items.knows(change);
+      if (isKnown && this.items.isNewer(change)) this.#refresh.request(id);
       else {
         this.#reported.delete(id);
-        // It is in the list, whose differences were not emitted.
+        // It is in what was read, or not in memory.
         if (!emitted) this.#emit(change);
       }
     }
@@ -217,7 +273,9 @@ export class UserStore {
       return;
     }
     try {
-      this.items.apply(await Promise.all(newer.map((change) => this.#read(change))));
+      const changes = await Promise.all(newer.map((change) => this.#records.read(change)));
+      if (!this.#isLoaded) this.items.preview(await this.#records.partialsOf(changes, this.items));
+      this.items.apply(changes);
     } catch (error) {
       if (signal.aborted) return;
       if (!ToolkitError.is(error)) throw error;
@@ -228,24 +286,9 @@ export class UserStore {
     for (const change of reported) this.#forgetReported(idOf(change));
   }
 
-  async #read({ collection, key, version }: ItemChange): Promise<ItemChange> {
-    // The content of a resource is read when it is used.
-    const options = { bytes: false, signal: this.#abort.signal };
-    const record = await this.#host.store.get({ collection, owner: this.owner, key }, options);
-    return { collection, key, version: record?.version ?? version, record };
-  }
-
   #forgetReported(id: string): void {
     const change = this.#reported.get(id);
     if (change !== undefined && !this.items.isNewer(change)) this.#reported.delete(id);
-  }
-
-  /** Reads the content of a resource. @throws ToolkitError `NOT_FOUND`, `STORE_FAILED` */
-  async #readContent(key: string, { signal }: ReadOptions): Promise<Content> {
-    const record = await this.#host.store.get({ collection: "resource", owner: this.owner, key }, { signal });
-    if (record !== undefined) return storedContent(record);
-    const message = `There is no resource ${JSON.stringify(key)} in user any more.`;
-    throw new ToolkitError("NOT_FOUND", message, { key, suggestions: [] });
   }
 
   #emit(change: ItemChange): void {

@@ -1,13 +1,17 @@
 import type { ToolkitError } from "../core/error.ts";
 import type { Store, StoreEvent } from "../core/store.ts";
 import { eventsOf, type ItemChange } from "./item-changes.ts";
-import { UserStore, type UserStoreHost, type UserStoreOwner } from "./user-store.ts";
+import { UserStore } from "./user-store.ts";
+import type { UserStoreHost, UserStoreOwner } from "./user-store-host.ts";
 
 /** Options of the user stores of a toolkit. */
 export interface UserStoresOptions extends UserStoreHost {
   /** The most owners whose items are in memory. */
   readonly maxPrincipals: number;
 }
+
+/** The most bytes of all owners in memory, approximately. The one that was used last is kept, whatever it has. */
+const maxWeight = 256 * 2 ** 20;
 
 /** The user stores of all owners: those that were used last are in memory. */
 export class UserStores implements UserStoreOwner {
@@ -65,6 +69,17 @@ export class UserStores implements UserStoreOwner {
     };
   }
 
+  loaded(): void {
+    let weight = 0;
+    for (const { items } of this.#stores.values()) weight += items.weight;
+    for (const [owner, store] of this.#stores) {
+      if (weight <= maxWeight) return;
+      if (this.#isKept(owner)) continue;
+      weight -= store.items.weight;
+      this.#drop(owner, store);
+    }
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#unwatch?.();
@@ -76,10 +91,17 @@ export class UserStores implements UserStoreOwner {
   #evict(): void {
     for (const [owner, store] of this.#stores) {
       if (this.#stores.size <= this.#options.maxPrincipals) return;
-      if (store === this.#latest || this.#pins.has(owner)) continue;
-      this.#stores.delete(owner);
-      store.close();
+      if (!this.#isKept(owner)) this.#drop(owner, store);
     }
+  }
+
+  #isKept(owner: string): boolean {
+    return owner === this.#latest?.owner || this.#pins.has(owner);
+  }
+
+  #drop(owner: string, store: UserStore): void {
+    this.#stores.delete(owner);
+    store.close();
   }
 
   #on(event: StoreEvent): void {

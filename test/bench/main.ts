@@ -23,6 +23,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   steps: () => import("./steps.ts"),
   stores: () => import("./stores.ts"),
   user: () => import("./user.ts"),
+  growth: () => import("./growth.ts"),
   agent: () => import("./agent/main.ts"),
 };
 

@@ -25,7 +25,10 @@ const draftOf = (key: string, text?: string): RecordDraft => ({
 /** The cost of the namespace `user` over each store: beside the store alone, and listed beside as many builtins. */
 export const bench: Bench = {
   name: "user",
-  targets: {},
+  targets: {
+    lookup: { of: "microseconds", must: 2_000, reach: 500 },
+    page: { of: "microseconds", must: 50, reach: 10 },
+  },
   async run() {
     const folder = await mkdtemp(join(tmpdir(), "toolweave-bench-"));
     await using server = await startPostgres({ durable: true });
@@ -51,7 +54,46 @@ async function costsOf(name: string, make: () => Store): Promise<readonly Compar
     const keys = Array.from({ length: 1_000 }, (_, index) => `item-${start + index}`);
     await Promise.all(keys.map((key) => store.put(draftOf(key))));
   }
-  return [putFirst, await listed(name, make), await firstLoaded(name, make, store), propagation];
+  const pages = await pagesOf(name, make);
+  return [putFirst, ...pages, await listed(name, make), await firstLoaded(name, make, store), propagation];
+}
+
+/** One item or one page of 10,000, first without any in memory, and a hundred puts at once. */
+async function pagesOf(name: string, make: () => Store): Promise<readonly Comparison[]> {
+  let count = 0;
+  const fresh = () => new Toolkit({ store: make(), user: { maxItems: 2 * many } });
+  const cold = (run: (toolkit: Toolkit) => Promise<unknown>) => async () => {
+    const toolkit = fresh();
+    await toolkit.start();
+    const startedAt = performance.now();
+    await run(toolkit);
+    samples.push((performance.now() - startedAt) * 1_000);
+    return () => toolkit.close();
+  };
+  let samples: number[] = [];
+  const measured = async (what: string, target: string | undefined, run: (toolkit: Toolkit) => Promise<unknown>) => {
+    samples = [];
+    await measureOnce({ run: cold(run) }, 10);
+    return { name: `${name}: ${what}`, ...(target && { target }), ours: timingOf(samples.slice(2)) };
+  };
+  const lookup = await measured("first lookup of one of 10,000", "lookup", (toolkit) => toolkit.lookup("user.item-7"));
+  const page = await measured("first page of 100 of 10,000", undefined, (toolkit) => toolkit.list({ limit: 100 }));
+  await using toolkit = fresh();
+  const listPage = () => toolkit.list({ namespace: "user", limit: 100, offset: 5_000 });
+  await listPage();
+  const warm = await measure({ ours: listPage }, effort);
+  const put = async () => {
+    count += 1;
+    const names = Array.from({ length: 100 }, (_, at) => `item-${at}`);
+    await Promise.all(names.map((each) => toolkit.user.putPrompt(promptOf(each, `The ${count}th.`))));
+  };
+  const puts = await measure({ ours: put }, effort);
+  return [
+    lookup,
+    page,
+    { name: `${name}: page of 100 of 10,000 again`, target: "page", ours: warm.ours },
+    { name: `${name}: put 100 prompts at once`, ours: puts.ours },
+  ];
 }
 
 /** A prompt is put, and looked up at once. */
