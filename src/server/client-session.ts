@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { messageOf } from "../core/error.ts";
 import type { LogEntry, LogLevel } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import { Coalescer } from "../lib/coalesce.ts";
-import { messageOf } from "../core/error.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { protocolVersions } from "../mcp/handshake.ts";
 import { SignalCancellation } from "../mcp/mcp-session.ts";
@@ -93,6 +93,12 @@ export class ClientSession implements ClientPort {
     await this.#peer.start({ signal: never });
   }
 
+  /** The client may have missed notifications: it is to read all lists again. */
+  missed(): void {
+    for (const method of Object.values(listNotification)) this.#changes.request(method);
+    for (const ref of this.#subscriptions.keys()) this.#changes.request(`${updated} ${ref}`);
+  }
+
   /** Refuses requests from now on; those that run go on. */
   drain(): void {
     this.#isDraining = true;
@@ -124,7 +130,8 @@ export class ClientSession implements ClientPort {
   #answer(method: string, params: Fields, { id, signal }: IncomingRequest): Promise<Fields> | undefined {
     const run = this.#methods[method] ?? this.#itemMethod(method);
     if (run === undefined) return undefined;
-    if (this.#isDraining) throw new RpcError({ code: rpcCodes.internalError, message: "This server is shutting down." });
+    if (this.#isDraining)
+      throw new RpcError({ code: rpcCodes.internalError, message: "This server is shutting down." });
     const request = new ServedRequest(id, params, this);
     return this.#parts.audit.run({ method, params, principal: this.principal, session: this.sessionId, signal }, () =>
       run(params, request, signal),
@@ -181,7 +188,8 @@ export class ClientSession implements ClientPort {
   async #subscribe(params: Fields, { session }: ServedRequest, signal: AbortSignal): Promise<Fields> {
     const uri = textIn(params, "uri");
     const { host, catalog } = this.#parts.audience;
-    if (!this.#parts.isStateful) throw new RpcError({ code: rpcCodes.methodNotFound, message: "There are no subscriptions without a session." });
+    if (!this.#parts.isStateful)
+      throw new RpcError({ code: rpcCodes.methodNotFound, message: "There are no subscriptions without a session." });
     if (this.#subscriptions.size >= maxSubscriptions)
       throw invalidParams(`This session has ${maxSubscriptions} subscriptions: end one first.`);
     try {

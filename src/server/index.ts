@@ -1,4 +1,11 @@
 export type {
+  McpHandlerOptions,
+  OAuthProtection,
+  RequestRate,
+  VerifiedToken,
+} from "./http/handler-options.ts";
+export { createMcpHandler, type McpHandler } from "./http/mcp-handler.ts";
+export type {
   AuditRecord,
   ServableHost,
   ServedInfo,

@@ -1,9 +1,9 @@
+import { definitionOf } from "../core/entry.ts";
 import type { Host } from "../core/host.ts";
 import type { Entry, Kind } from "../core/item.ts";
 import type { CallOptions, Progress, Session } from "../core/session.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { coerceArguments } from "../prompt/prompt-arguments.ts";
-import { definitionOf } from "../core/entry.ts";
 import type { ServedCatalog } from "./served-catalog.ts";
 import { failedCall, invalidParams, resourceError, rpcError } from "./wire/error-form.ts";
 import { callResult, promptResult, readResult } from "./wire/result-form.ts";
@@ -108,7 +108,8 @@ async function complete(request: ItemRequest): Promise<Fields> {
   const { ref, argument, context } = params;
   if (!isRecord(ref) || !isRecord(argument)) throw invalidParams("Invalid params: ref and argument must be objects.");
   const others = isRecord(context) ? (context.arguments ?? {}) : {};
-  if (!isTexts(others)) throw invalidParams("Invalid params: context.arguments must be an object whose values are texts.");
+  if (!isTexts(others))
+    throw invalidParams("Invalid params: context.arguments must be an object whose values are texts.");
   const entry =
     ref.type === "ref/prompt"
       ? await catalog.find("prompt", textIn(ref, "name"))

@@ -1,5 +1,5 @@
-import { messageOf } from "../core/error.ts";
 import { hash } from "node:crypto";
+import { messageOf } from "../core/error.ts";
 import { runDetached } from "../lib/promise.ts";
 import { isRecord, present } from "../lib/value.ts";
 import type { AuditRecord, ReadServeOptions } from "./serve-options.ts";

@@ -3,9 +3,9 @@ import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { LogEntry, Progress, Session } from "../core/session.ts";
 import { isRecord, present } from "../lib/value.ts";
-import type { RequestOwner } from "../mcp/transport/transport.ts";
-import type { RpcId } from "../mcp/rpc/rpc-message.ts";
 import { RpcError } from "../mcp/rpc/rpc-error.ts";
+import type { RpcId } from "../mcp/rpc/rpc-message.ts";
+import type { RequestOwner } from "../mcp/transport/transport.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -26,7 +26,11 @@ export interface ClientPort {
   /** True where the client can be asked: it has a way to answer. */
   readonly canAsk: boolean;
   /** Sends a request to the client on behalf of one of its own. */
-  ask(method: string, params: Fields, options: { readonly signal: AbortSignal; readonly owner: ServedRequest }): Promise<unknown>;
+  ask(
+    method: string,
+    params: Fields,
+    options: { readonly signal: AbortSignal; readonly owner: ServedRequest },
+  ): Promise<unknown>;
   /** Sends a notification on behalf of a request. */
   notify(method: string, params: Fields, owner: ServedRequest): void;
   log(entry: LogEntry, owner: ServedRequest): void;
@@ -35,7 +39,9 @@ export interface ClientPort {
 /** Fields of `_meta` that are for the next hop alone. */
 const hopFields: ReadonlySet<string> = new Set([
   "progressToken",
-  ...["protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "subscriptionId"].map((name) => `io.modelcontextprotocol/${name}`),
+  ...["protocolVersion", "clientInfo", "clientCapabilities", "logLevel", "subscriptionId"].map(
+    (name) => `io.modelcontextprotocol/${name}`,
+  ),
 ]);
 
 /** One request of a client, and the session as which the calls for it are made: what these ask and log belongs to this request. */
@@ -96,9 +102,14 @@ export class ServedRequest implements RequestOwner {
 }
 
 /** The parameters of `elicitation/create`; undefined where the client cannot show what is asked. */
-function elicitParams(request: ElicitRequest, { form, url: page }: Fields, protocolVersion: string): Fields | undefined {
+function elicitParams(
+  request: ElicitRequest,
+  { form, url: page }: Fields,
+  protocolVersion: string,
+): Fields | undefined {
   const { message, schema, url, elicitationId = randomUUID(), meta: _meta } = request;
-  if (url !== undefined) return page === undefined ? undefined : present({ mode: "url", message, url, elicitationId, _meta });
+  if (url !== undefined)
+    return page === undefined ? undefined : present({ mode: "url", message, url, elicitationId, _meta });
   // A client that names no mode shows forms.
   if (form === undefined && page !== undefined) return undefined;
   const mode = protocolVersion >= "2025-11-25" ? "form" : undefined;

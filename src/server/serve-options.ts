@@ -1,5 +1,5 @@
-import { steadyLogger, silentLogger } from "../core/logger.ts";
 import type { Host } from "../core/host.ts";
+import { silentLogger, steadyLogger } from "../core/logger.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import type { Logger, LogLevel, Session } from "../core/session.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
@@ -117,11 +117,16 @@ const mebibyte = 1024 * 1024;
  * @param names - the options that there are
  * @throws ToolkitError `INVALID_CONFIG` for an option that is not what it must be, or that there is not
  */
-export function readServeOptions<T extends ServeOptions>(host: ServableHost, options: T, names: OptionNames<T>): T & ReadServeOptions {
+export function readServeOptions<T extends ServeOptions>(
+  host: ServableHost,
+  options: T,
+  names: OptionNames<T>,
+): T & ReadServeOptions {
   assertOptionNames(options, names, owner);
   const { server = { name: "toolweave", version: packageVersion() }, promptsAsTools = false } = options;
   const { names: naming = "prefixed", logLevel = "info", logger = silentLogger, clock = systemClock } = options;
-  if (!isRecord(host) && typeof host !== "object") throw invalidOption("host", "a Toolkit or a view of one", host, owner);
+  if (!isRecord(host) && typeof host !== "object")
+    throw invalidOption("host", "a Toolkit or a view of one", host, owner);
   if (!isRecord(server) || typeof server.name !== "string" || typeof server.version !== "string")
     throw invalidOption("server", "an object with name and version", server, owner);
   if (naming !== "prefixed" && naming !== "bare") throw invalidOption("names", '"prefixed" or "bare"', naming, owner);

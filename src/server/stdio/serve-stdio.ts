@@ -3,7 +3,13 @@ import type { OptionNames } from "../../core/options.ts";
 import { Audiences } from "../audiences.ts";
 import { ClientSession, toolSessionId } from "../client-session.ts";
 import { RequestAudit } from "../request-audit.ts";
-import { readServeOptions, type ServableHost, type ServeOptions, serveOptionNames, wholeNumber } from "../serve-options.ts";
+import {
+  readServeOptions,
+  type ServableHost,
+  type ServeOptions,
+  serveOptionNames,
+  wholeNumber,
+} from "../serve-options.ts";
 import { StdioChannel } from "./stdio-channel.ts";
 
 /** Options of serving over stdin and stdout. */

@@ -111,7 +111,10 @@ export function textOf(message: RpcMessage): string {
     return JSON.stringify(message);
   } catch (error) {
     if (message.id === undefined || message.method !== undefined) throw error;
-    const failure = { code: rpcCodes.internalError, message: `The result cannot be written as JSON: ${messageOf(error)}` };
+    const failure = {
+      code: rpcCodes.internalError,
+      message: `The result cannot be written as JSON: ${messageOf(error)}`,
+    };
     return JSON.stringify({ jsonrpc: "2.0", id: message.id, error: failure });
   }
 }

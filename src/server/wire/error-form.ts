@@ -57,7 +57,10 @@ export function resourceError(error: unknown, uri: string): RpcError {
 
 /** True for what is not there, and for what the caller may not see: these look the same. */
 function isUnknown(error: unknown): boolean {
-  return ToolkitError.is(error, "NOT_FOUND") && (error.phase === undefined || error.phase === "resolve" || error.phase === "execute");
+  return (
+    ToolkitError.is(error, "NOT_FOUND") &&
+    (error.phase === undefined || error.phase === "resolve" || error.phase === "execute")
+  );
 }
 
 /** Errors that are none of ours are for the operator. */
@@ -71,6 +74,7 @@ function sentWith({ meta }: Content): Fields | undefined {
 
 /** The code of an error for an audit record. */
 export function auditCode(error: unknown): string | number {
-  if (error instanceof RpcError) return isRecord(error.data) && typeof error.data[errorKey] === "string" ? error.data[errorKey] : error.code;
+  if (error instanceof RpcError)
+    return isRecord(error.data) && typeof error.data[errorKey] === "string" ? error.data[errorKey] : error.code;
   return ToolkitError.is(error) ? error.code : messageOf(error).slice(0, 40);
 }

@@ -1,8 +1,8 @@
 import { definitionOf } from "../../core/entry.ts";
 import { extrasOf } from "../../core/extras.ts";
 import type { Entry, PromptArgument } from "../../core/item.ts";
-import { withoutInvisible } from "../../lib/visible-text.ts";
 import { present } from "../../lib/value.ts";
+import { withoutInvisible } from "../../lib/visible-text.ts";
 import { promptArguments } from "../../prompt/prompt-arguments.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

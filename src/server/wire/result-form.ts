@@ -34,9 +34,14 @@ export function readResult(content: Content, uri: string): Fields {
 }
 
 /** The result of `prompts/get`. MCP knows no message of the system: a system prompt is the first message of the user. */
-export async function promptResult(rendered: RenderedPrompt, entry: Entry<"prompt">, signal: AbortSignal): Promise<Fields> {
+export async function promptResult(
+  rendered: RenderedPrompt,
+  entry: Entry<"prompt">,
+  signal: AbortSignal,
+): Promise<Fields> {
   const sent = isRecord(rendered.meta?.mcp) ? rendered.meta.mcp : undefined;
-  const system = rendered.system === undefined ? [] : [{ role: "user", content: { type: "text", text: rendered.system } }];
+  const system =
+    rendered.system === undefined ? [] : [{ role: "user", content: { type: "text", text: rendered.system } }];
   const messages = await Promise.all(
     rendered.messages.map(async ({ role, content }) => {
       const blocks = await Promise.all(content.map((each) => promptBlocks(each, signal)));
