@@ -79,7 +79,7 @@ export class RequestAudit {
     const digest = session === undefined ? undefined : hash("sha256", session).slice(0, 12);
     const target = targetOf(params);
     const record = {
-      at: startedAt,
+      at: Math.floor(startedAt),
       transport: this.#transport,
       method,
       ...present({ target, principal, session: digest }),

@@ -5,7 +5,7 @@ import type { Session } from "../core/session.ts";
 import { aliasesOf } from "../toolset/model-definition.ts";
 import type { ReadServeOptions } from "./serve-options.ts";
 import { invalidParams } from "./wire/error-form.ts";
-import { promptForm, resourceForm, templateForm, toolForm } from "./wire/item-form.ts";
+import { formOf } from "./wire/item-form.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -148,12 +148,6 @@ const changedKinds: { readonly [T in ToolkitEvent["type"]]?: readonly Kind[] } =
 
 function uriOf(entry: Entry): string {
   return entry.ref.slice(0, -entry.namespace.length - 1);
-}
-
-function formOf(kind: Kind, entry: Entry, name: string): Fields {
-  if (kind === "tool") return toolForm(entry as Entry<"tool" | "prompt">, name);
-  if (entry.kind === "prompt") return promptForm(entry, name);
-  return entry.kind === "resource" ? resourceForm(entry, name) : templateForm(entry as Entry<"template">, name);
 }
 
 function cursorAfter(name: string): string {

@@ -3,7 +3,7 @@ import type { RequestOwner, Transport, TransportEvents } from "../../mcp/transpo
 import { ServedRequest } from "../request-session.ts";
 import { textOf } from "../stdio/stdio-channel.ts";
 import { type EventBudget, EventLog } from "./event-log.ts";
-import { HttpRefusal, type ServedExchange } from "./http-exchange-port.ts";
+import { RequestRefusal, type ServedExchange } from "./http-exchange-port.ts";
 import { ReplyStream } from "./reply-stream.ts";
 
 /** The parts of a channel. */
@@ -58,7 +58,7 @@ export class HttpChannel implements Transport {
    * Takes the messages of a POST, and answers it where there is a request among them.
    *
    * @returns false where there is none
-   * @throws HttpRefusal for a request whose id another has that is not answered yet
+   * @throws RequestRefusal for a request whose id another has that is not answered yet
    */
   post(messages: readonly RpcMessage[], exchange: ServedExchange, takesEvents: boolean): boolean {
     const ids = messages.flatMap(({ id, method }) =>
@@ -66,7 +66,7 @@ export class HttpChannel implements Transport {
     );
     const taken = ids.find((id) => this.#byRequest.has(id));
     if (taken !== undefined || new Set(ids).size < ids.length)
-      throw new HttpRefusal(400, "A request with this id is being worked on.", { rpcCode: -32_600 });
+      throw new RequestRefusal(400, "A request with this id is being worked on.", { rpcCode: -32_600 });
     if (ids.length > 0) {
       const stream = this.#makeStream(this.#nextStream++);
       for (const id of ids) {
@@ -79,11 +79,11 @@ export class HttpChannel implements Transport {
     return ids.length > 0;
   }
 
-  /** Opens the stream for what belongs to no request, or goes on with one that was lost. @throws HttpRefusal where its events are gone */
+  /** Opens the stream for what belongs to no request, or goes on with one that was lost. @throws RequestRefusal where its events are gone */
   open(exchange: ServedExchange, lastEventId: string | undefined): void {
     const number = lastEventId === undefined ? 0 : this.#log?.streamOf(lastEventId);
     if (lastEventId !== undefined && number !== undefined && this.#resume(number, exchange, lastEventId)) return;
-    if (number !== 0) throw new HttpRefusal(404, "The events of this stream are gone.");
+    if (number !== 0) throw new RequestRefusal(404, "The events of this stream are gone.");
     // One connection at a time: the one before may be dead without our knowing.
     this.#standalone?.detach();
     const isAgain = this.#standalone !== undefined;

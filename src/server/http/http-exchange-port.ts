@@ -1,6 +1,6 @@
 /** A reason to refuse a request, with the status of HTTP. */
-export class HttpRefusal extends Error {
-  override readonly name = "HttpRefusal";
+export class RequestRefusal extends Error {
+  override readonly name = "RequestRefusal";
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** Code of JSON-RPC in the body. */
@@ -54,7 +54,7 @@ export interface ServedExchange {
   /**
    * Reads the body.
    *
-   * @throws HttpRefusal for one that is too large, or takes too long; ClientGone
+   * @throws RequestRefusal for one that is too large, or takes too long; ClientGone
    */
   body(limits: BodyLimits): Promise<string>;
   /** The request without its body, for code that decides who makes it. */
@@ -73,12 +73,12 @@ export function urlOf(path: string, host: string | undefined): URL {
   return parsed ?? URL.parse(path, "http://localhost") ?? new URL("http://localhost/");
 }
 
-export function tooLarge(maxBytes: number): HttpRefusal {
+export function tooLarge(maxBytes: number): RequestRefusal {
   const message = `The body is larger than maxMessageBytes (${maxBytes}).`;
-  return new HttpRefusal(413, message, { headers: { connection: "close" } });
+  return new RequestRefusal(413, message, { headers: { connection: "close" } });
 }
 
-export function tooSlow(timeoutMs: number): HttpRefusal {
+export function tooSlow(timeoutMs: number): RequestRefusal {
   const message = `The body did not come within bodyTimeoutMs (${timeoutMs}).`;
-  return new HttpRefusal(408, message, { headers: { connection: "close" } });
+  return new RequestRefusal(408, message, { headers: { connection: "close" } });
 }

@@ -10,10 +10,10 @@ import type { EventBudget } from "./event-log.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { type McpHandlerOptions, type ReadHandlerOptions, readHandlerOptions } from "./handler-options.ts";
 import { HttpChannel } from "./http-channel.ts";
-import { ClientGone, HttpRefusal, type ServedExchange } from "./http-exchange-port.ts";
+import { ClientGone, RequestRefusal, type ServedExchange } from "./http-exchange-port.ts";
 import { NodeExchange } from "./node-exchange.ts";
 import { RequestGate } from "./request-gate.ts";
-import { type HttpSession, SessionRegistry } from "./session-registry.ts";
+import { type ServedSession, SessionRegistry } from "./session-registry.ts";
 
 /** A host that is served over HTTP: give one of its two functions to a server, for the path of the endpoint. */
 export interface McpHandler extends AsyncDisposable {
@@ -120,13 +120,13 @@ class HttpEndpoint {
   async #admitted(exchange: ServedExchange, cors: Readonly<Record<string, string>>): Promise<void> {
     const principal = await this.#gate.principalOf(exchange);
     this.#gate.spend(principal);
-    if (this.#closing !== undefined) throw new HttpRefusal(503, "This server is shutting down.");
+    if (this.#closing !== undefined) throw new RequestRefusal(503, "This server is shutting down.");
     const version = exchange.header("mcp-protocol-version");
     if (version !== undefined && !protocolVersions.includes(version))
-      throw new HttpRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
+      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
     if (exchange.method === "POST") return this.#post(exchange, principal, cors);
     if (!this.#options.sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
-      throw new HttpRefusal(405, "Method not allowed.", {
+      throw new RequestRefusal(405, "Method not allowed.", {
         headers: { allow: this.#options.sessions ? "GET, POST, DELETE" : "POST" },
       });
     const session = this.#registry.find(sessionIdOf(exchange), principal);
@@ -135,7 +135,7 @@ class HttpEndpoint {
       exchange.reply(200, cors);
       return;
     }
-    if (!accepts(exchange, "text/event-stream")) throw new HttpRefusal(406, "Accept must have text/event-stream.");
+    if (!accepts(exchange, "text/event-stream")) throw new RequestRefusal(406, "Accept must have text/event-stream.");
     session.channel.open(exchange, exchange.header("last-event-id"));
   }
 
@@ -146,10 +146,10 @@ class HttpEndpoint {
   ): Promise<void> {
     const { maxMessageBytes: maxBytes, bodyTimeoutMs: timeoutMs, sessions } = this.#options;
     if (!/^application\/json\b/i.test(exchange.header("content-type") ?? ""))
-      throw new HttpRefusal(415, "The content type must be application/json.");
+      throw new RequestRefusal(415, "The content type must be application/json.");
     const takesEvents = accepts(exchange, "text/event-stream");
     if (!takesEvents && !accepts(exchange, "application/json"))
-      throw new HttpRefusal(406, "Accept must have application/json and text/event-stream.");
+      throw new RequestRefusal(406, "Accept must have application/json and text/event-stream.");
     const messages = parseBody(await exchange.body({ maxBytes, timeoutMs }));
     if (!sessions) return this.#once(exchange, messages, { principal, takesEvents, cors });
     const isHandshake = messages.some(({ method }) => method === "initialize");
@@ -159,7 +159,7 @@ class HttpEndpoint {
       return;
     }
     if (messages.length > 1 || exchange.header("mcp-session-id") !== undefined)
-      throw new HttpRefusal(400, "initialize begins a session, and comes alone.", { rpcCode: -32_600 });
+      throw new RequestRefusal(400, "initialize begins a session, and comes alone.", { rpcCode: -32_600 });
     this.#registry.makeRoom(principal);
     const session = await this.#begin(principal, cors);
     const { protocolVersion } = (messages[0]?.params ?? {}) as { readonly protocolVersion?: unknown };
@@ -167,7 +167,7 @@ class HttpEndpoint {
     session.channel.post(messages, exchange, takesEvents);
   }
 
-  async #begin(principal: string | undefined, cors: Readonly<Record<string, string>>): Promise<HttpSession> {
+  async #begin(principal: string | undefined, cors: Readonly<Record<string, string>>): Promise<ServedSession> {
     const id = this.#registry.newId();
     const headers = { ...cors, "mcp-session-id": id };
     const { resumeMs, clock } = this.#options;
@@ -209,19 +209,19 @@ class HttpEndpoint {
 
   #refuse(exchange: ServedExchange, error: unknown, cors: Readonly<Record<string, string>>): void {
     if (error instanceof ClientGone) return;
-    const known = error instanceof HttpRefusal;
+    const known = error instanceof RequestRefusal;
     if (!known) this.#options.logger.error(`A request could not be served: ${messageOf(error)}`, { error });
-    const { status, headers, rpcCode, message } = known ? error : new HttpRefusal(500, "The request failed here.");
+    const { status, headers, rpcCode, message } = known ? error : new RequestRefusal(500, "The request failed here.");
     this.#audit.refused(exchange.method, status);
     const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: rpcCode, message } });
     exchange.reply(status, { ...json, ...cors, ...headers }, body);
   }
 }
 
-/** @throws HttpRefusal */
+/** @throws RequestRefusal */
 function sessionIdOf(exchange: ServedExchange): string {
   const id = exchange.header("mcp-session-id");
-  if (id === undefined) throw new HttpRefusal(400, "The header Mcp-Session-Id is missing: begin with initialize.");
+  if (id === undefined) throw new RequestRefusal(400, "The header Mcp-Session-Id is missing: begin with initialize.");
   return id;
 }
 
@@ -235,17 +235,17 @@ function accepts(exchange: ServedExchange, type: string): boolean {
   });
 }
 
-/** @throws HttpRefusal for what is no message of JSON-RPC */
+/** @throws RequestRefusal for what is no message of JSON-RPC */
 function parseBody(text: string): readonly RpcMessage[] {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new HttpRefusal(400, "The body is no JSON.", { rpcCode: -32_700 });
+    throw new RequestRefusal(400, "The body is no JSON.", { rpcCode: -32_700 });
   }
   const messages = Array.isArray(value) ? value : [value];
   if (messages.length === 0 || messages.length > maxBatch || !messages.every(isRpcMessage))
-    throw new HttpRefusal(400, `The body must be a message of JSON-RPC 2.0, or 1 to ${maxBatch} of them.`, {
+    throw new RequestRefusal(400, `The body must be a message of JSON-RPC 2.0, or 1 to ${maxBatch} of them.`, {
       rpcCode: -32_600,
     });
   return messages;

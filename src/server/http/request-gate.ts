@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { messageOf } from "../../core/error.ts";
 import { OwnedWindows } from "../../lib/sliding-window.ts";
 import { loopbackHosts, type OAuthProtection, type ReadHandlerOptions, type VerifiedToken } from "./handler-options.ts";
-import { HttpRefusal, type ServedExchange, urlOf } from "./http-exchange-port.ts";
+import { RequestRefusal, type ServedExchange, urlOf } from "./http-exchange-port.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -40,14 +40,14 @@ export class RequestGate {
    * Refuses requests to another name than its own, which a rebound name of DNS makes, and those of foreign pages.
    *
    * @returns the headers for the page that made it, where it may read answers
-   * @throws HttpRefusal
+   * @throws RequestRefusal
    */
   admit(exchange: ServedExchange): Headers {
     const { allowedHosts, allowedOrigins } = this.#options;
     const host = exchange.header("host");
     const { hostname } = urlOf("/", host);
     if (host === undefined || !allowedHosts.includes(hostname.toLowerCase()))
-      throw new HttpRefusal(403, "This host is not served here: allowedHosts does not name it.");
+      throw new RequestRefusal(403, "This host is not served here: allowedHosts does not name it.");
     const origin = exchange.header("origin");
     if (origin === undefined) return {};
     if (allowedOrigins === undefined) {
@@ -59,7 +59,7 @@ export class RequestGate {
         "access-control-expose-headers": "mcp-session-id, www-authenticate",
         vary: "origin",
       };
-    throw new HttpRefusal(403, "Pages of this origin may not call: allowedOrigins does not name it.");
+    throw new RequestRefusal(403, "Pages of this origin may not call: allowedOrigins does not name it.");
   }
 
   /** The answer to a browser that asks before it calls; undefined for any other request. */
@@ -73,7 +73,7 @@ export class RequestGate {
     };
   }
 
-  /** The principal of a request; undefined where nobody is asked. @throws HttpRefusal */
+  /** The principal of a request; undefined where nobody is asked. @throws RequestRefusal */
   async principalOf(exchange: ServedExchange): Promise<string | undefined> {
     const { authenticate, tokens, oauth } = this.#options;
     if (authenticate !== undefined) return this.#custom(exchange);
@@ -87,14 +87,14 @@ export class RequestGate {
     return principal;
   }
 
-  /** Counts a request. @throws HttpRefusal beyond the rate of its principal */
+  /** Counts a request. @throws RequestRefusal beyond the rate of its principal */
   spend(principal: string | undefined): void {
     const now = this.#options.clock.now();
     const owner = principal ?? "";
     const waitMs = this.#rate?.waitMs(owner, now) ?? 0;
     if (waitMs > 0) {
       const seconds = Math.ceil(waitMs / 1_000);
-      throw new HttpRefusal(429, `Too many requests: wait ${seconds} s.`, {
+      throw new RequestRefusal(429, `Too many requests: wait ${seconds} s.`, {
         headers: { "retry-after": String(seconds) },
       });
     }
@@ -107,7 +107,7 @@ export class RequestGate {
       principal = await this.#options.authenticate?.(exchange.toRequest());
     } catch (error) {
       this.#options.logger.error(`authenticate failed: ${messageOf(error)}`, { error });
-      throw new HttpRefusal(500, "The caller could not be authenticated.");
+      throw new RequestRefusal(500, "The caller could not be authenticated.");
     }
     if (typeof principal !== "string" || principal === "") throw unauthorized("Bearer");
     return principal;
@@ -124,13 +124,13 @@ export class RequestGate {
       verified = await oauth.verify(token);
     } catch (error) {
       this.#options.logger.error(`oauth.verify failed: ${messageOf(error)}`);
-      throw new HttpRefusal(500, "The token could not be verified.");
+      throw new RequestRefusal(500, "The token could not be verified.");
     }
     const isValid = verified !== undefined && this.#isFor(verified, oauth.resource);
     if (verified === undefined || !isValid) throw unauthorized(`${challenge}, error="invalid_token"`);
     if (scopes.every((each) => verified.scopes?.includes(each) === true)) return verified.principal;
     const headers = { "www-authenticate": `${challenge}, error="insufficient_scope"` };
-    throw new HttpRefusal(403, "The token has not every scope that is needed.", { headers });
+    throw new RequestRefusal(403, "The token has not every scope that is needed.", { headers });
   }
 
   #isFor({ principal, audience, expiresAt = Number.POSITIVE_INFINITY }: VerifiedToken, resource: string): boolean {
@@ -140,8 +140,8 @@ export class RequestGate {
   }
 }
 
-function unauthorized(challenge: string): HttpRefusal {
-  return new HttpRefusal(401, "Credentials are needed.", { headers: { "www-authenticate": challenge } });
+function unauthorized(challenge: string): RequestRefusal {
+  return new RequestRefusal(401, "Credentials are needed.", { headers: { "www-authenticate": challenge } });
 }
 
 function digestOf(token: string): Buffer {

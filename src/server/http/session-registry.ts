@@ -3,10 +3,10 @@ import type { Timer } from "../../lib/clock.ts";
 import type { ClientSession } from "../client-session.ts";
 import type { ReadHandlerOptions } from "./handler-options.ts";
 import type { HttpChannel } from "./http-channel.ts";
-import { HttpRefusal } from "./http-exchange-port.ts";
+import { RequestRefusal } from "./http-exchange-port.ts";
 
 /** A session as its client knows it. */
-export interface HttpSession {
+export interface ServedSession {
   /** Whoever has it is its client, unless there are principals. */
   readonly id: string;
   readonly principal: string | undefined;
@@ -20,9 +20,9 @@ const sweepMs = 60_000;
 /** The sessions of a handler: bounded in number, and ended when they are idle for long. */
 export class SessionRegistry {
   readonly #options: ReadHandlerOptions;
-  readonly #byId = new Map<string, HttpSession>();
+  readonly #byId = new Map<string, ServedSession>();
   /** The least recently used first. */
-  readonly #byPrincipal = new Map<string | undefined, Set<HttpSession>>();
+  readonly #byPrincipal = new Map<string | undefined, Set<ServedSession>>();
   #sweep: Timer | undefined;
   #keepAlive: Timer | undefined;
 
@@ -34,7 +34,7 @@ export class SessionRegistry {
     return this.#byId.size;
   }
 
-  get all(): readonly HttpSession[] {
+  get all(): readonly ServedSession[] {
     return [...this.#byId.values()];
   }
 
@@ -46,7 +46,7 @@ export class SessionRegistry {
   /**
    * Makes room for one more session of a principal: by the end of the one of its own that was idle for longest, where it has too many.
    *
-   * @throws HttpRefusal where there are too many sessions, and none of its own is idle
+   * @throws RequestRefusal where there are too many sessions, and none of its own is idle
    */
   makeRoom(principal: string | undefined): void {
     const { maxSessions, maxSessionsPerPrincipal } = this.#options;
@@ -58,10 +58,10 @@ export class SessionRegistry {
       this.end(session);
       return;
     }
-    throw new HttpRefusal(503, "Too many sessions: end one first.", { headers: { "retry-after": "60" } });
+    throw new RequestRefusal(503, "Too many sessions: end one first.", { headers: { "retry-after": "60" } });
   }
 
-  add(session: HttpSession): void {
+  add(session: ServedSession): void {
     const { principal, id } = session;
     this.#byId.set(id, session);
     const own = this.#byPrincipal.get(principal) ?? new Set();
@@ -71,11 +71,11 @@ export class SessionRegistry {
     this.#schedule();
   }
 
-  /** The session of a request. That of another principal is not there. @throws HttpRefusal */
-  find(id: string, principal: string | undefined): HttpSession {
+  /** The session of a request. That of another principal is not there. @throws RequestRefusal */
+  find(id: string, principal: string | undefined): ServedSession {
     const session = this.#byId.get(id);
     if (session === undefined || session.principal !== principal)
-      throw new HttpRefusal(404, "Session not found: begin a new one with initialize.", { rpcCode: -32_001 });
+      throw new RequestRefusal(404, "Session not found: begin a new one with initialize.", { rpcCode: -32_001 });
     session.lastUsedAt = this.#options.clock.now();
     const own = this.#byPrincipal.get(principal);
     own?.delete(session);
@@ -83,7 +83,7 @@ export class SessionRegistry {
     return session;
   }
 
-  end(session: HttpSession): void {
+  end(session: ServedSession): void {
     this.#remove(session);
     void session.client.close();
   }
@@ -96,7 +96,7 @@ export class SessionRegistry {
     for (const session of this.all) this.end(session);
   }
 
-  #remove(session: HttpSession): void {
+  #remove(session: ServedSession): void {
     if (!this.#byId.delete(session.id)) return;
     const own = this.#byPrincipal.get(session.principal);
     own?.delete(session);

@@ -1,7 +1,8 @@
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { type Content, isContent } from "../../core/resource.ts";
+import { isContent } from "../../core/resource.ts";
 import { isRecord } from "../../lib/value.ts";
 import { RpcError, rpcCodes } from "../../mcp/rpc/rpc-error.ts";
+import { sentWith } from "./result-form.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -22,7 +23,7 @@ export function failedCall(error: unknown, name: string): Fields {
   if (error instanceof RpcError) throw error;
   if (!ToolkitError.is(error)) throw internalError();
   if (error.code === "REMOTE_ERROR") throw rpcError(error);
-  if (isUnknown(error)) throw invalidParams(`Unknown tool: ${name}`);
+  if (isUnknown(error) && error.phase !== "execute") throw invalidParams(`Unknown tool: ${name}`);
   const content = ToolkitError.is(error, "TOOL_FAILED") ? error.details.content : undefined;
   const sent = isContent(content) ? sentWith(content) : undefined;
   if (sent !== undefined) return Array.isArray(sent.content) ? sent : { ...sent, content: [] };
@@ -66,10 +67,6 @@ function isUnknown(error: unknown): boolean {
 /** Errors that are none of ours are for the operator. */
 function internalError(): RpcError {
   return new RpcError({ code: rpcCodes.internalError, message: "The request failed here." });
-}
-
-function sentWith({ meta }: Content): Fields | undefined {
-  return isRecord(meta?.mcp) ? meta.mcp : undefined;
 }
 
 /** The code of an error for an audit record. */

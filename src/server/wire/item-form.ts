@@ -1,16 +1,25 @@
 import { definitionOf } from "../../core/entry.ts";
 import { extrasOf } from "../../core/extras.ts";
-import type { Entry, PromptArgument } from "../../core/item.ts";
+import type { Entry, Kind, PromptArgument } from "../../core/item.ts";
 import { present } from "../../lib/value.ts";
 import { withoutInvisible } from "../../lib/visible-text.ts";
 import { promptArguments } from "../../prompt/prompt-arguments.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Entries of lists as MCP writes them. The fields that a server sent and that no item of ours has go along as they came. */
+/**
+ * An entry of a list as MCP writes it. The fields that a server sent and that no item of ours has go along as they came.
+ *
+ * @param kind - that of the list: a prompt may be served as a tool
+ * @param name - the name or URI under which it is served
+ */
+export function formOf(kind: Kind, entry: Entry, name: string): Fields {
+  if (kind === "tool") return toolForm(entry as Entry<"tool" | "prompt">, name);
+  if (entry.kind === "prompt") return promptForm(entry, name);
+  return entry.kind === "resource" ? resourceForm(entry, name) : templateForm(entry as Entry<"template">, name);
+}
 
-/** @param name - under which it is served */
-export function toolForm(entry: Entry<"tool" | "prompt">, name: string): Fields {
+function toolForm(entry: Entry<"tool" | "prompt">, name: string): Fields {
   const { input, output, annotations } = definitionOf(entry);
   return shown({
     ...described(entry),
@@ -22,17 +31,16 @@ export function toolForm(entry: Entry<"tool" | "prompt">, name: string): Fields 
   });
 }
 
-export function promptForm(entry: Entry<"prompt">, name: string): Fields {
+function promptForm(entry: Entry<"prompt">, name: string): Fields {
   return shown({ ...described(entry), name, arguments: argumentsOf(entry) });
 }
 
-/** @param uri - under which it is served */
-export function resourceForm(entry: Entry<"resource">, uri: string): Fields {
+function resourceForm(entry: Entry<"resource">, uri: string): Fields {
   const { mediaType, size } = definitionOf(entry);
   return shown({ ...described(entry), name: entry.name, uri, mimeType: mediaType, size });
 }
 
-export function templateForm(entry: Entry<"template">, uriTemplate: string): Fields {
+function templateForm(entry: Entry<"template">, uriTemplate: string): Fields {
   const { mediaType } = definitionOf(entry);
   return shown({ ...described(entry), name: entry.name, uriTemplate, mimeType: mediaType });
 }

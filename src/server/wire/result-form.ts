@@ -58,8 +58,8 @@ async function promptBlocks(resource: Resource, signal: AbortSignal): Promise<re
   return sent === undefined ? blocksOf(content) : [sent];
 }
 
-/** What a server sent, where the Content was made from it. */
-function sentWith({ meta }: Content): Fields | undefined {
+/** The result or block that a server sent, where the Content was made from it. */
+export function sentWith({ meta }: Content): Fields | undefined {
   return isRecord(meta?.mcp) ? meta.mcp : undefined;
 }
 
@@ -72,12 +72,17 @@ function blocksOf(content: Content): readonly Fields[] {
   if (isEmptyContent(content)) return [];
   const { mediaType } = content;
   const { text, base64 } = content.toJSON();
-  if (text !== undefined && (isTextType(mediaType) || isJsonType(mediaType))) return [{ type: "text", text }];
+  const isNamed = !ownSchemes.test(content.uri);
+  if (text !== undefined && !isNamed && (isTextType(mediaType) || isJsonType(mediaType)))
+    return [{ type: "text", text }];
   const [family] = mediaType.split("/");
   if (base64 !== undefined && (family === "image" || family === "audio"))
     return [{ type: family, data: base64, mimeType: mediaType }];
   return [{ type: "resource", resource: contentsOf(content, content.uri) }];
 }
+
+/** The schemes of a URI that was made up for a result. A result with another one is a resource, which the client may read again. */
+const ownSchemes = /^(?:text|json|data|result):/;
 
 function contentsOf(content: Content, uri: string): Fields {
   const { mediaType: mimeType } = content;
