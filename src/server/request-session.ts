@@ -81,7 +81,7 @@ export class ServedRequest implements RequestOwner {
   }
 
   async #elicit(request: ElicitRequest, capability: Fields, signal: AbortSignal): Promise<ElicitResult> {
-    const params = elicitParams(request, capability, this.#client.facts?.protocolVersion ?? "");
+    const params = elicitParams(request, capability);
     if (params === undefined) return { action: "decline" };
     const answer = await this.#client.ask("elicitation/create", params, { signal, owner: this });
     const { action, content } = isRecord(answer) ? answer : {};
@@ -102,16 +102,12 @@ export class ServedRequest implements RequestOwner {
 }
 
 /** The parameters of `elicitation/create`; undefined where the client cannot show what is asked. */
-function elicitParams(
-  request: ElicitRequest,
-  { form, url: page }: Fields,
-  protocolVersion: string,
-): Fields | undefined {
+function elicitParams(request: ElicitRequest, { form, url: page }: Fields): Fields | undefined {
   const { message, schema, url, elicitationId = randomUUID(), meta: _meta } = request;
   if (url !== undefined)
     return page === undefined ? undefined : present({ mode: "url", message, url, elicitationId, _meta });
   // A client that names no mode shows forms.
   if (form === undefined && page !== undefined) return undefined;
-  const mode = protocolVersion >= "2025-11-25" ? "form" : undefined;
-  return present({ mode, message, requestedSchema: schema ?? { type: "object", properties: {} }, _meta });
+  // Without a mode: it is a form then, and older clients know no modes.
+  return present({ message, requestedSchema: schema ?? { type: "object", properties: {} }, _meta });
 }

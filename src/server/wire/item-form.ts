@@ -56,7 +56,7 @@ function argumentsOf(entry: Entry<"prompt">): readonly PromptArgument[] | undefi
   const { item } = entry;
   const listed = "arguments" in item && Array.isArray(item.arguments) ? item.arguments : undefined;
   const list: readonly PromptArgument[] = listed ?? promptArguments(definitionOf(entry).input);
-  return list.length === 0 && listed === undefined ? undefined : list.map((argument) => present({ ...argument }));
+  return list.length === 0 ? undefined : list.map((argument) => present({ ...argument }));
 }
 
 /** Models read descriptors: text that does not show goes no further, as in a toolset. */

@@ -1,4 +1,5 @@
 import { definitionOf } from "../../core/entry.ts";
+import { extrasOf } from "../../core/extras.ts";
 import type { Entry, RenderedPrompt } from "../../core/item.ts";
 import { type Content, isContent, type Resource } from "../../core/resource.ts";
 import { isRecord, present } from "../../lib/value.ts";
@@ -48,7 +49,8 @@ export async function promptResult(
       return blocks.flat().map((block) => ({ role, content: block }));
     }),
   );
-  const { description } = definitionOf(entry);
+  // A server that says no more than its messages is not to say more here.
+  const description = extrasOf(entry.item) === undefined ? definitionOf(entry).description : undefined;
   return { ...(sent ?? present({ description })), messages: [...system, ...messages.flat()] };
 }
 
