@@ -1,3 +1,4 @@
+import type { Clock, Timer } from "../../lib/clock.ts";
 import type { RpcId, RpcMessage } from "../../mcp/rpc/rpc-message.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../../mcp/transport/transport.ts";
 import { ServedRequest } from "../request-session.ts";
@@ -14,6 +15,7 @@ export interface HttpChannelParts {
   readonly budget: EventBudget | undefined;
   /** Time in which a client may come back for the answer to a request, in milliseconds. Then the request is cancelled. */
   readonly resumeMs: number;
+  readonly clock: Clock;
   /** The client may have missed messages of no request. */
   readonly missed: () => void;
 }
@@ -32,7 +34,7 @@ export class HttpChannel implements Transport {
   readonly #byRequest = new Map<RpcId, ReplyStream>();
   readonly #streams = new Map<number, ReplyStream>();
   readonly #finished: ReplyStream[] = [];
-  readonly #leaving = new Map<ReplyStream, NodeJS.Timeout>();
+  readonly #leaving = new Map<ReplyStream, Timer>();
   #standalone: ReplyStream | undefined;
   /** Messages of no request, until the client opens the stream for these. */
   #early: string[] = [];
@@ -125,7 +127,7 @@ export class HttpChannel implements Transport {
   async close(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    for (const timer of this.#leaving.values()) clearTimeout(timer);
+    for (const timer of this.#leaving.values()) timer.cancel();
     for (const stream of this.#streams.values()) stream.finish();
     this.#streams.clear();
     this.#byRequest.clear();
@@ -158,25 +160,26 @@ export class HttpChannel implements Transport {
   }
 
   #makeStream(number: number): ReplyStream {
-    const { headers } = this.#parts;
+    const { headers, clock } = this.#parts;
     const gone = (stream: ReplyStream) => this.#gone(stream);
-    const stream = new ReplyStream({ number, log: this.#log, headers, isPrimed: this.isPrimed, gone });
+    const stream = new ReplyStream({ number, log: this.#log, headers, isPrimed: this.isPrimed, clock, gone });
     this.#streams.set(number, stream);
     return stream;
   }
 
   #gone(stream: ReplyStream): void {
+    const { clock, resumeMs } = this.#parts;
     if (stream.pending.size === 0) return;
     if (!stream.isResumable) this.#abandon(stream);
     else
       this.#leaving.set(
         stream,
-        setTimeout(() => this.#abandon(stream), this.#parts.resumeMs),
+        clock.setTimer(() => this.#abandon(stream), resumeMs),
       );
   }
 
   #stay(stream: ReplyStream): void {
-    clearTimeout(this.#leaving.get(stream));
+    this.#leaving.get(stream)?.cancel();
     this.#leaving.delete(stream);
   }
 

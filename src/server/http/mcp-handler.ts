@@ -171,7 +171,7 @@ class HttpEndpoint {
     const id = this.#registry.newId();
     const headers = { ...cors, "mcp-session-id": id };
     const { resumeMs, clock } = this.#options;
-    const channel = new HttpChannel({ headers, budget: this.#budget, resumeMs, missed: () => client.missed() });
+    const channel = new HttpChannel({ headers, budget: this.#budget, resumeMs, clock, missed: () => client.missed() });
     const client = await this.#client(channel, principal, true);
     const session = { id, principal, channel, client, lastUsedAt: clock.now() };
     this.#registry.add(session);
@@ -194,7 +194,13 @@ class HttpEndpoint {
     },
   ): Promise<void> {
     const nothing = () => undefined;
-    const channel = new HttpChannel({ headers: cors, budget: undefined, resumeMs: 0, missed: nothing });
+    const channel = new HttpChannel({
+      headers: cors,
+      budget: undefined,
+      resumeMs: 0,
+      clock: this.#options.clock,
+      missed: nothing,
+    });
     const client = await this.#client(channel, principal, false);
     await client.begin();
     if (!channel.post(messages, exchange, takesEvents)) exchange.reply(202, cors);

@@ -1,3 +1,4 @@
+import type { Clock, Timer } from "../../lib/clock.ts";
 import type { RpcId } from "../../mcp/rpc/rpc-message.ts";
 import type { EventLog } from "./event-log.ts";
 import type { EventSink, ServedExchange } from "./http-exchange-port.ts";
@@ -12,6 +13,7 @@ export interface ReplyStreamParts {
   readonly headers: Readonly<Record<string, string>>;
   /** An event without data comes first, with the id to come back with: clients before 2025-11-25 take it for a message. */
   readonly isPrimed: boolean;
+  readonly clock: Clock;
   /** The client went. Called once for each connection. */
   readonly gone: (stream: ReplyStream) => void;
 }
@@ -38,7 +40,7 @@ export class ReplyStream {
   readonly #parts: ReplyStreamParts;
   #exchange: ServedExchange | undefined;
   #sink: EventSink | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #hasBegun = false;
   #isWhole = false;
   #takesEvents = true;
@@ -69,7 +71,7 @@ export class ReplyStream {
     this.#takesEvents = takesEvents;
     exchange.onGone(() => this.#detached(exchange));
     if (beginNow) this.#begin();
-    else if (takesEvents) this.#timer = setTimeout(() => this.#begin(), patienceMs);
+    else if (takesEvents) this.#timer = this.#parts.clock.setTimer(() => this.#begin(), patienceMs);
   }
 
   /** Continues after the event with the id. False where that is not possible any more. */
@@ -124,7 +126,7 @@ export class ReplyStream {
   }
 
   #begin(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     if (this.#hasBegun) return;
     this.#hasBegun = true;
     const { log, headers, isPrimed } = this.#parts;
@@ -146,7 +148,7 @@ export class ReplyStream {
   }
 
   #release(): void {
-    clearTimeout(this.#timer);
+    this.#timer?.cancel();
     this.#exchange = undefined;
     this.#sink = undefined;
   }

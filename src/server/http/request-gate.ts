@@ -2,10 +2,12 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { messageOf } from "../../core/error.ts";
 import { OwnedWindows } from "../../lib/sliding-window.ts";
 import { loopbackHosts, type OAuthProtection, type ReadHandlerOptions, type VerifiedToken } from "./handler-options.ts";
-import { RequestRefusal, type ServedExchange, urlOf } from "./http-exchange-port.ts";
+import { RequestRefusal, type ServedExchange } from "./http-exchange-port.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
+/** A name or an address, and a port: no user, no path. */
+const hostForm = /^(\[[\da-f:.]+\]|[^\s:/@?#[\]]+)(?::\d+)?$/;
 const wellKnown = "/.well-known/oauth-protected-resource";
 const corsHeaders =
   "content-type, authorization, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name, last-event-id";
@@ -45,8 +47,8 @@ export class RequestGate {
   admit(exchange: ServedExchange): Headers {
     const { allowedHosts, allowedOrigins } = this.#options;
     const host = exchange.header("host");
-    const { hostname } = urlOf("/", host);
-    if (host === undefined || !allowedHosts.includes(hostname.toLowerCase()))
+    const name = host === undefined ? undefined : hostForm.exec(host.toLowerCase())?.[1];
+    if (name === undefined || !allowedHosts.includes(name))
       throw new RequestRefusal(403, "This host is not served here: allowedHosts does not name it.");
     const origin = exchange.header("origin");
     if (origin === undefined) return {};
