@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { messageOf } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import type { LogEntry, LogLevel } from "../core/session.ts";
 import type { Unsubscribe } from "../core/source.ts";
 import { Coalescer } from "../lib/coalesce.ts";
@@ -7,7 +7,7 @@ import { isRecord, present } from "../lib/value.ts";
 import { protocolVersions } from "../mcp/handshake.ts";
 import { SignalCancellation } from "../mcp/mcp-session.ts";
 import type { IncomingRequest } from "../mcp/rpc/incoming-requests.ts";
-import { Peer } from "../mcp/rpc/peer.ts";
+import { Cancelled, Peer } from "../mcp/rpc/peer.ts";
 import { RpcError, rpcCodes } from "../mcp/rpc/rpc-error.ts";
 import { parseText } from "../mcp/rpc/rpc-message.ts";
 import type { Transport } from "../mcp/transport/transport.ts";
@@ -16,7 +16,7 @@ import { findResource, type ItemRequest, itemMethods, textIn } from "./item-meth
 import type { RequestAudit } from "./request-audit.ts";
 import { type ClientFacts, type ClientPort, ServedRequest } from "./request-session.ts";
 import { logLevels, type ReadServeOptions } from "./serve-options.ts";
-import { invalidParams, resourceError } from "./wire/error-form.ts";
+import { invalidParams, resourceError, rpcError } from "./wire/error-form.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -114,7 +114,11 @@ export class ClientSession implements ClientPort {
     params: Fields,
     { signal, owner }: { readonly signal: AbortSignal; readonly owner: ServedRequest },
   ): Promise<unknown> {
-    return this.#peer.request(method, params, { cancellation: new SignalCancellation(signal), owner });
+    return this.#peer
+      .request(method, params, { cancellation: new SignalCancellation(signal), owner })
+      .catch((error) => {
+        throw error instanceof Cancelled ? error.reason : error;
+      });
   }
 
   notify(method: string, params: Fields | undefined, owner?: ServedRequest): void {
@@ -134,8 +138,16 @@ export class ClientSession implements ClientPort {
       throw new RpcError({ code: rpcCodes.internalError, message: "This server is shutting down." });
     const request = new ServedRequest(id, params, this);
     return this.#parts.audit.run({ method, params, principal: this.principal, session: this.sessionId, signal }, () =>
-      run(params, request, signal),
+      run(params, request, signal).catch((error: unknown) => this.#fail(error, method, signal)),
     );
+  }
+
+  /** @throws the reason of an abort, or the error for the client: one that is none of ours is for the operator */
+  #fail(error: unknown, method: string, signal: AbortSignal): never {
+    signal.throwIfAborted();
+    if (!(error instanceof RpcError) && !ToolkitError.is(error))
+      this.#parts.options.logger.error(`The request ${method} failed: ${messageOf(error)}`, { error });
+    throw rpcError(error);
   }
 
   readonly #methods: Readonly<

@@ -83,7 +83,7 @@ export class ServedRequest implements RequestOwner {
   async #elicit(request: ElicitRequest, capability: Fields, signal: AbortSignal): Promise<ElicitResult> {
     const params = elicitParams(request, capability);
     if (params === undefined) return { action: "decline" };
-    const answer = await this.#client.ask("elicitation/create", params, { signal, owner: this });
+    const answer = await this.#client.ask("elicitation/create", params, { signal, owner: this }).catch(notShown);
     const { action, content } = isRecord(answer) ? answer : {};
     if (action === "accept") return { action, ...(isRecord(content) ? { content } : {}) };
     return { action: action === "cancel" ? "cancel" : "decline" };
@@ -110,4 +110,10 @@ function elicitParams(request: ElicitRequest, { form, url: page }: Fields): Fiel
   if (form === undefined && page !== undefined) return undefined;
   // Without a mode: it is a form then, and older clients know no modes.
   return present({ message, requestedSchema: schema ?? { type: "object", properties: {} }, _meta });
+}
+
+/** A client that cannot show a form has not asked its person. */
+function notShown(error: unknown): ElicitResult {
+  if (error instanceof RpcError) return { action: "cancel" };
+  throw error;
 }

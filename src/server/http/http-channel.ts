@@ -38,6 +38,7 @@ export class HttpChannel implements Transport {
   #standalone: ReplyStream | undefined;
   /** Messages of no request, until the client opens the stream for these. */
   #early: string[] = [];
+  #earlyLength = 0;
   #events: TransportEvents | undefined;
   #nextStream = 1;
   #isOpen = true;
@@ -93,6 +94,7 @@ export class HttpChannel implements Transport {
     this.#standalone = stream;
     stream.attach(exchange, { beginNow: true });
     for (const text of this.#early.splice(0)) stream.write(text, false);
+    this.#earlyLength = 0;
     if (isAgain) this.#parts.missed();
   }
 
@@ -154,8 +156,8 @@ export class HttpChannel implements Transport {
     if (this.#standalone !== undefined) this.#standalone.write(text, false);
     else if (this.#log !== undefined) {
       this.#early.push(text);
-      // They say no more than that something changed.
-      if (this.#early.length > maxEarly) this.#early.shift();
+      this.#earlyLength += text.length;
+      while (this.#earlyLength > maxEarlyLength) this.#earlyLength -= this.#early.shift()?.length ?? 0;
     }
   }
 
@@ -202,4 +204,5 @@ export class HttpChannel implements Transport {
   }
 }
 
-const maxEarly = 1_000;
+/** The most characters of these; the oldest are dropped. */
+const maxEarlyLength = 64 * 1024;

@@ -160,7 +160,6 @@ class HttpEndpoint {
     }
     if (messages.length > 1 || exchange.header("mcp-session-id") !== undefined)
       throw new RequestRefusal(400, "initialize begins a session, and comes alone.", { rpcCode: -32_600 });
-    this.#registry.makeRoom(principal);
     const session = await this.#begin(principal, cors);
     const { protocolVersion } = (messages[0]?.params ?? {}) as { readonly protocolVersion?: unknown };
     session.channel.isPrimed = typeof protocolVersion === "string" && protocolVersion >= "2025-11-25";
@@ -173,6 +172,7 @@ class HttpEndpoint {
     const { resumeMs, clock } = this.#options;
     const channel = new HttpChannel({ headers, budget: this.#budget, resumeMs, clock, missed: () => client.missed() });
     const client = await this.#client(channel, principal, true);
+    this.#registry.makeRoom(principal);
     const session = { id, principal, channel, client, lastUsedAt: clock.now() };
     this.#registry.add(session);
     await client.begin();
