@@ -94,7 +94,11 @@ export class ConnectionRequests {
     const callers = [...calls.map(({ givenSession }) => givenSession), ...late];
     if (new Set(callers.map((session) => session?.principal)).size > 1) return [];
     const logging = [...late, ...calls.map(({ loggingSession }) => loggingSession)];
-    return [...new Map(logging.flatMap((session) => (session === undefined ? [] : [[sessionKey(session), session]]))).values()];
+    return [
+      ...new Map(
+        logging.flatMap((session) => (session === undefined ? [] : [[sessionKey(session), session]])),
+      ).values(),
+    ];
   }
 
   /** It is connected: requests are made in this session from now on, and so are those that wait. */

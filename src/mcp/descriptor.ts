@@ -96,7 +96,18 @@ function readTemplate(entry: Fields): DescriptorMap["template"] | undefined {
 
 /** Fields that descriptors have under a name of their own, by kind as far as that matters. A title may stand in the annotations of a tool. */
 const readFields: ReadonlySet<string> = new Set([
-  ...["name", "description", "_meta", "inputSchema", "outputSchema", "arguments", "uri", "uriTemplate", "mimeType", "size"],
+  ...[
+    "name",
+    "description",
+    "_meta",
+    "inputSchema",
+    "outputSchema",
+    "arguments",
+    "uri",
+    "uriTemplate",
+    "mimeType",
+    "size",
+  ],
 ]);
 
 const noExtras: Fields = Object.freeze({});
