@@ -8,7 +8,7 @@ import { run, seconds } from "./support/run.ts";
 const startedAt = performance.now();
 await rm(join(project, "dist"), { recursive: true, force: true });
 const manifest = await readManifest();
-const tsc = await commandOf(import.meta.resolve("typescript/package.json"), "tsc");
+const tsc = await commandOf(import.meta.resolve("typescript-7/package.json"), "tsc");
 const compiled = await run(process.execPath, [tsc, "-p", "tsconfig.build.json"], { cwd: project });
 const problems: string[] = [];
 if (compiled.failure !== undefined) problems.push(`tsc ${compiled.failure}\n${compiled.output}`);

@@ -27,6 +27,7 @@ try {
     ["every export is required from CommonJS", async () => requireExports(manifest)],
     ["a user of the types in CommonJS compiles and runs", async () => compileCommonJs()],
     ["a server that starts slowly is called", async () => slowStart()],
+    ["the command looks at that server", async () => installedCommand(installed, manifest)],
     ["nothing of this machine", async () => foreignText(installed)],
   ];
   for (const [name, check] of checks) {
@@ -118,14 +119,18 @@ void text.then((said) => (said === "hello" ? toolkit.close() : process.exit(3)))
   await writeFile(join(user, "package.json"), JSON.stringify({ name: "common", type: "commonjs" }));
   await writeFile(join(user, "user.ts"), source);
   const ways = [
-    ["--module", "commonjs"],
-    ["--module", "commonjs", "--moduleResolution", "node10", "--ignoreDeprecations", "6.0"],
-    ["--module", "nodenext"],
-  ];
-  for (const way of ways) {
+    { compiler: "typescript-7", way: ["--module", "commonjs"] },
+    // No later version resolves so.
+    {
+      compiler: "typescript",
+      way: ["--module", "commonjs", "--moduleResolution", "node10", "--ignoreDeprecations", "6.0"],
+    },
+    { compiler: "typescript-7", way: ["--module", "nodenext"] },
+  ] as const;
+  for (const { compiler, way } of ways) {
     const problem =
-      (await compile([...way, "--skipLibCheck", "common/user.ts"])) ?? (await command(["common/user.js"]));
-    if (problem !== undefined) return `${way.join(" ")}: ${problem}`;
+      (await compile(compiler, [...way, "--skipLibCheck", "common/user.ts"])) ?? (await command(["common/user.js"]));
+    if (problem !== undefined) return `${compiler} ${way.join(" ")}: ${problem}`;
   }
   return undefined;
 }
@@ -173,12 +178,24 @@ await toolkit.close();
   return command(["user.mjs"]);
 }
 
+/** The server of `slowStart` is there already. The help that is packed is that of the command. */
+async function installedCommand(installed: string, { bin = {} }: Manifest): Promise<string | undefined> {
+  for (const script of Object.values(bin)) {
+    const path = join(installed, script);
+    for (const args of [["--help"], ["init"], ["call", "echo", "message=hi", "--server", `${node} server.cjs`]]) {
+      const problem = await command([path, ...args]);
+      if (problem !== undefined) return `${args.join(" ")}: ${problem}`;
+    }
+  }
+  return undefined;
+}
+
 /** True for an entry whose declarations export something: one for those who write a part may have types alone. */
 async function hasTypes(target: Manifest["exports"][string]): Promise<boolean> {
   return typeof target !== "string" && /^export /m.test(await readFile(join(project, target.types ?? ""), "utf8"));
 }
 
-/** What a user's compiler says, without skipLibCheck: the declarations themselves are checked, and must tell tools apart. */
+/** The errors of a user's compiler, without skipLibCheck: the declarations themselves are checked, and must tell tools apart. */
 async function compileUser(): Promise<string | undefined> {
   const user = `
 import { defineTool, Toolkit, type Tool } from "toolweave";
@@ -204,11 +221,16 @@ export const wrong = toolkit.call(text, { text: 1 });
 export const other: Tool<{ number: number }> = text;
 `;
   await writeFile(join(folder, "user.mts"), user);
-  return compile(["--noEmit", "--module", "nodenext", "--exactOptionalPropertyTypes", "user.mts"]);
+  for (const compiler of ["typescript", "typescript-7"] as const) {
+    const args = ["--noEmit", "--module", "nodenext", "--exactOptionalPropertyTypes", "user.mts"];
+    const problem = await compile(compiler, args);
+    if (problem !== undefined) return `${compiler}: ${problem}`;
+  }
+  return undefined;
 }
 
-async function compile(args: readonly string[]): Promise<string | undefined> {
-  const tsc = await commandOf(import.meta.resolve("typescript/package.json"), "tsc");
+async function compile(compiler: "typescript" | "typescript-7", args: readonly string[]): Promise<string | undefined> {
+  const tsc = await commandOf(import.meta.resolve(`${compiler}/package.json`), "tsc");
   const types = ["--typeRoots", join(project, "node_modules", "@types"), "--types", "node"];
   return command([tsc, "--strict", "--target", "es2023", "--lib", "es2024,esnext.disposable", ...types, ...args]);
 }

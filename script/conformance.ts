@@ -1,6 +1,6 @@
 /**
  * Runs every scenario of the official client conformance suite of MCP against the built Toolkit, one at a time, for some measure time.
- * What fails must stand in the baseline with its reason; what stands there and passes must go. A name as argument runs only that one.
+ * A check that fails must stand in the baseline with its reason; one that stands there and passes must go. A name as argument runs only that one.
  */
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ const baseline = join(project, "test/conformance/expected-failures.yml");
 const limitMs = 40_000;
 // Whether it waits as long as it is told to is a matter of 200 ms, which a busy machine may take: it gets three chances.
 const timed: ReadonlySet<string> = new Set(["sse-retry"]);
-// What the suite itself leaves out of `--suite core`: revisions that are no longer or not yet in force, and extensions.
+// The scenarios that the suite itself leaves out of `--suite core`: revisions that are no longer or not yet in force, and extensions.
 const beyondCore: ReadonlySet<string> = new Set(["2025-03-26", "2026-07-28", "draft", "extension"]);
 
 const program = await commandOf(import.meta.resolve("@modelcontextprotocol/conformance/package.json"), "conformance");

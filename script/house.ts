@@ -1,15 +1,14 @@
 /**
  * Checks the rules of CONTRIBUTING.md that no linter knows: names of files and of exported types are unique in src, no file is longer than 300
- * lines or so small that it belongs into its one importer, and comments name the thing they describe.
+ * lines or so small that it belongs into its one importer, and comments, in tests and scripts too, name the thing they describe.
  */
-import { readdir, readFile } from "node:fs/promises";
+import { glob, readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join, normalize } from "node:path";
 import ts from "typescript";
 import { project } from "./support/project.ts";
 
 const maxLines = 300;
 const minLines = 60;
-const maxRiddles = 50;
 const riddle = /^ *(?:\/\*\*|\*|\/\/) ?(?:What|Whoever|Whose|Somebody|Who|How) /;
 
 interface SourceFile {
@@ -23,7 +22,7 @@ interface SourceFile {
 }
 
 const files = await readSources();
-const problems = [...repeatedNames(), ...repeatedTypes(), ...sizes(), ...comments()];
+const problems = [...repeatedNames(), ...repeatedTypes(), ...sizes(), ...(await comments())];
 if (problems.length > 0) {
   console.error(problems.join("\n"));
   process.exitCode = 1;
@@ -108,11 +107,11 @@ function isPort(path: string): boolean {
   return /^(?:core|call)\/[^/]+\.ts$/.test(path);
 }
 
-function comments(): readonly string[] {
-  const riddles = files.flatMap(({ path, lines }) =>
-    lines.flatMap((line, at) => (riddle.test(line) ? [`  src/${path}:${at + 1} ${line.trim()}`] : [])),
-  );
-  if (riddles.length <= maxRiddles) return [];
-  const message = `${riddles.length} comments begin with What, Who or How (at most ${maxRiddles}); name the thing instead:`;
-  return [message, ...riddles.slice(0, 20)];
+async function comments(): Promise<readonly string[]> {
+  const riddles: string[] = [];
+  for await (const path of glob("{src,test,script}/**/*.{ts,mjs}", { cwd: project })) {
+    const lines = (await readFile(join(project, path), "utf8")).split("\n");
+    riddles.push(...lines.flatMap((line, at) => (riddle.test(line) ? [`  ${path}:${at + 1} ${line.trim()}`] : [])));
+  }
+  return riddles.length === 0 ? [] : ["Comments begin with What, Who or How; name the thing instead:", ...riddles];
 }

@@ -1,25 +1,25 @@
 /**
- * Runs the suite on the oldest version of Node that the package supports, and on the next one. Node 22.13 runs the sources with a flag, which
- * reaches no server that is started as a child process: the mode `flagged` leaves out the files whose servers are sources.
+ * Runs the suite on the oldest version of Node that the package supports, and on the next one. Arguments choose a version, and test files
+ * as Vitest does.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { compilingNode } from "./support/compiling-node.ts";
 import { commandOf, project } from "./support/project.ts";
 import { run, seconds } from "./support/run.ts";
 
-const versions: readonly { readonly version: string; readonly options: string; readonly args: readonly string[] }[] = [
-  {
-    version: "22.13.0",
-    options: "--experimental-strip-types --disable-warning=ExperimentalWarning",
-    args: ["--project", "unit", "--mode", "flagged"],
-  },
-  { version: "26", options: "", args: [] },
-];
+/** The versions, and whether each runs the sources as they are: Node 22 knows neither types nor `using`. */
+const versions: Readonly<Record<string, { readonly runsSources: boolean }>> = {
+  "22.13.0": { runsSources: false },
+  "26": { runsSources: true },
+};
 
 const vitest = await commandOf(import.meta.resolve("vitest/package.json"), "vitest");
-const only = process.argv.slice(2);
-for (const { version, options, args } of versions) {
+const given = process.argv.slice(2);
+const only = given.filter((name) => name in versions);
+const files = given.filter((name) => !(name in versions));
+for (const [version, { runsSources }] of Object.entries(versions)) {
   if (only.length > 0 && !only.includes(version)) continue;
   const home = await mkdtemp(join(tmpdir(), "toolweave-node-"));
   try {
@@ -28,13 +28,10 @@ for (const { version, options, args } of versions) {
       console.log(`skipped  Node ${version} cannot be installed: ${installed.failure}`);
       continue;
     }
-    const node = join(home, "node_modules", ".bin", "node");
-    const env = {
-      ...process.env,
-      NODE_OPTIONS: options,
-      PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}`,
-    };
-    const result = await run(node, [vitest, "run", ...args], { cwd: project, env, timeoutMs: 1_800_000 });
+    const plain = join(home, "node_modules", "node", "bin", "node");
+    const node = runsSources ? plain : await compilingNode(plain, join(home, "compiled"));
+    const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}` };
+    const result = await run(node, [vitest, "run", ...files], { cwd: project, env, timeoutMs: 1_800_000 });
     console.log(
       `${result.failure === undefined ? "ok    " : "failed"}  Node ${version}  ${seconds(result.durationMs)}`,
     );

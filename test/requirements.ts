@@ -1,11 +1,11 @@
 /** One line of what Toolweave promises. A test that proves it cites the id: `verifies("N1", "...", ...)`. */
 export interface Requirement {
   readonly id: string;
-  /** What must hold, so that a reader can judge a test without another page. */
+  /** The property that must hold, so that a reader can judge a test without another page. */
   readonly text: string;
 }
 
-/** What the project promises so far. `npm run requirements` shows which tests prove each line. */
+/** The promises of the project so far. `npm run requirements` shows which tests prove each line. */
 export const requirements: readonly Requirement[] = [
   // N: names, keys, refs
   {
@@ -34,7 +34,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "N7",
-    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due. A call, read or render that a namespace which still connects could answer waits within its own time, at most connectTimeoutMs, then is UNAVAILABLE with the reason; lookup and list do not wait for it.",
+    text: "NOT_FOUND suggests at most three similar keys. For a namespace that was never connected it gives the reason and when the next attempt is due. A call, read or render that a namespace which still connects could answer waits within its own time, at most connectTimeoutMs, then is UNAVAILABLE with the reason, as is each later one that names the namespace, until it connects; lookup and list do not wait for it.",
   },
   {
     id: "N8",
@@ -362,6 +362,10 @@ export const requirements: readonly Requirement[] = [
     id: "A10",
     text: "A prompt and a text continue a conversation, given or kept in the store by id and principal, over several turns with tools. Two writers never lose a turn: one gets CONFLICT. A hook bounds what of it a model is sent, and never parts a call from its result.",
   },
+  {
+    id: "A11",
+    text: "A server of OpenAI's Chat Completions is asked by its URL, without a package: tools, calls in parallel and in pieces, images, files, audio, thoughts, structured answers, settings and options of the provider, as a stream or whole. What it sends is bounded and read as it comes, however it is cut; an answer that breaks off, an error in it, a page and a status are errors that are repeated where that may help.",
+  },
 
   // T: what one model run may use
   {
@@ -473,5 +477,11 @@ export const requirements: readonly Requirement[] = [
   {
     id: "V5",
     text: "Streams of a session are resumable with `Last-Event-ID`, from a bounded store of events.",
+  },
+
+  // X: the command
+  {
+    id: "X1",
+    text: "The command lists, calls, runs, reads, lints and explains what a configuration or a server named on the command line has, shows the state of servers, decides approvals, edits the configuration and keeps its comments, imports the servers of other clients, and writes lock files and types. Configurations are YAML, JSON or JSON with comments, in our form or in that of other clients; mistakes are named with file, line and column. --json everywhere; exit codes 0 ok, 1 failed, 2 usage, 3 not found, 4 unreachable, 5 tool error. In a terminal it shows tables and progress and asks for what is missing; texts of servers cannot steer the terminal.",
   },
 ];

@@ -37,6 +37,13 @@ const text = await response.text();
 assert.match(text, /event: toolCall\n.*\n\nevent: textDelta/s);
 assert.match(text, /event: answer\n/);
 
+const reopened = await service.messages("chat-0", { id: "request-0", principal: "ada" });
+assert.deepEqual(
+  reopened.map(({ role }) => role),
+  ["user", "assistant"],
+);
+assert.partialDeepStrictEqual(reopened[1]?.parts.at(-1), { type: "text", text: "It is warm." });
+
 // #region conversations
 const session = { id: "request-1", principal: "ada" };
 const list = await service.assistant.conversations.list({ session }); // [{ id: "chat-2", updatedAt, size }, ...]

@@ -35,7 +35,12 @@ export async function fastifyServer({ answer }: ChatService): Promise<Listening>
   );
   // #endregion fastify
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
-  return { port: Number(new URL(url).port), close: () => app.close() };
+  const close = () => {
+    // On Node 22.13 a connection whose client went away in the middle of a stream holds up close().
+    app.server.closeAllConnections();
+    return app.close();
+  };
+  return { port: Number(new URL(url).port), close };
 }
 
 /** The file `app/api/chat/route.ts` of Next exports such a function. */

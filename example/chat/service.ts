@@ -30,11 +30,13 @@ input: { type: object, properties: { message: { type: string } }, required: [mes
 {{{message}}}`);
 // #endregion prompt
 
+// #region request
 /** What `DefaultChatTransport` sends. */
 export interface ChatRequest {
   readonly id: string;
   readonly messages: readonly UIMessage<{ run?: string }>[];
 }
+// #endregion request
 
 /** A chat, and the toolkit that is to be closed with it. */
 export function chatService(model: LanguageModelV4, store: Store) {
@@ -68,13 +70,21 @@ export function chatService(model: LanguageModelV4, store: Store) {
   }
   // #endregion approve
 
-  return { assistant, toolkit, answer };
+  // #region reopen
+  /** What `useChat({ id, messages })` begins with. */
+  const messages = (id: string, session: Session): Promise<UIMessage[]> =>
+    assistant.conversations.uiMessages(id, { session });
+  // #endregion reopen
+
+  return { assistant, toolkit, answer, messages };
 }
 
 export type ChatService = ReturnType<typeof chatService>;
 
+// #region session
 /** In place of authentication. Without a principal all who call share their conversations. */
 export function sessionOf(headers: { get(name: string): string | null }): Session {
   const principal = headers.get("x-user") ?? "guest";
   return { id: principal, principal };
 }
+// #endregion session

@@ -14,6 +14,7 @@ npm run prompt -- lint PATH...           finds what is wrong with prompts, files
 npm run prompt -- run FILE [name=value...]   runs a prompt and prints its result
 
 lint
+  --recursive             the folders in a folder too: their prompts are named folder-name
   --model PROVIDER/NAME   a model prompts may name; * for all of a provider. Several may be given.
   --mcp FILE              a configuration of MCP servers: entries of tools are looked up in them
   --json                  the problems as JSON
@@ -35,6 +36,7 @@ export interface LintCommand {
   readonly name: "lint";
   readonly paths: readonly string[];
   readonly models: readonly string[];
+  readonly recursive: boolean;
   readonly mcp: string | undefined;
   readonly json: boolean;
 }
@@ -58,15 +60,16 @@ export function parseCommand(args: readonly string[]): LintCommand | RunCommand 
   const { values, positionals } = parsed(args);
   const [name, ...rest] = positionals;
   if (values.help === true || (name === "help" && rest.length === 0)) return { name: "help" };
-  const { mcp, json = false, model = [], input, attach = [] } = values;
+  const { mcp, json = false, recursive = false, model = [], input, attach = [] } = values;
   if (name === "lint") {
     if (rest.length === 0) throw new UsageError("lint needs the path of a file or a folder.");
     if (input !== undefined || attach.length > 0) throw new UsageError("lint takes neither --input nor --attach.");
-    return { name, paths: rest, models: model, mcp, json };
+    return { name, paths: rest, models: model, recursive, mcp, json };
   }
   if (name !== "run") {
     throw new UsageError(name === undefined ? "Say what to do: lint or run." : `There is no ${name}: lint or run.`);
   }
+  if (recursive) throw new UsageError("run takes no --recursive.");
   const [file, ...pairs] = rest;
   if (file === undefined) throw new UsageError("run needs the path of a prompt.");
   if (model.length > 1) throw new UsageError("run asks one model: give --model once.");
@@ -86,6 +89,7 @@ function parsed(args: readonly string[]) {
         model: { type: "string", multiple: true },
         attach: { type: "string", multiple: true },
         mcp: { type: "string" },
+        recursive: { type: "boolean" },
       },
     });
   } catch (error) {

@@ -5,7 +5,7 @@ import { addNeighbours } from "./folder.ts";
 import { connectServers } from "./servers.ts";
 
 /** Prints what is wrong with prompts. @returns the exit code: hints are no problem */
-export async function lint({ paths, models, mcp, json }: LintCommand, signal: AbortSignal): Promise<number> {
+export async function lint({ paths, models, recursive, mcp, json }: LintCommand, signal: AbortSignal): Promise<number> {
   await using toolkit = new Toolkit();
   if (mcp !== undefined) {
     await connectServers(toolkit, mcp, signal);
@@ -14,6 +14,7 @@ export async function lint({ paths, models, mcp, json }: LintCommand, signal: Ab
   const report = await lintPrompts(paths, {
     models: models.length === 0 ? undefined : models,
     toolbox: mcp === undefined ? undefined : toolkit,
+    recursive,
     signal,
   });
   process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : formatLint(report));

@@ -19,8 +19,8 @@ export async function pagesOf(project: string): Promise<readonly string[]> {
 }
 
 /**
- * What is wrong with the docs: code blocks that differ from the example they name, generated parts that are out of date, links
- * that lead nowhere. With `write` the first two are mended instead of reported.
+ * The faults of the docs: code blocks that differ from the example they name, generated parts that are out of date, links
+ * that lead nowhere. With `write` the first two are repaired instead of reported.
  */
 export async function checkDocs(
   project: string,

@@ -1,6 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
+import { helpOf } from "../../src/cli/program.ts";
+import { editorSchema } from "../../src/config/config-schema.ts";
 import { errorCatalog } from "../../src/core/error-catalog.ts";
 import { fieldTable } from "../../src/prompt/front-matter/prompt-fields.ts";
 import { lintRules } from "../../src/prompt/lint/lint-findings.ts";
@@ -11,9 +13,10 @@ import { exportedNames } from "./exports.ts";
 import { home, withHome } from "./home.ts";
 import { indexForModels } from "./llms.ts";
 
-/** What a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
+/** The parts that a page may have filled in between `<!-- generated: name -->` and `<!-- /generated -->`. */
 const generators: Readonly<Record<string, (project: string) => Promise<string>>> = {
   changes: unreleasedChanges,
+  commands: commandHelp,
   errors: errorTable,
   decisions: decisionTable,
   exports: exportTables,
@@ -29,6 +32,7 @@ export async function generatedFiles(project: string): Promise<Readonly<Record<s
   return {
     "package.json": withHome(manifest, home),
     "prompts/front-matter.schema.json": `${JSON.stringify(frontMatterSchema(), undefined, 2)}\n`,
+    "docs/reference/toolweave.schema.json": `${JSON.stringify(editorSchema(), undefined, 2)}\n`,
     "llms.txt": await indexForModels(project, Object.keys(api)),
     ...api,
   };
@@ -102,6 +106,13 @@ async function decisionTable(project: string): Promise<string> {
     rows.push(`| [${file.slice(0, 4)}](${file}) | ${title} |`);
   }
   return ["| no. | decision |", "| --- | --- |", ...rows].join("\n");
+}
+
+/** The help of the command and of each of its subcommands, as a terminal of 100 columns shows it. */
+async function commandHelp(): Promise<string> {
+  return helpOf()
+    .map(({ name, text }) => [`## ${name}`, "", "```text", text.trimEnd(), "```"].join("\n"))
+    .join("\n\n");
 }
 
 async function faultTable(): Promise<string> {

@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { anchorsOf, linksOf } from "./markdown.ts";
 
-/** What is wrong with the relative links of some pages. Links to the web are not followed. */
+/** The faults of the relative links of some pages. Links to the web are not followed. */
 export async function brokenLinks(project: string, pages: readonly string[]): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const page of pages) {

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { pagesOf } from "./docs.ts";
 import { brokenLinks } from "./links.ts";
 
-/** What only a checkout has: scripts, and folders of sources. */
+/** Names that only a checkout has: scripts, and folders of sources. */
 const ofTheRepository = /\bnpm (?:ci|start|test|run [\w:-]+)|(?:^|[\s`(/])((?:example|script|src|test)\/[\w./-]+)/g;
 
 /**
- * What is wrong with the documents of an unpacked package: links that lead nowhere in it, and text that needs the repository. A section or a
+ * The faults of the documents of an unpacked package: links that lead nowhere in it, and text that needs the repository. A section or a
  * line that says that it is about the repository may.
  */
 export async function packedDocProblems(folder: string): Promise<readonly string[]> {

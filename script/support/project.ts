@@ -9,7 +9,7 @@ export const project = fileURLToPath(new URL("../..", import.meta.url)).replace(
 export interface Manifest {
   readonly name: string;
   readonly description?: string;
-  /** What is packed, beside README, LICENSE and package.json; a path after `!` is not. */
+  /** The files that are packed, beside README, LICENSE and package.json; a path after `!` is not. */
   readonly files?: readonly string[];
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
   readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -34,8 +34,9 @@ export function exportTargets(manifest: Manifest): readonly string[] {
 /** The modules that must have a file of their own, relative to `dist`. */
 export function moduleEntries(manifest: Manifest): readonly string[] {
   const targets = [...exportTargets(manifest), ...Object.values(manifest.imports).flatMap(Object.values)];
-  // The last one is started as a process of its own.
-  const modules = [...targets.filter((target) => target.endsWith(".js")), "./dist/testing/faulty/relay.js"];
+  // The last ones are started as processes of their own.
+  const started = [...Object.values(manifest.bin ?? {}), "./dist/testing/faulty/relay.js"];
+  const modules = [...targets.filter((target) => target.endsWith(".js")), ...started];
   return modules.map((target) => target.replace("./dist/", ""));
 }
 

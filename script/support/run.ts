@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { performance } from "node:perf_hooks";
 
-/** How a child process ended. */
+/** The end of a child process. */
 export interface RunResult {
-  /** What it wrote to stdout and stderr, in the order it came. */
+  /** The text of stdout and stderr, in the order it came. */
   readonly output: string;
   /** Only what it wrote to stdout. */
   readonly stdout: string;

@@ -1,7 +1,9 @@
 import { assertOptionNames } from "../core/options.ts";
+import type { Content } from "../core/resource.ts";
 import type { JsonSchema, TypedSchema } from "../core/schema/types.ts";
 import type { Progress } from "../core/session.ts";
 import { isRecord, present } from "../lib/value.ts";
+import { joinParts } from "../resource/content.ts";
 import type { ToolAnswer, ToolCall, ToolChoice, ToolDefinitionForModel } from "../toolset/toolset-types.ts";
 import { type AiSdkApprovals, ConversationApprover } from "./ai-sdk-approvals.ts";
 import { type AiSdkOutput, toAiSdkOutput } from "./answer-content.ts";
@@ -14,7 +16,7 @@ export interface AiSdkTool {
   type: "dynamic";
   description?: string;
   inputSchema: TypedSchema<unknown, unknown>;
-  /** An iterable with the option `progress`: of progress, and of the output last. */
+  /** An iterable with the option `progress`: of progress and parts, and of the output last. */
   execute(input: unknown, options: AiSdkCallOptions): Promise<AiSdkOutput> | AsyncIterable<AiSdkOutput>;
   /** With the option `approvals`, for tools that may need one. */
   needsApproval?(input: unknown, options: AiSdkCallOptions): Promise<boolean>;
@@ -57,7 +59,10 @@ export interface AiSdkOptions {
    * (`experimental_toolApprovalSecret`) where they come from a browser.
    */
   readonly approvals?: AiSdkApprovals | undefined;
-  /** Gives the progress of calls as preliminary results: `{ type: "json", value: { progress, total, message } }`. Default false. */
+  /**
+   * Gives the progress of calls as preliminary results, `{ type: "json", value: { progress, total, message } }`, and of results that come in
+   * parts what has come so far, in the form of the result. Default false.
+   */
   readonly progress?: boolean | undefined;
 }
 
@@ -167,7 +172,7 @@ class ToolMaker {
     const { tool } = write(definition);
     const execute: AiSdkTool["execute"] =
       this.#options.progress === true
-        ? (input, given) => withProgress((listener) => this.#execute(this.#call(name, input, given, listener), given))
+        ? (input, given) => preliminary((listeners) => this.#execute(this.#call(name, input, given, listeners), given))
         : (input, given) => this.#execute(this.#call(name, input, given), given);
     const approver = this.#approver;
     if (approver?.isAsked(name, this.#source.get(name)) !== true) return { ...tool, execute };
@@ -176,13 +181,8 @@ class ToolMaker {
     return { ...tool, execute, needsApproval };
   }
 
-  #call(
-    name: string,
-    input: unknown,
-    { toolCallId: id }: AiSdkCallOptions,
-    onProgress?: (progress: Progress) => void,
-  ): ToolCall {
-    return { id, name, input: this.#options.inputOf(name, input), ...present({ onProgress }) };
+  #call(name: string, input: unknown, { toolCallId: id }: AiSdkCallOptions, listeners: CallListeners = {}): ToolCall {
+    return { id, name, input: this.#options.inputOf(name, input), ...listeners };
   }
 
   async #execute(call: ToolCall, given: AiSdkCallOptions): Promise<AiSdkOutput> {
@@ -192,15 +192,31 @@ class ToolMaker {
   }
 }
 
-/** The progress of a call, and its output last. Of progress that comes faster than it is read, the last one is given. */
-async function* withProgress(
-  execute: (listener: (progress: Progress) => void) => Promise<AiSdkOutput>,
+/** Each preliminary result has all parts so far: beyond this size, in bytes, one comes only after they have grown so much. */
+const freeBytes = 4096;
+const leastGrowth = 1.125;
+
+type CallListeners = Pick<ToolCall, "onProgress" | "onPartial">;
+
+/** The progress and the parts of a call, and its output last. Of those that come faster than they are read, the last is given. */
+async function* preliminary(
+  execute: (listeners: CallListeners) => Promise<AiSdkOutput>,
 ): AsyncGenerator<AiSdkOutput, void> {
   let latest: Progress | undefined;
+  const parts: Content[] = [];
+  let size = 0;
+  let shownSize = 0;
   let awake = Promise.withResolvers<boolean>();
-  const output = execute((progress) => {
-    latest = progress;
-    awake.resolve(false);
+  const output = execute({
+    onProgress: (progress) => {
+      latest = progress;
+      awake.resolve(false);
+    },
+    onPartial: (part) => {
+      parts.push(part);
+      size += part.size;
+      awake.resolve(false);
+    },
   });
   const ended = output.then(
     () => true,
@@ -208,11 +224,24 @@ async function* withProgress(
   );
   while (!(await Promise.race([awake.promise, ended]))) {
     awake = Promise.withResolvers();
-    const { progress, total, message } = latest ?? { progress: 0 };
-    yield { type: "json", value: present({ progress, total, message }) };
+    const reported = latest;
+    latest = undefined;
+    if (reported !== undefined) {
+      const { progress, total, message } = reported;
+      yield { type: "json", value: present({ progress, total, message }) };
+    }
+    if (size === shownSize || (size > freeBytes && size < shownSize * leastGrowth)) continue;
+    shownSize = size;
+    yield await toAiSdkOutput({ ...noAnswer, content: joinParts([...parts], { name: "parts" }) });
   }
   yield await output;
 }
+
+/** An answer whose content is still coming. */
+const noAnswer: ToolAnswer = {
+  ...{ id: "", name: "", status: "ok", references: [], durationMs: 0 },
+  debug: { forced: false, exclusive: false, cached: false, attempts: 0 },
+};
 
 /** Marks a schema as one of the AI SDK, which it passes on unchanged; of any other it closes every object. */
 const aiSdkSchema = Symbol.for("vercel.ai.schema");

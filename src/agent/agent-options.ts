@@ -64,6 +64,18 @@ export interface ResultRetention {
   readonly maxBytes?: number | undefined;
 }
 
+/** Options for conversations that are kept by id. */
+export interface ConversationRetention {
+  /** Retention after the last turn, in milliseconds. One that has expired is there no more, and begins anew. Default: no limit. */
+  readonly keepMs?: number | undefined;
+  /** Conversations of one owner. Beyond it a new one is `LIMIT_EXCEEDED`. Default 10,000. */
+  readonly limit?: number | undefined;
+  /** Turns of one conversation. Beyond it a turn is `LIMIT_EXCEEDED`, before a model is asked. Default: no limit. */
+  readonly maxTurns?: number | undefined;
+  /** Size of one conversation, in bytes. Beyond it a turn is `LIMIT_EXCEEDED`. Default 16 MiB. */
+  readonly maxBytes?: number | undefined;
+}
+
 /** Options of an agent. */
 export interface AgentOptions extends ModelsOptions, RunLimits {
   /** A policy for the tool calls of its runs, in addition to that of the toolkit. */
@@ -91,6 +103,8 @@ export interface AgentOptions extends ModelsOptions, RunLimits {
   readonly suspended?: SuspendedOptions | undefined;
   /** Options for results that are too long for a conversation. */
   readonly results?: ResultRetention | undefined;
+  /** Options for conversations that are kept by id. */
+  readonly conversations?: ConversationRetention | undefined;
   /** Replaced in tests. Default: the system clock. */
   readonly clock?: Clock | undefined;
   /** Replaced in tests: gives a number from 0 up to 1. Default: `Math.random`. */
@@ -113,6 +127,9 @@ export type KeptRuns = { readonly [K in keyof SuspendedOptions]-?: number };
 /** The options for long results, with defaults. */
 export type KnownRetention = { readonly [K in keyof ResultRetention]-?: number };
 
+/** The options for kept conversations, with defaults. */
+export type ConversationLimits = { readonly [K in keyof ConversationRetention]-?: number };
+
 /** The options of an agent, with defaults. */
 export interface ParsedAgentOptions {
   readonly limits: KnownLimits;
@@ -127,6 +144,7 @@ export interface ParsedAgentOptions {
   readonly sampling: boolean;
   readonly suspended: KeptRuns;
   readonly results: KnownRetention;
+  readonly conversations: ConversationLimits;
   readonly clock: Clock;
   readonly random: () => number;
 }
@@ -145,6 +163,12 @@ const limitDefaults: KnownLimits = {
 };
 const keptDefaults: KeptRuns = { limit: 10_000, keepMs: 7 * 24 * 3_600_000, leaseMs: 30_000 };
 const retentionDefaults: KnownRetention = { keepMs: 24 * 3_600_000, maxBytes: 256 * 2 ** 20 };
+const conversationDefaults: ConversationLimits = {
+  keepMs: Number.POSITIVE_INFINITY,
+  limit: 10_000,
+  maxTurns: Number.POSITIVE_INFINITY,
+  maxBytes: 16 * 2 ** 20,
+};
 const retryDefaults: ModelRetryOptions = { modelAttempts: 4, modelTimeoutMs: 300_000, maxRetryWaitMs: 60_000 };
 
 /** Options that need not be whole numbers. */
@@ -176,8 +200,9 @@ export function parseAgentOptions(options: AgentOptions): ParsedAgentOptions {
     prices,
     history: options.history,
     sampling: options.sampling === true,
-    suspended: readSuspended(options.suspended),
-    results: options.results === undefined ? retentionDefaults : readRetention(options.results),
+    suspended: readKept("suspended", options.suspended, keptDefaults),
+    results: readKept("results", options.results, retentionDefaults),
+    conversations: readKept("conversations", options.conversations, conversationDefaults),
     clock,
     random,
   };
@@ -193,6 +218,8 @@ export function readLimits(limits: RunLimits, others: KnownLimits = limitDefault
 }
 
 function readNumbers<T extends object>(others: T, given: { readonly [K in keyof T]?: number | undefined }): T {
+  // Most runs have no limits of their own.
+  if (!Object.keys(others).some((name) => given[name as keyof T] !== undefined)) return others;
   const numbers: Record<string, unknown> = {};
   for (const [name, other] of Object.entries(others)) {
     const value: unknown = (given as Readonly<Record<string, unknown>>)[name] ?? other;
@@ -206,28 +233,18 @@ function readNumbers<T extends object>(others: T, given: { readonly [K in keyof 
   return numbers as T;
 }
 
-function readSuspended(given: SuspendedOptions = {}): KeptRuns {
-  if (!isRecord(given)) throw invalidOption("suspended", "an object", given, "of an agent");
-  const names: OptionNames<SuspendedOptions> = { limit: true, keepMs: true, leaseMs: true };
-  assertOptionNames(given, names, "of suspended", "suspended");
-  const kept = { ...keptDefaults, ...present(given) };
-  if (!(Number.isInteger(kept.limit) && kept.limit > 0))
-    throw invalidOption("suspended.limit", "a whole number from 1", kept.limit);
-  for (const name of ["keepMs", "leaseMs"] as const) {
-    if (!(Number.isFinite(kept[name]) && kept[name] > 0))
-      throw invalidOption(`suspended.${name}`, "a finite number above 0", kept[name]);
-  }
-  return kept;
-}
-
-function readRetention(given: ResultRetention): KnownRetention {
-  if (!isRecord(given)) throw invalidOption("results", "an object", given, "of an agent");
-  const names: OptionNames<ResultRetention> = { keepMs: true, maxBytes: true };
-  assertOptionNames(given, names, "of results", "results");
-  const kept = { ...retentionDefaults, ...present(given) };
-  for (const [name, value] of Object.entries(kept)) {
-    if (!(Number.isFinite(value) && value > 0))
-      throw invalidOption(`results.${name}`, "a finite number above 0", value);
+/** Options about what is kept: each is a number above 0, and one that counts is whole. A default may be infinite. */
+function readKept<T extends { readonly [K in keyof T]: number }>(name: string, given: object = {}, defaults: T): T {
+  if (!isRecord(given)) throw invalidOption(name, "an object", given, "of an agent");
+  const names = Object.fromEntries(Object.keys(defaults).map((key) => [key, true as const]));
+  assertOptionNames<Record<string, unknown>>(given, names, `of ${name}`, name);
+  const kept = { ...defaults, ...present(given) };
+  for (const [key, value] of Object.entries(kept)) {
+    if (value === (defaults as Readonly<Record<string, unknown>>)[key]) continue;
+    const isCount = key === "limit" || key === "maxTurns";
+    const fits = isCount ? Number.isInteger(value) : Number.isFinite(value);
+    const wanted = isCount ? "a whole number from 1" : "a finite number above 0";
+    if (!fits || Number(value) <= 0) throw invalidOption(`${name}.${key}`, wanted, value);
   }
   return kept;
 }
@@ -269,6 +286,7 @@ const optionNames: OptionNames<AgentOptions> = {
   sampling: true,
   suspended: true,
   results: true,
+  conversations: true,
   clock: true,
   random: true,
 };

@@ -33,7 +33,8 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
   readonly #id: string | undefined;
   readonly #result: Promise<Content>;
   readonly #queue: QueuedEvent[] = [];
-  #awake = Promise.withResolvers<void>();
+  /** Where a reader waits. */
+  #awake: PromiseWithResolvers<void> | undefined;
   #isRead = false;
   #isAwaited = false;
   #isOver = false;
@@ -84,6 +85,7 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
         if (!this.#abort.signal.aborted) await this.#result;
         return { done: true, value: undefined };
       }
+      this.#awake ??= Promise.withResolvers();
       await this.#awake.promise;
     }
   }
@@ -106,8 +108,8 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
 
   /** Wakes every call of `next` that waits for an event. */
   #wake(): void {
-    this.#awake.resolve();
-    this.#awake = Promise.withResolvers();
+    this.#awake?.resolve();
+    this.#awake = undefined;
   }
 
   #drop(): void {

@@ -6,6 +6,7 @@ import type { CallOptions } from "../core/session.ts";
 import { limitNames, type RunLimits } from "./agent-options.ts";
 import type { AgentStream } from "./agent-stream.ts";
 import type { ConversationSummary } from "./conversation/kept-conversations.ts";
+import type { UiMessage } from "./conversation/ui-messages.ts";
 import type { Conversation } from "./run/run-state.ts";
 import type { TextOptions } from "./run/task.ts";
 
@@ -104,6 +105,16 @@ export interface WaitingRun {
 export interface Conversations {
   /** A conversation up to its last turn; undefined where there is none, also for that of another principal. */
   get(id: string, options?: Pick<RunOptions, "session">): Promise<Conversation | undefined>;
+  /**
+   * A conversation for `useChat` of the AI SDK, to show it again: its messages, tool calls with their results, and the calls that wait, with
+   * their approvals. Empty where there is none, also for that of another principal. See `toUiMessages`.
+   *
+   * @example
+   * ```ts
+   * const messages: UIMessage[] = await assistant.conversations.uiMessages("chat-1", { session });
+   * ```
+   */
+  uiMessages(id: string, options?: Pick<RunOptions, "session">): Promise<UiMessage[]>;
   /** The last changed first. */
   list(options?: Pick<RunOptions, "session">): Promise<readonly ConversationSummary[]>;
   /** Resolves to false where there is none. A run that continues it then ends with `CONFLICT`. */

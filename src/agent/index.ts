@@ -21,7 +21,13 @@ export type {
   RunToResume,
   WaitingRun,
 } from "./agent.ts";
-export type { AgentOptions, ResultRetention, RunLimits, SuspendedOptions } from "./agent-options.ts";
+export type {
+  AgentOptions,
+  ConversationRetention,
+  ResultRetention,
+  RunLimits,
+  SuspendedOptions,
+} from "./agent-options.ts";
 export type { AgentStream } from "./agent-stream.ts";
 export {
   type HistoryContext,
@@ -30,6 +36,14 @@ export {
   recentHistory,
 } from "./conversation/history.ts";
 export type { ConversationSummary } from "./conversation/kept-conversations.ts";
+export {
+  type PendingData,
+  toUiMessages,
+  type UiMessage,
+  type UiPart,
+  type UiToolPart,
+  type UiToolState,
+} from "./conversation/ui-messages.ts";
 export type { ModelsOptions } from "./model/models.ts";
 export type { ModelProvider, ModelServer } from "./model/providers.ts";
 export { agent } from "./prompt-agent.ts";

@@ -37,17 +37,12 @@ import {
 } from "./agent-options.ts";
 import { type AgentStream, EventStream } from "./agent-stream.ts";
 import { parseConversation } from "./conversation/conversation-messages.ts";
-import {
-  deleteConversation,
-  findConversation,
-  listConversations,
-  saveConversation,
-  withConversation,
-} from "./conversation/kept-conversations.ts";
+import { KeptConversations } from "./conversation/kept-conversations.ts";
+import { toUiMessages, type UiMessage, waitingUiMessages } from "./conversation/ui-messages.ts";
 import type { ModelCall } from "./model/model-call.ts";
 import { Models } from "./model/models.ts";
 import { sampled } from "./model/sampling.ts";
-import { ownStoreOf } from "./results/kept-results.ts";
+import { findResult, ownStoreOf, resultTemplate } from "./results/kept-results.ts";
 import { type Assignment, prepareRun } from "./run/prepare-run.ts";
 import { withinDeadline } from "./run/run-limits.ts";
 import type { RunResults } from "./run/run-results.ts";
@@ -57,6 +52,7 @@ import type { WaitingTurn } from "./run/tool-turn.ts";
 import { ResumeRun } from "./suspend/resume-run.ts";
 import { pendingRun, suspendedRun } from "./suspend/suspended-run.ts";
 import { Suspensions } from "./suspend/suspensions.ts";
+import { waitingPart } from "./suspend/waiting-part.ts";
 
 /**
  * Makes an agent.
@@ -86,6 +82,7 @@ class PromptAgent implements Agent {
   readonly #options: ParsedAgentOptions;
   readonly #budget: RetryBudget;
   readonly #suspensions: Suspensions;
+  readonly #kept: KeptConversations;
   /** For runs outside of any toolkit. Without connectors and stores it holds nothing open, so it needs no end but that of the agent. */
   #own: Toolbox | undefined;
   /** By the `meta` of the answer: validation against an output schema may make another Content of it. */
@@ -97,10 +94,13 @@ class PromptAgent implements Agent {
     this.#models = new Models({ models, defaultModel });
     this.#budget = new RetryBudget(this.#options.clock);
     this.#suspensions = new Suspensions(this.#options.clock, this.#options.suspended);
+    const { clock, conversations: limits } = this.#options;
+    this.#kept = new KeptConversations({ clock, limits, isWaiting: (id) => this.#suspensions.isWaiting(id) });
   }
 
   attach(toolkit: ServedToolkit): void {
     this.#suspensions.attach(toolkit);
+    toolkit.add(resultTemplate(toolkit.store, this.#options));
     const { rules } = this.#options;
     if (rules !== undefined) toolkit.checkPolicy(rules, "policy of an agent");
   }
@@ -161,16 +161,15 @@ class PromptAgent implements Agent {
   }
 
   async readResult(uri: string, { session }: Pick<RunOptions, "session"> = {}): Promise<Content> {
-    const { findResult } = await import("./results/kept-results.ts");
-    return findResult(uri, { session, stores: this.#suspensions.stores, options: this.#options });
+    return findResult(uri, { session, stores: this.#stores, options: this.#options });
   }
 
   get conversations(): Conversations {
-    const stores = () => [...this.#suspensions.stores, this.#ownStore];
     return {
-      get: async (id, options) => findConversation(id, sessionOf(options), stores()),
-      list: async (options) => listConversations(sessionOf(options), stores()),
-      delete: async (id, options) => deleteConversation(id, sessionOf(options), stores()),
+      get: async (id, options) => (await this.#kept.find(id, sessionOf(options), this.#stores))?.conversation,
+      uiMessages: async (id, options) => this.#uiMessages(id, sessionOf(options)),
+      list: async (options) => this.#kept.list(sessionOf(options), this.#stores),
+      delete: async (id, options) => this.#kept.delete(id, sessionOf(options), this.#stores),
     };
   }
 
@@ -184,6 +183,14 @@ class PromptAgent implements Agent {
     return this.#toolbox(toolbox).call(prompt as string, input, present(call));
   }
 
+  async #uiMessages(id: string, session: Session | undefined): Promise<UiMessage[]> {
+    const found = await this.#kept.find(id, session, this.#stores);
+    if (found === undefined) return [];
+    const { conversation, waitsFor } = found;
+    const waiting = waitsFor === undefined ? undefined : await this.#suspensions.waiting(waitsFor);
+    return waiting === undefined ? toUiMessages(conversation) : waitingUiMessages(await waitingPart(waiting));
+  }
+
   /** Runs in the conversation that is given, or that the store has under this id. */
   async #inConversation(
     given: unknown,
@@ -194,8 +201,11 @@ class PromptAgent implements Agent {
       return run({ conversation: given === undefined ? noTurns : parseConversation(given) });
     const store = this.#suspensions.toolkitOf(context)?.store ?? this.#ownStore;
     const session = callStateOf(context)?.givenSession;
-    const isWaiting = (id: string) => this.#suspensions.isWaiting(id);
-    return withConversation(given, { store, session, isWaiting }, run);
+    return this.#kept.open(given, { store, session }, run);
+  }
+
+  get #stores(): readonly Store[] {
+    return [...this.#suspensions.stores, this.#ownStore];
   }
 
   get #ownStore(): Store {
@@ -214,7 +224,7 @@ class PromptAgent implements Agent {
     const suspend = async (kept: ServedToolkit, turn: WaitingTurn, results: RunResults): Promise<never> => {
       const { ownTools = [], output, thread } = given;
       const waiting = { store: kept.store, waitsFor: state.id };
-      const task = { ...given, thread: thread && (await saveConversation(conversation, thread, waiting)) };
+      const task = { ...given, thread: thread && (await this.#kept.save(conversation, thread, waiting)) };
       const isLocal = callStateOf(context)?.isConfined === true || ownTools.length > 0;
       const { now } = this.#suspensions;
       const run = suspendedRun({
@@ -245,7 +255,7 @@ class PromptAgent implements Agent {
     const conversation = conversationIn(state);
     const { thread } = task;
     if (thread !== undefined)
-      await saveConversation(conversation, thread, { store: assignment.store ?? this.#ownStore });
+      await this.#kept.save(conversation, thread, { store: assignment.store ?? this.#ownStore });
     if (content.meta !== undefined) this.#conversations.set(content.meta, conversation);
     return content;
   }

@@ -11,6 +11,7 @@ import { definitionOf } from "../core/entry.ts";
 import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry } from "../core/item.ts";
+import { madeUpSessions } from "../core/session.ts";
 import { storedSession } from "../jobs/job.ts";
 import { isJson, isRecord, present } from "../lib/value.ts";
 import { deniedBy, foundApproval, misused, pendingError } from "./approval-errors.ts";
@@ -83,12 +84,16 @@ export class ApprovalGate implements ApprovalPort {
   #open({ entry, state }: HeldCall, about: Opening): Promise<StoredApproval> {
     const { origin, meta, session } = state;
     const via = wayOf(state);
-    const { attachments, timeoutMs, bypassCache } = state.options;
+    const { attachments, timeoutMs, bypassCache, forced, conversation, model } = state.options;
+    const runOptions = present({ forced, conversation, model });
+    const hasRunOptions = Object.keys(runOptions).length > 0;
+    const isAnonymous = state.givenSession === undefined;
+    if (isAnonymous) madeUpSessions.add(session);
     const { jobs, ttlMs } = this.#options;
     const { ref: tool, kind: itemKind } = entry;
     const { arguments: input } = about;
     const definition = definitionOf(entry as Entry);
-    const isWritable = isJson([input ?? null, session.meta ?? null, meta ?? null]);
+    const isWritable = isJson([input ?? null, session.meta ?? null, meta ?? null, runOptions]);
     const isLocal = attachments !== undefined || origin.isConfined || !isWritable;
     const approval: StoredApproval = {
       version: 0,
@@ -104,11 +109,13 @@ export class ApprovalGate implements ApprovalPort {
       ...present({
         meta,
         via,
+        runOptions: hasRunOptions ? runOptions : undefined,
+        isAnonymous: isAnonymous || undefined,
         isLocal: isLocal || undefined,
         isRepeatable: mayRunTwice(definition) || undefined,
       }),
     };
-    const options = { session, meta, attachments, timeoutMs, bypassCache };
+    const options = { session, meta, attachments, timeoutMs, bypassCache, ...runOptions };
     return jobs.create(approval, { entry, origin, options, input: structuredClone(input) });
   }
 

@@ -9,7 +9,7 @@ import type { Entry, Kind } from "../core/item.ts";
 import { assertOptionNames, type OptionNames, signalName } from "../core/options.ts";
 import { unknownCall } from "../core/outer-call.ts";
 import type { Content } from "../core/resource.ts";
-import type { CallOptions, Logger } from "../core/session.ts";
+import { type CallOptions, type Logger, madeUpSessions } from "../core/session.ts";
 import type { Claim } from "../jobs/claim.ts";
 import type { MaybePromise } from "../lib/promise.ts";
 import { isRecord, present } from "../lib/value.ts";
@@ -224,6 +224,9 @@ export class ToolkitApprovals implements Approvals {
 }
 
 /** The options of a call that was made before. */
-function optionsOf({ session, meta }: StoredApproval, call: LocalCall | undefined): CallOptions {
-  return call?.options ?? { session, meta };
+function optionsOf(stored: StoredApproval, call: LocalCall | undefined): CallOptions {
+  if (call !== undefined) return call.options;
+  const { session, meta, runOptions, isAnonymous } = stored;
+  if (isAnonymous) madeUpSessions.add(session);
+  return { session, meta, ...runOptions };
 }

@@ -12,7 +12,7 @@ import type { Content } from "../core/resource.ts";
 import type { CallOptions } from "../core/session.ts";
 import type { Job, JobType } from "../jobs/job.ts";
 import { Jobs, type JobsOptions } from "../jobs/jobs.ts";
-import { all, having, isBoolean, isNumber, isText, isTrue, oneOf, optional } from "../lib/field-checks.ts";
+import { all, having, isBoolean, isNumber, isText, isTrue, listOf, oneOf, optional } from "../lib/field-checks.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { contentFromJson } from "../resource/from-json.ts";
 import { outcomeUnknown } from "./approval-errors.ts";
@@ -31,9 +31,16 @@ export interface StoredApproval extends Approval, Job {
   readonly isRepeatable?: true | undefined;
   /** The calls that led to it, the outermost first. Missing in a record of an early version. */
   readonly via?: readonly OuterCall[] | undefined;
+  /** The options with which an agent is to execute the prompt. */
+  readonly runOptions?: RunCallOptions | undefined;
+  /** It was called without a session: that of its record is made up. */
+  readonly isAnonymous?: true | undefined;
   /** Sent along as `_meta`. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
+
+/** The options of a call that are for the agent that executes a prompt. */
+export type RunCallOptions = Pick<CallOptions, "forced" | "conversation" | "model">;
 
 /** The part of a waiting call that only the process knows in which it was made. */
 export interface LocalCall {
@@ -87,7 +94,7 @@ function approvalType(keepMs: number): JobType<StoredApproval, Content> {
     full: (limit) =>
       `${limit} calls wait for approval or completion, and no more are kept. Resolve some, or wait until they expire.`,
     remedy: () => "Delete it.",
-    bytesOf: ({ arguments: input, meta }) => serialize([input, meta]).byteLength,
+    bytesOf: ({ arguments: input, meta, runOptions }) => serialize([input, meta, runOptions]).byteLength,
     fields,
     toJson: ({ content, error }) => ({ content: content?.toJSON(), error: error && errorToJson(error) }),
     fromJson: ({ content, error, ...stored }) => ({
@@ -111,8 +118,8 @@ function approvalType(keepMs: number): JobType<StoredApproval, Content> {
 
 /** The approval for its reader. */
 export function toApproval(stored: StoredApproval): Approval {
-  const { version, sequence, itemKind, digest, via, meta, isLocal, isRepeatable, lease, settledAt, ...approval } =
-    stored;
+  const { version, sequence, itemKind, digest, via, meta, isLocal, isRepeatable, lease, settledAt, ...others } = stored;
+  const { runOptions, isAnonymous, ...approval } = others;
   return Object.freeze(approval);
 }
 
@@ -132,12 +139,15 @@ function revivedError(json: unknown): ToolkitError {
 const fields: JobType<StoredApproval, Content>["fields"] = {
   ...all(isText, "tool", "reason", "message", "digest"),
   ...all(isNumber, "requestedAt", "expiresAt", "sequence"),
-  ...all(optional(isTrue), "isLocal", "isRepeatable"),
+  ...all(optional(isTrue), "isLocal", "isRepeatable", "isAnonymous"),
   ...all(optional(isRecord), "metadata", "meta", "content", "error"),
   kind: oneOf("approval", "completion"),
   status: oneOf("pending", "running", "succeeded", "failed", "denied", "expired", "void"),
   itemKind: oneOf("tool", "prompt"),
   via: optional(isVia),
+  runOptions: optional(
+    having<RunCallOptions>({ forced: optional(listOf(isText)), model: optional(isText), conversation: () => true }),
+  ),
   arguments: () => true,
   callbackUrl: optional(isText),
   decision: optional(having({ approved: isBoolean })),

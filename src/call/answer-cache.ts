@@ -1,7 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Content } from "../core/resource.ts";
 import type { CacheLimits } from "../core/toolkit-options.ts";
-import { takeValue } from "../resource/content.ts";
 import type { SharedCall } from "./shared-call.ts";
 
 interface Kept {
@@ -34,8 +33,6 @@ export class AnswerCache {
 
   /** Keeps an answer, unless it is larger than all may be together. */
   keep(key: string, content: Content, goodUntil: number): void {
-    // The value it was made from belongs to the tool, which may change it.
-    takeValue(content);
     const { maxEntries, maxBytes } = this.#limits;
     this.#kept ??= new LRUCache({ max: maxEntries, maxSize: maxBytes });
     this.#kept.set(key, { content, goodUntil }, { size: 2 * key.length + weightOf(content) });

@@ -48,7 +48,7 @@ export function validateOutput(target: Target, normalised: Receive<Content>, rep
   const check = (content: Content): MaybePromise<Content> => {
     try {
       if (isEmptyContent(content)) throw invalidOutput(target, [{ pointer: "", message: "it gave nothing" }]);
-      const value = jsonValueOf(content);
+      const value = jsonValueOf(content, !transforms);
       return value instanceof Promise ? checkLater(content, value) : checkValue(content, value);
     } catch (thrown) {
       throw failed(thrown);

@@ -169,7 +169,7 @@ export class Catalog implements NameScope {
   /**
    * Finds what a key means to an owner.
    *
-   * @throws ToolkitError `NOT_FOUND` or `AMBIGUOUS_NAME`
+   * @throws ToolkitError `NOT_FOUND`, `UNAVAILABLE` or `AMBIGUOUS_NAME`
    */
   resolve<K extends Kind>(
     key: string,
@@ -183,7 +183,7 @@ export class Catalog implements NameScope {
     if (found !== undefined) return found as Entry<K> | Unsettled;
     const coming = patience === "call" ? comingFor(key, scope, visibility ?? everything) : undefined;
     if (coming !== undefined) return coming;
-    throw notFound(key, kinds, scope, visibility ?? everything);
+    throw notFound(key, kinds, scope, visibility ?? everything, patience);
   }
 
   meaning(key: string): Entry | "undecided" | undefined {

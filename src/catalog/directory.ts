@@ -15,6 +15,7 @@ import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Namespace } from "./namespace.ts";
+import { unreached } from "./not-found.ts";
 import type { Patience, Unsettled } from "./search.ts";
 import type { Visibility } from "./visibility.ts";
 
@@ -42,7 +43,8 @@ export class Directory {
    * Finds what a key means to an owner: at once from memory, or when the namespaces that come before have settled.
    *
    * @param patience - a `call` also waits for what is still connecting and may have the key. Default: `lookup`
-   * @throws ToolkitError `NOT_FOUND`, `AMBIGUOUS_NAME` or `CLOSED`; `UNAVAILABLE` where it waited for a namespace in vain
+   * @throws ToolkitError `NOT_FOUND`, `AMBIGUOUS_NAME` or `CLOSED`; to a `call` `UNAVAILABLE` where it waited for a namespace in vain, or names
+   *   one that has never connected
    */
   find<K extends Kind>(
     key: string,
@@ -62,7 +64,7 @@ export class Directory {
   /** The reason why a key that a call waits for is not there yet; undefined where it waits for nothing. */
   missing(key: string, kinds: readonly Kind[], owner: string): ToolkitError | undefined {
     const found = this.#catalog.resolve(key, kinds, owner, this.#visibility);
-    return "unsettled" in found ? reasonOf(key, kinds, [found.unsettled, ...(found.coming ?? [])]) : undefined;
+    return "unsettled" in found ? unreached(key, kinds, [found.unsettled, ...(found.coming ?? [])]) : undefined;
   }
 
   async #findLater<K extends Kind>(
@@ -76,7 +78,7 @@ export class Directory {
       try {
         found = this.#catalog.resolve(key, kinds, owner, this.#visibility, patience);
       } catch (error) {
-        throw (ToolkitError.is(error, "NOT_FOUND") && reasonOf(key, kinds, awaited)) || error;
+        throw (ToolkitError.is(error, "NOT_FOUND") && unreached(key, kinds, awaited)) || error;
       }
       if (!("unsettled" in found)) return found;
       const { unsettled, coming } = found;
@@ -173,22 +175,6 @@ export class Directory {
       entries.filter((entry) => names.has(entry.name) || names.has(entry.ref) || names.has(definitionOf(entry).key)),
     );
   }
-}
-
-/** The error for a key that namespaces would have to have which never connected; undefined where each has. */
-function reasonOf(
-  key: string,
-  kinds: readonly Kind[],
-  namespaces: Iterable<Namespace>,
-): ToolkitError<"UNAVAILABLE"> | undefined {
-  for (const { name, connection, failures } of namespaces) {
-    const error = connection?.server === undefined ? failures[0]?.error : undefined;
-    if (!ToolkitError.is(error, "UNAVAILABLE")) continue;
-    const message = `There is no ${kinds.join(" or ")} "${key}" yet: ${error.message}`;
-    const details = { ...error.details, namespace: name };
-    return new ToolkitError("UNAVAILABLE", message, details, { cause: error, phase: "resolve" });
-  }
-  return undefined;
 }
 
 function kindsOf(kind: Kind | readonly Kind[] | undefined): readonly Kind[] {

@@ -5,7 +5,7 @@ import { nearest } from "../lib/similar.ts";
 import type { Namespace } from "./namespace.ts";
 import { parseKey } from "./parsed-key.ts";
 import type { Scope } from "./scope.ts";
-import { isNamespace } from "./search.ts";
+import { isNamespace, type Patience } from "./search.ts";
 import { everything, type Visibility } from "./visibility.ts";
 
 /** Above so many names none are compared: an error must not be dear. */
@@ -14,17 +14,44 @@ const maxCompared = 20_000;
 /** The most namespaces that an error names. */
 const maxNamespaces = 20;
 
-/** The error for a key that finds nothing: near matches, and why a namespace that was asked for has nothing. */
+/** The error for a key that namespaces would have to have which never connected; undefined where each has. */
+export function unreached(
+  key: string,
+  kinds: readonly Kind[],
+  namespaces: Iterable<Namespace>,
+): ToolkitError<"UNAVAILABLE"> | undefined {
+  for (const { name, connection, failures } of namespaces) {
+    const error = connection?.server === undefined ? failures[0]?.error : undefined;
+    if (!ToolkitError.is(error, "UNAVAILABLE")) continue;
+    const message = `There is no ${kinds.join(" or ")} "${key}" yet: ${error.message}`;
+    const details = { ...error.details, namespace: name };
+    return new ToolkitError("UNAVAILABLE", message, details, { cause: error, phase: "resolve" });
+  }
+  return undefined;
+}
+
+/**
+ * The error for a key that finds nothing: near matches, and why a namespace that was asked for has nothing. A call that names the
+ * namespace of a connector that has never connected gets `UNAVAILABLE`: what its server has is not known.
+ */
 export function notFound(
   key: string,
   kinds: readonly Kind[],
   within: Scope,
   visibility: Visibility,
-): ToolkitError<"NOT_FOUND"> {
+  patience: Patience = "lookup",
+): ToolkitError<"NOT_FOUND" | "UNAVAILABLE"> {
   const parsed = parseKey(key, (name) => isNamespace(name, within));
   const scope = parsed.scopedName?.namespace ?? parsed.scopedUri?.namespace;
   const seen = within.namespaces.filter(({ name }) => visibility.namespace(name));
   const searched = scope === undefined ? seen : seen.filter(({ name }) => name === scope);
+  const named = scope === undefined || patience === "lookup" ? [] : searched;
+  const error = unreached(
+    key,
+    kinds,
+    named.filter(({ connection }) => connection !== undefined),
+  );
+  if (error !== undefined) return error;
   const suggestions = nearest(key, refs(searched, kinds, visibility), 4)
     .filter((ref) => ref !== key)
     .slice(0, 3);

@@ -15,7 +15,7 @@ export interface ServerItem {
   readonly name: string;
 }
 
-/** What a connector may be used for: its option `allow`. */
+/** The items that a connector may be used for: its option `allow`. */
 export interface AllowList {
   /** The reason why an item is refused; undefined where it is not. */
   refusal(item: ServerItem): ConnectorRefusal | undefined;

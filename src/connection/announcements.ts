@@ -59,6 +59,11 @@ export class Announcements implements ConnectorHost {
     if (options.interaction.maxSamplings > 0) this.sample = (request, asked) => serverRequests.sample(request, asked);
   }
 
+  /** The lists are asked for from now on: a change that was announced before is in them. */
+  reading(): void {
+    for (const [key, { uri, gap }] of this.#early) if (uri === undefined && gap !== true) this.#early.delete(key);
+  }
+
   /** The session is the current one. */
   begin(relist: (kind: Kind) => void): void {
     if (this.#ended) return;

@@ -24,7 +24,7 @@ const methods: Readonly<Record<LogLevel, keyof Logger>> = {
 /** A first attempt that takes long. */
 export interface SlowAttempt {
   readonly connector: Pick<Connector, "label" | "startHint">;
-  /** What its child process wrote; undefined where there is none. */
+  /** The output of its child process; undefined where there is none. */
   readonly stderr: string | undefined;
   readonly elapsedMs: number;
 }

@@ -50,6 +50,7 @@ export async function openGeneration(
       throw error ?? new Error("The connection was closed before it was listed.");
     });
     const { instructions = null } = session.server;
+    announcements.reading();
     const lists = host.catalog.read(session, kinds, reading.signal).then(async (read) => {
       await host.catalog.prepare(read, instructions, signal);
       return read;

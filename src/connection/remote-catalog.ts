@@ -163,13 +163,17 @@ export class RemoteCatalog {
   }
 
   /** The items of a list that can be used. Each entry that cannot be is left out alone. */
-  #registrations(kind: Kind, { items, warnings = [] }: DescriptorList<Kind>): Registration[] {
+  #registrations(kind: Kind, { items, warnings = [], isParsed = false }: DescriptorList<Kind>): Registration[] {
     const registrations = new Map<string, Registration>();
     const odd: string[] = [...warnings];
     for (const descriptor of items) {
       try {
         const registration = this.#registration(kind, descriptor);
-        const { key } = registration.definition;
+        const { definition } = registration;
+        const { key } = definition;
+        // Made now, unless the list was JSON: what that cannot hold throws here, where it harms this item only, and the connector may change
+        // the objects later.
+        if (!isParsed) void definition.fingerprint;
         if (registrations.has(key)) odd.push(`A second ${kind} "${shown(key)}" is left out.`);
         else registrations.set(key, registration);
         if ((kind === "tool" || kind === "prompt") && !isMcpName(key)) {
@@ -190,10 +194,7 @@ export class RemoteCatalog {
     const key: unknown = (descriptor as unknown as Readonly<Record<string, unknown>>)[keyNames[kind]];
     assertKey(key);
     const refusal = this.#host.allow.refusal({ kind, key, name: descriptor.name }) ?? this.#quarantine(kind, key);
-    const definition = readDefinition(item, "remote", refusal);
-    // Made now: what JSON cannot hold throws here, where it harms this item only.
-    void definition.fingerprint;
-    return { definition, item };
+    return { definition: readDefinition(item, "remote", refusal), item };
   }
 
   #quarantine(kind: Kind, key: string): ConnectorRefusal | undefined {
@@ -245,8 +246,13 @@ const keyNames = { tool: "name", prompt: "name", resource: "uri", template: "uri
 
 /** The descriptor without text that does not show, which models would read all the same. Its key stays, and its `meta` is for programs. */
 function shownDescriptor<K extends Kind>(kind: K, descriptor: DescriptorMap[K]): DescriptorMap[K] {
-  const texts = Object.entries(descriptor).filter(([name]) => name !== "meta" && name !== keyNames[kind]);
-  return { ...descriptor, ...(withoutInvisible(Object.fromEntries(texts)) as Partial<DescriptorMap[K]>) };
+  let shown = descriptor;
+  for (const [name, value] of Object.entries(descriptor)) {
+    if (name === "meta" || name === keyNames[kind]) continue;
+    const without = withoutInvisible(value);
+    if (without !== value) shown = { ...shown, [name]: without };
+  }
+  return shown;
 }
 
 /** @throws TypeError for a key that is no text, or looks like another one */

@@ -46,7 +46,7 @@ export interface RemoteLink {
   assertAccepted(kind: Kind, key: string): void;
 }
 
-/** What a server sent, as its trust has it: of a standard one as it came. */
+/** A text of a server, changed as its trust requires: that of a standard server stays as it came. */
 function received<T>(
   { untrusted }: RemoteLink,
   sent: Promise<T>,

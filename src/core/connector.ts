@@ -59,6 +59,8 @@ export interface DescriptorList<K extends Kind> {
   readonly warnings: readonly string[];
   /** The limit at which the list was cut; undefined where it is whole. */
   readonly cutAt?: number | undefined;
+  /** Its items were parsed from JSON text for this list alone: they hold nothing else, and no other code has them. Default false. */
+  readonly isParsed?: boolean | undefined;
 }
 
 /** The context in which a server makes a request of its own. */
@@ -157,7 +159,7 @@ export interface Connector {
   readonly label: string;
   /** A key that connectors to the same target share; missing, no other has the same target. */
   readonly key?: string | undefined;
-  /** What an attempt that takes long may be waiting for, for people, without secrets. */
+  /** A likely cause why an attempt takes long, for people, without secrets. */
   startHint?(): string | undefined;
   /** The namespace until the server has given its name. */
   readonly suggestedName?: string | undefined;
@@ -169,7 +171,7 @@ export interface Connector {
   /** The most calls, reads and renders in flight; one more fails at once. Default: 1,000. */
   readonly maxConcurrentCalls?: number | undefined;
   /**
-   * What is done while an attempt to connect is silent, as after a network dropped what was sent. `beside`: every four seconds another
+   * The reaction to an attempt to connect that is silent, as after a network dropped what was sent. `beside`: every four seconds another
    * attempt is made beside the first, and the first to succeed is used; at most eight in one attempt, two at a time. `instead`: one that
    * takes five times as long as the fastest that succeeded, and four seconds at least, is ended and made again, within a third of the time that
    * the attempt may take. Default: it is waited for.

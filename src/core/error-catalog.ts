@@ -63,7 +63,7 @@ export interface ErrorDetails {
   };
   QUARANTINED: {
     readonly namespace: string;
-    /** What changed since it was accepted. */
+    /** The changes since it was accepted. */
     readonly changes: readonly ContractChange[];
   };
   PENDING: {

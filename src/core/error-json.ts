@@ -13,7 +13,7 @@ const phases: { readonly [P in Phase]: true } = {
 
 /** An error as JSON, for a store: what JSON cannot hold of its details is left out. */
 export function errorToJson(error: ToolkitError): unknown {
-  const { remedy: _remedy, ...said } = error.toJSON();
+  const { remedy: _remedy, status: _status, ...said } = error.toJSON();
   try {
     return JSON.parse(JSON.stringify(said));
   } catch {

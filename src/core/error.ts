@@ -10,6 +10,17 @@ export interface ToolkitErrorOptions {
   readonly phase?: Phase | undefined;
 }
 
+/** An error as plain data. */
+interface ErrorJson<C extends ErrorCode> {
+  code: C;
+  status: number;
+  message: string;
+  details: ErrorDetails[C];
+  ref?: string;
+  phase?: Phase;
+  remedy: string;
+}
+
 /**
  * The error class of Toolweave. `code` says what went wrong, `details` the particulars of that code, the message what, where and what to
  * do. An error of a call also carries the `ref` of what was called and the `phase` in which it failed.
@@ -58,10 +69,11 @@ export class ToolkitError<C extends ErrorCode = ErrorCode> extends Error {
     return code === undefined || (error as ToolkitError).code === code;
   }
 
-  /** For logs and the wire: everything but the stack. */
-  toJSON(): { code: C; message: string; details: ErrorDetails[C]; ref?: string; phase?: Phase; remedy: string } {
+  /** For logs and the wire: everything but the stack and the cause. */
+  toJSON(): ErrorJson<C> {
     return {
       code: this.code,
+      status: this.status,
       message: this.message,
       details: this.details,
       ...(this.ref === undefined ? {} : { ref: this.ref }),

@@ -28,7 +28,7 @@ export interface EventMap {
     readonly connection: Connection;
     /** Time since the attempt began. */
     readonly elapsedMs: number;
-    /** What it may be waiting for, for people; undefined where nothing is known. */
+    /** A likely cause of the wait, for people; undefined where none is known. */
     readonly hint?: string | undefined;
   };
   toolListChanged: ListChange;
@@ -61,7 +61,7 @@ export interface EventMap {
     readonly changes: readonly ContractChange[];
     /** So many more changes are not listed. */
     readonly omitted: number;
-    /** What changed is refused until it is accepted. */
+    /** Items that changed are refused until they are accepted. */
     readonly quarantined: boolean;
   };
   /** An unscoped name that several namespaces have was resolved by order; emitted once a name. */

@@ -54,7 +54,7 @@ export interface Pin {
   readonly changes: readonly ContractChange[];
 }
 
-/** What is to be accepted: a pin, a ref with the version that was looked at, or, whatever is there now, a ref or a namespace. */
+/** The subject to accept: a pin, a ref with the version that was looked at, or, whatever is there now, a ref or a namespace. */
 export type PinTarget = string | Pick<Pin, "ref" | "version"> | Pin;
 
 /** Which pins are listed. */

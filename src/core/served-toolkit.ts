@@ -1,5 +1,5 @@
 import type { Approvals } from "./approval.ts";
-import type { CallContext, Toolbox } from "./item.ts";
+import type { CallContext, Item, Toolbox } from "./item.ts";
 import type { PolicyRules } from "./policy.ts";
 import type { Logger } from "./session.ts";
 import type { Store } from "./store.ts";
@@ -12,6 +12,8 @@ export interface ServedToolkit {
   /** The store of the toolkit; it outlives the process where the toolkit was given one that does. */
   readonly store: Store;
   readonly logger: Logger;
+  /** Adds builtins, as the toolkit's own `add`: a delegate may bring items. */
+  add(...items: readonly Item[]): void;
   /** Aborts when the toolkit begins to close. */
   readonly closing: AbortSignal;
   /** Has the toolkit, when it is closed, leave the store open until this has ended: it may have something to write down. */

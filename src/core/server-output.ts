@@ -1,7 +1,7 @@
 import { visible } from "../lib/visible-text.ts";
 import { ToolkitError } from "./error.ts";
 
-/** What a server printed or answered, by the error that it explains: neither JSON nor `inspect` of the error shows it. */
+/** The output or answer of a server, by the error that it explains: neither JSON nor `inspect` of the error shows it. */
 const outputs = new WeakMap<Error, string>();
 const operatorErrors = new WeakMap<Error, Error>();
 
@@ -34,7 +34,7 @@ export function operatorError(error: Error): Error {
 /** Causes may go round in a circle. */
 const maxCauses = 16;
 
-/** What a server printed, where the error or one in its chain of causes knows it. */
+/** The output of a server, where the error or one in its chain of causes has it. */
 export function serverOutputOf(error: unknown): string | undefined {
   let current: unknown = error;
   for (let depth = 0; depth < maxCauses && current instanceof Error; depth++) {

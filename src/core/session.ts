@@ -1,3 +1,4 @@
+import { isRecord } from "../lib/value.ts";
 import type { AgentEvent } from "./agent-event.ts";
 import { ToolkitError } from "./error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
@@ -33,6 +34,9 @@ export interface Session {
 export function sessionKey({ id, principal = "" }: Session): string {
   return JSON.stringify([principal, id]);
 }
+
+/** The sessions of calls that were given none, where such a call goes on as another one: what is the caller's own is then that of all without one. */
+export const madeUpSessions = new WeakSet<Session>();
 
 /** The log levels of MCP, which are those of RFC 5424. */
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
@@ -126,9 +130,18 @@ export const callOptionNames: OptionNames<CallOptions> = {
 
 /** @throws ToolkitError `INVALID_INPUT` for attachments that are no Resources; `INVALID_CONFIG` for an option there is not */
 export function assertCallOptions(options: CallOptions, owner: string): void {
-  assertOptionNames(options, callOptionNames, owner);
+  if (!hasOnlyKnown(options)) assertOptionNames(options, callOptionNames, owner);
   const { attachments } = options;
   if (attachments !== undefined) assertAttachments(attachments);
+}
+
+const knownNames: ReadonlySet<string> = new Set(Object.keys(callOptionNames));
+
+/** Every call with options is checked: this costs a fraction of the check that names what is wrong. */
+function hasOnlyKnown(options: CallOptions): boolean {
+  if (!isRecord(options)) return false;
+  for (const name in options) if (!knownNames.has(name)) return false;
+  return true;
 }
 
 /** @throws ToolkitError `INVALID_INPUT` for attachments that are no Resources */

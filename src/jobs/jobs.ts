@@ -90,7 +90,7 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
     return current.filter((job) => job !== undefined);
   }
 
-  /** What only this process knows of one that it created, until that has ended. */
+  /** State of a job that only the process that created it has, until the job has ended. */
   localOf(id: string): L | undefined {
     return this.#local.get(id);
   }

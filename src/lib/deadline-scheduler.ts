@@ -8,6 +8,8 @@ export interface Settlement<T, W, R> {
   readonly fail: (thrown: unknown, owner: W) => R | Promise<R>;
 }
 
+const once = { once: true } as const;
+
 /**
  * Waits for promises that may never settle. All waits share one timer, and one listener for each distinct signal, and the clock is read
  * once for all that began in one turn of the event loop, so that a wait costs none of these. Limits count from the end of that turn.
@@ -19,6 +21,8 @@ export class DeadlineScheduler implements DeadlineHost {
   #size = 0;
   // The one listener of a signal stays for as long as the signal does: to add and remove it with each wait would cost more than the wait.
   readonly #listenedTo = new WeakSet<AbortSignal>();
+  // Weakly: a signal that lives as long as the process must not keep every scheduler alive that ever listened to it.
+  readonly #onAbort = DeadlineScheduler.#listenerOf(new WeakRef(this));
   /** Set while there are waits whose limits have not begun. */
   #starter: Timer | undefined;
   #timer: Timer | undefined;
@@ -181,13 +185,15 @@ export class DeadlineScheduler implements DeadlineHost {
     }
     if (this.#listenedTo.has(signal)) return;
     this.#listenedTo.add(signal);
-    // Weakly: a signal that lives as long as the process must not keep every scheduler alive that ever listened to it.
-    const scheduler = new WeakRef(this);
-    const onAbort = () => {
+    signal.addEventListener("abort", this.#onAbort, once);
+  }
+
+  /** The listener of every signal: to make one for each would cost as much as to add it. */
+  static #listenerOf(scheduler: WeakRef<DeadlineScheduler>): (event: Event) => void {
+    return ({ currentTarget }) => {
       const there = scheduler.deref();
-      if (there !== undefined) there.#aborted(signal);
+      if (there !== undefined) there.#aborted(currentTarget as AbortSignal);
     };
-    signal.addEventListener("abort", onAbort, { once: true });
   }
 
   #aborted(signal: AbortSignal): void {

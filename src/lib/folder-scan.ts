@@ -32,7 +32,7 @@ export interface WantedFiles {
 }
 
 /** Folders inside each other are not scanned beyond it. Links to folders never are, so that there is an end. */
-const maxDepth = 16;
+export const maxFolderDepth = 16;
 
 /** The coarsest grain of file times, in milliseconds: two writes within it can leave the same time. */
 export const timeGrainMs = 20;
@@ -75,7 +75,7 @@ async function namesOf(path: string, { wanted, entered }: WantedFiles) {
       const name = `${prefix}${entry.name}`;
       if (!entry.isDirectory()) {
         if (wanted(entry.name)) names.push(name);
-      } else if (depth < maxDepth && entered(entry.name)) {
+      } else if (depth < maxFolderDepth && entered(entry.name)) {
         folders.push(name);
         queue.push({ prefix: `${name}/`, depth: depth + 1 });
       }

@@ -194,14 +194,27 @@ type MapText = (text: string, at: string | undefined) => string;
 export function mapTexts(value: unknown, map: MapText, at?: string): unknown {
   if (typeof value === "string") return map(value, at);
   if (Array.isArray(value)) {
-    const list = value.map((each) => mapTexts(each, map));
-    return list.every((each, index) => each === value[index]) ? value : list;
+    let list: unknown[] | undefined;
+    for (const [index, each] of value.entries()) {
+      const mapped = mapTexts(each, map);
+      if (mapped === each) continue;
+      list ??= [...value];
+      list[index] = mapped;
+    }
+    return list ?? value;
   }
   if (!isRecord(value)) return value;
-  const before = Object.entries(value);
-  const after = before.map(([name, each]) => [map(name, at), mapTexts(each, map, name)] as const);
-  const isSame = after.every(([name, each], index) => name === before[index]?.[0] && each === before[index]?.[1]);
-  return isSame ? value : Object.fromEntries(after);
+  const names = Object.keys(value);
+  // Made only where something changes, which is rare.
+  let members: (readonly [string, unknown])[] | undefined;
+  for (const [index, name] of names.entries()) {
+    const before = value[name];
+    const member = [map(name, at), mapTexts(before, map, name)] as const;
+    if (member[0] !== name || member[1] !== before)
+      members ??= names.slice(0, index).map((same) => [same, value[same]] as const);
+    members?.push(member);
+  }
+  return members === undefined ? value : Object.fromEntries(members);
 }
 
 /**

@@ -62,8 +62,9 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
     );
   }
   transport.negotiated?.(protocolVersion);
-  await peer.notify("notifications/initialized");
-  await transport.ready?.();
+  const initialized = peer.notify("notifications/initialized");
+  // Beside each other: a server that is far away is asked once less before it lists anything.
+  await Promise.all([initialized, transport.ready?.(initialized)]);
   const info = isRecord(result.serverInfo) ? result.serverInfo : {};
   return redactor.described({
     name: parseText(info.name)?.slice(0, maxNameLength) ?? label,

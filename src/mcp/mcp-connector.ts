@@ -163,11 +163,12 @@ function httpOpener(
   });
 }
 
-function stdioOpener(
-  { command: given, args: own, env, cwd, wrap, inheritEnv }: CheckedStdioTarget,
-  trust: McpConnectorOptions["trust"],
-): Open {
+function stdioOpener(target: CheckedStdioTarget, trust: McpConnectorOptions["trust"]): Open {
+  const { command: given, args: own, env, cwd, wrap, inheritEnv } = target;
   const [command = given, ...args] = [...wrap, given, ...own];
+  const runner = packageOf(target)?.runner;
+  const timeoutHint =
+    runner && `${runner} may still have been downloading it: raise connectTimeoutMs, or install the package beforehand`;
   let isReported = false;
   return async (attempt) => {
     // Loaded when it is needed: a service that speaks HTTP only needs no child processes.
@@ -181,7 +182,7 @@ function stdioOpener(
       attempt.host.log({ level: "warning", logger: attempt.label, data: withheldText(missing) });
     }
     const parameters = { command, args, env: { ...variables, ...env }, cwd, ...limits, redactor };
-    return openSession(new StdioTransport(parameters), attempt);
+    return openSession(new StdioTransport(parameters), { ...attempt, timeoutHint });
   };
 }
 

@@ -181,7 +181,7 @@ export class McpSession implements ConnectorSession {
   }
 
   #lists(): ConnectorSession["list"] {
-    const { server, limits, redactor } = this.#parts;
+    const { server, limits, redactor, transport } = this.#parts;
     const lister = (kind: Kind) => (options: ReadOptions) => {
       const ownKeys = new Map<string, string>();
       return readList(kind, {
@@ -194,6 +194,7 @@ export class McpSession implements ConnectorSession {
         server: server.name,
         limits,
         redactor,
+        isParsed: transport.sharesObjects !== true,
         renamed: (own, shown) => void ownKeys.set(shown, own),
       }).then(
         (list) => {

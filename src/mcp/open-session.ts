@@ -47,6 +47,8 @@ export interface Attempt {
   readonly redactor: Redactor;
   /** Aborts the attempt. */
   readonly signal: AbortSignal;
+  /** Advice where it took too long. */
+  readonly timeoutHint?: string | undefined;
 }
 
 export const defaultConnectTimeoutMs = 30_000;
@@ -130,7 +132,7 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
     return new McpSession({ peer, transport, server, label, redactor, limits });
   } catch (error) {
     await peer.close();
-    throw explained(error, transport, signal);
+    throw explained(error, transport, attempt);
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
@@ -150,11 +152,12 @@ export function connectFailure(error: unknown, { label, redactor, signal }: Atte
 }
 
 /** Adds how the server ended in place of an answer, and beside the error what it printed. */
-function explained(error: unknown, transport: Transport, signal: AbortSignal): unknown {
+function explained(error: unknown, transport: Transport, { signal, timeoutHint }: Attempt): unknown {
   const { reason: why, output } = transport.diagnosis?.() ?? { reason: undefined, output: undefined };
   const reason: unknown = signal.reason;
   if (reason instanceof ConnectTimeoutError) {
-    const message = why === undefined ? reason.message : `${reason.message}; ${why}`;
+    const ended = why === undefined ? reason.message : `${reason.message}; ${why}`;
+    const message = timeoutHint === undefined ? ended : `${ended}. ${timeoutHint}`;
     return withServerOutput(new ConnectionLostError(message, { sent: true, cause: reason }), output);
   }
   if (signal.aborted) return reason;

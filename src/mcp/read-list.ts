@@ -17,6 +17,8 @@ export interface ListOptions {
   readonly limits: Pick<ReadConnectorLimits, "maxListSize" | "maxNestingDepth">;
   /** Redacts the entries, and the quotes in warnings. */
   readonly redactor: Redactor;
+  /** The answers were parsed from text: no other code has their objects. Default false. */
+  readonly isParsed?: boolean | undefined;
   /** An entry has a secret in its name or URI, and is listed under another: the server knows it by the first. */
   renamed?(own: string, shown: string): void;
 }
@@ -77,13 +79,15 @@ async function requestPage(
 class Collector<K extends Kind> implements DescriptorList<K> {
   readonly items: DescriptorMap[K][] = [];
   readonly warnings: string[] = [];
+  readonly isParsed: boolean;
   readonly #kind: K;
   readonly #redactor: Redactor;
   readonly #maxNestingDepth: number;
   readonly #renamed: ListOptions["renamed"];
   readonly #keys = new Set<unknown>();
 
-  constructor(kind: K, { redactor, limits, renamed }: ListOptions) {
+  constructor(kind: K, { redactor, limits, renamed, isParsed = false }: ListOptions) {
+    this.isParsed = isParsed;
     this.#renamed = renamed;
     this.#kind = kind;
     this.#redactor = redactor;
@@ -120,8 +124,9 @@ class Collector<K extends Kind> implements DescriptorList<K> {
 }
 
 /** The entries read of a list that is longer than it may be. */
-function truncated<K extends Kind>({ items, warnings }: DescriptorList<K>, maxSize: number): DescriptorList<K> {
-  return { items: items.slice(0, maxSize), warnings, cutAt: maxSize };
+function truncated<K extends Kind>(list: DescriptorList<K>, maxSize: number): DescriptorList<K> {
+  const { items, warnings, isParsed } = list;
+  return { items: items.slice(0, maxSize), warnings, cutAt: maxSize, isParsed };
 }
 
 function badList(server: string, method: string, how: string): ToolkitError<"REMOTE_ERROR"> {

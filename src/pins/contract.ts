@@ -11,7 +11,7 @@ import type { Pin, PinnedKind } from "../core/pin.ts";
 import { canonicalJson, digest, digestOfJson } from "../lib/canonical.ts";
 import { isRecord, present } from "../lib/value.ts";
 
-/** What an item says of itself, as plain data: without `meta` and size, which differ at each list. */
+/** The description of an item as plain data: without `meta` and size, which differ at each list. */
 export type ItemContract = Readonly<Record<string, unknown>>;
 
 /** The contract of a connector. A kind whose list was never read is missing. */

@@ -16,7 +16,7 @@ import {
 } from "./contract.ts";
 import type { KeptContract, PinPlace } from "./pin-place.ts";
 
-/** What a server says of itself: at a handshake, or of the kinds whose lists changed. */
+/** The contract of a server: as of a handshake, or of the kinds whose lists changed. */
 export interface SeenContract {
   /** Null where it gives none; undefined where that was not asked. */
   readonly instructions?: string | null | undefined;

@@ -6,4 +6,4 @@ export type { PromptLimits } from "../core/prompt-limits.ts";
 export type { LintCode, LintProblem, LintSeverity } from "./lint/lint-findings.ts";
 export { formatLint, type LintOptions, type LintReport, lintPrompts } from "./lint/lint-prompts.ts";
 export type { LintTarget, LintText } from "./lint/lint-target.ts";
-export type { ReadPromptOptions } from "./read-prompts.ts";
+export type { ReadPromptOptions, ReadPromptsOptions } from "./read-prompts.ts";

@@ -6,7 +6,7 @@ import { Turns } from "../lib/turns.ts";
 import { FilePrompt } from "./file-prompt.ts";
 import { parsePromptFile } from "./parse-prompt.ts";
 import type { FolderTexts } from "./prompt-files.ts";
-import { fileRole } from "./prompt-files.ts";
+import { fileRole, insideOf, namePrefixOf } from "./prompt-files.ts";
 import { folderPartials, Partials } from "./template/partials.ts";
 
 /** A file of the folder, and the result of parsing it. */
@@ -126,14 +126,4 @@ export class PromptCollection {
     const message = `${file}: The name "${name}" is that of ${owner} too. Give one of them another name.`;
     return new ToolkitError("CONFLICT", message, { key: name, owners: [owner, file] });
   }
-}
-
-/** The folder that a file is in, as the name of the file begins: `letters/`; empty for the folder itself. */
-function insideOf(name: string): string {
-  return name.slice(0, name.lastIndexOf("/") + 1);
-}
-
-/** The beginning of the name of a prompt in a folder of the folder: `letters-` for `letters/greet.md`. */
-function namePrefixOf(name: string): string {
-  return insideOf(name).replaceAll("/", "-");
 }

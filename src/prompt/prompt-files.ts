@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { messageOf, ToolkitError } from "../core/error.ts";
-import { shown } from "../core/options.ts";
+import { invalidOption, shown } from "../core/options.ts";
 import { defaultPromptLimits, type ReadPromptLimits } from "../core/prompt-limits.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import { FileTooLarge, isStrayLink, LinkLeadsOut, readBounded, readBoundedNow } from "../lib/bounded-file.ts";
+import { maxFolderDepth } from "../lib/folder-scan.ts";
 import { fileStart, promptProblem } from "./prompt-problem.ts";
 import { tooLarge } from "./prompt-size.ts";
 
@@ -172,29 +173,61 @@ export async function readTexts(
   }
 }
 
+/** Options of listing the files of a folder. */
+export interface ListNamesOptions extends ReadOptions {
+  /** Those of the folders inside it too, by their path from it: `letters/greet.md`. */
+  readonly recursive?: boolean | undefined;
+}
+
+/** @throws ToolkitError `INVALID_CONFIG` for an option `recursive` that is neither true nor false */
+export function assertRecursive(recursive: unknown, owner: string): void {
+  if (recursive === undefined || typeof recursive === "boolean") return;
+  throw invalidOption("recursive", "true or false", recursive, owner);
+}
+
 /** The names of the prompts and partials of a folder. @throws ToolkitError as `unreadableFolder` says; the reason of an aborted signal */
-export async function listNames(folder: string, { signal }: ReadOptions): Promise<readonly string[]> {
-  signal?.throwIfAborted();
-  try {
-    const entries = await readdir(folder, { withFileTypes: true });
+export async function listNames(folder: string, options: ListNamesOptions): Promise<readonly string[]> {
+  const { signal, recursive = false } = options;
+  const names: string[] = [];
+  const queue = [{ inside: "", depth: 0 }];
+  for (const { inside, depth } of queue) {
+    signal?.throwIfAborted();
+    const entries = await entriesOf(join(folder, inside));
     const wanted = entries.filter((entry) => fileRole(entry.name) !== undefined);
-    const readable = await Promise.all(wanted.map((entry) => isReadable(folder, entry)));
-    return wanted
-      .filter((_entry, index) => readable[index])
-      .map((entry) => entry.name)
-      .sort();
+    const readable = await Promise.all(wanted.map((entry) => isReadable(folder, inside, entry)));
+    names.push(...wanted.filter((_entry, index) => readable[index]).map(({ name }) => inside + name));
+    if (!recursive || depth >= maxFolderDepth) continue;
+    const entered = entries.filter((entry) => entry.isDirectory() && mayHoldPrompts(entry.name));
+    queue.push(...entered.map(({ name }) => ({ inside: `${inside}${name}/`, depth: depth + 1 })));
+  }
+  return names.sort();
+}
+
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
   } catch (cause) {
     throw await unreadableFolder(folder, cause);
   }
 }
 
+/** The folder that a file is in, as the name of the file begins: `letters/`; empty for the folder itself. */
+export function insideOf(name: string): string {
+  return name.slice(0, name.lastIndexOf("/") + 1);
+}
+
+/** The beginning of the name of a prompt in a folder of the folder: `letters-` for `letters/greet.md`. */
+export function namePrefixOf(name: string): string {
+  return insideOf(name).replaceAll("/", "-");
+}
+
 /**
  * True for a file and for a link to one. False for a pipe or a device, of which reading may never end. A link that leads nowhere, to a
- * folder or out of this one counts as readable: reading it fails with an error that says so.
+ * folder or out of the whole one counts as readable: reading it fails with an error that says so.
  */
-async function isReadable(folder: string, entry: Dirent): Promise<boolean> {
+async function isReadable(folder: string, inside: string, entry: Dirent): Promise<boolean> {
   if (!entry.isSymbolicLink()) return entry.isFile();
-  const file = join(folder, entry.name);
+  const file = join(folder, inside, entry.name);
   const target = await stat(file).catch(() => undefined);
   return target === undefined || target.isFile() || target.isDirectory() || (await isStrayLink(file, folder));
 }

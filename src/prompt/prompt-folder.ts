@@ -9,7 +9,15 @@ import { type FolderState, scanFolder, type WantedFiles } from "../lib/folder-sc
 import { type FolderWatcher, watchFolder } from "../lib/folder-watcher.ts";
 import { abortable } from "../lib/promise.ts";
 import { PromptCollection } from "./prompt-collection.ts";
-import { fileRole, foldersWithPrompts, mayHoldPrompts, pathOf, readTexts, unreadableFolder } from "./prompt-files.ts";
+import {
+  assertRecursive,
+  fileRole,
+  foldersWithPrompts,
+  mayHoldPrompts,
+  pathOf,
+  readTexts,
+  unreadableFolder,
+} from "./prompt-files.ts";
 
 /** Options of `promptFolder`. */
 export interface PromptFolderOptions {
@@ -57,9 +65,7 @@ export function promptFolder(folder: string | URL, options: PromptFolderOptions 
   const path = pathOf(folder);
   assertOptionNames(options, optionNames, "of a prompt folder");
   const { watch = false, pollMs = defaultPollMs, recursive } = options;
-  if (recursive !== undefined && typeof recursive !== "boolean") {
-    throw invalidOption("recursive", "true or false", recursive, "of a prompt folder");
-  }
+  assertRecursive(recursive, "of a prompt folder");
   if (typeof watch !== "boolean") throw invalidOption("watch", "true or false", watch, "of a prompt folder");
   if (typeof pollMs !== "number" || !(pollMs >= leastPollMs)) {
     throw invalidOption("pollMs", `a number of milliseconds from ${leastPollMs}`, pollMs, "of a prompt folder");

@@ -6,13 +6,22 @@ import { type PromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import type { ReadOptions } from "../core/resource.ts";
 import { parsePromptFile } from "./parse-prompt.ts";
 import { PromptCollection } from "./prompt-collection.ts";
-import { listNames, pathOf, type ReadTextOptions, readText, readTexts } from "./prompt-files.ts";
+import { assertRecursive, listNames, pathOf, type ReadTextOptions, readText, readTexts } from "./prompt-files.ts";
 import { folderPartials, type PartialFinder, Partials, partialFileNames } from "./template/partials.ts";
 
 /** Options of `readPrompt` and `readPrompts`. */
 export interface ReadPromptOptions extends ReadOptions {
   /** The size of each file, and the work of a rendering. */
   readonly limits?: PromptLimits | undefined;
+}
+
+/** Options of `readPrompts`. */
+export interface ReadPromptsOptions extends ReadPromptOptions {
+  /**
+   * Read the folders inside it too, as `promptFolder` does: `letters/greet.md` is the prompt `letters-greet`, with the partials of its own
+   * folder. Folders whose names start with `.` or `_`, `node_modules`, and links to folders are left out. Default false.
+   */
+  readonly recursive?: boolean | undefined;
 }
 
 const optionNames: OptionNames<ReadPromptOptions> = { signal: true, limits: true };
@@ -34,17 +43,20 @@ export async function readPrompt(source: string | URL, options: ReadPromptOption
 
 /**
  * Reads every prompt of a folder, in the order of the file names: each `*.md` and `*.prompt` except `README.md` and files whose
- * names start with `_` (partials) or `.`. Folders inside it are not read, and a link that leads out of it is an error.
+ * names start with `_` (partials) or `.`. Folders inside it are read with `recursive` alone, and a link that leads out of it is an error.
  *
  * @param folder - a path or a `file:` URL
  * @throws ToolkitError `NOT_FOUND` for a missing folder; `INVALID_PROMPT` for a path to a file; the error of the one broken file; where several are broken,
  *   `INVALID_PROMPT` whose message has a line for each, with an AggregateError of them all as its cause; `CONFLICT` for two prompts
  *   of one name; the reason of an aborted signal
  */
-export async function readPrompts(folder: string | URL, options: ReadPromptOptions = {}): Promise<readonly Prompt[]> {
+export async function readPrompts(folder: string | URL, options: ReadPromptsOptions = {}): Promise<readonly Prompt[]> {
   const path = pathOf(folder);
-  const reading = readingOf(options);
-  const names = await listNames(path, reading);
+  const { recursive, ...others } = options;
+  assertOptionNames<ReadPromptsOptions>(options, { ...optionNames, recursive: true }, "of readPrompts");
+  assertRecursive(recursive, "of readPrompts");
+  const reading = readingOf(others);
+  const names = await listNames(path, { ...reading, recursive });
   const collection = new PromptCollection(path, reading.limits);
   await collection.update(names, await readTexts(path, names, reading));
   if (collection.problems.length > 0) throw joinErrors(collection.problems, path);

@@ -2,25 +2,26 @@ import { ToolkitError } from "../core/error.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
 import { bufferOf } from "./bytes.ts";
 import { decodeText } from "./charset.ts";
-import { toJsonText } from "./json-text.ts";
+import { copyOfJson, parseJsonText, toJsonText } from "./json-text.ts";
 import { type ContentFields, LoadedContent } from "./loaded-content.ts";
 import { bytesType, isJsonType, jsonType, multipartType, textType } from "./media-type.ts";
 
 export type { ContentFields };
 
+/** A text; or a JSON value, whose text is made when it is asked for: most who call a tool want the value. */
 class TextContent extends LoadedContent {
-  readonly #text: string;
-  // The value the text stands for, until it is taken or the text is read.
+  #text: string | undefined;
+  /** A value of its own, which no other code can change. Undefined where there is the text. */
   #value: unknown;
 
-  constructor(text: string, value: unknown, fields: ContentFields, scheme: string, mediaType: string) {
+  constructor(text: string | undefined, value: unknown, fields: ContentFields, scheme: string, mediaType: string) {
     super(fields, scheme, mediaType);
     this.#text = text;
     this.#value = value;
   }
 
   get size(): number {
-    return Buffer.byteLength(this.#text);
+    return Buffer.byteLength(TextContent.textOf(this));
   }
 
   async bytes(options?: ReadOptions): Promise<Uint8Array> {
@@ -29,26 +30,31 @@ class TextContent extends LoadedContent {
 
   async text(options?: ReadOptions): Promise<string> {
     options?.signal?.throwIfAborted();
-    this.#value = undefined;
-    return this.#text;
+    return TextContent.textOf(this);
+  }
+
+  override async json(options?: ReadOptions): Promise<unknown> {
+    options?.signal?.throwIfAborted();
+    return TextContent.jsonOf(this, false);
   }
 
   protected body() {
-    return { text: this.#text };
+    return { text: TextContent.textOf(this) };
   }
 
-  protected shown() {
-    return { text: this.#text };
+  static jsonOf(content: TextContent, isOnlyRead: boolean): unknown {
+    const value = content.#value;
+    if (value === undefined) return parseJsonText(TextContent.textOf(content), content.name, content.mediaType);
+    return isOnlyRead ? value : copyOfJson(value);
   }
 
   static textOf(content: TextContent): string {
+    if (content.#text === undefined) {
+      content.#text = toJsonText(content.#value, content.name);
+      // One of the two is enough memory.
+      content.#value = undefined;
+    }
     return content.#text;
-  }
-
-  static takeValue(content: TextContent): unknown {
-    const value = content.#value;
-    content.#value = undefined;
-    return value;
   }
 }
 
@@ -90,7 +96,7 @@ class BytesContent extends LoadedContent {
     };
   }
 
-  protected shown() {
+  protected override shown() {
     return {};
   }
 
@@ -136,7 +142,7 @@ class MultipartContent extends LoadedContent {
     return { parts: this.parts.map((part) => part.toJSON()) };
   }
 
-  protected shown() {
+  protected override shown() {
     return { parts: this.parts };
   }
 
@@ -182,7 +188,7 @@ class DerivedContent extends LoadedContent {
     return text === undefined ? { base64 } : { text };
   }
 
-  protected shown() {
+  protected override shown() {
     const { parts } = this;
     return parts === undefined ? { text: textOf(this.#original) } : { parts };
   }
@@ -203,7 +209,9 @@ export function textContent(text: string, fields: ContentFields): Content {
  * @throws ToolkitError `INVALID_OUTPUT` where JSON cannot hold it, naming what and where
  */
 export function jsonContent<T = unknown>(value: T, fields: ContentFields): Content<T> {
-  return new TextContent(toJsonText(value, fields.name), value, fields, "json:", jsonType) as Content as Content<T>;
+  const copy = copyOfJson(value);
+  const text = copy === undefined ? toJsonText(value, fields.name) : undefined;
+  return new TextContent(text, copy, fields, "json:", jsonType) as Content as Content<T>;
 }
 
 /** Bytes, which become the Content's own: copy them first where another owner may change them. They are not sniffed. */
@@ -259,12 +267,14 @@ export function textOf(content: Content): string | undefined {
 }
 
 /**
- * The value a JSON Content was made from, once, if the Content has not been read since.
- *
+ * The value of a JSON text without a promise; undefined for every other Content. `isOnlyRead`: nothing changes it, so that it need not be
+ * a copy. @throws ToolkitError `INVALID_OUTPUT` for a text that is no JSON
  * @internal
  */
-export function takeValue(content: Content): unknown {
-  return content instanceof TextContent ? TextContent.takeValue(content) : undefined;
+export function jsonOf(content: Content, isOnlyRead: boolean): unknown {
+  return content instanceof TextContent && isJsonType(content.mediaType)
+    ? TextContent.jsonOf(content, isOnlyRead)
+    : undefined;
 }
 
 /** True for what stands for no result at all, unlike an empty text. */

@@ -81,44 +81,74 @@ function findObstacle(given: unknown, pointer: string, ancestors: readonly objec
 const maxDepth = 1000;
 
 // Deeper than this it is cheaper to parse than to worry about the stack.
-const maxPlainDepth = 64;
+const maxCopiedDepth = 64;
+/** The most members and characters of a value that is copied: one that has a part many times over grows without bound, but as text. */
+const maxCopied = 1_000_000;
 
 /**
- * True for what JSON holds exactly: `JSON.parse(JSON.stringify(value))` would be its equal to every reader of JSON. Plain objects with
- * nothing hidden, dense arrays, strings, finite numbers, booleans, null.
+ * A copy of a JSON value, equal to `JSON.parse(JSON.stringify(value))` to every reader of JSON. Undefined for a value
+ * whose text says more than its members do, such as a Date or another object with a `toJSON`, and for what JSON does not hold.
  */
-export function isPlainJson(value: unknown, depth = 0): boolean {
-  switch (typeof value) {
-    case "string":
-    case "boolean":
-      return true;
-    case "number":
-      return Number.isFinite(value);
-    case "object":
-      break;
-    default:
-      return false;
+export function copyOfJson(value: unknown): unknown {
+  try {
+    return new JsonCopy().of(value, 0);
+  } catch {
+    // A getter that throws: the text says where.
+    return undefined;
   }
-  if (value === null) return true;
-  if (depth > maxPlainDepth) return false;
-  return Array.isArray(value) ? isPlainArray(value, depth + 1) : isPlainObject(value, depth + 1);
 }
 
-function isPlainArray(array: readonly unknown[], depth: number): boolean {
-  if (Object.getPrototypeOf(array) !== Array.prototype || "toJSON" in array) return false;
-  // By index: a hole reads as undefined.
-  for (let at = 0; at < array.length; at++) if (!isPlainJson(array[at], depth)) return false;
-  return true;
-}
+class JsonCopy {
+  #left = maxCopied;
 
-function isPlainObject(object: object, depth: number): boolean {
-  const prototype = Object.getPrototypeOf(object);
-  if (prototype !== Object.prototype && prototype !== null) return false;
-  let seen = 0;
-  // Faster than any list of keys; what is inherited makes the count differ. A toJSON of its own is a function among the members.
-  for (const key in object) {
-    seen++;
-    if (!isPlainJson((object as Record<string, unknown>)[key], depth)) return false;
+  /** Undefined where the text has to decide. */
+  of(value: unknown, depth: number): unknown {
+    switch (typeof value) {
+      case "string":
+        this.#left -= value.length;
+        return value;
+      case "boolean":
+        return value;
+      case "number":
+        // JSON has no negative zero.
+        return Number.isFinite(value) ? value + 0 : null;
+      case "object":
+        if (value === null) return null;
+        if (depth === maxCopiedDepth || (value as { toJSON?: unknown }).toJSON !== undefined) return undefined;
+        return Array.isArray(value) ? this.#ofList(value, depth + 1) : this.#ofObject(value, depth + 1);
+      default:
+        return undefined;
+    }
   }
-  return seen === Object.getOwnPropertyNames(object).length;
+
+  #ofList(list: readonly unknown[], depth: number): unknown {
+    this.#left -= list.length;
+    const copy: unknown[] = [];
+    // By index: a hole is null in JSON, as what is undefined.
+    for (let at = 0; at < list.length && this.#left >= 0; at++) {
+      const member = list[at];
+      const copied = member === undefined ? null : this.of(member, depth);
+      if (copied === undefined) return undefined;
+      copy.push(copied);
+    }
+    return this.#left < 0 ? undefined : copy;
+  }
+
+  #ofObject(object: object, depth: number): unknown {
+    const prototype = Object.getPrototypeOf(object);
+    if (prototype !== Object.prototype && prototype !== null) return undefined;
+    const copy: Record<string, unknown> = {};
+    // Faster than any list of keys.
+    for (const key in object) {
+      if (!Object.hasOwn(object, key)) continue;
+      const member = (object as Record<string, unknown>)[key];
+      if (member === undefined) continue;
+      this.#left -= 1;
+      const copied = this.of(member, depth);
+      // To set that one would set the prototype.
+      if (copied === undefined || this.#left < 0 || key === "__proto__") return undefined;
+      copy[key] = copied;
+    }
+    return copy;
+  }
 }

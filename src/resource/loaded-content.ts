@@ -62,8 +62,10 @@ export abstract class LoadedContent implements Content {
     return shownAs("Content", { ...shown, text: beginningOf(text), parts }, depth, options);
   }
 
-  /** What the console shows of the content itself. */
-  protected abstract shown(): { readonly text?: string | undefined; readonly parts?: readonly Content[] | undefined };
+  /** The form of the content on the console. */
+  protected shown(): { readonly text?: string | undefined; readonly parts?: readonly Content[] | undefined } {
+    return { text: this.body().text };
+  }
 
   protected abstract body(): Pick<ContentJson, "text" | "base64" | "parts">;
 }

@@ -2,9 +2,9 @@ import { ToolkitError } from "../core/error.ts";
 import { type Content, isContent, isResource, type Resource } from "../core/resource.ts";
 import { abortable } from "../lib/promise.ts";
 import { copyOf } from "./bytes.ts";
-import { emptyContent, isEmptyContent, joinParts, jsonContent, takeValue, textContent, textOf } from "./content.ts";
+import { emptyContent, isEmptyContent, joinParts, jsonContent, jsonOf, textContent, textOf } from "./content.ts";
 import { loadResource } from "./handle.ts";
-import { isPlainJson, parseJsonText } from "./json-text.ts";
+import { parseJsonText } from "./json-text.ts";
 import { isJsonType } from "./media-type.ts";
 import { collectParts } from "./parts.ts";
 import { contentOfBytes } from "./sniff.ts";
@@ -93,17 +93,16 @@ async function ofBlob(blob: Blob, options: ToContentOptions): Promise<Content> {
 }
 
 /**
- * The value that a Content is to a validator: of JSON its value, of text the string, undefined of an empty Content.
+ * The value that a Content is to a validator: of JSON its value, of text the string, undefined of an empty Content. A promise only where
+ * the Content is another copy's or its JSON is among its parts.
  *
- * Asked right after `toContent`, and once, it gives the very value the tool gave where that was plain JSON data; otherwise the
- * text is parsed. A promise only where the Content is another copy's or its JSON is among its parts.
- *
+ * @param isOnlyRead - nothing changes the value: it may be the Content's own
  * @throws ToolkitError `INVALID_OUTPUT` for bytes, for a media type of JSON whose text is none, and (as a rejection) for a multipart
  *   without exactly one JSON part
  */
-export function jsonValueOf(content: Content): unknown {
-  const value = takeValue(content);
-  if (value !== undefined && isPlainJson(value)) return value;
+export function jsonValueOf(content: Content, isOnlyRead = false): unknown {
+  const value = jsonOf(content, isOnlyRead);
+  if (value !== undefined) return value;
   if (isEmptyContent(content)) return undefined;
   if (content.parts !== undefined) return content.json();
   const text = textOf(content);

@@ -17,7 +17,7 @@ import type { Connector } from "../core/connector.ts";
 import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { inlineNamespace } from "../core/identifier.ts";
-import type { CallContext, Entry, Toolbox } from "../core/item.ts";
+import type { CallContext, Entry, Item, Toolbox } from "../core/item.ts";
 import type { PolicyRules } from "../core/policy.ts";
 import type { Logger } from "../core/session.ts";
 import type { Store } from "../core/store.ts";
@@ -186,7 +186,9 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     );
   const serves = (context: CallContext) => callStateOf(context)?.host === executor;
   const checkPolicy = (rules: PolicyRules, at: string) => ruleCheck.add(...rules.lists(at));
-  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, closing });
+  const builtins = new Builtins(catalog, emit);
+  const add = (...items: readonly Item[]) => builtins.add(items);
+  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, closing, add });
   const made = {
     logger,
     clock,
@@ -203,7 +205,6 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     connectorFor,
     sourceHost,
   };
-  const builtins = new Builtins(catalog, emit);
   return { ...made, builtins, store, userStores, user, pending, executor, toolbox, approvals, writing };
 }
 

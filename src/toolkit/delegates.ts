@@ -49,7 +49,7 @@ export class Delegates {
     return this.#first((delegate) => delegate.sample?.(request, context));
   }
 
-  /** What a delegate decides, where one does. */
+  /** The decision of a delegate, where one decides. */
   approve(request: ApprovalRequest, signal: AbortSignal): Promise<Decision | undefined> {
     return this.#first((delegate) => delegate.approve?.(request, { signal }));
   }

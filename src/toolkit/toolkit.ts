@@ -233,7 +233,7 @@ export class Toolkit implements Host, AsyncDisposable {
   }
 
   /**
-   * What one principal may see, live: a Host in which the rest is not there, neither in lookups, lists and events nor in the calls its
+   * A live view for one principal: a Host in which the rest is not there, neither in lookups, lists and events nor in the calls its
    * tools make themselves.
    *
    * @throws ToolkitError `INVALID_CONFIG` for a selection that is none, or says what there is not

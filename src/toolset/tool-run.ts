@@ -9,7 +9,7 @@ import type { Content } from "../core/resource.ts";
 import { type CallOptions, callOptionNames } from "../core/session.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, present } from "../lib/value.ts";
 import type { Disclosure } from "./disclosure.ts";
 import { type KnownCall, type PolicyCheck, type RuledCall, rulingsOn } from "./run-policy.ts";
 import type { RunTool } from "./run-tool.ts";
@@ -186,8 +186,8 @@ export class ToolRun {
     try {
       disclosure?.reveal(call.name);
       const approval = ruling === undefined ? {} : { needsApproval: ruling.approve };
-      const progress = call.onProgress === undefined ? {} : { onProgress: call.onProgress.bind(call) };
-      const own = { ...approval, ...progress, report: run.report, toolCallId: call.id };
+      const listeners = present({ onProgress: call.onProgress?.bind(call), onPartial: call.onPartial?.bind(call) });
+      const own = { ...approval, ...listeners, report: run.report, toolCallId: call.id };
       const options = { coerce: true, ...this.#options, ...own };
       const content = await callee.execute(call.input, options);
       for (const evaluation of callee.options?.evaluations ?? []) this.#evaluations.add(evaluation);

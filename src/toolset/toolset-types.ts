@@ -70,6 +70,8 @@ export interface ToolCall {
   readonly malformed?: string | undefined;
   /** Receives the progress of this call; of identical calls in a turn, the first one's. */
   onProgress?(progress: Progress): void;
+  /** Receives each part of a result that comes in parts, as `onProgress` does. */
+  onPartial?(part: Content): void;
 }
 
 /** The answer to a call of a model: its result, or the error in its place. */

@@ -125,6 +125,60 @@ describe("progress as preliminary results", () => {
     expect(steps[0]?.toolResults).toMatchObject([{ output: { type: "text", value: "copied" } }]);
   });
 
+  verifies("T6", "come with the parts of a result so far, beside progress", async () => {
+    const next = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const write = defineTool({
+      name: "write",
+      async *run(_input, context) {
+        yield "Dear Ada,";
+        await next[0].promise;
+        await context.progress(1, 2);
+        yield "how are you?";
+        await next[1].promise;
+        yield "Bob";
+      },
+    });
+    await using toolkit = new Toolkit({ items: [write] });
+    const toolset = await toolkit.toolset();
+    const { tools } = toAiSdk(toolset, toolset.begin(), { progress: true });
+    const outputs: unknown[] = [];
+    const execute = tools.write?.execute({}, { toolCallId: "1" });
+    if (execute === undefined || !(Symbol.asyncIterator in execute)) throw new Error("It is no iterable.");
+    for await (const output of execute) {
+      outputs.push(output);
+      if (JSON.stringify(output).includes("Ada")) next[0].resolve();
+      if (JSON.stringify(output).includes("how")) next[1].resolve();
+    }
+    const text = (value: string) => ({ type: "text", value });
+    const progress = { type: "json", value: { progress: 1, total: 2 } };
+    expect(outputs).toContainEqual(progress);
+    const texts = outputs.filter((output) => (output as { type: string }).type === "text");
+    expect(texts.slice(0, 2)).toEqual([text("Dear Ada,"), text("Dear Ada,\n\nhow are you?")]);
+    expect(texts.at(-1)).toEqual(text("Dear Ada,\n\nhow are you?\n\nBob"));
+  });
+
+  verifies("T6", "of many parts are not as many, and stay within some times the size of the result", async () => {
+    const pieces = defineTool({
+      name: "pieces",
+      async *run() {
+        for (let count = 0; count < 3_000; count += 1) yield "0123456789";
+      },
+    });
+    await using toolkit = new Toolkit({ items: [pieces] });
+    const toolset = await toolkit.toolset();
+    const { tools } = toAiSdk(toolset, toolset.begin(), { progress: true });
+    const execute = tools.pieces?.execute({}, { toolCallId: "1" });
+    if (execute === undefined || !(Symbol.asyncIterator in execute)) throw new Error("It is no iterable.");
+    let sent = 0;
+    let last = 0;
+    for await (const output of execute) {
+      last = JSON.stringify(output).length;
+      sent += last;
+    }
+    expect(last).toBeGreaterThan(30_000);
+    expect(sent).toBeLessThan(40 * last);
+  });
+
   verifies("T6", "a failure is thrown as without them", async () => {
     const fail = defineTool({
       name: "fail",

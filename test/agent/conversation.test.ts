@@ -6,7 +6,7 @@ import { z } from "zod";
 import { agent, type Conversation, type HistoryHook, recentHistory } from "../../src/agent/index.ts";
 import { defineTool, memoryStore, parsePrompt, Toolkit } from "../../src/index.ts";
 import { sqliteStore } from "../../src/store/sqlite/index.ts";
-import { type ModelRequest, scriptedModel } from "../../src/testing/index.ts";
+import { type ModelRequest, scriptedModel, virtualClock } from "../../src/testing/index.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 import { faultsOf, serve } from "./support.ts";
@@ -269,6 +269,94 @@ describe("the history of a conversation", () => {
     await expect(async () => agent({ history: 7 as never })).rejects.toMatchObject({ code: "INVALID_CONFIG" });
     expect(() => recentHistory({ maxTokens: 0 })).toThrow(/maxTokens/);
   });
+});
+
+describe("the retention and the limits of conversations", () => {
+  const options = { conversation: "c1", session: ada };
+  const messagesIn = (request: ModelRequest | undefined) => request?.prompt.length;
+
+  verifies("A10", "one that has expired is there no more, and begins anew", async () => {
+    const clock = virtualClock();
+    const store = memoryStore({ clock });
+    const kept = { agent: { clock, conversations: { keepMs: 1_000 } }, toolkit: { clock, store } };
+    await using served = serve(() => "Yes.", [chat], kept);
+    const { assistant, toolkit, model } = served;
+    const say = (conversation: string) => toolkit.call("chat", { message: "Hi." }, { ...options, conversation });
+    await say("c1");
+    await clock.advance(999);
+    await say("c1");
+    await say("c2");
+    expect(messagesIn(model.requests[1])).toBe(3);
+    await clock.advance(999);
+    expect(await assistant.conversations.list({ session: ada })).toHaveLength(2);
+    await clock.advance(1);
+    expect(await assistant.conversations.get("c1", { session: ada })).toBeUndefined();
+    expect(await assistant.conversations.uiMessages("c1", { session: ada })).toEqual([]);
+    expect(await assistant.conversations.list({ session: ada })).toEqual([]);
+    await say("c1");
+    expect(messagesIn(model.requests.at(-1))).toBe(1);
+    expect((await assistant.conversations.get("c1", { session: ada }))?.messages).toHaveLength(2);
+    // An expired turn is deleted, not only hidden.
+    const { records } = await store.list({ collection: "conversation" });
+    expect(records.map(({ key }) => key)).toEqual(["c1"]);
+  });
+
+  verifies("A10", "one in which a run waits does not expire before that is resumed", async () => {
+    const clock = virtualClock();
+    const store = memoryStore({ clock });
+    const kept = {
+      agent: { clock, conversations: { keepMs: 1_000 } },
+      toolkit: { clock, store, approvals: { ttlMs: 60_000 } },
+    };
+    const script = [{ toolCalls: [{ name: "pay", input: {} }] }, "Other.", "Paid.", "More."];
+    await using served = serve(script, [chat, pay], kept);
+    const { assistant, toolkit } = served;
+    const pending = await failure(toolkit.call("chat", { message: "Pay." }, options));
+    await clock.advance(5_000);
+    expect(await assistant.conversations.list({ session: ada })).toMatchObject([{ id: "c1" }]);
+    await toolkit.call("chat", { message: "Hi." }, { ...options, conversation: "c2" });
+    const [approval] = await toolkit.approvals.list({ status: "pending" });
+    await toolkit.approvals.resolve(approval?.id ?? "", { approved: true });
+    await assistant.resume((pending.details as { id: string }).id, { session: ada });
+    expect((await assistant.conversations.get("c1", { session: ada }))?.messages).toHaveLength(4);
+    await clock.advance(1_000);
+    expect(await assistant.conversations.get("c1", { session: ada })).toBeUndefined();
+  });
+
+  verifies(
+    "A10",
+    "too many turns, bytes or conversations are LIMIT_EXCEEDED; too many turns before a model is asked",
+    async () => {
+      const conversations = { maxTurns: 2, maxBytes: 2_000, limit: 2 };
+      await using served = serve(() => "Yes.", [chat], { agent: { conversations } });
+      const { toolkit, model } = served;
+      const say = (conversation: string, message: string) =>
+        failure(toolkit.call("chat", { message }, { ...options, conversation }));
+      await toolkit.call("chat", { message: "One." }, options);
+      await toolkit.call("chat", { message: "Two." }, options);
+      const third = await say("c1", "Three.");
+      expect(third).toMatchObject({ code: "LIMIT_EXCEEDED", details: { limit: "maxTurns", max: 2 } });
+      expect(third.message).toContain("Begin another one.");
+      expect(model.requests).toHaveLength(2);
+      expect(await say("c2", "x".repeat(2_000))).toMatchObject({ details: { limit: "itemBytes", max: 2_000 } });
+      await toolkit.call("chat", { message: "One." }, { ...options, conversation: "c2" });
+      expect(await say("c3", "One.")).toMatchObject({ code: "LIMIT_EXCEEDED", details: { limit: "items", max: 2 } });
+    },
+  );
+
+  for (const conversations of [
+    { keepMs: 0 },
+    { maxTurns: 1.5 },
+    { limit: 0 },
+    { maxBytes: Number.NaN },
+    { keep: 1 },
+    7,
+  ]) {
+    verifies("A10", `are no such options as ${JSON.stringify(conversations)}`, () => {
+      const wrong = { conversations } as never;
+      expect(() => agent(wrong)).toThrow(expect.objectContaining({ code: "INVALID_CONFIG" }));
+    });
+  }
 });
 
 describe("an agent outside of any toolkit", () => {

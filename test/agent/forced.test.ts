@@ -1,5 +1,9 @@
-import { describe, expect } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished } from "vitest";
 import { defineTool, parsePrompt } from "../../src/index.ts";
+import { sqliteStore } from "../../src/store/sqlite/index.ts";
 import type { ModelRequest } from "../../src/testing/index.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
@@ -95,6 +99,48 @@ describe("the tools that a caller forces", () => {
       [all, auto],
     ]);
   });
+
+  for (const session of [{ id: "1", principal: "ada" }, undefined]) {
+    verifies(
+      ["A2", "T2", "H2"],
+      `stay forced where the call of the prompt waits itself, in this process and in another: ${JSON.stringify(session)}`,
+      async () => {
+        const folder = await mkdtemp(join(tmpdir(), "toolweave-forced-"));
+        onTestFinished(() => rm(folder, { recursive: true, force: true }));
+        const service = () =>
+          serve(() => "done", items, { toolkit: { store: sqliteStore({ file: join(folder, "db") }) } });
+        const waiting: string[] = [];
+        const look = async (id: string) => {
+          await using served = service();
+          await served.toolkit.approvals.resolve(id, { approved: true });
+          await served.toolkit.approvals.wait(id);
+          expect(served.model.requests.map(offered)).toEqual([
+            [["draft", "search"], { type: "tool", toolName: "draft" }],
+          ]);
+          const kept = await served.assistant.conversations.get("chat", { session });
+          expect(kept?.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+          await served.assistant.conversations.delete("chat", { session });
+        };
+        {
+          await using served = service();
+          const options = { forced: ["draft"], conversation: "chat", session, needsApproval: "It costs." };
+          for (let count = 0; count < 2; count += 1) {
+            const error = await failure(served.toolkit.call("writer", {}, options));
+            waiting.push((error.details as { id: string }).id);
+          }
+          expect(JSON.stringify(await served.toolkit.approvals.list())).not.toMatch(/forced|Anonymous/);
+          const [own = ""] = waiting;
+          await served.toolkit.approvals.resolve(own, { approved: true });
+          await served.toolkit.approvals.wait(own);
+          expect(served.model.requests.map(offered)).toEqual([
+            [["draft", "search"], { type: "tool", toolName: "draft" }],
+          ]);
+          expect(await served.assistant.conversations.delete("chat", { session })).toBe(true);
+        }
+        await look(waiting[1] ?? "");
+      },
+    );
+  }
 
   const wrong: readonly (readonly [what: string, forced: unknown, code: string, says: RegExp])[] = [
     ["an unknown name", ["serch"], "NOT_FOUND", /forced names "serch".*search/],

@@ -87,7 +87,7 @@ describe("whatever a model says", () => {
             expect(faultsOf(conversation?.messages ?? [])).toEqual([]);
             expect(JSON.parse(JSON.stringify(conversation ?? null))).toEqual(conversation ?? null);
           }
-          // What nobody handles is told after all that was under way, closing included, and a turn of the event loop.
+          // An unhandled rejection is reported after all that was under way, closing included, and a turn of the event loop.
           await new Promise((resolve) => setImmediate(resolve));
           expect(unhandled.splice(0)).toEqual([]);
         }),

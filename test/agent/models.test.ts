@@ -118,6 +118,11 @@ describe("options that are refused", () => {
     ["what is nothing", { models: { acme: 7 } }, /must be a provider of the AI SDK, a model, or \{ url \}/],
     ["a model of another version", { models: { "acme/big": old } }, /version v2 .* must be of v4: install a version 4/],
     ["a server without a URL", { models: { acme: { url: "localhost" } } }, /url must be an http\(s\) URL/],
+    [
+      "a server with a password in its URL",
+      { models: { acme: { url: "http://me:s3cr3t@x/v1" } } },
+      /^(?!.*s3cr3t).*without a user name and a password/,
+    ],
     ["a server with a slip", { models: { acme: { url: "http://x", apikey: "k" } } }, /Did you mean apiKey/],
     [
       "a default there is not",
@@ -173,6 +178,21 @@ describe("providers that are known", () => {
     expect(error).toMatchObject({ code: "INVALID_CONFIG", details: { path: "OLLAMA_BASE_URL" } });
   });
 
+  verifies("A1", "a model that a provider made is made once, and of a thousand names few are kept", async () => {
+    let made = 0;
+    const hub = { languageModel: (modelId: string) => scriptedModel([], { modelId: `${modelId}-${++made}` }) };
+    const models = new Models({ models: { hub } });
+    const [{ model }, atOnce] = await Promise.all([
+      models.choose({ model: "hub/a" }),
+      models.choose({ model: "hub/a" }),
+    ]);
+    expect(atOnce.model).toBe(model);
+    expect((await models.choose({ model: "hub/a" })).model).toBe(model);
+    for (let at = 0; at < 1_000; at++) await models.choose({ model: `hub/${at}` });
+    expect((await models.choose({ model: "hub/999" })).model.modelId).toBe("999-1001");
+    expect((await models.choose({ model: "hub/a" })).model).not.toBe(model);
+  });
+
   verifies("A1", "a package that is not installed is MISSING_PEER, with the command to install it", async () => {
     const fixture = fileURLToPath(new URL("fixture/without-peers.ts", import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, [fixture]);
@@ -180,7 +200,9 @@ describe("providers that are known", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
-    const packages = ["anthropic", "google", "mistral", "openai", "openai-compatible", "openai-compatible"];
+    const packages = ["anthropic", "google", "mistral", "openai"];
+    // Those of Chat Completions need none.
+    expect(errors.splice(4)).toEqual([{ provider: "ollama.chat" }, { provider: "local.chat" }]);
     expect(errors.map(({ code, details }) => ({ code, details }))).toEqual(
       packages.map((name) => ({
         code: "MISSING_PEER",

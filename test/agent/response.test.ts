@@ -1,15 +1,4 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import {
-  AbstractChat,
-  type ChatState,
-  type ChatStatus,
-  DefaultChatTransport,
-  lastAssistantMessageIsCompleteWithApprovalResponses,
-  type UIMessage,
-} from "ai";
+import type { UIMessage } from "ai";
 import { EventSourceParserStream } from "eventsource-parser/stream";
 import { describe, expect } from "vitest";
 import { z } from "zod";
@@ -19,51 +8,8 @@ import { virtualClock } from "../../src/testing/index.ts";
 import { endlessText } from "../support/endless-text.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
+import { Chat, listen, partsOf } from "./chat-support.ts";
 import { type Served, serve } from "./support.ts";
-
-type Handler = (request: Request) => Response | Promise<Response>;
-
-/** A route handler behind a real HTTP server. */
-async function listen(handler: Handler) {
-  const problems: unknown[] = [];
-  const server = createServer((request, response) => {
-    const answer = async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      const result = await handler(
-        new Request(`http://localhost${request.url}`, { method: "POST", body: Buffer.concat(chunks) }),
-      );
-      response.writeHead(result.status, Object.fromEntries(result.headers));
-      if (result.body !== null) await pipeline(Readable.fromWeb(result.body as never), response);
-    };
-    answer().catch((error: unknown) => problems.push(error));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/chat`;
-  const close = async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { url, problems, [Symbol.asyncDispose]: close };
-}
-
-/** The chat behind `useChat`, with a state that is no component's. */
-class Chat extends AbstractChat<UIMessage> {
-  constructor(url: string) {
-    const messages: UIMessage[] = [];
-    const state: ChatState<UIMessage> = {
-      status: "ready" as ChatStatus,
-      error: undefined,
-      messages,
-      pushMessage: (message) => messages.push(message),
-      popMessage: () => messages.pop(),
-      replaceMessage: (index, message) => messages.splice(index, 1, message),
-      snapshot: structuredClone,
-    };
-    const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses;
-    super({ state, transport: new DefaultChatTransport({ api: url }), sendAutomaticallyWhen });
-  }
-}
 
 interface Sent {
   readonly event: string | undefined;
@@ -83,7 +29,6 @@ async function eventsIn(response: Response): Promise<readonly Sent[]> {
 }
 
 const post = (url: string, body = "Go.") => fetch(url, { method: "POST", body });
-const partsOf = ({ lastMessage }: Chat) => (lastMessage?.role === "assistant" ? lastMessage.parts : []);
 
 const forecast = defineTool({
   name: "forecast",
@@ -279,16 +224,12 @@ describe("a stream as the UI message stream of the AI SDK", () => {
     expect(partsOf(chat).at(-1)).toMatchObject({ type: "data-answer", data: { degrees: 21 } });
   });
 
-  verifies("A9", "asks a person for an approval, and goes on in the same message", async () => {
-    await using served = serve(
-      [{ text: "I pay.", toolCalls: [{ name: "pay", input: { cents: 500 } }] }, "It is paid."],
-      [pay],
-    );
-    const { assistant, toolkit } = served;
-    await using server = await listen(async (request) => {
+  /** A chat server in which a person decides on what waits, and the run goes on. */
+  const approvingServer = ({ assistant, toolkit }: Served, tools: string[]) =>
+    listen(async (request) => {
       const { messages } = (await request.json()) as { messages: UIMessage[] };
       const last = messages.at(-1);
-      if (last?.role === "user") return assistant.stream("Pay.", { tools: ["pay"] }).toResponse({ format: "ai-sdk" });
+      if (last?.role === "user") return assistant.stream("Pay.", { tools }).toResponse({ format: "ai-sdk" });
       for (const part of last?.parts ?? []) {
         if (part.type !== "dynamic-tool" || part.state !== "approval-responded") continue;
         const { id, approved } = part.approval;
@@ -297,6 +238,14 @@ describe("a stream as the UI message stream of the AI SDK", () => {
       const { run } = z.object({ run: z.string() }).parse(last?.metadata);
       return assistant.stream({ resume: run }).toResponse({ format: "ai-sdk" });
     });
+  const toolsOf = (chat: Chat) => partsOf(chat).filter((part) => part.type === "dynamic-tool");
+
+  verifies("A9", "asks a person for an approval, and goes on in the same message", async () => {
+    await using served = serve(
+      [{ text: "I pay.", toolCalls: [{ name: "pay", input: { cents: 500 } }] }, "It is paid."],
+      [pay],
+    );
+    await using server = await approvingServer(served, ["pay"]);
     const chat = new Chat(server.url);
     await chat.sendMessage({ text: "Pay." });
     const asked = partsOf(chat).find(({ type }) => type === "dynamic-tool");
@@ -348,6 +297,51 @@ describe("a stream as the UI message stream of the AI SDK", () => {
       { type: "text", text: "Outer." },
     ]);
   });
+
+  verifies(
+    "A9",
+    "asks for the approvals of a sub-agent, each with its input, and goes on once all are decided",
+    async () => {
+      const sub = parsePrompt(
+        "---\nname: sub\ndescription: Asks further.\ntools: [pay, forecast, deeper]\n---\nGo on.",
+      );
+      const deeper = parsePrompt("---\nname: deeper\ndescription: Asks further.\ntools: [pay]\n---\nGo deep.");
+      const paying = (...cents: number[]) => cents.map((each) => ({ name: "pay", input: { cents: each } }));
+      const script = [
+        { toolCalls: [{ name: "sub" }, ...paying(1)] },
+        { toolCalls: [{ name: "forecast", input: { city: "Bern" } }, ...paying(2, 3), { name: "deeper" }] },
+        { toolCalls: paying(4) },
+        "Deep.",
+        "Inner.",
+        "Outer.",
+      ];
+      await using served = serve(script, [sub, deeper, pay, forecast]);
+      await using server = await approvingServer(served, ["sub", "pay"]);
+      const chat = new Chat(server.url);
+      await chat.sendMessage({ text: "Go." });
+      const asked = toolsOf(chat).filter(({ state }) => state === "approval-requested");
+      expect(asked.map(({ input }) => (input as { cents: number }).cents).toSorted()).toEqual([1, 2, 3, 4]);
+      expect(toolsOf(chat).map(({ toolName }) => toolName)).not.toContain("forecast");
+      for (const part of asked) {
+        const approved = (part.input as { cents: number }).cents !== 3;
+        await chat.addToolApprovalResponse({ id: part.approval?.id ?? "", approved });
+      }
+      await expect.poll(() => chat.status === "ready" && partsOf(chat).at(-1)).toMatchObject({ text: "Outer." });
+      expect(chat.error).toBeUndefined();
+      const paid = toolsOf(chat).filter(({ toolName }) => toolName === "pay");
+      expect(paid.map(({ state, output, input }) => [state, output ?? input]).toSorted()).toEqual([
+        ["output-available", "paid 1"],
+        ["output-available", "paid 2"],
+        ["output-available", "paid 4"],
+        ["output-denied", { cents: 3 }],
+      ]);
+      const rest = toolsOf(chat).filter(({ toolName }) => toolName !== "pay");
+      expect(rest.map(({ toolName, output }) => [toolName, output])).toEqual([
+        ["sub", "Inner."],
+        ["deeper", "Deep."],
+      ]);
+    },
+  );
 
   verifies("A9", "shows nothing of a sub-agent that is resumed first but its call", async () => {
     const sub = parsePrompt("---\nname: sub\ndescription: Asks further.\ntools: [pay]\n---\nGo on.");

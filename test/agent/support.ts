@@ -10,7 +10,7 @@ export interface Served extends AsyncDisposable {
   readonly toolkit: Toolkit;
 }
 
-/** How an agent and its toolkit are made. */
+/** The options of an agent and its toolkit. */
 export interface ServedOptions {
   readonly agent?: AgentOptions;
   readonly toolkit?: ToolkitOptions;
@@ -30,7 +30,7 @@ export function resultsIn(request: ModelRequest | undefined): readonly LanguageM
   return last?.role === "tool" ? last.content.filter((part) => part.type === "tool-result") : [];
 }
 
-/** What a model was told last as one text. */
+/** The last prompt of a model as one text. */
 export function toldIn(request: ModelRequest | undefined): string {
   return resultsIn(request).map(textOf).join("\n");
 }
@@ -49,7 +49,7 @@ function textOf({ output }: LanguageModelV4ToolResultPart): string {
   }
 }
 
-/** What is wrong with messages for a provider; nothing where they are as all of them want it. */
+/** The faults of messages for a provider; none where they are as all providers require. */
 export function faultsOf(messages: readonly LanguageModelV4Message[]): readonly string[] {
   const faults: string[] = [];
   let open: readonly string[] = [];

@@ -55,7 +55,7 @@ const items = [
 ];
 const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]);
 
-/** What the model is told of the calls of one turn. */
+/** The results that the model gets for the calls of one turn. */
 async function told(calls: readonly ScriptedToolCall[], options: Parameters<typeof serve>[2] = {}) {
   await using served = serve([{ toolCalls: calls }, "done"], items, options);
   const answer = await served.assistant.generate("Go.", { tools: ["*"] });

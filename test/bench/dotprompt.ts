@@ -2,7 +2,7 @@ import { arePeersWanted, installPeer } from "./peer.ts";
 
 const versions = { dotprompt: "1.1.2" };
 
-/** What the benches use of Google's dotprompt. */
+/** The part of Google's dotprompt that the benches use. */
 export interface Dotprompt {
   /** A prompt that can be rendered, from the text of its file. */
   compile(source: string): Promise<(data: { readonly input: unknown }) => Promise<unknown>>;

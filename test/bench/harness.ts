@@ -6,22 +6,22 @@ import { performance } from "node:perf_hooks";
 /** One of the things compared: an operation, done again and again. */
 export type Operation = () => unknown;
 
-/** How long an operation takes, in microseconds; or, where a comparison says so, how much memory something takes, in bytes. */
+/** The time of an operation, in microseconds; or, where a comparison says so, how much memory something takes, in bytes. */
 export interface Timing {
   readonly p50: number;
   readonly p99: number;
-  /** How many samples the percentiles are of; each is one operation, or the mean of a batch of very short ones. */
+  /** The number of samples of the percentiles; each is one operation, or the mean of a batch of very short ones. */
   readonly samples: number;
 }
 
-/** What to reach: a ratio to the peer, or so much of what is measured. Lower is better in all. */
+/** The target: a ratio to the peer, or so much of what is measured. Lower is better in all. */
 export interface Target {
   readonly of: "ratio" | Unit;
   readonly must?: number;
   readonly reach?: number;
 }
 
-/** What is measured. */
+/** The subject of a measurement. */
 export type Unit = "microseconds" | "bytes";
 
 /** One row of a bench: ours beside the peer, and beside a target of the bench by its name. */
@@ -31,7 +31,7 @@ export interface Comparison {
   /** Default: microseconds. */
   readonly unit?: Unit;
   readonly ours: Timing;
-  /** What ours is measured against. */
+  /** The peer that ours is measured against. */
   readonly peer?: { readonly name: string; readonly timing: Timing };
 }
 
@@ -39,16 +39,18 @@ export interface Comparison {
 export interface Bench {
   readonly name: string;
   readonly targets: Readonly<Record<string, Target>>;
-  run(): Promise<readonly Comparison[]>;
+  /** The profiles that can be measured instead. */
+  readonly profiles?: readonly string[];
+  run(profile?: string): Promise<readonly Comparison[]>;
 }
 
-/** How much to measure. */
+/** The extent of a measurement. */
 export interface Effort {
   /** Each side once per round. Default: 20. */
   readonly rounds?: number;
-  /** How long one side is measured in a round, in milliseconds. Default: 50. */
+  /** The time for which one side is measured in a round, in milliseconds. Default: 50. */
   readonly roundMs?: number;
-  /** How long each side runs before anything is measured. Default: 300. */
+  /** The time for which each side runs before anything is measured. Default: 300. */
   readonly warmUpMs?: number;
 }
 
@@ -75,7 +77,7 @@ export async function measure<Side extends string>(
   return Object.fromEntries(prepared.map(({ name, samples }) => [name, timingOf(samples)])) as Record<Side, Timing>;
 }
 
-/** What an operation that is measured once per round leaves to be cleaned up. */
+/** The remains of an operation that is measured once per round, to be cleaned up. */
 export type CleanUp = () => unknown;
 
 /**

@@ -7,7 +7,7 @@ const versions = {
   "@langchain/mcp-adapters": "1.1.4",
 };
 
-/** What the benches use of LangChain's client of several MCP servers. */
+/** The part of LangChain's client of several MCP servers that the benches use. */
 export interface LangChainClient {
   getTools(): Promise<readonly unknown[]>;
   close(): Promise<void>;

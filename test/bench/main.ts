@@ -1,4 +1,5 @@
-/** `npm run bench` runs every bench, `npm run bench -- NAME...` only those named. */
+/** `npm run bench` runs every bench, `npm run bench -- NAME...` only those named; `--profile NAME` a profile of theirs. */
+import { parseArgs } from "node:util";
 import { project } from "../../script/support/project.ts";
 import type { Bench } from "./harness.ts";
 import { report } from "./harness.ts";
@@ -10,6 +11,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   post: () => import("./post.ts"),
   lookup: () => import("./lookup.ts"),
   list: () => import("./list.ts"),
+  cold: () => import("./cold.ts"),
   load: () => import("./load.ts"),
   memory: () => import("./memory.ts"),
   prompts: () => import("./prompts.ts"),
@@ -22,7 +24,11 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   agent: () => import("./agent/main.ts"),
 };
 
-const named = process.argv.slice(2);
+const { positionals: named, values } = parseArgs({
+  allowPositionals: true,
+  options: { profile: { type: "string" } },
+});
+const { profile } = values;
 const unknown = named.filter((name) => !Object.hasOwn(benches, name));
 if (unknown.length > 0) {
   console.error(`There is no bench ${unknown.join(", ")}. There are ${Object.keys(benches).join(", ")}.`);
@@ -32,5 +38,9 @@ for (const name of named.length > 0 ? named : Object.keys(benches)) {
   const load = benches[name];
   if (load === undefined) continue;
   const { bench } = await load();
-  console.log(`${await report(bench, await bench.run(), project)}\n`);
+  if (profile !== undefined && bench.profiles?.includes(profile) !== true) {
+    console.error(`The bench ${name} has no profile ${profile}.`);
+    process.exit(2);
+  }
+  console.log(`${await report(bench, await bench.run(profile), project)}\n`);
 }

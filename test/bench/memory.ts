@@ -6,7 +6,7 @@ import { startHttpServers } from "./raw.ts";
 const runs = 5;
 const weigher = fileURLToPath(new URL("./server/weigh.ts", import.meta.url));
 
-/** What stays in memory, in a process of its own for each side: of lists that were read again, and of each connector. */
+/** The memory that stays in use, in a process of its own for each side: of lists that were read again, and of each connector. */
 export const bench: Bench = {
   name: "memory",
   targets: {

@@ -13,7 +13,7 @@ import { createServer, type Offer } from "./server/tools.ts";
 /** The file that runs the bench servers in a process of its own. */
 const serverFile = fileURLToPath(new URL("./server/main.ts", import.meta.url));
 
-/** How the stdio server is started, for both sides. */
+/** The command of the stdio server, for both sides. */
 export const stdioServer = { command: process.execPath, args: [serverFile, "stdio"] };
 
 /** The SDK's own client, connected. */

@@ -8,7 +8,7 @@ const tools = 1_000;
 const used = 10;
 let made = 0;
 
-/** What the schemas of many tools cost when few of them are called, against compiling each of them at once. */
+/** The cost of the schemas of many tools when few of them are called, against compiling each of them at once. */
 export const bench: Bench = {
   name: "schema",
   targets: { schemas: { of: "ratio", must: 0.02 } },
@@ -54,7 +54,7 @@ async function callSome(toolkit: Toolkit): Promise<void> {
   for (let at = 0; at < used; at += 1) await toolkit.call(`builtin.tool_${at * 97}`, message);
 }
 
-/** What is filled beforehand is not measured. */
+/** The caches that are filled beforehand are not measured. */
 function withToolkits(use: (toolkit: Toolkit) => Promise<void>) {
   let next = toolkitOf(differentSchemas());
   return async () => {

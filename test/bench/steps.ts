@@ -7,7 +7,7 @@ import { message, messageSchema } from "./server/tools.ts";
 
 const much = { calls: 1_000_000, perMs: 1 };
 
-/** What each step adds to a builtin call: the difference to the same call without it. */
+/** The cost that each step adds to a builtin call: the difference to the same call without it. */
 const steps: Readonly<Record<string, readonly [settings: CallSettings, options?: CallOptions]>> = {
   "all of them, idle": [{ coerce: false, cache: false, retry: false, rateLimit: false, maxConcurrent: false }],
   "coerce, input that fits": [{}, { coerce: true }],

@@ -14,7 +14,7 @@ const value = { title: "A prompt", text: "Say it in other words. ".repeat(40) };
 const draftOf = (key: string): RecordDraft => ({ collection: "prompt", owner: "ada", key, value });
 const effort = { rounds: 10 };
 
-/** What each store costs: to put, to get, to list 10,000, and until another process hears of it. */
+/** The cost of each store: to put, to get, to list 10,000, and until another process has the event. */
 export const bench: Bench = {
   name: "stores",
   targets: {},

@@ -11,7 +11,7 @@ const tools = 1_000;
 const used = 10;
 let made = 0;
 
-/** How a provider is told of the tools. */
+/** The form of the tools for a provider. */
 const providers: Readonly<Record<string, (toolset: Toolset) => unknown>> = {
   OpenAI: (toolset) => toOpenAI(toolset, { api: "chat" }).tools,
   Anthropic: (toolset) => toAnthropic(toolset).tools,
@@ -43,7 +43,7 @@ async function again(name: string, tell: (toolset: Toolset) => unknown): Promise
   return { name: `${name}, again`, ...target, ours: second, peer: { name: "the first time", timing: first } };
 }
 
-/** What a run costs where few tools are called. */
+/** The cost of a run in which few tools are called. */
 async function calls(): Promise<Comparison> {
   const use = async (toolkit: Toolkit) => {
     const toolset = await toolkit.toolset();
@@ -65,7 +65,7 @@ async function calls(): Promise<Comparison> {
   };
 }
 
-/** What is filled, and done, beforehand is not measured. */
+/** The work that is done beforehand is not measured. */
 function withToolkits(use: (toolkit: Toolkit) => Promise<unknown>, before?: (toolkit: Toolkit) => Promise<unknown>) {
   const prepare = async () => {
     const toolkit = filled();

@@ -14,7 +14,7 @@ const tools = (["sync", "async"] as const).map((name) =>
   }),
 );
 
-/** What it costs to be looked at: a call without the step, with it and nobody who looks, sampled out, and recorded. */
+/** The cost of tracing: a call without the step, with it and nobody who looks, sampled out, and recorded. */
 export const bench: Bench = {
   name: "tracing",
   targets: { "no SDK": { of: "ratio", must: 1.05 } },

@@ -22,7 +22,7 @@ const draftOf = (key: string, text?: string): RecordDraft => ({
   value: { text: promptOf(key, text) },
 });
 
-/** What the namespace `user` costs over each store: beside the store alone, and listed beside as many builtins. */
+/** The cost of the namespace `user` over each store: beside the store alone, and listed beside as many builtins. */
 export const bench: Bench = {
   name: "user",
   targets: {},
@@ -71,7 +71,7 @@ async function putAndLookedUp(name: string, make: () => Store, store: Store): Pr
   return row(`${name}: put a prompt and look it up`, timings, "the store's put alone");
 }
 
-/** What is in memory is listed. */
+/** The records in memory are listed. */
 async function listed(name: string, make: () => Store): Promise<Comparison> {
   await using toolkit = new Toolkit({ store: make(), user: { maxItems: 2 * many } });
   const builtin = (at: number) => defineTool({ name: `item-${at}`, description: body, run: () => at });

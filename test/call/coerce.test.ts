@@ -99,7 +99,7 @@ const slips: readonly (readonly [what: string, schema: JsonSchema, given: unknow
   ],
 ];
 
-/** What is no slip, or may be more than one. */
+/** Inputs that have no common mistake, or may have more than one. */
 const others: readonly (readonly [what: string, schema: JsonSchema, given: unknown])[] = [
   ["a required field that is null", one(integer), { a: null }],
   ["a required field that is empty", one(integer), { a: "" }],

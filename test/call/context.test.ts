@@ -33,7 +33,7 @@ const whole: readonly (readonly [name: string, decorate: Decorate])[] = [
   ["a Proxy of a derived one", (context) => proxy(derived(proxy(context)))],
 ];
 
-/** What keeps the link, and not the members. */
+/** Copies that keep the link, and not the members. */
 const linked: typeof whole = [
   ...whole,
   ["a spread", (context) => ({ ...context })],

@@ -132,7 +132,7 @@ describe("names in the rules of a toolkit", () => {
         "*#files",
       ]) {
         const error = await failure((await withPolicy({ block: [rule] })).read(uri));
-        // What no template is a family of is not found.
+        // A URI that no template covers is not found.
         expect(["DENIED", "NOT_FOUND"], `${rule}: ${error.code}`).toContain(error.code);
       }
       const open = await withPolicy({ allow: ["file:///pub/*"] });

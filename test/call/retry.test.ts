@@ -19,7 +19,7 @@ const lost = (code: "UNAVAILABLE" | "OUTCOME_UNKNOWN", retryInMs?: number) =>
 describe("an attempt that failed with its connection", () => {
   let bench: Bench;
   let far: FakeConnector;
-  /** What the attempts come to, in order; then each succeeds. */
+  /** The outcomes of the attempts, in order; then each succeeds. */
   let outcomes: unknown[];
   let attempts: number;
 
@@ -193,7 +193,7 @@ describe("a retry that is asked for", () => {
   const timedOut = "hang";
   const marked = { annotations: { idempotentHint: true } };
   const asks = { options: { retry: { attempts: 3 } } };
-  /** What each attempt comes to; then it succeeds. */
+  /** The outcome of each attempt; then it succeeds. */
   const tool = (fields: Partial<Tool>, outcomes: unknown[]) => {
     let runs = 0;
     const signals: AbortSignal[] = [];

@@ -33,7 +33,7 @@ const scenario = name.startsWith("auth/") ? authorized : scenarios[name];
 if (scenario === undefined)
   throw new Error(`There is no scenario ${name} here yet: add it to test/conformance/client.ts`);
 
-/** What the suite says of the client, such as its id and secret. */
+/** The suite's data of the client, such as its id and secret. */
 const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}") as Readonly<Record<string, string>>;
 const { client_id: id, client_secret: secret, private_key_pem: privateKey, signing_algorithm: algorithm } = context;
 /** The authorization server, as the operator of a client that was registered beforehand knows it. */

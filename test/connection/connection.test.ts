@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { inspect } from "node:util";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Connection } from "../../src/core/connection.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { Content } from "../../src/core/resource.ts";
@@ -186,6 +186,20 @@ describe("a connection", () => {
       expect(bench.take()).toEqual([]);
       expect((await bench.toolkit.lookup("weather.twin")).item.description).toBe("first");
       expect(connection().warnings).toEqual(['A second tool "twin" is left out.']);
+    });
+
+    verifies("M6", "what was announced before the lists were read is in them: no list is read twice", async () => {
+      const { connect } = far;
+      vi.spyOn(far, "connect").mockImplementation(async (options) => {
+        const session = await connect.call(far, options);
+        for (const kind of ["tool", "prompt", "resource", "template"] as const) options.host.changed({ kind });
+        return session;
+      });
+      await bench.start({ weather: far });
+      bench.take();
+      await bench.clock.advance(10_000);
+      expect(far.reads).toEqual({ tool: 1, prompt: 1, resource: 1, template: 1 });
+      expect(bench.take()).toEqual([]);
     });
 
     verifies("M6", "what was announced while the lists were read is read once more", async () => {
@@ -799,7 +813,8 @@ describe("a connection", () => {
         code: "UNAVAILABLE",
         message: "weather was given up after 3 attempts: three",
       });
-      expect((await calling).code).toBe("NOT_FOUND");
+      expect((await calling).code).toBe("UNAVAILABLE");
+      expect((await failure(bench.toolkit.call("weather.forecast"))).code).toBe("NOT_FOUND");
       expect(bench.toolkit.connections).toEqual([]);
       expect(shown.state).toBe("stopped");
       expect(bench.of("connectorRemoved")).toMatchObject([{ namespace: "weather", error: { message: "three" } }]);

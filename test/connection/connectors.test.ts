@@ -355,8 +355,24 @@ describe("the connectors of a toolkit", () => {
           details: { namespace: "weather", retryInMs: 2_000 },
         });
       }
-      // It has settled now: what is missing is not there, and why.
-      expect((await failure(bench.toolkit.call("weather.forecast"))).code).toBe("NOT_FOUND");
+      // It has settled now. What its server has is still not known, so a later call into it fails alike; no other call waits for it.
+      for (const run of [
+        bench.toolkit.call("weather.forecast"),
+        bench.toolkit.read("memo:one#weather"),
+        bench.toolkit.render("weather.ask"),
+      ])
+        expect(await failure(run)).toMatchObject({
+          code: "UNAVAILABLE",
+          details: { retryInMs: 2_000 },
+          phase: "resolve",
+        });
+      const missing = await failure(bench.toolkit.call("forecast"));
+      expect([missing.code, missing.message]).toEqual(["NOT_FOUND", expect.stringContaining("no answer from far")]);
+      expect((await failure(bench.toolkit.lookup("weather.forecast"))).code).toBe("NOT_FOUND");
+      const view = bench.toolkit.view({ include: ["builtin.*"] });
+      expect((await failure(view.call("weather.forecast"))).message).toBe(
+        'There is no tool or prompt "weather.forecast".',
+      );
       await bench.clock.advance(2_000);
       expect(far.attempts).toBe(2);
     });

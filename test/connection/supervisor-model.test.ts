@@ -10,7 +10,7 @@ const retryMs = 2_000;
 const maxRetryMs = 60_000;
 const connectTimeoutMs = 3_000;
 
-/** What may happen, to a supervisor or to one of the attempts it made. */
+/** An event of a supervisor or of one of the attempts it made. */
 type Command =
   | { readonly type: "start" }
   | { readonly type: "stop" }
@@ -45,7 +45,7 @@ const commands: fc.Arbitrary<Command[]> = fc.array(
   { maxLength: 60, size: "max" },
 );
 
-/** What a supervisor should be: as plain as it can be written down. */
+/** The model of a supervisor: as plain as it can be written down. */
 class Model {
   state: ConnectionState = "idle";
   /** The attempt or generation it is about. */
@@ -106,7 +106,7 @@ class Model {
     this.#next(now);
   }
 
-  /** What happens by itself at `dueAt`. */
+  /** The event that happens by itself at `dueAt`. */
   due(now: number): void {
     if (this.state === "connecting") this.failed(now);
     else this.connect(now);

@@ -11,7 +11,7 @@ export class Bench {
   readonly events: ToolkitEvent[] = [];
   readonly logged: { readonly level: keyof Logger; readonly message: string; readonly details: unknown }[] = [];
   readonly toolkit: Toolkit;
-  /** What chance gives: 1 makes each wait as long as it may be. */
+  /** The random number: 1 makes each wait as long as it may be. */
   chance = 1;
 
   constructor(options: ToolkitOptions = {}) {

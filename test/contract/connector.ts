@@ -17,7 +17,7 @@ export interface ConnectorSetup {
 }
 
 /**
- * What every connector promises, whatever carries its messages. Each test has a connection of its own to the server of
+ * The promises of every connector, whatever carries its messages. Each test has a connection of its own to the server of
  * `test/mcp/fixture/server.ts`.
  */
 export function connectorContract(name: string, transport: string, setup: () => Promise<ConnectorSetup>): void {
@@ -185,7 +185,7 @@ export function connectorContract(name: string, transport: string, setup: () => 
       await Promise.all([session[Symbol.asyncDispose](), session[Symbol.asyncDispose]()]);
       expect(await hanging).toBe("OUTCOME_UNKNOWN");
       expect(await session.closed).toBeUndefined();
-      // What comes later was surely not sent.
+      // A message that comes later was surely not sent.
       expect(await code(session.call("echo", { message: "x" }, contextOf()))).toBe("UNAVAILABLE");
       expect(await code(session.list.tool?.({}) as Promise<unknown>)).toBe("UNAVAILABLE");
     });

@@ -11,7 +11,7 @@ import { fuzzJobs } from "./jobs-fuzz.ts";
 
 /** A store that other processes can open too. */
 export interface SharedJobs {
-  /** How every process makes it. */
+  /** The module and options by which every process makes it. */
   readonly shared: StoreMaker;
   /** From now on nobody can write, until the function it resolves to is called. */
   outage(): Promise<() => Promise<void>>;
@@ -21,7 +21,7 @@ export interface SharedJobs {
 const leaseMs = 2_000;
 const patience = { timeout: 15_000 };
 
-/** What is promised of jobs whose processes are killed, or whose store is away, whenever that is. */
+/** The promises of jobs whose processes are killed, or whose store is away, whenever that is. */
 export function jobsCrashContract(name: string, setUp: () => Promise<SharedJobs>): void {
   describe(`jobs in ${name} whose processes are killed`, () => {
     let side: SharedJobs;
@@ -52,7 +52,7 @@ export function jobsCrashContract(name: string, setUp: () => Promise<SharedJobs>
       await rm(folder, { recursive: true, force: true });
     });
 
-    // What becomes of a job whose holder was killed then, and how often it was begun: where it may not be repeated, and where it may.
+    // The end of a job whose holder was killed then, and the number of times it was begun: where it may not be repeated, and where it may.
     const phases: readonly (readonly [Crash, once: readonly [string, number], again: readonly [string, number]])[] = [
       [{ when: "before", what: "claim" }, ["waiting", 0], ["waiting", 0]],
       [{ when: "after", what: "claim" }, ["lost", 0], ["done", 1]],

@@ -41,7 +41,7 @@ export async function fuzzJobs({ store, journal, start }: FuzzSetup): Promise<vo
   const told = new Map<string, string>();
   const asked: Promise<unknown>[] = [];
   const ask = (worker: Worker, command: string, isTold: (answer: string) => void = () => undefined) =>
-    // Whoever is killed answers nothing.
+    // A process that is killed answers nothing.
     void asked.push(worker.does(command).then(isTold, () => undefined));
 
   const chance = chanceOf(process.env.FC_SEED ?? "jobs");

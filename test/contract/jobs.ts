@@ -17,7 +17,7 @@ interface Process {
   readonly logged: string[];
   /** Its toolkit closes. */
   close(): void;
-  /** What it holds open of that. */
+  /** The part of that which it holds open. */
   readonly held: Promise<unknown>[];
 }
 
@@ -42,7 +42,7 @@ async function claimed({ jobs }: Process, id: string): Promise<Claim<TaskJob, st
   return claim;
 }
 
-/** What is promised of durable work, whatever store it is in. */
+/** The promises of durable work, whatever store it is in. */
 export function jobsContract(name: string, setUp: () => Promise<JobsSetup>): void {
   describe(`jobs in ${name}`, () => {
     let side: JobsSetup;

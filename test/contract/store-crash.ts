@@ -7,7 +7,7 @@ import { verifies } from "../support/verifies.ts";
 
 /** A store that other processes can open too. */
 export interface SharedStoreSetup {
-  /** How every process makes it. It keeps every past version. */
+  /** The module and options by which every process makes it. It keeps every past version. */
   readonly shared: StoreMaker;
   /** Says what is wrong with where it keeps things, in its own way; undefined where that is known to be sound. */
   readonly check?: (() => unknown) | undefined;
@@ -17,7 +17,7 @@ export interface SharedStoreSetup {
 const program = new URL("../support/store-writer.ts", import.meta.url);
 const sharedKeys = ["shared-0", "shared-1", "shared-2"];
 
-/** What every store that outlives a process promises of processes that end in the middle. */
+/** The promises of every store that outlives a process, of processes that end in the middle. */
 export function storeCrashContract(name: string, setUp: () => Promise<SharedStoreSetup>): void {
   describe(`${name} outlives those who write to it`, () => {
     verifies(

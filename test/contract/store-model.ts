@@ -4,7 +4,7 @@ import { ToolkitError } from "../../src/core/error.ts";
 import type { Collection, RecordKey, Store } from "../../src/core/store.ts";
 import { compareKeys } from "../../src/store/record.ts";
 
-/** What a store with so many past versions is expected to hold, in the plainest way. */
+/** The expected content of a store with so many past versions, in the plainest way. */
 class Model {
   readonly #keepVersions: number;
   readonly #versions = new Map<string, { key: RecordKey; all: ({ version: number; value: unknown } | undefined)[] }>();

@@ -14,12 +14,12 @@ export interface StoreSetup {
   dispose(): Promise<void>;
 }
 
-/** How a setup is made. */
+/** The options of a setup. */
 export interface StoreSetupOptions {
   readonly keepVersions?: number | undefined;
 }
 
-/** What a store cannot be tested for. */
+/** The properties that a store cannot be tested for. */
 export interface StoreTraits {
   /** Whether setups have `another`. Default true. */
   readonly isShared?: boolean | undefined;
@@ -45,7 +45,7 @@ export const hostileTexts = [
   "null",
 ];
 
-/** What every store promises, wherever it keeps things. Each test has a store of its own. */
+/** The promises of every store, wherever it keeps records. Each test has a store of its own. */
 export function storeContract(
   name: string,
   setUp: (options?: StoreSetupOptions) => Promise<StoreSetup>,

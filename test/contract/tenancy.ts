@@ -45,7 +45,7 @@ const ways: Readonly<Record<string, (toolkit: Toolkit, session: Session | undefi
 };
 
 /**
- * What every store that a toolkit is made with promises of many principals.
+ * The promises to many principals over every store that a toolkit is made with.
  *
  * @param makeStore - gives an empty one, which the toolkit closes
  */

@@ -11,7 +11,7 @@ export interface UserSharingSetup {
   dispose(): Promise<void>;
 }
 
-/** What every store that processes can share promises of the namespace `user`. */
+/** The promises of the namespace `user` over every store that processes can share. */
 export function userSharingContract(name: string, setUp: () => Promise<UserSharingSetup>): void {
   verifies(
     "K2",

@@ -72,6 +72,7 @@ verifies("Z", "every code makes an error that says it all, and the same in JSON"
     expect(ToolkitError.is(error, code === "CLOSED" ? "PENDING" : "CLOSED")).toBe(false);
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       code,
+      status: errorCatalog[code].status,
       message: "What happened.",
       details: examples[code],
       ref: "a.b",

@@ -54,7 +54,7 @@ const refused = (rules: readonly string[], catalog: Catalog) =>
     .filter((entry) => new RefusingRules(rules).ruleFor(entry) !== undefined)
     .map(({ ref }) => ref);
 
-/** What a key means, of any kind that is looked up. */
+/** The meaning of a key, of any kind that is looked up. */
 function meant(catalog: Catalog, key: string): Entry | undefined {
   const found = catalog.meaning(key);
   return typeof found === "object" ? found : undefined;
@@ -350,7 +350,7 @@ describe("over any catalogue", () => {
         if (/[*?]/.test(text)) return;
         const found = meant(catalog, text);
         const looked = lookedUp(catalog, text);
-        // What may be a name or a URI is the one of both that comes first; what is scoped is nowhere else.
+        // A key that may be a name or a URI is the one of both that comes first; one that is scoped is nowhere else.
         if (!isUri(text)) expect(found).toBe(looked);
         else if (found !== undefined) expect(looked).toBeDefined();
         if (found !== undefined) expect(chooses(text, found, catalog), `${text} is ${found.ref}`).toBe(true);

@@ -29,7 +29,7 @@ for (const transport of ["stdio", "streamableHttp", "sse"] as const) {
     try {
       toolkit.addConnector(target, { namespace: "everything" });
       await toolkit.start();
-      // What it offers depends on what the client can do, and it says so after the handshake.
+      // Its tools depend on the capabilities of the client, and it says so after the handshake.
       await until(async () => (await toolkit.list({ name: "everything.trigger-elicitation-request" })).count === 1);
       const elicited = await toolkit.call("everything.trigger-elicitation-request");
       expect(await elicited.text()).toContain("Ada");

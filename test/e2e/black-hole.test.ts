@@ -8,8 +8,16 @@ import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 import { freePort, ListeningChild, until } from "./support.ts";
 
-/** What is promised: so long after the network is back, all works. */
+/**
+ * The promise: so long after the network is back, all works. A machine that is busy with other work gets more time, by the time that it took
+ * to connect in the first place; without the promise it takes 26 s and more.
+ */
 const healMs = 6_000;
+const timed = async (run: () => Promise<unknown>) => {
+  const from = performance.now();
+  await run();
+  return performance.now() - from;
+};
 /** Long enough that the attempt to connect again is swallowed too. */
 const holeMs = 3_000;
 const supervision = { healthCheckMs: 1_000 };
@@ -115,17 +123,18 @@ describe("a network that drops everything for some seconds", () => {
           return { way, network, connection };
         }),
       );
-      await toolkit.start();
-      await Promise.all(trips.map(({ connection }) => connection.ready()));
+      const connectMs = await timed(async () => {
+        await toolkit.start();
+        await Promise.all(trips.map(({ connection }) => connection.ready()));
+      });
       const lost = new Set<unknown>();
       toolkit.on("connectorDisconnected", ({ connection }) => void lost.add(connection));
       for (const { network } of trips) network.drop();
       await Promise.all([sleep(holeMs), until(() => trips.every(({ network }) => network.swallowed > 0))]);
       expect(lost.size).toBe(trips.length);
       for (const { network } of trips) network.restore();
-      const backAt = performance.now();
-      await Promise.all(trips.map(({ connection }) => connection.ready()));
-      expect(performance.now() - backAt).toBeLessThan(healMs);
+      const backMs = await timed(() => Promise.all(trips.map(({ connection }) => connection.ready())));
+      expect(backMs).toBeLessThan(healMs + 3 * connectMs);
       const answers = trips.map(({ connection }) =>
         toolkit.call(`${connection.namespace}.echo`, { message: "back" }).then((result) => result.text()),
       );
@@ -144,14 +153,13 @@ describe("a network that drops everything for some seconds", () => {
       const connections = targets.map((target, at) =>
         toolkit.addConnector(target, { namespace: `way${at}`, ...supervision }),
       );
-      await toolkit.start();
+      const connectMs = await timed(() => toolkit.start());
       {
         await using hole = await server.fault("black-hole");
         await Promise.all([sleep(holeMs), hole.happens(4)]);
         await hole.off();
-        const backAt = performance.now();
-        await Promise.all(connections.map((connection) => connection.ready()));
-        expect(performance.now() - backAt).toBeLessThan(healMs);
+        const backMs = await timed(() => Promise.all(connections.map((connection) => connection.ready())));
+        expect(backMs).toBeLessThan(healMs + 3 * connectMs);
       }
       const [child] = connections;
       expect(await (await toolkit.call(`${child?.namespace}.echo`, { message: "back" })).text()).toBe("Echo: back");

@@ -56,7 +56,7 @@ describe.each(["in-memory", "http"] as const)("a toolkit with a server over %s",
       await use();
     }
     expect(compiled).toHaveBeenCalledTimes(1);
-    // What is new is compiled, or this would prove nothing.
+    // A new schema is compiled, or this would prove nothing.
     await offer(`^b|${crypto.randomUUID()}|c$`);
     await use();
     expect(compiled).toHaveBeenCalledTimes(2);

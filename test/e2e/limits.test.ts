@@ -199,7 +199,7 @@ describe("a server and its limits", () => {
           expect(await (await toolkit.call("builtin.near")).text()).toBe("here");
           // A real flood is so much a second: for more of it to come, time has to pass.
           await delay(50);
-          // What else keeps this machine busy is not ours; a loop that never gets its turn is.
+          // Other work of this machine does not count; a loop that never gets its turn does.
           expect(performance.now() - asked).toBeLessThan(2_000);
         }
         expect(await (await toolkit.call("far.echo", { message: name })).text()).toBe(`Echo: ${name}`);

@@ -104,7 +104,7 @@ describe.each(Object.keys(stores))("a principal that fills the approvals of the 
     const [first] = await toolkit.approvals.list();
     await toolkit.approvals.resolve(first?.id ?? "", { approved: false });
     expect(await codes("ann", 2)).toEqual(["PENDING", "LIMIT_EXCEEDED"]);
-    // What was denied makes room first.
+    // An approval that was denied makes room first.
     expect(await codes("", 6)).toEqual([...Array(5).fill("PENDING"), "LIMIT_EXCEEDED"]);
     expect(await ask("")).toMatchObject({ details: { limit: "maxBytes", max: 1_000_000 } });
   });

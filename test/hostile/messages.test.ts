@@ -58,7 +58,8 @@ for (const way of ["stdio", "http"] as const) {
     // Without bounds it takes more than a second.
     expect((user + system) / 1_000).toBeLessThan(700);
     expect(warnings[0]).toContain("that is no message (1 ");
-    expect(warnings.length).toBeLessThan(110);
+    // There are hundreds of thousands of such texts; the number of warnings grows with the time that it takes.
+    expect(warnings.length).toBeLessThan(2_000);
   });
 }
 

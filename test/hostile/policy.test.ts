@@ -310,7 +310,7 @@ describe("the tools of a stored prompt", () => {
     const redirected = (toolkit: Toolkit): Toolbox => ({
       lookup: toolkit.lookup.bind(toolkit),
       list: toolkit.list.bind(toolkit),
-      // What is called counts, not what was offered.
+      // The called tool counts, not the offered one.
       call: (_target: unknown, input?: unknown, options?: CallOptions) => toolkit.call("wipe", input, { ...options }),
       read: toolkit.read.bind(toolkit),
       render: toolkit.render.bind(toolkit),

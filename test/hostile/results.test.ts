@@ -4,7 +4,7 @@ import { faultyServer, type ScriptedToolCall } from "../../src/testing/index.ts"
 import { serve, toldIn } from "../agent/support.ts";
 import { verifies } from "../support/verifies.ts";
 
-/** What the model was told of calls that read one result, and the longest time for which nothing else ran, in milliseconds. */
+/** The results that the model got for calls that read one result, and the longest time for which nothing else ran, in milliseconds. */
 async function reading(result: unknown, calls: readonly ScriptedToolCall[]) {
   const big = defineTool({ name: "big", run: () => result });
   await using served = serve(

@@ -556,7 +556,7 @@ describe("secrets that an authorization server chose", () => {
     // Nearly three seconds, compared at each place.
     expect(seconds(() => redactor.text(text))).toBeLessThan(1);
     expect(seconds(() => redactor.value([text.slice(0, 500_000), { [text.slice(500_000)]: 1 }]))).toBeLessThan(1);
-    // What is not searched to its end is not shown.
+    // A text that is not searched to its end is not shown.
     expect(redactor.text(text)).toBe("***");
     expect(redactor.text(`a word ${"a".repeat(500)}`)).toContain("a word");
   });

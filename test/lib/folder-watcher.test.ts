@@ -14,7 +14,7 @@ async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** How many folders this process has the system watch. */
+/** The number of folders that the system watches for this process. */
 async function watchesOfSystem(): Promise<number> {
   const files = await readdir("/proc/self/fdinfo");
   const texts = await Promise.all(

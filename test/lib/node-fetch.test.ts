@@ -521,6 +521,27 @@ describe("nodeFetch alone", () => {
     await once(socket, "close");
   });
 
+  test("keeps as many connections as there were requests at once", async () => {
+    const atOnce = 400;
+    let waiting: ServerResponse[] = [];
+    let connections = 0;
+    const { origin, server } = await serve((_request, response) => {
+      waiting.push(response);
+      if (waiting.length < atOnce) return;
+      for (const each of waiting) each.end("hi");
+      waiting = [];
+    });
+    server.keepAliveTimeout = 600_000;
+    server.on("connection", () => {
+      connections += 1;
+    });
+    const fetch = nodeFetch({ idleMs: 600_000 });
+    for (let wave = 0; wave < 3; wave++) {
+      await Promise.all(Array.from({ length: atOnce }, async () => (await fetch(origin)).text()));
+    }
+    expect(connections).toBe(atOnce);
+  });
+
   test("does not end a stream that is silent for longer", async () => {
     const { origin } = await serve((_request, response) => {
       response.writeHead(200).write("first, ");

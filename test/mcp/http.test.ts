@@ -536,6 +536,34 @@ describe("Streamable HTTP", () => {
     await closed;
   });
 
+  for (const [what, statuses, announces] of [
+    ["opened beside the end of the handshake", [200], ["tool"]],
+    ["asked for again by a server for which that is too early", [400, 200], ["tool"]],
+    ["asked for twice at most", [400, 400], []],
+    ["not asked for again where there is none", [404], []],
+  ] as const) {
+    verifies("M6", `the stream of notifications is ${what}`, async () => {
+      const asked = Promise.withResolvers<void>();
+      let streams = 0;
+      let posts = 0;
+      const get = (_request: IncomingMessage, response: ServerResponse) => {
+        const status = statuses[streams++] ?? 500;
+        if (status === 200) stream(response).flushHeaders();
+        else response.writeHead(status).end();
+        asked.resolve();
+      };
+      const handler = byHand(() => undefined, { session: "one", get });
+      const { origin } = await serve(async (request, response) => {
+        // The server takes note of the handshake when it has been asked for the stream.
+        if (request.method === "POST" && ++posts === 2) await asked.promise;
+        handler(request, response);
+      });
+      const session = await connect(origin);
+      expect([...session.announces]).toEqual(announces);
+      expect(streams).toBe(statuses.length);
+    });
+  }
+
   verifies("M6", "a server without a stream announces nothing, whatever it declares", async () => {
     const { origin } = await serve(byHand(() => {}));
     expect([...(await connect(origin)).announces]).toEqual([]);

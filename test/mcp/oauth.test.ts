@@ -334,7 +334,7 @@ verifies("M11", "more scope is asked for where it is missing, on top of what the
   ]);
   expect(await echo(client, "two")).toBe("Echo: two");
   expect(authority.grants).toEqual(["authorization_code ok", "authorization_code ok"]);
-  // What nobody can give is not asked for again and again.
+  // Credentials that cannot be had are not asked for again and again.
   given.needs = "mcp:none";
   for (let call = 0; call < 3; call++) await failure(echo(client, "x"));
   client.assertDiscreet(error);

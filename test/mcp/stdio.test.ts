@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -314,6 +315,23 @@ describe("a child that is no server", () => {
     expect(shownToOperator(error)).toContain("warming up");
   });
 
+  test("one whose package is fetched first is given up with the advice to wait longer", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "toolweave-npx-"));
+    const npx = join(folder, "npx");
+    await writeFile(npx, "#!/bin/sh\ncat > /dev/null\n");
+    await chmod(npx, 0o755);
+    try {
+      const connector = mcpConnector({ command: npx, args: ["-y", "slow-server"] }, { connectTimeoutMs: 300 });
+      const error = await failure(connector.connect({ signal: never, host: new RecordingHost() }));
+      expect(error.code).toBe("UNAVAILABLE");
+      expect(error.message).toMatch(
+        /^slow-server gave no answer to initialize: did not answer within 300 ms \(connectTimeoutMs\).*\. npx may still have been downloading it: raise connectTimeoutMs, or install the package beforehand\.$/,
+      );
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
   test("lines that are no messages are reported and harm nothing", async () => {
     const host = new RecordingHost();
     const also = `for (let n = 0; n < 150; n++) console.log("debug " + n);`;
@@ -354,7 +372,7 @@ describe("a child that is no server", () => {
     const host = new RecordingHost();
     const session = await connect(server("", onCall), { host });
     await session.call("any", {}, contextOf());
-    // What fits into the pipe is answered, a thousand wait, and the others are left out.
+    // Requests that fit into the pipe are answered, a thousand wait, and the others are left out.
     expect(host.entries.length).toBeGreaterThan(10_000);
     expect(host.entries[0]?.data).toBe("It sends requests faster than it reads answers: its request ping is left out.");
     await session[Symbol.asyncDispose]();
@@ -380,6 +398,18 @@ describe("what passes through the pipes", () => {
     folder = await mkdtemp(join(tmpdir(), "toolweave-"));
   });
   afterEach(() => rm(folder, { recursive: true }));
+
+  test("requests of one turn are one write", async () => {
+    const session = await connect(server());
+    const writes = [vi.spyOn(Socket.prototype, "_write"), vi.spyOn(Socket.prototype, "_writev")];
+    try {
+      await Promise.all(Array.from({ length: 16 }, () => session.call("any", {}, contextOf())));
+      expect(writes.map((write) => write.mock.calls.length)).toEqual([0, 1]);
+    } finally {
+      for (const write of writes) write.mockRestore();
+      await session[Symbol.asyncDispose]();
+    }
+  });
 
   test("large messages go both ways, many at once", async () => {
     const onCall = `send({ jsonrpc: "2.0", id: m.id, result: { structuredContent: m.params.arguments.text.length, content: [] } })`;

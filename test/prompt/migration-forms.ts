@@ -17,6 +17,7 @@ type Row = readonly [
   instead: readonly string[],
 ];
 
+const at = "2026-11-02T09:05:07Z";
 const items = [{ name: "tea", price: 3 }, { name: "cup" }];
 const row = ([what, template, input, text, instead]: Row): GoForm => ({ what, template, input, text, instead });
 
@@ -103,6 +104,30 @@ export const goForms: readonly GoForm[] = (
       ["{{#each tags}}", '{{#if (eq this "a")}}', "{{/if}}", "{{/each}}"],
     ],
     ["a number of digits", '{{ printf "%.2f EUR" .x }}', { x: 2.5 }, "2.50 EUR", ['{{number x "0.00"}} EUR']],
+    ["a date", '{{ .at.Format "2006-01-02" }}', { at }, "2026-11-02", ['{{date at "yyyy-MM-dd"}}']],
+    [
+      "a date and a time in words",
+      '{{ .order.at.Format "Monday, 2 January 2006 at 15:04:05 o\'clock" }}',
+      { order: { at } },
+      "Monday, 2 November 2026 at 09:05:07 o'clock",
+      ["{{date order.at \"EEEE, d MMMM yyyy 'at' HH:mm:ss 'o''clock'\"}}"],
+    ],
+    [
+      "short forms of a date",
+      '{{ .at.Format "Mon Jan 02 06, 1/2, 03:04 PM, 3 PM, Month" }}',
+      { at },
+      "Mon Nov 02 26, 11/2, 09:05 AM, 9 AM, Month",
+      ["{{date at \"EEE MMM dd yy, M/d, hh:mm a, h a, 'Month'\"}}"],
+    ],
+    ["a date in a pipe", '{{ .at.Format "Jan" | upper }}', { at }, "NOV", ['{{upper (date at "MMM")}}']],
+    [
+      "a date in a comparison, and of an entry",
+      '{{ if eq (.at.Format "2006") "2026" }}{{ range .list }}{{ .on.Format "1/2" }};{{ end }}{{ end }}',
+      { at, list: [{ on: at }] },
+      "11/2;",
+      ['{{#if (eq (date at "yyyy") "2026")}}', "{{#each list}}", '{{date on "M/d"}}', "{{/each}}", "{{/if}}"],
+    ],
+    ["the function date", '{{ .at | date "2006-01-02" }}', { at }, "2026-11-02", ['{{date at "yyyy-MM-dd"}}']],
     ["a part of a text", "{{ slice .x 0 3 }}", { x: "abcd" }, "abc", ["{{slice x 0 3}}"]],
     ["a length", "{{ len .items }}", { items }, "2", ["{{items.length}}"]],
     [

@@ -4,11 +4,73 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
+import { promptFolder } from "../../src/prompt/prompt-folder.ts";
 import { readPrompt, readPrompts } from "../../src/prompt/read-prompts.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
 import { folderWith, rejection, render } from "./support.ts";
 
 const prompt = (name: string, body = "Hello {{name}}") => `---\nname: ${name}\n---\n${body}`;
+
+describe("readPrompts with recursive", () => {
+  const treeWith = async (files: Readonly<Record<string, string>>) => {
+    const folder = await folderWith({});
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(join(folder, name, ".."), { recursive: true });
+      await writeFile(join(folder, name), text);
+    }
+    return folder;
+  };
+  const files = {
+    "greet.md": "---\n---\nHi. {{> end}}",
+    "_end.md": "Bye",
+    "letters/greet.md": "---\n---\nDear. {{> end}}",
+    "letters/_end.md": "Sincerely",
+    "letters/formal/bid.md": prompt("offer", "Offer"),
+    "_drafts/a.md": "{{broken",
+    ".git/a.md": "{{broken",
+    "node_modules/a.md": "{{broken",
+    "letters/README.md": "{{broken",
+  };
+
+  verifies("P5", "gives the names that a followed folder gives, each prompt with its own partials", async () => {
+    const folder = await treeWith(files);
+    await symlink(folder, join(folder, "letters", "again"));
+    const prompts = await readPrompts(folder, { recursive: true });
+    expect(prompts.map(({ name }) => name)).toEqual(["greet", "letters-formal-offer", "letters-greet"]);
+    const texts = await Promise.all(prompts.map((each) => render(each)));
+    expect(texts).toEqual(["Hi. Bye", "Offer", "Dear. Sincerely"]);
+    await using toolkit = new Toolkit();
+    toolkit.addSource("prompts", promptFolder(folder, { recursive: true }));
+    await toolkit.start();
+    const followed = (await toolkit.list({ kind: "prompt" })).entries.map((entry) => entry.name);
+    expect(followed.toSorted()).toEqual(prompts.map(({ name }) => name));
+    for (const recursive of [undefined, false])
+      expect((await readPrompts(folder, { recursive })).map(({ name }) => name)).toEqual(["greet"]);
+  });
+
+  verifies("P5", "reports each broken file, and two of one name", async () => {
+    const folder = await treeWith({
+      ...files,
+      "letters/a.md": "{{broken",
+      "letters-greet.md": prompt("letters-greet"),
+    });
+    const { message } = await rejection(readPrompts(folder, { recursive: true }));
+    expect(message).toMatch(/^2 prompts of .* cannot be read:/);
+    expect(message).toContain(join(folder, "letters/a.md:1:"));
+    expect(message).toContain('The name "letters-greet" is that of');
+  });
+
+  verifies("P5", "is an option of readPrompts that is true or false, and none of readPrompt", async () => {
+    const folder = await treeWith(files);
+    for (const reading of [
+      readPrompts(folder, { recursive: "yes" as never }),
+      readPrompts(folder, { recursiv: true } as never),
+      readPrompt(join(folder, "greet.md"), { recursive: true } as never),
+    ])
+      expect((await rejection(reading)).code).toBe("INVALID_CONFIG");
+  });
+});
 
 describe("readPrompt", () => {
   verifies(["P1", "P2"], "reads a file by path or URL, with the partials of its folder", async () => {

@@ -112,10 +112,19 @@ describe("JSON", () => {
     });
   }
 
-  test("a value nested too deep for JSON.stringify is INVALID_OUTPUT, not a crash", () => {
+  test("a value nested too deep for JSON.stringify is INVALID_OUTPUT, not a crash", async () => {
+    const levels = 200_000;
     let deep: unknown = 0;
-    for (let level = 0; level < 200_000; level++) deep = [deep];
-    expect(() => resource.json("deep", deep)).toThrow(expect.objectContaining({ code: "INVALID_OUTPUT" }));
+    for (let level = 0; level < levels; level++) deep = [deep];
+    // That of Node 26 writes such a value.
+    const isWritable = Number(process.versions.node.split(".")[0]) >= 26;
+    if (isWritable) {
+      const content = resource.json("deep", deep);
+      expect(await content.text()).toBe(`${"[".repeat(levels)}0${"]".repeat(levels)}`);
+      expect(Array.isArray(await content.json())).toBe(true);
+    } else {
+      expect(() => resource.json("deep", deep)).toThrow(expect.objectContaining({ code: "INVALID_OUTPUT" }));
+    }
   });
 
   test("a value used twice is no cycle", async () => {

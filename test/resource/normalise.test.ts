@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Content } from "../../src/core/resource.ts";
 import { derivedContent, isEmptyContent } from "../../src/resource/content.ts";
@@ -202,20 +203,67 @@ describe("an async iterable of parts", () => {
 });
 
 describe("the value for a validator", () => {
-  test("of plain JSON it is the very object, once", () => {
+  test("of plain JSON it is a copy, another one each time, unless it is only read", () => {
     const value = { a: [1, { b: "c" }], d: null };
     const content = now(value);
-    expect(jsonValueOf(content)).toBe(value);
-    expect(jsonValueOf(content)).not.toBe(value);
-    expect(jsonValueOf(content)).toEqual(value);
+    const first = jsonValueOf(content);
+    expect(first).toStrictEqual(value);
+    expect(first).not.toBe(value);
+    expect(jsonValueOf(content)).not.toBe(first);
+    expect(jsonValueOf(content, true)).toBe(jsonValueOf(content, true));
+    expect(jsonValueOf(content, true)).not.toBe(value);
   });
 
-  test("a later change of the object never shows through a content that was read", async () => {
-    const value = { a: 1 };
+  test("a later change of the object, or of a value that was read, never shows", async () => {
+    for (const isRead of [false, true]) {
+      const value = { a: 1, inside: { list: [1] } };
+      const content = now(value);
+      if (isRead) await content.text();
+      value.a = 2;
+      value.inside.list.push(2);
+      const first = (await content.json()) as typeof value;
+      first.inside.list.push(3);
+      Object.assign(jsonValueOf(content) as object, { a: 4 });
+      expect(await content.json()).toStrictEqual({ a: 1, inside: { list: [1] } });
+      expect(jsonValueOf(content)).toStrictEqual({ a: 1, inside: { list: [1] } });
+      expect(await content.text()).toBe('{"a":1,"inside":{"list":[1]}}');
+    }
+  });
+
+  test("value and text are those of JSON.stringify, whatever is read first", async () => {
+    let reads = 0;
+    const counted = {
+      get at() {
+        return ++reads;
+      },
+    };
+    const content = now(counted);
+    expect(await content.json()).toStrictEqual({ at: 1 });
+    expect(await content.text()).toBe('{"at":1}');
+    expect(reads).toBe(1);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.anything({ withNullPrototype: true, withSparseArray: true, withDate: true }),
+        async (inner) => {
+          const value = { inner };
+          const text = JSON.stringify(value);
+          expect(await now(value).text()).toBe(text);
+          const read = now(value);
+          expect(await read.json()).toStrictEqual(JSON.parse(text));
+          expect(jsonValueOf(read)).toStrictEqual(JSON.parse(text));
+          expect(await read.text()).toBe(text);
+          expect(read.size).toBe(Buffer.byteLength(text));
+        },
+      ),
+    );
+  });
+
+  test("a value with one part many times over takes no more memory than its text", async () => {
+    let value: unknown = "x".repeat(1_000);
+    for (let level = 0; level < 12; level++) value = [value, value];
     const content = now(value);
-    await content.text();
-    value.a = 2;
-    expect(jsonValueOf(content)).toEqual({ a: 1 });
+    expect(jsonValueOf(content, true)).not.toBe(jsonValueOf(content, true));
+    expect(content.size).toBe(Buffer.byteLength(JSON.stringify(value)));
   });
 
   const notPlain: readonly (readonly [string, unknown, unknown])[] = [
@@ -234,6 +282,11 @@ describe("the value for a validator", () => {
     ["a hidden property", Object.defineProperty({ a: 1 }, "hidden", { value: 2 }), { a: 1 }],
     ["a Map", { m: new Map([[1, 2]]) }, { m: {} }],
     ["nested functions", { f: () => 1 }, {}],
+    ["a symbol as key", { [Symbol("a")]: 1, b: 2 }, { b: 2 }],
+    ["a negative zero", [-0], [0]],
+    ["a toJSON that is no function", { toJSON: 1 }, { toJSON: 1 }],
+    ["a member __proto__", JSON.parse('{"__proto__":{"a":1}}'), JSON.parse('{"__proto__":{"a":1}}')],
+    ["members that are inherited", Object.create({ a: 1 }, { b: { value: 2, enumerable: true } }), { b: 2 }],
   ];
   for (const [what, value, expected] of notPlain) {
     test(`${what}: it is what the JSON says`, () => {
@@ -245,7 +298,7 @@ describe("the value for a validator", () => {
 
   test("an object without prototype is plain, at any depth JSON is read right", () => {
     const bare = Object.assign(Object.create(null), { a: 1 });
-    expect(jsonValueOf(now(bare))).toBe(bare);
+    expect(jsonValueOf(now(bare))).toStrictEqual({ a: 1 });
     let deep: unknown = 1;
     for (let level = 0; level < 500; level++) deep = [deep];
     expect(jsonValueOf(now(deep))).toEqual(deep);

@@ -21,7 +21,7 @@ const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/_API_KEY$|^OLLAMA_|^npm_/.test(name)),
 );
 
-/** What stands between two blocks of a page. */
+/** The text between two blocks of a page. */
 function proseBefore(page: string, fence: Fence, before: Fence | undefined): string {
   return page
     .split("\n")

@@ -7,7 +7,7 @@ export interface Breach {
   readonly what: string;
 }
 
-/** What was broken, when and where. It is said at once, so that a soak that hangs has said it. */
+/** A promise that was broken, when and where. It is said at once, so that a soak that hangs has said it. */
 export class Breaches {
   readonly #seed: string;
   readonly #startedAt = performance.now();

@@ -5,7 +5,7 @@ import type { Breaches } from "./breaches.ts";
 import { Quantiles } from "./quantiles.ts";
 import type { Stalls } from "./stalls.ts";
 
-/** What a builtin may take in all but one of a hundred calls, however ill some server is. */
+/** The longest time of a builtin in all but one of a hundred calls, however ill some server is. */
 const builtinMs = 500;
 const everyMs = 20;
 const listMs = 100;
@@ -35,7 +35,7 @@ export const relay = defineTool({
   },
 });
 
-/** Who has nothing to do with any connector, and is not to feel what they suffer: builtin calls, lists and lookups. */
+/** A caller that needs no connector, and that their troubles must not delay: builtin calls, lists and lookups. */
 export class Bystander {
   readonly calls = new Quantiles();
   readonly lists = new Quantiles();

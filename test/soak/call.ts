@@ -9,7 +9,7 @@ import type { Outcome } from "./verdict.ts";
 export interface SoakCall {
   /** For the report. */
   readonly what: string;
-  /** What it may end with by itself: codes, `ok` or `ABORTED`. */
+  /** The ends it may have by itself: codes, `ok` or `ABORTED`. */
   readonly expects: readonly string[];
   /** Where the server counts how often it runs. */
   readonly counted?: boolean;

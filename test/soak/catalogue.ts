@@ -1,7 +1,7 @@
 import type { Connection } from "../../src/core/connection.ts";
 import type { Offers, SoakServer } from "./server.ts";
 
-/** What a connection says that its server offers. */
+/** The items that a server offers, as its connection lists them. */
 function known(connection: Connection): Offers {
   return {
     tools: connection

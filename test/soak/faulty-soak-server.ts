@@ -16,7 +16,7 @@ const happenMs = 4_000;
 const lists = ["tools", "prompts", "resources"] as const;
 const immediate = { happened: Promise.resolve(), end: async () => undefined };
 
-/** How a faulty server is reached. */
+/** The transport to a faulty server. */
 export type Way = "in-memory" | "stdio" | "sse" | "json";
 
 /** A server that fails as it is told to, and knows what it ran. */
@@ -72,7 +72,7 @@ export class FaultySoakServer implements SoakServer {
 
   async #end(trouble: FaultName, fault: Fault, connection: Connection): Promise<void> {
     await fault.off();
-    // What is wrong with a list is seen when it is read again, and a server is trusted to say so; of a list that could not be read at
+    // A fault of a list is seen when it is read again, and a server is trusted to say so; of a list that could not be read at
     // all we must ask again by ourselves.
     if (describeTrouble(trouble).atLists && trouble !== "cursor-loop") this.#announce();
     if (trouble === "grandchild" || trouble === "ignore-term") connection.reconnect();

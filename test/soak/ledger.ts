@@ -1,4 +1,4 @@
-/** How often the servers ran each call, by its id, until it is settled. */
+/** The number of times that the servers ran each call, by its id, until it is settled. */
 export class Ledger {
   readonly #runs = new Map<string, number>();
 

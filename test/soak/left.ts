@@ -7,7 +7,7 @@ const lookMs = 50;
 /** The heap after everything that can be collected has been, in megabytes. */
 export async function heapMegabytes(): Promise<number> {
   if (globalThis.gc === undefined) throw new Error("Run it with node --expose-gc.");
-  // What is held by a weak reference or waits to be finalized goes only after a turn.
+  // An object that is held by a weak reference or waits to be finalized goes only after a turn.
   for (let round = 0; round < 5; round++) {
     globalThis.gc();
     await setImmediate();
@@ -15,7 +15,7 @@ export async function heapMegabytes(): Promise<number> {
   return process.memoryUsage().heapUsed / 2 ** 20;
 }
 
-/** What runs still, given a moment to end; of a process what the system says of it. */
+/** The children that still run, given a moment to end; of a process the system's account of it. */
 export async function leftOf(running: () => readonly string[]): Promise<readonly string[]> {
   const first = running().map(described);
   for (let look = 0; look < looks && running().length > 0; look++) await sleep(lookMs);

@@ -15,7 +15,7 @@ export interface PlannedTrouble {
   readonly trouble: TroubleName;
   /** From the start, in milliseconds; later where the one before took longer to heal. */
   readonly atMs: number;
-  /** How long it lasts; 0 where it is over as soon as it has happened. */
+  /** Its duration; 0 where it is over as soon as it has happened. */
   readonly forMs: number;
   readonly options: FaultOptions;
 }

@@ -1,6 +1,6 @@
 import { Quantiles } from "./quantiles.ts";
 
-/** How long it took to notice a kind of trouble, and to be well again after its end. */
+/** The times to notice a kind of trouble, and to be well again after its end. */
 interface Recovery {
   readonly noticed: Quantiles;
   readonly healed: Quantiles;

@@ -4,7 +4,7 @@ import type { ConnectorTarget } from "../../src/core/target.ts";
 import type { PlannedTrouble } from "./plan.ts";
 import type { Place } from "./trouble.ts";
 
-/** What a catalogue should have, each sorted. */
+/** The expected content of a catalogue, each list sorted. */
 export interface Offers {
   readonly tools: readonly string[];
   readonly prompts: readonly string[];
@@ -24,16 +24,16 @@ export interface SoakServer extends AsyncDisposable {
   readonly name: string;
   readonly place: Place;
   readonly target: ConnectorTarget | Connector;
-  /** What it offers now; undefined where it is whatever it offered first. */
+  /** The items it offers now; undefined where they are those it offered first. */
   offers(): Offers | undefined;
   begin(planned: PlannedTrouble, connection: Connection): Promise<RunningTrouble>;
   /** Says to those who subscribed that its memo changed, and how many they are; undefined where it cannot. */
   readonly touch?: () => number;
-  /** What it has running, each in a few words. */
+  /** The work it has running, each in a few words. */
   readonly running: () => readonly string[];
 }
 
-/** What is sent to a process, if it is still there. */
+/** Sends a signal to a process, if it is still there. */
 export function signalProcess(pid: number | undefined, signal: NodeJS.Signals): void {
   try {
     if (pid !== undefined) process.kill(pid, signal);

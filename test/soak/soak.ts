@@ -29,7 +29,7 @@ const supervision = { retryMs: 100, maxRetryMs: 500, healthCheckMs: 5_000, pollM
 /** Of a connector that waits for an attempt that is silent. */
 const connectTimeoutMs = 8_000;
 
-/** How long, and by which chance. */
+/** The duration and the seed. */
 export interface SoakOptions {
   readonly seed: string;
   readonly durationMs: number;
@@ -38,7 +38,7 @@ export interface SoakOptions {
   readonly breaches: Breaches;
 }
 
-/** What came of it. */
+/** The result of a soak. */
 export interface SoakResult {
   readonly plan: readonly PlannedTrouble[];
   readonly traffic: Traffic;
@@ -49,7 +49,7 @@ export interface SoakResult {
   readonly heapEnd: number;
   readonly handles: readonly string[];
   readonly processes: number;
-  /** What is to be said of stalls of the machine. */
+  /** A sentence about stalls of the machine. */
   readonly stalls: string;
 }
 
@@ -60,7 +60,7 @@ interface Member {
   readonly subscriber: Subscriber;
 }
 
-/** Whoever is asked says what it was asked: so an answer that reached another call would be seen. */
+/** The delegate answers with the question: so an answer that reached another call would be seen. */
 const parrot: Delegate = {
   elicit: async ({ message }) => ({ action: "accept", content: { said: message } }),
   sample: async ({ messages: [first] }) => ({

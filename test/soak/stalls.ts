@@ -14,7 +14,7 @@ interface Mark {
 }
 
 /**
- * How long the loop of this process was late, and how much of that the machine stalled it: time in which its thread was due and did not
+ * The delay of this process's loop, and the part of it in which the machine stalled it: time in which its thread was due and did not
  * have the processor. What the program itself computes is no stall, and no excuse.
  */
 export class Stalls implements Disposable {
@@ -28,7 +28,7 @@ export class Stalls implements Disposable {
   #worstMs = 0;
   /** Time limits that were extended, and passed only so. */
   stretched = 0;
-  /** What was measured while the machine stalled, and does not count. */
+  /** A measurement that does not count, since the machine stalled meanwhile. */
   voided = 0;
 
   constructor() {
@@ -36,13 +36,13 @@ export class Stalls implements Disposable {
     this.#timer = setInterval(() => this.#look(), everyMs).unref();
   }
 
-  /** How long it was late since a time, of `performance.now()`. */
+  /** Its delay since a time of `performance.now()`. */
   lateSince(at: number): number {
     this.#look();
     return this.#lateMs - (this.#before(at)?.lateMs ?? 0);
   }
 
-  /** How long the machine stalled it since then. */
+  /** The time for which the machine stalled it since then. */
   stalledSince(at: number): number {
     this.#look();
     return this.#stalledMs - (this.#before(at)?.stalledMs ?? 0);
@@ -53,7 +53,7 @@ export class Stalls implements Disposable {
     return this.lateSince(at) + this.stalledSince(at);
   }
 
-  /** What there is to say of it. */
+  /** A sentence about it. */
   get summary(): string {
     const delayMs = (this.#delay.percentile(99) / 1e6 - everyMs).toFixed(0);
     return (
@@ -93,8 +93,9 @@ export class Stalls implements Disposable {
   }
 }
 
-/** Processor time of this thread, in milliseconds. */
+/** Processor time of this thread, in milliseconds; of the whole process before Node 23.9, which does not tell them apart. */
 function usedMs(): number {
-  const { user, system } = process.threadCpuUsage();
+  const { threadCpuUsage = process.cpuUsage }: Partial<Pick<NodeJS.Process, "threadCpuUsage">> = process;
+  const { user, system } = threadCpuUsage();
   return (user + system) / 1_000;
 }

@@ -10,7 +10,7 @@ import type { Stalls } from "./stalls.ts";
 import { runsVerdict, verdictOf } from "./verdict.ts";
 import type { Windows } from "./window.ts";
 
-/** How long a call may take that has no shorter limit of its own. */
+/** The longest time of a call that has no shorter limit of its own. */
 const limitMs = 8_000;
 /** This machine does other things too. */
 const marginMs = 2_000;
@@ -21,12 +21,12 @@ const maxInFlight = 20;
 const pauseMs = [40, 160] as const;
 /** Stalled so long, a server may be taken for lost that is not, or take longer than a call may. */
 const stallMs = 1_000;
-/** What a stall explains. */
+/** The ends that a stall explains. */
 const stallCodes: ReadonlySet<string> = new Set(["TIMEOUT", "UNAVAILABLE", "OUTCOME_UNKNOWN"]);
 /** The time in which a server is taken for lost. */
 const silenceMs = 6_000;
 
-/** Who calls whom, and who hears of what was wrong. */
+/** The callers, their targets, and the listener for breaches. */
 export interface TrafficHost {
   readonly toolkit: Toolkit;
   readonly ledger: Ledger;
@@ -50,7 +50,7 @@ interface Settled {
   readonly call: SoakCall;
   readonly id: string;
   readonly ended: string;
-  /** What its server suffered meanwhile. */
+  /** The troubles of its server meanwhile. */
   readonly troubles: string;
   readonly at: number;
 }
@@ -164,7 +164,7 @@ export class Traffic {
     const met = windows.since(startedAt);
     if (met.length === 0 && call.what === "echo") this.untroubled.add(endedAt - startedAt);
     const excused = new Set(met.flatMap(({ codes }) => [...codes]));
-    // What is cut off early may have been waiting for its connection.
+    // A call that is cut off early may have been waiting for its connection.
     const altersAnswers = met.some((window) => window.altersAnswers);
     const wrong = verdictOf({ outcome, expects: call.expects, excused, altersAnswers });
     const troubles = met.map(({ planned }) => planned.trouble).join(", ");

@@ -8,20 +8,20 @@ export type Place = "in-memory" | "stdio" | "http" | "child" | "service";
 /** Faults of the faulty server, and what is done to processes and offers from outside. */
 export type TroubleName = FaultName | "kill" | "freeze" | "change";
 
-/** What a trouble does to those who call meanwhile. */
+/** The effects of a trouble on callers meanwhile. */
 export interface Trouble {
   readonly places: readonly Place[];
-  /** How likely it is, beside others of 1. */
+  /** Its probability, beside others of 1. */
   readonly weight?: number;
   /** Whether the connection is lost. Where it is not said it may be or not. */
   readonly loses?: boolean;
-  /** What calls may fail with until all is well again, beside what any lost connection explains. */
+  /** The codes with which calls may fail until all is well again, beside those that any lost connection explains. */
   readonly codes?: readonly ErrorCode[];
   /** Whether an answer that says ok may be another than the tool's. */
   readonly altersAnswers?: boolean;
   /** The shortest and the longest time it lasts, in milliseconds; absent where it is over as soon as it has happened. */
   readonly forMs?: readonly [number, number];
-  /** How long it may take until all is well, in milliseconds, where that is longer than of others. */
+  /** The longest time until all is well, in milliseconds, where that is longer than of others. */
   readonly healMs?: number;
   /** Happens only where a connection is made anew. */
   readonly atHandshake?: boolean;
@@ -43,7 +43,7 @@ const aFew = (chance: Chance) => ({ times: chance.between(1, 5) });
 const perSecond = (chance: Chance) => ({ perSecond: chance.between(300, 3_000) });
 const statuses = [400, 401, 404, 429, 500, 502, 503] as const;
 
-/** What can happen to a server, and what that excuses. */
+/** The troubles of a server, and the failures that each excuses. */
 export const troubles = {
   "die-before": { places: faulty, loses: true, options: once },
   "die-after": { places: faulty, loses: true, options: once },
@@ -62,7 +62,7 @@ export const troubles = {
   },
   "drop-session-404": { places: http, loses: true, options: once },
   "drop-session-400": { places: http, loses: true, options: once },
-  // What the server asks is lost with its stream, which is opened again more and more slowly.
+  // A question of the server is lost with its stream, which is opened again more and more slowly.
   "close-stream": { places: http, loses: false, forMs: [500, 3_000], codes: ["TIMEOUT"], healMs: 30_000 },
   garbage: { places: faulty, loses: false, forMs: short },
   oversized: {
@@ -108,7 +108,7 @@ export const troubles = {
   change: { places: faulty, loses: false, forMs: short, weight: 2, codes: ["NOT_FOUND"] },
 } as const satisfies Readonly<Record<TroubleName, Trouble>>;
 
-/** What `troubles` says of one, whichever it is. */
+/** The entry of `troubles` for one, whichever it is. */
 export function describeTrouble(name: TroubleName): Trouble {
   return troubles[name];
 }

@@ -11,7 +11,7 @@ import type { Subscriber } from "./subscriber.ts";
 import { describeTrouble } from "./trouble.ts";
 import type { Window, Windows } from "./window.ts";
 
-/** What is promised (M7). */
+/** The promise (M7). */
 const noticeMs = 5_000;
 /** From the end of a trouble until all is well: to notice, the longest wait between attempts, to start a child on a busy machine. */
 const healMs = 12_000;

@@ -1,4 +1,4 @@
-/** How a call ended. */
+/** The end of a call. */
 export type Outcome =
   | { readonly ok: true; readonly right: boolean; readonly said: string }
   | { readonly ok: false; readonly code: string; readonly said: string };
@@ -6,14 +6,14 @@ export type Outcome =
 /** A call that is over. */
 export interface Ended {
   readonly outcome: Outcome;
-  /** What it may end with by itself, whatever happens to its server: codes, `ok` or `ABORTED`. */
+  /** The ends it may have by itself, whatever happens to its server: codes, `ok` or `ABORTED`. */
   readonly expects: readonly string[];
-  /** What the troubles meanwhile excuse. */
+  /** The ends that the troubles meanwhile excuse. */
   readonly excused: ReadonlySet<string>;
   readonly altersAnswers: boolean;
 }
 
-/** What is wrong with how a call ended, if anything is. */
+/** The breach in the end of a call, if there is one. */
 export function verdictOf({ outcome, expects, excused, altersAnswers }: Ended): string | undefined {
   const ended = outcome.ok ? "ok" : outcome.code;
   if (!expects.includes(ended) && !excused.has(ended)) {
@@ -25,7 +25,7 @@ export function verdictOf({ outcome, expects, excused, altersAnswers }: Ended): 
   return undefined;
 }
 
-/** What is wrong with how often the server ran a call that ended so. */
+/** The breach in the number of times that the server ran a call that ended so. */
 export function runsVerdict(ended: string, runs: number, unsafe: boolean): string | undefined {
   if (unsafe && runs > 1) return `ended with ${ended}, is not safe to repeat, and ran ${runs} times`;
   if ((ended === "ok" || ended === "TOOL_FAILED") && runs === 0) return `ended with ${ended} and never ran`;

@@ -2,7 +2,7 @@ import type { ErrorCode } from "../../src/core/error-catalog.ts";
 import type { PlannedTrouble } from "./plan.ts";
 import { describeTrouble } from "./trouble.ts";
 
-/** What a lost connection explains. */
+/** The codes that a lost connection explains. */
 const lossCodes: readonly ErrorCode[] = ["OUTCOME_UNKNOWN", "UNAVAILABLE", "TIMEOUT"];
 /** No call lives so long. */
 const rememberedMs = 30_000;
@@ -11,7 +11,7 @@ const rememberedMs = 30_000;
 export class Window {
   readonly planned: PlannedTrouble;
   readonly startedAt = performance.now();
-  /** What calls may fail with that were under way in it. */
+  /** The codes with which calls may fail that were under way in it. */
   readonly codes: ReadonlySet<string>;
   readonly altersAnswers: boolean;
   endedAt = Number.POSITIVE_INFINITY;

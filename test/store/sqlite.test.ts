@@ -1,7 +1,6 @@
 import { copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Store, StoreEvent } from "../../src/core/store.ts";
 import { sqliteStore } from "../../src/store/sqlite/index.ts";
@@ -10,6 +9,7 @@ import { storeContract } from "../contract/store.ts";
 import { storeCrashContract } from "../contract/store-crash.ts";
 import { holdAgainstModel } from "../contract/store-model.ts";
 import { failure, rejection } from "../support/failure.ts";
+import { openSqlite } from "../support/sqlite-file.ts";
 import { verifies } from "../support/verifies.ts";
 
 const makeFolder = () => mkdtemp(join(tmpdir(), "toolweave-sqlite-"));
@@ -21,7 +21,7 @@ storeContract("sqliteStore", async (options) => {
     store: sqliteStore({ file, ...options }),
     another: async () => sqliteStore({ file, ...options }),
     spoil: async ({ collection, owner, key }, json) => {
-      using database = new DatabaseSync(file);
+      using database = openSqlite(file);
       const spoil = database.prepare("UPDATE record SET value = ? WHERE collection = ? AND owner = ? AND key = ?");
       spoil.run(json, collection, owner, key);
     },
@@ -42,7 +42,7 @@ storeCrashContract("sqliteStore", async () => {
   return {
     shared: { module, maker: "sqliteStore", options: { file, keepVersions: 1_000_000 } },
     check: () => {
-      using database = new DatabaseSync(file);
+      using database = openSqlite(file);
       const { integrity_check: found } = database.prepare("PRAGMA integrity_check").get() ?? {};
       return found === "ok" ? undefined : found;
     },
@@ -115,7 +115,7 @@ describe("sqliteStore", () => {
     [
       "that is a database of something else",
       async () => {
-        using database = new DatabaseSync(file);
+        using database = openSqlite(file);
         database.exec("CREATE TABLE song (title TEXT)");
         return file;
       },
@@ -125,7 +125,7 @@ describe("sqliteStore", () => {
       "of a newer version",
       async () => {
         await open().open();
-        using database = new DatabaseSync(file);
+        using database = openSqlite(file);
         database.exec("PRAGMA user_version = 7");
         return file;
       },
@@ -155,7 +155,7 @@ describe("sqliteStore", () => {
   verifies("S3", "waits for another process's lock without holding up its own, and not for ever", async () => {
     const store = open({ busyTimeoutMs: 300 });
     await store.put(greet);
-    using other = new DatabaseSync(file);
+    using other = openSqlite(file);
     other.exec("BEGIN IMMEDIATE");
     const putting = failure(store.put(greet));
     const controller = new AbortController();
@@ -174,7 +174,7 @@ describe("sqliteStore", () => {
   verifies("S1", "what fails of those who write together fails alone", async () => {
     const store = open();
     await store.open();
-    using other = new DatabaseSync(file);
+    using other = openSqlite(file);
     other.exec(
       `CREATE TRIGGER picky BEFORE INSERT ON record WHEN new.key = 'bad' BEGIN SELECT raise(ROLLBACK, 'no'); END`,
     );
@@ -207,7 +207,7 @@ describe("sqliteStore", () => {
         return told.at(-1);
       };
       await store.open();
-      using other = new DatabaseSync(file);
+      using other = openSqlite(file);
       other.exec("ALTER TABLE counter RENAME TO hidden");
       expect(await next()).toBe("failed");
       other.exec("ALTER TABLE hidden RENAME TO counter");

@@ -13,7 +13,7 @@ export interface Citation {
   readonly line: number;
 }
 
-/** What proves one requirement. */
+/** The tests that prove one requirement. */
 export interface Proof {
   readonly requirement: Requirement;
   readonly tests: number;

@@ -1,9 +1,9 @@
 import { afterAll, expect, vi } from "vitest";
 
-// What OpenTelemetry has registered for the process.
+// The parts that OpenTelemetry has registered for the process.
 const telemetry = Symbol.for("opentelemetry.js.api.1");
 
-/** What the test files of a process share, where one may be in the way of the next. */
+/** The state that the test files of a process share, where one may be in the way of the next. */
 function shared(): object {
   const listeners = process.eventNames().map((name) => [String(name), process.listenerCount(name)] as const);
   const { version: _, ...registered } = (globalThis as { [telemetry]?: { version?: unknown } })[telemetry] ?? {};

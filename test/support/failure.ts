@@ -1,6 +1,6 @@
 import { ToolkitError } from "../../src/core/error.ts";
 
-/** What something rejects with, such as the reason of an abort. */
+/** The value that a promise rejects with, such as the reason of an abort. */
 export async function rejection(promise: PromiseLike<unknown>): Promise<unknown> {
   try {
     await promise;

@@ -11,7 +11,7 @@ import type { CallContext, Kind } from "../../src/core/item.ts";
 import type { Content, ReadOptions } from "../../src/core/resource.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
 
-/** What the far side has, by kind: descriptors, or what goes wrong with their list. */
+/** The items of the far side, by kind: descriptors, or the error of their list. */
 export type FakeLists = { [K in Kind]?: FakeList<K> };
 type FakeList<K extends Kind> =
   | readonly DescriptorMap[K][]
@@ -19,7 +19,7 @@ type FakeList<K extends Kind> =
   | Error
   | ((options: ReadOptions) => Promise<DescriptorList<K>>);
 
-/** What an attempt comes to. */
+/** The outcome of an attempt. */
 export type FakeOutcome = "connect" | "hang" | "ignore" | Error;
 
 export interface FakeOptions {
@@ -36,12 +36,12 @@ export class FakeConnector implements Connector {
   readonly label: string;
   readonly key?: string;
   readonly suggestedName?: string;
-  /** What it has now. */
+  /** Its items now. */
   lists: FakeLists;
   announces: ReadonlySet<Kind>;
   serverName: string;
   instructions: string | undefined;
-  /** What the next attempts come to, in order; then each connects. `hang` hears its signal, `ignore` does not. */
+  /** The outcomes of the next attempts, in order; then each connects. `hang` obeys its signal, `ignore` does not. */
   outcomes: FakeOutcome[] = [];
   /** Answers a call. Default: says the name and input. */
   answer: (name: string, input: unknown, context: CallContext) => Promise<Content>;
@@ -58,7 +58,7 @@ export class FakeConnector implements Connector {
   hanging = 0;
   /** Lets an attempt that ignores its signal connect after all. */
   readonly late: (() => void)[] = [];
-  /** How often each list was read. */
+  /** The number of times each list was read. */
   readonly reads: Record<Kind, number> = { tool: 0, prompt: 0, resource: 0, template: 0 };
 
   constructor(options: FakeOptions = {}) {
@@ -117,14 +117,14 @@ export class FakeSession implements ConnectorSession {
   readonly closed: Promise<Error | undefined>;
   readonly server: ServerInfo;
   disposed = 0;
-  /** What it was asked of subscriptions, in order. */
+  /** The requests about subscriptions, in order. */
   readonly log: string[] = [];
   readonly subscriptions = new Set<string>();
   readonly subscribe?: (uri: string, options: ReadOptions) => Promise<void>;
   readonly unsubscribe?: (uri: string) => Promise<void>;
-  /** How many messages it sent. */
+  /** The number of messages it sent. */
   said = 0;
-  /** What disposing of it waits for. */
+  /** The promise that disposing of it waits for. */
   ending: Promise<void> | undefined;
   readonly #connector: FakeConnector;
   readonly #close: (error: Error | undefined) => void;

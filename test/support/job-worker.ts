@@ -21,7 +21,7 @@ export interface Crash {
   readonly what: "claim" | "extend" | "end";
 }
 
-/** How one is started. */
+/** The options of one. */
 export interface WorkerTask extends StoreMaker {
   readonly journal: string;
   readonly leaseMs: number;

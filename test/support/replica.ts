@@ -19,7 +19,7 @@ interface Order {
 interface Outcome {
   /** When it was done. */
   readonly at: number;
-  /** What is listed then. */
+  /** The refs that are listed then. */
   readonly refs?: readonly string[];
   /** Why it was not. */
   readonly code?: string;

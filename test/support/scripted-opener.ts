@@ -8,7 +8,7 @@ export class ScriptedAttempt implements Generation {
   readonly closing = Promise.withResolvers<Error | undefined>();
   readonly #disposing = Promise.withResolvers<void>();
   readonly #endsAtOnce: boolean;
-  /** How often it was told to end. */
+  /** The number of times it was asked to end. */
   disposed = 0;
   /** It was opened, and has not ended yet. */
   alive = false;
@@ -44,7 +44,7 @@ export class ScriptedAttempt implements Generation {
     this.closing.resolve(error);
   }
 
-  /** What was told to end has ended. */
+  /** A session that was asked to end has ended. */
   end(): void {
     this.alive = false;
     this.lose();

@@ -1,6 +1,6 @@
 import type { Store } from "../../src/core/store.ts";
 
-/** How another process makes a store: as JSON on its command line. */
+/** The way in which another process makes a store: as JSON on its command line. */
 export interface StoreMaker {
   /** The URL of the module, and what of it makes the store from which options. */
   readonly module: string;

@@ -8,13 +8,13 @@ import { ToolkitError } from "../../src/core/error.ts";
 import type { RecordKey } from "../../src/core/store.ts";
 import { makeStore, type StoreMaker } from "./store-maker.ts";
 
-/** What the process is told on its command line, as JSON. */
+/** The options of the process on its command line, as JSON. */
 export interface WriterTask extends StoreMaker {
-  /** What its own keys begin with. */
+  /** The prefix of its own keys. */
   readonly writer: string;
 }
 
-/** What is written: the value says what the bytes must be, so that one without the other shows. */
+/** The record that is written: its value says what the bytes must be, so that one without the other shows. */
 export function sumOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }

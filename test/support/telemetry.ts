@@ -15,7 +15,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { w3cPropagator } from "../../example/tracing/w3c.ts";
 
-/** What the SDK has recorded. */
+/** The records of the SDK. */
 export interface RecordedSpans {
   readonly provider: TracerProvider;
   /** Those that have ended, in the order in which they did. */
@@ -60,7 +60,7 @@ export function recordMetrics() {
   const provider = new MeterProvider({ readers: [reader] });
   return {
     provider,
-    /** What is measured now, by the name of the metric. */
+    /** The measurements now, by the name of the metric. */
     async read(): Promise<ReadonlyMap<string, readonly Point[]>> {
       exporter.reset();
       await reader.forceFlush();

@@ -22,7 +22,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
 
 const textOf = (message: RawMessage): unknown => (message.result?.content as { text: string }[] | undefined)?.[0]?.text;
 
-/** How each fault of a request is seen by a client over a wire. */
+/** The effect of each fault of a request on a client over a wire. */
 type Seen = (client: RawClient, server: FaultyServer, fault: Fault) => Promise<void>;
 
 const bytes = 200_000;

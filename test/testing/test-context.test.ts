@@ -1,3 +1,4 @@
+import { AsyncLocalStorage, createHook } from "node:async_hooks";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
@@ -87,13 +88,24 @@ verifies("C15", "a tool in a test may be given a decorated one", async () => {
 });
 
 verifies("C13", "leaves no timer behind that would keep the process alive", async () => {
-  const timers = () => process.getActiveResourcesInfo().filter((type) => type === "Timeout").length;
-  await turn();
-  const before = timers();
-  testContext();
-  testContext({ depth: 2 });
-  // The limits of a call begin in the turn after it.
-  await new Promise((resolve) => setTimeout(resolve, 1));
-  await turn();
-  expect(timers()).toBe(before);
+  // Only the timers that begin here are counted: the test runner has its own.
+  const here = new AsyncLocalStorage<true>();
+  const timers: NodeJS.Timeout[] = [];
+  const hook = createHook({
+    init: (_id, type, _trigger, resource) => {
+      if (type === "Timeout" && here.getStore() === true) timers.push(resource as NodeJS.Timeout);
+    },
+  }).enable();
+  try {
+    await here.run(true, async () => {
+      testContext();
+      testContext({ depth: 2 });
+      // The limits of a call begin in the turn after it.
+      await turn();
+      await turn();
+    });
+  } finally {
+    hook.disable();
+  }
+  expect(timers.filter((timer) => timer.hasRef())).toEqual([]);
 });

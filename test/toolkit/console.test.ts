@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => bench.toolkit.close());
 
-/** What `console.table` prints. */
+/** The output of `console.table`. */
 function table(rows: unknown): string {
   let printed = "";
   const stdout = new Writable({

@@ -36,7 +36,7 @@ const stored = () => make({ store: memoryStore() });
 
 type Use = (options: never) => unknown;
 
-/** What went wrong, at once or later. */
+/** The error, thrown at once or later. */
 async function problem(use: () => unknown): Promise<ToolkitError> {
   const error = await rejection((async () => use())());
   expect(error, String(error)).toSatisfy((thrown) => ToolkitError.is(thrown));

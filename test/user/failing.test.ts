@@ -117,7 +117,7 @@ describe("a store that fails while the toolkit runs", () => {
       ]);
       const { messages } = await toolkit.render("spoiled");
       expect(await messages[0]?.content[0]?.text()).toBe("as it was");
-      // Who comes later never saw it as it was.
+      // A process that comes later never saw it as it was.
       await using late = new Toolkit({ store: sharing(store) });
       expect(await all(late)).toEqual([["user.good", "user.last"], failures]);
       await toolkit.user.remove("odd");

@@ -97,7 +97,7 @@ describe("a folder", () => {
       await toolkit.user.remove("doc:e");
       await toolkit.user.putPrompt(prompt("added"));
       const report = await toolkit.user.export(folder);
-      // What had a file keeps it.
+      // An entry that had a file keeps it.
       expect(report.written).toEqual(["added.md", "greet-2.md", "user.json"]);
       expect(report.removed).toEqual(["Greet.md", "resources/note-2.txt"]);
       expect(await files()).toEqual(expect.arrayContaining(["README.md", "resources/mine.txt"]));

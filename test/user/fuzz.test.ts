@@ -90,7 +90,7 @@ for (const [name, open] of Object.entries(stores)) {
             };
             const wanted = await shown(fresh);
             const isBroken = (await fresh.list()).failures.length > 0;
-            // What was good before it was broken stays: then only who was there knows it.
+            // A file that was good before it was broken stays: only a process that was there then knows it.
             if (!isBroken) for (const toolkit of toolkits) await expect.poll(() => shown(toolkit)).toEqual(wanted);
             for (const toolkit of toolkits) await toolkit.close();
             await store.close();

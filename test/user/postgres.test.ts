@@ -81,7 +81,7 @@ class Lane {
 }
 
 describe("a toolkit whose PostgreSQL goes and comes back", () => {
-  // What fails while it is away fails alone.
+  // A call that fails while it is away fails alone.
   afterEach(() => server.start());
 
   verifies(

@@ -4,7 +4,7 @@ import { assertOptionNames, invalidOption } from "../../core/options.ts";
 import { bytesPerToken } from "../../toolset/tokens.ts";
 import { faultOf } from "./conversation-messages.ts";
 
-/** What a hook for the history of a conversation gets beside its messages. */
+/** The options that a hook for the history of a conversation gets beside its messages. */
 export interface HistoryContext {
   /** `provider/name` of the model that is asked. */
   readonly model: string;

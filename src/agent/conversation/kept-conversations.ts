@@ -4,8 +4,11 @@ import { ToolkitError } from "../../core/error.ts";
 import { shown } from "../../core/options.ts";
 import type { Session } from "../../core/session.ts";
 import type { RecordKey, Store, StoredRecord } from "../../core/store.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { isRecord, present } from "../../lib/value.ts";
 import { visible } from "../../lib/visible-text.ts";
+import type { ConversationLimits } from "../agent-options.ts";
+import { isExpired, sweepExpired } from "../expired-records.ts";
 import { resultOwner } from "../results/result-owner.ts";
 import type { Conversation } from "../run/run-state.ts";
 import { parseConversation } from "./conversation-messages.ts";
@@ -17,6 +20,8 @@ export interface Thread {
   readonly key: string;
   /** The version that the run expects; 0 for a new one. */
   readonly version: number;
+  /** Answered so far. Missing in a record of an early version. */
+  readonly turns?: number | undefined;
   /** Another one for a conversation that is begun again under an id that was deleted. */
   readonly incarnation: string;
 }
@@ -39,7 +44,8 @@ export interface ConversationSummary {
 }
 
 const collection = "conversation";
-const quota = { items: 10_000, itemBytes: 16 * 2 ** 20, bytes: 256 * 2 ** 20 };
+/** The conversations of one owner, in bytes. */
+const maxOwnerBytes = 256 * 2 ** 20;
 const emptyConversation: Conversation = { messages: [], toolCalls: 0 };
 
 /** The conversations in which a run of this process is, by store. */
@@ -57,127 +63,199 @@ function keyOf(id: string, session: Session | undefined): RecordKey {
   return { collection, owner: "", key: anonymous === undefined ? `/${id}` : `s${encodeURIComponent(anonymous)}/${id}` };
 }
 
-/** Where conversations of runs are kept. */
-export interface ConversationPlace {
-  readonly store: Store;
-  readonly session: Session | undefined;
+function nameOf({ owner, key }: RecordKey): string {
+  return JSON.stringify([owner, key]);
+}
+
+/** A conversation without a turn. */
+function begun(id: string, { owner, key }: RecordKey): OpenConversation {
+  const thread = { id, owner, key, version: 0, turns: 0, incarnation: randomUUID() };
+  return { conversation: emptyConversation, thread };
+}
+
+async function deleteVersion(id: string, record: StoredRecord, store: Store): Promise<void> {
+  try {
+    await store.delete(record, { expectedVersion: record.version });
+  } catch (error) {
+    throw ToolkitError.is(error, "CONFLICT") ? changed(id, error.details.version) : error;
+  }
+}
+
+/** The things that kept conversations need. */
+export interface ConversationsHost {
+  readonly clock: Clock;
+  readonly limits: ConversationLimits;
   /** True for a suspended run that still exists. */
   isWaiting(run: string): Promise<boolean>;
 }
 
-/**
- * Opens a conversation for one run, and holds it in this process until that ends.
- *
- * @throws ToolkitError `CONFLICT` while another run of this process continues it, or a suspended one waits in it; `STORE_FAILED`
- */
-export async function withConversation<T>(
-  id: string,
-  { store, session, isWaiting }: ConversationPlace,
-  run: (opened: OpenConversation) => Promise<T>,
-): Promise<T> {
-  const place = keyOf(id, session);
-  const held = busy.get(store) ?? new Set();
-  busy.set(store, held);
-  const name = JSON.stringify([place.owner, place.key]);
-  if (held.has(name)) throw conflict(id, "another run continues it now. Wait for its end, then send this turn again");
-  held.add(name);
-  try {
-    return await run(await opened(id, place, { store, isWaiting }));
-  } finally {
-    held.delete(name);
-  }
+/** A store, and the session whose conversations of it are meant. */
+export interface ConversationPlace {
+  readonly store: Store;
+  readonly session: Session | undefined;
 }
 
-async function opened(
-  id: string,
-  place: RecordKey,
-  { store, isWaiting }: Pick<ConversationPlace, "store" | "isWaiting">,
-): Promise<OpenConversation> {
-  const record = await store.get(place);
-  const { owner, key } = place;
-  if (record === undefined) {
-    const thread = { id, owner, key, version: 0, incarnation: randomUUID() };
-    return { conversation: emptyConversation, thread };
-  }
-  const { waitsFor, incarnation } = fieldsOf(record);
-  if (waitsFor !== undefined && (await isWaiting(waitsFor)))
-    throw conflict(id, `its run ${waitsFor} waits. Resume that run, or forget it`, record.version);
-  return { conversation: conversationOf(record), thread: { id, owner, key, version: record.version, incarnation } };
+/** A conversation of a store, and the suspended run that continues it. */
+export interface FoundConversation {
+  readonly conversation: Conversation;
+  readonly waitsFor: string | undefined;
 }
 
-/**
- * Stores a conversation after a turn, or with the run that waits in it.
- *
- * @throws ToolkitError `CONFLICT` where it has changed since it was opened: nothing is written then; `STORE_FAILED`, `LIMIT_EXCEEDED`
- */
-export async function saveConversation(
-  { messages, toolCalls }: Conversation,
-  thread: Thread,
-  { store, waitsFor }: { readonly store: Store; readonly waitsFor?: string | undefined },
-): Promise<Thread> {
-  const { id, owner, key, version: expectedVersion, incarnation } = thread;
-  const place = { collection, owner, key } as const;
-  if (expectedVersion > 0) {
-    const there = await store.get(place, { bytes: false });
-    if (there !== undefined && fieldsOf(there).incarnation !== incarnation) throw changed(id, there.version);
-  }
-  const bytes = Buffer.from(JSON.stringify(messages));
-  const draft = { ...place, value: present({ id, toolCalls, incarnation, waitsFor }), bytes };
-  try {
-    const { version } = await store.put(draft, { expectedVersion, quota });
-    return { ...thread, version };
-  } catch (error) {
-    if (ToolkitError.is(error, "CONFLICT")) throw changed(id, error.details.version);
-    throw error;
-  }
-}
+/** The conversations that are kept by id, by owner, in stores. */
+export class KeptConversations {
+  readonly #host: ConversationsHost;
 
-/** A conversation in one of several stores. @throws ToolkitError `INVALID_INPUT`, `STORE_FAILED` */
-export async function findConversation(
-  id: string,
-  session: Session | undefined,
-  stores: readonly Store[],
-): Promise<Conversation | undefined> {
-  const place = keyOf(id, session);
-  for (const store of stores) {
+  constructor(host: ConversationsHost) {
+    this.#host = host;
+  }
+
+  /**
+   * Opens a conversation for one run, and holds it in this process until that ends.
+   *
+   * @throws ToolkitError `CONFLICT` while another run of this process continues it, or a suspended one waits in it; `LIMIT_EXCEEDED` for one
+   *   with too many turns; `STORE_FAILED`
+   */
+  async open<T>(
+    id: string,
+    { store, session }: ConversationPlace,
+    run: (opened: OpenConversation) => Promise<T>,
+  ): Promise<T> {
+    const place = keyOf(id, session);
+    const held = busy.get(store) ?? new Set();
+    busy.set(store, held);
+    const name = nameOf(place);
+    if (held.has(name)) throw conflict(id, "another run continues it now. Wait for its end, then send this turn again");
+    held.add(name);
+    try {
+      return await run(await this.#opened(id, place, store));
+    } finally {
+      held.delete(name);
+    }
+  }
+
+  /**
+   * Stores a conversation after a turn, or with the run that waits in it.
+   *
+   * @throws ToolkitError `CONFLICT` where it has changed since it was opened: nothing is written then; `STORE_FAILED`, `LIMIT_EXCEEDED`
+   */
+  async save(
+    { messages, toolCalls }: Conversation,
+    thread: Thread,
+    { store, waitsFor }: { readonly store: Store; readonly waitsFor?: string | undefined },
+  ): Promise<Thread> {
+    const { id, owner, key, version: expectedVersion, incarnation } = thread;
+    const { clock, limits } = this.#host;
+    const { keepMs, limit: items, maxBytes: itemBytes } = limits;
+    const place = { collection, owner, key } as const;
+    if (expectedVersion > 0) {
+      const there = await store.get(place, { bytes: false });
+      if (there !== undefined && fieldsOf(there).incarnation !== incarnation) throw changed(id, there.version);
+    }
+    const turns = (thread.turns ?? 0) + (waitsFor === undefined ? 1 : 0);
+    const expiresAt = Number.isFinite(keepMs) ? Math.floor(clock.now() + keepMs) : undefined;
+    const value = present({ id, toolCalls, turns, incarnation, waitsFor, expiresAt });
+    const quota = { items, itemBytes, bytes: Math.max(maxOwnerBytes, itemBytes) };
+    try {
+      if (expiresAt !== undefined) await this.#sweep(store);
+      const draft = { ...place, value, bytes: Buffer.from(JSON.stringify(messages)) };
+      const { version } = await store.put(draft, { expectedVersion, quota });
+      return { ...thread, version, turns };
+    } catch (error) {
+      if (ToolkitError.is(error, "CONFLICT")) throw changed(id, error.details.version);
+      throw error;
+    }
+  }
+
+  /** A conversation in one of several stores. @throws ToolkitError `INVALID_INPUT`, `STORE_FAILED` */
+  async find(
+    id: string,
+    session: Session | undefined,
+    stores: readonly Store[],
+  ): Promise<FoundConversation | undefined> {
+    const place = keyOf(id, session);
+    for (const store of stores) {
+      const record = await store.get(place);
+      if (record === undefined || (await this.#isOver(record))) continue;
+      return { conversation: conversationOf(record), waitsFor: fieldsOf(record).waitsFor };
+    }
+    return undefined;
+  }
+
+  /** The conversations of a session, the last changed first. */
+  async list(session: Session | undefined, stores: readonly Store[]): Promise<readonly ConversationSummary[]> {
+    const { owner, key } = keyOf("-", session);
+    const prefix = owner === "" ? key.slice(0, -1) : "";
+    const lists = await Promise.all(stores.map((store) => store.list({ collection, owner })));
+    const records: StoredRecord[] = [];
+    for (const record of lists.flatMap((list) => list.records))
+      if (record.key.startsWith(prefix) && !(await this.#isOver(record))) records.push(record);
+    records.sort((one, other) => other.updatedAt - one.updatedAt);
+    return records.map(({ key: name, updatedAt, size = 0, value }) => ({
+      id: name.slice(prefix.length),
+      updatedAt,
+      size,
+      ...present({ waitsFor: waitingIn(value) }),
+    }));
+  }
+
+  /** Deletes a conversation. @returns false where there is none */
+  async delete(id: string, session: Session | undefined, stores: readonly Store[]): Promise<boolean> {
+    const place = keyOf(id, session);
+    for (const store of stores) if ((await store.delete(place)) !== undefined) return true;
+    return false;
+  }
+
+  async #opened(id: string, place: RecordKey, store: Store): Promise<OpenConversation> {
     const record = await store.get(place);
-    if (record !== undefined) return conversationOf(record);
+    const { owner, key } = place;
+    if (record === undefined) return begun(id, place);
+    const { waitsFor, incarnation, turns } = fieldsOf(record);
+    const { version } = record;
+    if (waitsFor !== undefined && (await this.#host.isWaiting(waitsFor)))
+      throw conflict(id, `its run ${waitsFor} waits. Resume that run, or forget it`, version);
+    if (isExpired(record, this.#host.clock)) {
+      // Now, so that no sweep of another process takes the record from under the turn.
+      await deleteVersion(id, record, store);
+      return begun(id, place);
+    }
+    const { maxTurns } = this.#host.limits;
+    if (turns >= maxTurns) throw tooManyTurns(id, turns + 1, maxTurns);
+    return { conversation: conversationOf(record), thread: { id, owner, key, version, turns, incarnation } };
   }
-  return undefined;
+
+  /** A conversation whose time is over is kept while a run waits in it. */
+  async #isOver(record: StoredRecord): Promise<boolean> {
+    return isExpired(record, this.#host.clock) && !(await this.#isHeld(record));
+  }
+
+  async #isHeld(record: StoredRecord): Promise<boolean> {
+    const { waitsFor } = fieldsOf(record);
+    return waitsFor !== undefined && this.#host.isWaiting(waitsFor);
+  }
+
+  /** A failure of it fails no turn. */
+  async #sweep(store: Store): Promise<void> {
+    const { clock, limits } = this.#host;
+    const isHeld = async (record: StoredRecord) =>
+      busy.get(store)?.has(nameOf(record)) === true || this.#isHeld(record);
+    await sweepExpired(store, collection, { clock, keepMs: limits.keepMs }, isHeld).catch(() => undefined);
+  }
 }
 
-/** The conversations of a session, the last changed first. */
-export async function listConversations(
-  session: Session | undefined,
-  stores: readonly Store[],
-): Promise<readonly ConversationSummary[]> {
-  const { owner, key } = keyOf("-", session);
-  const prefix = owner === "" ? key.slice(0, -1) : "";
-  const lists = await Promise.all(stores.map((store) => store.list({ collection, owner })));
-  const records = lists.flatMap((list) => list.records).filter((record) => record.key.startsWith(prefix));
-  records.sort((one, other) => other.updatedAt - one.updatedAt);
-  return records.map(({ key: name, updatedAt, size = 0, value }) => ({
-    id: name.slice(prefix.length),
-    updatedAt,
-    size,
-    ...present({ waitsFor: waitingIn(value) }),
-  }));
+/** The fields of the value of a record. */
+interface ConversationFields {
+  readonly waitsFor: string | undefined;
+  readonly incarnation: string;
+  readonly turns: number;
 }
 
-/** Deletes a conversation. @returns false where there is none */
-export async function deleteConversation(
-  id: string,
-  session: Session | undefined,
-  stores: readonly Store[],
-): Promise<boolean> {
-  const place = keyOf(id, session);
-  for (const store of stores) if ((await store.delete(place)) !== undefined) return true;
-  return false;
-}
-
-function fieldsOf({ value }: StoredRecord): { readonly waitsFor: string | undefined; readonly incarnation: string } {
-  const { incarnation } = isRecord(value) ? value : {};
-  return { waitsFor: waitingIn(value), incarnation: String(incarnation) };
+function fieldsOf({ value }: StoredRecord): ConversationFields {
+  const { incarnation, turns } = isRecord(value) ? value : {};
+  return {
+    waitsFor: waitingIn(value),
+    incarnation: String(incarnation),
+    turns: typeof turns === "number" ? turns : 0,
+  };
 }
 
 function waitingIn(value: unknown): string | undefined {
@@ -193,6 +271,11 @@ function conversationOf({ key, value, bytes }: StoredRecord): Conversation {
     const message = `The conversation "${visible(key)}" cannot be read: its record was changed outside of the agent.`;
     throw new ToolkitError("STORE_FAILED", message, { operation: "get" }, { cause });
   }
+}
+
+function tooManyTurns(id: string, actual: number, max: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  const message = `The conversation "${visible(id)}" has ${max} turns, the most it may have (conversations.maxTurns). Begin another one.`;
+  return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxTurns", max, actual });
 }
 
 function changed(id: string, version: number | undefined): ToolkitError<"CONFLICT"> {

@@ -2,8 +2,9 @@ import type { LanguageModelV4GenerateResult, LanguageModelV4StreamPart } from "@
 import { backoffDelay, pause } from "../../lib/backoff.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { RetryBudget } from "../../lib/retry-budget.ts";
-import { IncompleteAnswer, modelFailed, type ProviderFault, toProviderFault } from "./model-failure.ts";
+import { modelFailed, type ProviderFault, toProviderFault } from "./model-failure.ts";
 import type { ChosenModel } from "./models.ts";
+import { IncompleteAnswer, openAnswer, type PartReader } from "./part-reader.ts";
 import { type ModelQuestion, withoutQuirks } from "./provider-quirks.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -55,7 +56,7 @@ export function generate(
   return retried(chosen, call, async (watchdog) => {
     const result = await watchdog.wait(chosen.model.doGenerate({ ...asked, abortSignal: watchdog.signal }));
     if (result.finishReason.unified === "interrupted") throw new IncompleteAnswer();
-    watchdog.end();
+    watchdog.release();
     return result;
   });
 }
@@ -73,32 +74,35 @@ export async function* stream(
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   const asked = withoutQuirks(chosen.model, question);
   const { head, rest, watchdog } = await retried(chosen, call, (each) => open(chosen, asked, each));
+  let isOver = false;
   try {
-    yield* head;
-    yield* rest;
+    for (const part of head) yield part;
+    isOver = yield* rest;
   } catch (error) {
     throw await asFailure(chosen, error, call);
   } finally {
-    await rest.return(undefined);
-    watchdog.end();
+    await rest.return(false);
+    if (isOver) watchdog.release();
+    else watchdog.end();
   }
 }
 
 /** A stream, with the parts read so far. */
 interface OpenStream {
   readonly head: readonly LanguageModelV4StreamPart[];
-  readonly rest: AsyncGenerator<LanguageModelV4StreamPart>;
+  readonly rest: AsyncGenerator<LanguageModelV4StreamPart, boolean>;
   readonly watchdog: Watchdog;
 }
 
 async function open(chosen: ChosenModel, question: ModelQuestion, watchdog: Watchdog): Promise<OpenStream> {
-  const { stream: parts } = await watchdog.wait(chosen.model.doStream({ ...question, abortSignal: watchdog.signal }));
-  const rest = read(parts, watchdog);
+  const reader = await watchdog.wait(openAnswer(chosen.model, { ...question, abortSignal: watchdog.signal }));
+  const rest = read(reader, watchdog);
   const head: LanguageModelV4StreamPart[] = [];
   for (;;) {
     const next = await rest.next();
     if (next.done === true) break;
-    head.push(next.value);
+    // However long a server only says that it lives.
+    if (next.value.type !== "ping") head.push(next.value);
     if (!isPreamble(next.value)) break;
   }
   return { head, rest, watchdog };
@@ -109,33 +113,34 @@ function isPreamble({ type }: LanguageModelV4StreamPart): boolean {
   return type === "stream-start" || type === "response-metadata" || type === "ping" || type === "raw";
 }
 
-/** The parts, up to the finish. */
-async function* read(
-  parts: ReadableStream<LanguageModelV4StreamPart>,
-  watchdog: Watchdog,
-): AsyncGenerator<LanguageModelV4StreamPart, undefined> {
-  const reader = parts.getReader();
+/** The parts, up to the finish. It returns true where the stream has ended after that. */
+async function* read(reader: PartReader, watchdog: Watchdog): AsyncGenerator<LanguageModelV4StreamPart, boolean> {
   try {
     for (;;) {
-      const { done, value: part } = await watchdog.wait(reader.read());
-      if (done) throw new IncompleteAnswer();
-      if (part.type === "error") throw part.error;
-      if (part.type === "finish" && part.finishReason.unified === "interrupted") throw new IncompleteAnswer();
-      yield part;
-      if (part.type !== "finish") continue;
-      await watchdog.atMost(drained(reader), drainMs);
-      return;
+      const parts = await watchdog.wait(reader.read());
+      if (parts === undefined) throw new IncompleteAnswer();
+      for (const part of parts) {
+        if (part.type === "error") throw part.error;
+        if (part.type === "finish" && part.finishReason.unified === "interrupted") throw new IncompleteAnswer();
+        yield part;
+        if (part.type !== "finish") continue;
+        let isDrained = false;
+        const draining = drained(reader).then(() => {
+          isDrained = true;
+        });
+        await watchdog.atMost(draining, drainMs);
+        return isDrained;
+      }
     }
   } finally {
-    // Without effect on a stream that has ended or failed.
-    reader.cancel().catch(() => undefined);
+    reader.cancel();
   }
 }
 
 /** Reads to the end. It never rejects: the answer is complete. */
-async function drained(reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>): Promise<void> {
+async function drained(reader: PartReader): Promise<void> {
   try {
-    while (!(await reader.read()).done);
+    while ((await reader.read()) !== undefined);
   } catch {}
 }
 

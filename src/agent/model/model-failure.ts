@@ -2,6 +2,7 @@ import { type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
 import { type ChosenModel, modelRefOf } from "./models.ts";
+import { IncompleteAnswer } from "./part-reader.ts";
 
 /** The facts about a failure of a provider that decide on a retry. */
 export interface ProviderFault {
@@ -18,15 +19,6 @@ const maxCauses = 5;
 
 /** Codes of connections that failed without an answer. */
 const networkCodes = /^(ECONN|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_)/;
-
-/** The model's stream ended before its answer did. */
-export class IncompleteAnswer extends Error {
-  override readonly name = "IncompleteAnswer";
-
-  constructor() {
-    super("The answer ended before it was finished.");
-  }
-}
 
 /** Classifies an error that a model threw, or sent as a part of its stream. */
 export function toProviderFault(error: unknown, now: number): ProviderFault {

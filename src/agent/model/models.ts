@@ -58,6 +58,9 @@ export interface ChosenModel extends ModelRef {
   readonly model: LanguageModelV4;
 }
 
+/** Limit of the models of providers that are kept. */
+const maxAsked = 256;
+
 /** The registered models, and the choice among them. */
 export class Models {
   /** By ref. */
@@ -68,6 +71,8 @@ export class Models {
   readonly #default: ModelRef | undefined;
   /** Where it was not given by name. */
   #defaultModel: LanguageModelV4 | undefined;
+  /** Models that providers made, by ref, the last used last: one may weigh 100 KiB, and every run names one. */
+  readonly #asked = new Map<string, LanguageModelV4>();
 
   /** @throws ToolkitError `INVALID_CONFIG` for what is no model or provider, and for a default that is not registered */
   constructor({ models = {}, defaultModel }: ModelsOptions) {
@@ -179,8 +184,19 @@ export class Models {
     return this.#providers.has(name) || knownProviders.includes(name);
   }
 
-  async #ask({ provider: name, modelId }: ModelRef): Promise<LanguageModelV4> {
-    const provider = await this.#provider(name);
+  async #ask(ref: ModelRef): Promise<LanguageModelV4> {
+    const key = modelRefOf(ref);
+    // Many runs that begin at once wait for one provider, and get one model.
+    const provider = this.#asked.has(key) ? undefined : await this.#provider(ref.provider);
+    const model = this.#asked.get(key) ?? this.#modelOf(provider, ref);
+    this.#asked.delete(key);
+    this.#asked.set(key, model);
+    // Callers may name models of their own.
+    if (this.#asked.size > maxAsked) this.#asked.delete(this.#asked.keys().next().value ?? key);
+    return model;
+  }
+
+  #modelOf(provider: ModelProvider | undefined, { provider: name, modelId }: ModelRef): LanguageModelV4 {
     let model: unknown;
     try {
       model = provider?.languageModel(modelId);
@@ -194,7 +210,8 @@ export class Models {
   async #provider(name: string): Promise<ModelProvider | undefined> {
     const given = this.#providers.get(name);
     if (given !== undefined && !isServer(given)) return given;
-    const made = this.#made.get(name) ?? (given === undefined ? loadProvider(name) : serverProvider(name, given));
+    const made =
+      this.#made.get(name) ?? (given === undefined ? loadProvider(name) : Promise.resolve(serverProvider(name, given)));
     this.#made.set(name, made);
     try {
       return await made;

@@ -17,7 +17,7 @@ type OutputWriter = (output: ContentOutput) => LanguageModelV4ToolResultOutput;
 /** The question in a form that the package of the provider neither refuses nor garbles. */
 export function withoutQuirks({ provider }: LanguageModelV4, question: ModelQuestion): ModelQuestion {
   const asked = withStrictness(question);
-  const write = provider.startsWith("google") ? oneText : provider.endsWith(".chat") ? textAlone : undefined;
+  const write = provider.startsWith("google") ? oneText : provider.endsWith(".chat") ? textOutput : undefined;
   if (write === undefined) return asked;
   const prompt = asked.prompt.map((message) => rewritten(message, write));
   return { ...asked, prompt: provider.startsWith("mistral") ? prompt.flatMap(afterResults) : prompt };
@@ -62,21 +62,26 @@ function afterResults(
 /** Google's package makes a result of each text in a result, and the API wants one for each call. */
 function oneText(output: ContentOutput): LanguageModelV4ToolResultOutput {
   const others = output.value.filter(({ type }) => type !== "text");
-  if (others.length === 0) return textAlone(output);
+  if (others.length === 0) return textOutput(output);
   const texts = output.value.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const text = texts.length === 0 ? "The result is attached." : texts.join("\n\n");
   return { ...output, value: [{ type: "text", text }, ...others] };
 }
 
 /** In Chat Completions a result is a text: the packages write anything else as JSON, with files in base64. */
-function textAlone({ value }: ContentOutput): LanguageModelV4ToolResultOutput {
+function textOutput(output: ContentOutput): LanguageModelV4ToolResultOutput {
+  return { type: "text", value: textAlone(output) };
+}
+
+/** The texts of a result, and a note in place of each file. */
+export function textAlone({ value }: ContentOutput): string {
   const texts = value.flatMap((part) => {
     if (part.type === "text") return [part.text];
     if (part.type !== "file") return [];
     const name = part.filename === undefined ? "" : ` ${part.filename}`;
     return [`[A file${name} of the type ${part.mediaType}, which you cannot be shown in a result.]`];
   });
-  return { type: "text", value: texts.join("\n\n") };
+  return texts.join("\n\n");
 }
 
 /** The settings of a prompt for thinking. */

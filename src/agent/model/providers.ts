@@ -2,7 +2,8 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { ToolkitError } from "../../core/error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { defaultFetch } from "../../lib/fetch/node-fetch.ts";
-import { isRecord, present } from "../../lib/value.ts";
+import { isRecord } from "../../lib/value.ts";
+import { ChatModel } from "./chat/chat-model.ts";
 
 /** A provider of the AI SDK, such as `anthropic` of `@ai-sdk/anthropic`. */
 export interface ModelProvider {
@@ -10,9 +11,9 @@ export interface ModelProvider {
   languageModel(modelId: string): LanguageModelV4;
 }
 
-/** A server that speaks the form of OpenAI's Chat Completions, such as Ollama, vLLM or LM Studio. Needs `@ai-sdk/openai-compatible`. */
+/** A server that speaks the form of OpenAI's Chat Completions, such as OpenAI, Ollama, vLLM, LM Studio or OpenRouter. No package is needed. */
 export interface ModelServer {
-  /** Such as `http://localhost:8000/v1`. */
+  /** Such as `http://localhost:8000/v1`: requests go to `/chat/completions` in it. */
   readonly url: string;
   /** Sent as a bearer token. Default: none. */
   readonly apiKey?: string | undefined;
@@ -20,16 +21,14 @@ export interface ModelServer {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A provider that needs no entry in `models`. */
-interface KnownProvider {
+/** A provider that needs no entry in `models`, and comes from a package. */
+interface PackagedProvider {
   readonly package: string;
-  /** The environment variable from which its package reads the key; undefined where it needs none. */
-  readonly variable: string | undefined;
+  /** The environment variable from which its package reads the key. */
+  readonly variable: string;
   /** Imports the package and makes the provider with the defaults of the package. */
   load(): Promise<ModelProvider>;
 }
-
-const compatiblePackage = "@ai-sdk/openai-compatible";
 
 /** Esbuild bundles a service without the packages that it does not use: it leaves an import alone whose failure is handled. */
 const fail = (error: unknown): never => {
@@ -39,7 +38,7 @@ const fail = (error: unknown): never => {
 /** The platform's `fetch` is slower, and times out after five minutes without a byte, whatever `modelTimeoutMs` is. */
 const sending = { fetch: defaultFetch };
 
-const known: Readonly<Record<string, KnownProvider>> = {
+const packaged: Readonly<Record<string, PackagedProvider>> = {
   anthropic: {
     package: "@ai-sdk/anthropic",
     variable: "ANTHROPIC_API_KEY",
@@ -55,11 +54,6 @@ const known: Readonly<Record<string, KnownProvider>> = {
     variable: "MISTRAL_API_KEY",
     load: async () => (await import("@ai-sdk/mistral").catch(fail)).createMistral(sending),
   },
-  ollama: {
-    package: compatiblePackage,
-    variable: undefined,
-    load: () => compatible("ollama", { url: ollamaUrl(process.env.OLLAMA_BASE_URL) }),
-  },
   openai: {
     package: "@ai-sdk/openai",
     variable: "OPENAI_API_KEY",
@@ -68,45 +62,28 @@ const known: Readonly<Record<string, KnownProvider>> = {
 };
 
 /** The names of the providers that need no entry. */
-export const knownProviders: readonly string[] = Object.keys(known);
+export const knownProviders: readonly string[] = [...Object.keys(packaged), "ollama"].sort();
 
 /**
- * Loads one of those providers, with its key from the environment; undefined for another name. This imports its package.
+ * Loads one of those providers, with its key from the environment; undefined for another name. This imports its package, if it has one.
  *
  * @throws ToolkitError `MISSING_PEER` where the package is not installed, `UNAUTHORIZED` where the variable is not set,
  * `INVALID_CONFIG` for an invalid base URL in the environment
  */
 export async function loadProvider(name: string): Promise<ModelProvider | undefined> {
-  const provider = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (name === "ollama") return serverProvider(name, { url: ollamaUrl(process.env.OLLAMA_BASE_URL) });
+  const provider = Object.hasOwn(packaged, name) ? packaged[name] : undefined;
   if (provider === undefined) return undefined;
   const loaded = await imported(provider.package, name, provider.load);
   const { variable } = provider;
-  if (variable === undefined || process.env[variable]) return loaded;
+  if (process.env[variable]) return loaded;
   const message = `There is no key for the provider ${name}: set ${variable} in the environment, or give the provider in \`models\`.`;
   throw new ToolkitError("UNAUTHORIZED", message, { target: name });
 }
 
-/**
- * The provider for a server that speaks the form of OpenAI's Chat Completions.
- *
- * @throws ToolkitError `MISSING_PEER` where `@ai-sdk/openai-compatible` is not installed
- */
-export function serverProvider(name: string, server: ModelServer): Promise<ModelProvider> {
-  return imported(compatiblePackage, name, () => compatible(name, server));
-}
-
-async function compatible(name: string, { url, apiKey, headers }: ModelServer): Promise<ModelProvider> {
-  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible").catch(fail);
-  const options = present({ apiKey, headers: headers === undefined ? undefined : { ...headers } });
-  // Without includeUsage a stream reports no tokens.
-  return createOpenAICompatible({
-    name,
-    baseURL: url,
-    includeUsage: true,
-    supportsStructuredOutputs: true,
-    ...sending,
-    ...options,
-  });
+/** The provider for a server that speaks the form of OpenAI's Chat Completions. */
+export function serverProvider(name: string, server: ModelServer): ModelProvider {
+  return { languageModel: (modelId) => new ChatModel(modelId, { name, ...server }) };
 }
 
 /** Ollama's own variable lacks the path of the Chat Completions API. */
@@ -162,6 +139,10 @@ export function readModelServer(given: Readonly<Record<string, unknown>>, path: 
 function readServerUrl(text: string, path: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidOption(path, "an http(s) URL", text);
+  if (url.username !== "" || url.password !== "") {
+    // The message must not show them.
+    throw invalidOption(path, "a URL without a user name and a password, which go into headers", url.origin);
+  }
   return text.replace(/\/+$/, "");
 }
 

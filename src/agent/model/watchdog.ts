@@ -70,10 +70,15 @@ export class Watchdog {
     }
   }
 
-  /** Ends the request, if it has not ended. */
-  end(): void {
+  /** The answer is complete, and nothing of the request is left to be ended. */
+  release(): void {
     this.#options.signal.removeEventListener("abort", this.#onAbort);
     this.#timer?.cancel();
+  }
+
+  /** Ends the request, if it has not ended. */
+  end(): void {
+    this.release();
     this.#abort(ended);
   }
 

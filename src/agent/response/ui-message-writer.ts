@@ -19,12 +19,17 @@ type ToolResult = AgentEvent<"toolResult">;
 
 const done = "data: [DONE]\n\n";
 
-/** Sends a run as the UI message stream that `useChat` reads. Runs of sub-agents are the tool calls that they are, without their own events. */
+/**
+ * Sends a run as the UI message stream that `useChat` reads. Runs of sub-agents are the tool calls that they are, without their own events but
+ * for the calls that wait: a person has to see what is asked.
+ */
 export class UiMessageWriter implements EventWriter {
   readonly headers = { "x-vercel-ai-ui-message-stream": "v1" };
   readonly #errorText: ErrorText;
   /** Calls of this stream: another one belongs to a message of before, which has waited for it. */
   readonly #called = new Set<string>();
+  /** The calls that sub-agents make in this stream, by their ids in it. One that is not among them was shown when it began to wait. */
+  readonly #inner = new Map<string, AgentEvent<"toolCall">>();
   /** The id of the run whose events are sent. */
   #run: string | undefined;
   #step: number | undefined;
@@ -44,8 +49,7 @@ export class UiMessageWriter implements EventWriter {
 
   event(event: AgentEvent): string {
     this.#run ??= event.run;
-    if (event.run !== this.#run) return "";
-    return written(this.#chunks(event));
+    return written(event.run === this.#run ? this.#chunks(event) : this.#innerChunks(event));
   }
 
   answer(content: Content): string {
@@ -89,12 +93,8 @@ export class UiMessageWriter implements EventWriter {
       case "step":
         return [...this.#begin(event.step), ...this.#close()];
       case "toolCall": {
-        const { id: toolCallId, name: toolName, input } = event;
-        this.#called.add(toolCallId);
-        return [
-          ...this.#begin(event.step),
-          { type: "tool-input-available", toolCallId, toolName, input, dynamic: true },
-        ];
+        this.#called.add(event.id);
+        return [...this.#begin(event.step), calledChunk(event)];
       }
       case "toolResult":
         return [this.#result(event)];
@@ -109,6 +109,21 @@ export class UiMessageWriter implements EventWriter {
       default:
         return [];
     }
+  }
+
+  /** A call of a sub-agent that waits, and its result once it has waited. Ids of calls are unique in one run alone. */
+  #innerChunks(event: AgentEvent): readonly Chunk[] {
+    if (event.type !== "toolCall" && event.type !== "toolResult") return [];
+    const id = `${event.run}/${event.id}`;
+    if (event.type === "toolCall") {
+      this.#inner.set(id, event);
+      return [];
+    }
+    const call = this.#inner.get(id);
+    this.#inner.delete(id);
+    const isWaiting = event.status === "pending";
+    if (call === undefined) return isWaiting ? [] : [this.#result({ ...event, id })];
+    return isWaiting ? [calledChunk({ ...call, id }), this.#result({ ...event, id })] : [];
   }
 
   #text({ step, delta }: AgentEvent<"textDelta">): readonly Chunk[] {
@@ -158,10 +173,13 @@ export class UiMessageWriter implements EventWriter {
 
   #waiting(toolCallId: string, error: ToolkitError): Chunk {
     const { id, message, metadata } = (error as ToolkitError<"PENDING">).details;
-    if (error.phase === "policy" && metadata?.run === undefined)
+    const isSubAgent = metadata?.run !== undefined;
+    if (error.phase === "policy" && !isSubAgent)
       return { type: "tool-approval-request", toolCallId, approvalId: id, reason: message };
     const output = { status: "pending", id, message };
-    return { type: "tool-output-available", toolCallId, output, dynamic: true, preliminary: true };
+    const chunk = { type: "tool-output-available", toolCallId, output, dynamic: true };
+    // A chat sends no decision while a result is preliminary, and what a sub-agent waits for is asked beside it.
+    return isSubAgent ? chunk : { ...chunk, preliminary: true };
   }
 
   /** The answer beside what was streamed: a JSON value, files, and the text of a tool that took control. */
@@ -179,6 +197,10 @@ export class UiMessageWriter implements EventWriter {
 
 function written(chunks: readonly Chunk[]): string {
   return chunks.map((chunk) => frame(chunk)).join("");
+}
+
+function calledChunk({ id: toolCallId, name: toolName, input }: AgentEvent<"toolCall">): Chunk {
+  return { type: "tool-input-available", toolCallId, toolName, input, dynamic: true };
 }
 
 function sourceChunk({ sourceType, id: sourceId, url = "", title, mediaType, filename }: AgentSource): Chunk {

@@ -1,12 +1,16 @@
+import { callStateOf } from "../../call/call-port.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import type { Content } from "../../core/resource.ts";
+import type { ResourceTemplate } from "../../core/item.ts";
+import type { Content, ReadOptions } from "../../core/resource.ts";
 import type { Logger, Session } from "../../core/session.ts";
-import type { RecordKey, Store, StoredRecord } from "../../core/store.ts";
+import type { RecordKey, Store } from "../../core/store.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isRecord, present } from "../../lib/value.ts";
 import { contentFromJson } from "../../resource/from-json.ts";
+import { wholeHandle } from "../../resource/handle.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { KnownRetention, ParsedAgentOptions } from "../agent-options.ts";
+import { isExpired, sweepExpired } from "../expired-records.ts";
 import { type ResultOwner, resultOwner } from "./result-owner.ts";
 
 /** A store of results. */
@@ -20,7 +24,6 @@ export interface ResultStoreOptions extends KnownRetention {
 const maxResults = 10_000;
 const collection = "result";
 
-const sweptAt = new WeakMap<Store, number>();
 const ownStores = new WeakMap<object, Store>();
 
 /** The store of results of an agent, for runs outside of the toolkits that it serves. It ends with the agent. */
@@ -46,7 +49,7 @@ export class KeptResults {
     const draft = { ...keyOf(uri, owner), value: present({ expiresAt, session: owner.session }), bytes };
     const quota = { items: maxResults, bytes: maxBytes };
     try {
-      await this.#sweep();
+      await sweepExpired(store, collection, { clock, keepMs });
       await store.put(draft, { quota }).catch(async (error: unknown) => {
         if (!ToolkitError.is(error, "LIMIT_EXCEEDED") || bytes.length > maxBytes) throw error;
         await this.#makeRoom(draft.owner, bytes.length);
@@ -58,29 +61,16 @@ export class KeptResults {
   }
 
   /**
-   * A result of an owner; undefined for one of another owner, one that has expired, and one that is not there.
+   * A result of an owner; undefined for one of another owner, and one that is not there.
    *
-   * @throws ToolkitError `STORE_FAILED`
+   * @throws ToolkitError `NOT_FOUND` for one that has expired; `STORE_FAILED`
    */
   async get(uri: string, owner: ResultOwner): Promise<Content | undefined> {
     const record = await this.#options.store.get(keyOf(uri, owner));
-    if (record?.bytes === undefined || this.#isExpired(record)) return undefined;
+    if (record?.bytes === undefined) return undefined;
     if (!isRecord(record.value) || record.value.session !== owner.session) return undefined;
+    if (isExpired(record, this.#options.clock)) throw expired(uri, this.#options.keepMs);
     return contentFromJson(JSON.parse(Buffer.from(record.bytes).toString()));
-  }
-
-  #isExpired({ value }: StoredRecord): boolean {
-    return !isRecord(value) || typeof value.expiresAt !== "number" || value.expiresAt <= this.#options.clock.now();
-  }
-
-  /** Deletes what has expired, of all owners, from time to time. */
-  async #sweep(): Promise<void> {
-    const { store, clock, keepMs } = this.#options;
-    const before = sweptAt.get(store);
-    if (before !== undefined && clock.now() - before < keepMs / 10) return;
-    sweptAt.set(store, clock.now());
-    const { records } = await store.list({ collection });
-    for (const record of records) if (this.#isExpired(record)) await store.delete(record);
   }
 
   /** Deletes the oldest results of an owner. */
@@ -107,10 +97,25 @@ export interface ResultPlaces {
   readonly options: ParsedAgentOptions;
 }
 
+/** The long results of an agent as resources of a toolkit that it serves: each is read by its owner alone. */
+export function resultTemplate(store: Store, options: ParsedAgentOptions): ResourceTemplate {
+  return {
+    kind: "template",
+    name: "results",
+    uriTemplate: "result:{run}/{number}",
+    description: "A result of a tool that was too long for the conversation of an agent, whole.",
+    resource(uri) {
+      const read = (context: ReadOptions) =>
+        findResult(uri, { session: callStateOf(context)?.givenSession, stores: [store], options });
+      return wholeHandle({ name: "result", uri, read });
+    },
+  };
+}
+
 /** @throws ToolkitError `NOT_FOUND`, also for the result of another owner; `STORE_FAILED` */
 export async function findResult(uri: string, { session, stores, options }: ResultPlaces): Promise<Content> {
   const { clock, results } = options;
-  for (const store of [...stores, ownStoreOf(options, clock)]) {
+  for (const store of stores) {
     const kept = new KeptResults({ store, clock, logger: undefined, ...results });
     const content = await kept.get(uri, resultOwner(session));
     if (content !== undefined) return content;
@@ -120,6 +125,11 @@ export async function findResult(uri: string, { session, stores, options }: Resu
 
 function keyOf(key: string, { principal = "" }: ResultOwner): RecordKey {
   return { collection, owner: principal, key };
+}
+
+function expired(uri: string, keepMs: number): ToolkitError<"NOT_FOUND"> {
+  const message = `${uri} cannot be read: it has expired. Results are kept for ${keepMs} ms, the option results.keepMs of the agent.`;
+  return new ToolkitError("NOT_FOUND", message, { key: uri, suggestions: [] });
 }
 
 /** The error for a result that is not there; said of the result of another owner in the same words. */

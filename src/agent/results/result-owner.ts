@@ -1,4 +1,4 @@
-import type { Session } from "../../core/session.ts";
+import { madeUpSessions, type Session } from "../../core/session.ts";
 import { present } from "../../lib/value.ts";
 
 /** The owner of a result: a principal, else a session, else all runs that come without one. */
@@ -7,9 +7,6 @@ export interface ResultOwner {
   /** The id of a session without a principal. */
   readonly session?: string | undefined;
 }
-
-/** The sessions of runs that were given none: sub-agents get them from the run that calls them. */
-export const madeUpSessions = new WeakSet<Session>();
 
 /** @param session - that of the caller, where one was given */
 export function resultOwner(session: Session | undefined): ResultOwner {

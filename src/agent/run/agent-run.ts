@@ -17,7 +17,7 @@ import { assertAnswered, countCalls, type Reply, sourceOf, textIn, toMessage, wi
 import { modelRequest, type StepRequest } from "./model-request.ts";
 import { answerOf, type Ending, type StructuredForm, textAnswer } from "./run-answer.ts";
 import { assertBudgetLeft, invalidAnswer, stepLimit } from "./run-limits.ts";
-import { type ModelPrice, usageOf, userText } from "./run-state.ts";
+import { type ModelPrice, repairRequest, usageOf } from "./run-state.ts";
 import { resumeTurn, runTurn, type TurnOutcome, type TurnParts, type WaitingTurn } from "./tool-turn.ts";
 
 /** So many calls one answer may have, however few a run may make: those beyond `maxToolCalls` are refused one by one. */
@@ -137,7 +137,7 @@ export class AgentRun {
     const { state, events } = this.#parts;
     const { message } = toMessage(withoutCalls(reply));
     if (message.content.length > 0) state.messages.push(message);
-    state.messages.push(userText(`${reason} None of them was made. Make fewer.`));
+    state.messages.push(repairRequest(`${reason} None of them was made. Make fewer.`));
     await events.emit("repair", { step: state.steps.length - 1, reason });
   }
 
@@ -170,7 +170,7 @@ export class AgentRun {
   /** Asks the model to answer again. @throws ToolkitError `INVALID_OUTPUT` after the last repair */
   async #repair(issues: readonly Issue[], request: string): Promise<undefined> {
     await this.#countRepair(issues);
-    this.#parts.state.messages.push(userText(request));
+    this.#parts.state.messages.push(repairRequest(request));
   }
 
   async #countRepair(issues: readonly Issue[]): Promise<void> {

@@ -3,12 +3,13 @@ import { type AiSdkContentPart, type AiSdkOutput, toAiSdkOutput } from "../../ad
 import { callStateOf } from "../../call/call-port.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
+import { madeUpSessions } from "../../core/session.ts";
 import type { Store } from "../../core/store.ts";
 import { textContent } from "../../resource/content.ts";
 import type { RunTool } from "../../toolset/run-tool.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import type { KnownLimits, ParsedAgentOptions } from "../agent-options.ts";
-import { madeUpSessions, type ResultOwner, resultOwner } from "../results/result-owner.ts";
+import { type ResultOwner, resultOwner } from "../results/result-owner.ts";
 import type { ResultReader, StoredResults } from "../results/result-reader.ts";
 
 /** The long results of a suspended run. */

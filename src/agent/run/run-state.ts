@@ -58,9 +58,14 @@ export function conversationIn({ messages, toolCalls }: RunState): Conversation 
   return { messages: [...messages], toolCalls };
 }
 
-/** A text as a message of the user. */
-export function userText(text: string): LanguageModelV4Message {
-  return { role: "user", content: [{ type: "text", text }] };
+/** A request of the run itself to answer again, which is shown to no user. */
+export function repairRequest(text: string): LanguageModelV4Message {
+  return { role: "user", content: [{ type: "text", text }], providerOptions: { toolweave: { repair: true } } };
+}
+
+/** True for a request of a run to answer again. */
+export function isRepairRequest({ role, providerOptions }: LanguageModelV4Message): boolean {
+  return role === "user" && isRecord(providerOptions?.toolweave) && providerOptions.toolweave.repair === true;
 }
 
 /** The price of a million tokens, in any currency that all models share. */

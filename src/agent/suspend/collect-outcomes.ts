@@ -97,6 +97,7 @@ function awaitedBy({ run, jobs, toolkit: { approvals } }: FoundRun) {
   );
 }
 
-function unlessGone(error: unknown): undefined {
+/** Undefined for what is not kept any more. @throws every other error */
+export function unlessGone(error: unknown): undefined {
   if (!ToolkitError.is(error, "NOT_FOUND")) throw error;
 }

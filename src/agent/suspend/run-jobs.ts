@@ -91,7 +91,13 @@ const fields: JobType<SuspendedRun, Content>["fields"] = {
     ...all(isText, "ref", "name"),
     ...all(optional(listOf(isText)), "tools", "forced"),
     earlier: optional(isNumber),
-    thread: optional(having<Thread>({ ...all(isText, "id", "owner", "key", "incarnation"), version: isNumber })),
+    thread: optional(
+      having<Thread>({
+        ...all(isText, "id", "owner", "key", "incarnation"),
+        version: isNumber,
+        turns: optional(isNumber),
+      }),
+    ),
   }),
   state: having<SuspendedRun["state"]>({
     ...all(listOf(isRecord), "steps", "calls"),

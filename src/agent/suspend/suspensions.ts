@@ -104,11 +104,16 @@ export class Suspensions {
 
   /** True for a run that can be resumed, or is. */
   async isWaiting(id: string): Promise<boolean> {
-    for (const jobs of this.#jobs.values()) {
+    return (await this.waiting(id)) !== undefined;
+  }
+
+  /** A run that can be resumed, or is. */
+  async waiting(id: string): Promise<FoundRun | undefined> {
+    for (const [toolkit, jobs] of this.#jobs) {
       const run = await jobs.get(id);
-      if (run !== undefined) return run.status === "suspended" || run.status === "running";
+      if (run?.status === "suspended" || run?.status === "running") return { run, jobs, toolkit };
     }
-    return false;
+    return undefined;
   }
 
   /** Those that wait to be resumed, the longest waiting first. What cannot be read is logged. */

@@ -52,7 +52,7 @@ export class Telemetry {
     this.look();
   }
 
-  /** What is passed to tools, and what they say, may be recorded. */
+  /** The inputs and results of tools may be recorded. */
   get recordsContent(): boolean {
     return this.#recorder !== undefined;
   }

@@ -19,7 +19,10 @@ export type TlsOptions = Pick<
 
 /** Options of the connections of a `nodeFetch`. */
 export interface NodeFetchOptions {
-  /** The time an unused connection is kept for the next request, in milliseconds; less where the server says so. Default: 4,000. */
+  /**
+   * The time an unused connection is kept for the next request, in milliseconds; less where the server says so. Default: as the server says, up to
+   * 30,000, and 4,000 where it does not.
+   */
   readonly idleMs?: number | undefined;
   /** The time a connection may take to come about, in milliseconds. Default: 10,000. */
   readonly connectTimeoutMs?: number | undefined;
@@ -27,6 +30,8 @@ export interface NodeFetchOptions {
   readonly tls?: TlsOptions | undefined;
 }
 
+// Of connections that their server says it keeps.
+const maxIdleMs = 30_000;
 // Each time one connection less is left that the server may have closed.
 const maxRepeats = 3;
 
@@ -41,6 +46,8 @@ export class HttpClient implements ClientConnections {
   readonly #guarded = new WeakMap<EgressPolicy, HttpClient>();
   readonly #connecting = new Set<Socket>();
   #waiting = 0;
+  /** An answer has ended in this turn of the event loop. */
+  #hasEnded = false;
   isFresh = false;
 
   /** @param egress - for requests whose URL a stranger chose. Missing, every address is connected to */
@@ -54,7 +61,7 @@ export class HttpClient implements ClientConnections {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: idleMs,
-      keepAliveMaxTimeout: idleMs,
+      keepAliveMaxTimeout: given.idleMs ?? maxIdleMs,
     };
     // Node's own fetch heeds the proxy variables where this is set; so does this one.
     if (process.env.NODE_USE_ENV_PROXY === "1") {
@@ -72,6 +79,8 @@ export class HttpClient implements ClientConnections {
     const refusal = this.#egress?.refusal(request.url);
     if (refusal !== undefined) throw new HttpSendError(refusal, { sent: false });
     for (let repeats = 0; ; repeats += 1) {
+      // undici gives a connection free one turn after its answer. A request that follows an answer at once would make another one.
+      if (this.#hasEnded) await new Promise(setImmediate);
       request.signal?.throwIfAborted();
       const exchange = new Exchange(request, this);
       try {
@@ -105,6 +114,14 @@ export class HttpClient implements ClientConnections {
     this.#waiting += change;
     if (this.#waiting > 0) return;
     for (const socket of this.#connecting) socket.destroy(new Error("no request waits for this connection"));
+  }
+
+  ended(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    setImmediate(() => {
+      this.#hasEnded = false;
+    });
   }
 
   #connector(secure: object): buildConnector.connector {

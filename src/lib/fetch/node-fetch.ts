@@ -33,7 +33,8 @@ export function nodeFetch(options: NodeFetchOptions = {}): Fetch {
       return answer.finally(() => client.waits(-1));
     }
     try {
-      return await follow(client, request, init.redirect ?? "follow");
+      const { response, request: last, redirects } = await followed(client, request, init.redirect ?? "follow");
+      return toResponse(response, last, redirects > 0);
     } catch (cause) {
       if (init.signal?.aborted === true) throw init.signal.reason;
       throw cause instanceof TypeError ? cause : new TypeError("fetch failed", { cause });
@@ -47,6 +48,16 @@ let shared: Fetch | undefined;
 
 /** The `nodeFetch` of all connectors and models that name none. */
 export const defaultFetch: Fetch = (input, init) => sharedFetch()(input, init);
+
+/**
+ * Sends a request as `defaultFetch` does, and gives the answer without an object of the platform.
+ *
+ * @throws HttpSendError where there is no answer; the signal's reason
+ */
+export async function sendByDefault(request: HttpRequest): Promise<ClientResponse> {
+  const fetch = sharedFetch();
+  return (await followed(clients.get(fetch) as HttpClient, request, "follow")).response;
+}
 
 /** The client that a `fetch` of ours sends with; undefined for any other. */
 export function clientOf(fetch: Fetch): HttpClient | undefined {
@@ -74,12 +85,19 @@ function plainRequest(input: Parameters<Fetch>[0], init: RequestInit): HttpReque
   return { url, method: verb, headers: fields, body: body ?? undefined, signal: signal ?? undefined };
 }
 
-async function follow(client: HttpClient, first: HttpRequest, redirect: RequestInit["redirect"]): Promise<Response> {
+/** An answer, and the request that it is of: the last of those that redirects led to. */
+interface Followed {
+  readonly response: ClientResponse;
+  readonly request: HttpRequest;
+  readonly redirects: number;
+}
+
+async function followed(client: HttpClient, first: HttpRequest, redirect: RequestInit["redirect"]): Promise<Followed> {
   let request = first;
   for (let redirects = 0; ; redirects += 1) {
     const response = await client.send(request);
     const next = redirect === "follow" ? redirected(request, response) : undefined;
-    if (next === undefined) return toResponse(response, request, redirects > 0);
+    if (next === undefined) return { response, request, redirects };
     response.discard();
     if (redirects === maxRedirects)
       throw new Error(`more than ${maxRedirects} redirects, the last to ${next.url.origin}`);

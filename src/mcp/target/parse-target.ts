@@ -27,7 +27,7 @@ export interface CheckedStdioTarget {
   readonly cwd: string | undefined;
   /** The command that starts it, with its arguments; empty for none. */
   readonly wrap: readonly string[];
-  /** What it inherits beside the usual variables, or false for the least. */
+  /** The variables it inherits beside the usual ones, or false for the least. */
   readonly inheritEnv: readonly string[] | false;
   /** The command and its arguments as they were written, variables not expanded. */
   readonly written: string;

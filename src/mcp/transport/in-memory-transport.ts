@@ -23,6 +23,7 @@ export type ServerFactory = (transport: ServerTransport) => unknown;
 /** The SDK's linked pair: messages between two objects of this process, handed over as they are, in order. */
 export class InMemoryTransport implements Transport {
   readonly name = "in-memory";
+  readonly sharesObjects = true;
   // A server that is blocked blocks this process.
   readonly silenceMs = Number.POSITIVE_INFINITY;
   readonly #create: ServerFactory;

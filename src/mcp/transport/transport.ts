@@ -46,13 +46,19 @@ export interface Transport {
   send(message: RpcMessage, owner?: RequestOwner): Promise<void> | undefined;
   /** Called with the version both speak, before anything else is sent. */
   negotiated?(protocolVersion: string): void;
-  /** Called when the handshake is done. Resolves when notifications can arrive, or never will. */
-  ready?(): Promise<void>;
+  /**
+   * Called when both sides have agreed on a version. Resolves when notifications can arrive, or never will.
+   *
+   * @param initialized - resolves when the server has taken note that the handshake is done: some take no other request before
+   */
+  ready?(initialized: Promise<void>): Promise<void>;
   /**
    * The time the server may be silent though it is asked, in milliseconds, before it counts as gone: not long where nothing else shows
    * that it is, longer where silence only means that it is busy.
    */
   readonly silenceMs: number;
+  /** True where messages are handed over as the objects they are: the server has those too. Missing, they are parsed from text. */
+  readonly sharesObjects?: boolean;
   /** False where the server has no way to send notifications. Missing, it has. */
   readonly hasNotifications?: boolean;
   /** The answer to a request is no longer wanted; the server has been notified. */

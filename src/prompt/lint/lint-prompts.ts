@@ -1,5 +1,6 @@
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { type PromptLimits, readPromptLimits } from "../../core/prompt-limits.ts";
+import { assertRecursive } from "../prompt-files.ts";
 import { fileStart } from "../prompt-problem.ts";
 import { Findings, type LintProblem } from "./lint-findings.ts";
 import { LintedPartials } from "./lint-partials.ts";
@@ -13,12 +14,20 @@ export interface LintOptions {
   readonly toolbox?: LintToolbox | undefined;
   /** The models a prompt may name: `provider/name`, or `provider/*` for all of a provider. */
   readonly models?: readonly string[] | undefined;
+  /** Check the folders inside a folder too, as `readPrompts` reads them with `recursive`. Default false. */
+  readonly recursive?: boolean | undefined;
   /** The size of each file. */
   readonly limits?: PromptLimits | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-const optionNames: OptionNames<LintOptions> = { toolbox: true, models: true, limits: true, signal: true };
+const optionNames: OptionNames<LintOptions> = {
+  toolbox: true,
+  models: true,
+  recursive: true,
+  limits: true,
+  signal: true,
+};
 
 /** The result of lint. Plain data: it can be written as JSON. */
 export interface LintReport {
@@ -46,17 +55,18 @@ export async function lintPrompts(
   options: LintOptions = {},
 ): Promise<LintReport> {
   assertOptionNames(options, optionNames, "of lintPrompts");
-  const { toolbox, models, signal } = options;
+  const { toolbox, models, recursive, signal } = options;
   if (models !== undefined && !(Array.isArray(models) && models.every((each) => typeof each === "string"))) {
     throw invalidOption("models", "a list of provider/name", models, "of lintPrompts");
   }
+  assertRecursive(recursive, "of lintPrompts");
   const limits = readPromptLimits(options.limits, "limits");
   const tools = toolbox === undefined ? undefined : await listKnownTools(toolbox, signal);
   const findings = new Findings();
   const files = new Set<string>();
-  for (const group of await openTargets([targets].flat(), findings, { signal, limits })) {
+  for (const group of await openTargets([targets].flat(), findings, { signal, limits, recursive })) {
     const partials = new LintedPartials(group.finder, findings, limits);
-    const owners = new Map<string, string>();
+    const { owners } = group;
     for (const prompt of group.prompts) {
       signal?.throwIfAborted();
       const file = prompt.file ?? "prompt";

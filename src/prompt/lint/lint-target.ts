@@ -5,8 +5,11 @@ import { shown } from "../../core/options.ts";
 import { isRecord } from "../../lib/value.ts";
 import {
   fileRole,
+  insideOf,
   isDotprompt,
+  type ListNamesOptions,
   listNames,
+  namePrefixOf,
   pathOf,
   type ReadTextOptions,
   readText,
@@ -28,10 +31,12 @@ export interface LintText {
 /** A target of lint: the path or `file:` URL of a file or a folder, or a text. */
 export type LintTarget = string | URL | LintText;
 
-/** Prompts that share partials, and whose names must differ. */
+/** Prompts that share partials. */
 export interface LintGroup {
   readonly prompts: readonly PromptText[];
   readonly finder: PartialFinder;
+  /** The files of the prompts so far by their names, which must differ: one map for a folder and those inside it. */
+  readonly owners: Map<string, string>;
   /** Partials that are reported unless a prompt uses them. */
   readonly partialFiles: readonly string[];
 }
@@ -41,18 +46,19 @@ export interface LintGroup {
  *
  * @throws ToolkitError `NOT_FOUND` for a missing file or folder, `INVALID_INPUT` for another value; the reason of an aborted signal
  */
-export function openTargets(
+export async function openTargets(
   targets: readonly LintTarget[],
   findings: Findings,
-  options: ReadTextOptions,
+  options: OpenOptions,
 ): Promise<readonly LintGroup[]> {
-  return Promise.all(
-    targets.map((target) => {
-      if (typeof target === "string" || target instanceof URL) return openPath(pathOf(target), findings, options);
-      return openText(target);
-    }),
-  );
+  const opened = targets.map((target) => {
+    if (typeof target === "string" || target instanceof URL) return openPath(pathOf(target), findings, options);
+    return [openText(target)];
+  });
+  return (await Promise.all(opened)).flat();
 }
+
+type OpenOptions = ReadTextOptions & ListNamesOptions;
 
 function openText(given: LintText): LintGroup {
   const text: unknown = isRecord(given) ? given.text : undefined;
@@ -66,11 +72,12 @@ function openText(given: LintText): LintGroup {
   return {
     prompts: [{ text, file: filename }],
     finder: givenPartials(partials, isDotprompt(filename)),
+    owners: new Map(),
     partialFiles: [],
   };
 }
 
-async function openPath(path: string, findings: Findings, options: ReadTextOptions): Promise<LintGroup> {
+async function openPath(path: string, findings: Findings, options: OpenOptions): Promise<readonly LintGroup[]> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() === true) return openFolder(path, findings, options);
   const folder = dirname(path);
@@ -81,19 +88,25 @@ async function openPath(path: string, findings: Findings, options: ReadTextOptio
     if (!ToolkitError.is(error, "INVALID_PROMPT") && !ToolkitError.is(error, "LIMIT_EXCEEDED")) throw error;
     findings.note(error, "file", path);
   }
-  const others = (await listNames(folder, options)).filter((name) => name !== basename(path));
+  const others = (await listNames(folder, { signal: options.signal })).filter((name) => name !== basename(path));
   const { texts } = await readTexts(folder, others, options);
-  return { prompts, finder: folderPartials(folder, texts), partialFiles: [] };
+  return [{ prompts, finder: folderPartials(folder, texts), owners: new Map(), partialFiles: [] }];
 }
 
-async function openFolder(folder: string, findings: Findings, options: ReadTextOptions): Promise<LintGroup> {
+/** The groups of a folder: itself, and each folder in it that is read too. */
+async function openFolder(folder: string, findings: Findings, options: OpenOptions): Promise<readonly LintGroup[]> {
   const names = await listNames(folder, options);
   const { texts, errors } = await readTexts(folder, names, options);
   for (const [name, error] of errors) findings.note(error, "file", join(folder, name));
-  const files = [...texts].map(([name, text]) => ({ name, text, file: join(folder, name) }));
-  return {
-    prompts: files.filter(({ name }) => fileRole(name) === "prompt"),
-    finder: folderPartials(folder, texts),
-    partialFiles: files.filter(({ name }) => fileRole(name) === "partial").map(({ file }) => file),
-  };
+  const owners = new Map<string, string>();
+  const files = [...texts].map(([name, text]) => ({
+    ...{ text, file: join(folder, name), inside: insideOf(name), namePrefix: namePrefixOf(name) },
+    role: fileRole(basename(name)),
+  }));
+  return [...Map.groupBy(files, ({ inside }) => inside)].map(([inside, group]) => ({
+    prompts: group.filter(({ role }) => role === "prompt"),
+    finder: folderPartials(folder, texts, inside),
+    owners,
+    partialFiles: group.filter(({ role }) => role === "partial").map(({ file }) => file),
+  }));
 }

@@ -21,6 +21,8 @@ import { lintVariables } from "./lint-variables.ts";
 export interface PromptText {
   readonly text: string;
   readonly file: string | undefined;
+  /** The beginning of its name, in a folder of a folder: `letters-`. */
+  readonly namePrefix?: string | undefined;
 }
 
 /** The things that a prompt may refer to, and the findings so far. */
@@ -33,7 +35,10 @@ export interface LintContext {
 }
 
 /** Lints one prompt. @returns its name; undefined if it has none */
-export async function lintPrompt({ text, file }: PromptText, context: LintContext): Promise<string | undefined> {
+export async function lintPrompt(
+  { text, file, namePrefix }: PromptText,
+  context: LintContext,
+): Promise<string | undefined> {
   const { findings, limits } = context;
   const split = findings.attempt("file", file, () => {
     assertPromptSize(text, file, limits);
@@ -48,7 +53,7 @@ export async function lintPrompt({ text, file }: PromptText, context: LintContex
     context.partials.neededBy([body]);
     return undefined;
   }
-  const reader = new FieldReader(frontMatter, { report: findings.reportOf(file) });
+  const reader = new FieldReader(frontMatter, { report: findings.reportOf(file), namePrefix });
   const values = parseFieldValues(reader);
   lintUnknownFields(frontMatter, reader, findings);
   lintDescription(reader, firstHeading(split.body), findings);

@@ -1,3 +1,4 @@
+import { dateInLayout } from "./go-layout.ts";
 import { type Expression, entryOf, type FieldExpression, NoHandlebarsForm, withPart } from "./handlebars-expression.ts";
 
 /** The meaning of variables at a place of a template. */
@@ -57,6 +58,8 @@ class PipelineParser {
     if (piped !== undefined) values.push(piped);
     const [first, ...others] = values;
     if (name === "index" && first !== undefined) return others.reduce(entryOf, first);
+    const date = isFunction ? dateOfFunction(name, values) : dateOfMethod(values);
+    if (date !== undefined) return date;
     if (isFunction) {
       return values.length === 0
         ? { kind: "path", from: "here", parts: name.split(".") }
@@ -86,6 +89,20 @@ class PipelineParser {
       .split(".")
       .reduce<Expression>((holder, name) => entryOf(holder, { kind: "literal", value: name }), value);
   }
+}
+
+/** A date as its method `Format` writes it: `.created.Format "2006-01-02"`. */
+function dateOfMethod([method, layout, ...others]: readonly Expression[]): Expression | undefined {
+  if (method?.kind !== "path" || method.parts.at(-1) !== "Format" || method.parts.length < 2) return undefined;
+  if (layout === undefined || others.length > 0) return undefined;
+  return dateInLayout({ ...method, parts: method.parts.slice(0, -1) }, layout);
+}
+
+/** A date as the function `date`, which many have from a library, writes it: `date "2006-01-02" .created`. */
+function dateOfFunction(name: string, values: readonly Expression[]): Expression | undefined {
+  const [first, second] = values;
+  if (name !== "date" || first === undefined || second === undefined || values.length > 2) return undefined;
+  return second.kind === "literal" ? dateInLayout(first, second) : dateInLayout(second, first);
 }
 
 const constants: ReadonlyMap<string, boolean | null> = new Map([

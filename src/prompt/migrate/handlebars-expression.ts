@@ -55,6 +55,7 @@ const helperOf: Readonly<Record<string, string>> = {
   not: "not",
   slice: "slice",
   number: "number",
+  date: "date",
 };
 
 /** A value as Handlebars writes it inside a tag. @throws NoHandlebarsForm */

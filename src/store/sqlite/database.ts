@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
-import { open, stat } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { copyFile, mkdtemp, open, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { messageOf, ToolkitError } from "../../core/error.ts";
@@ -135,7 +136,28 @@ async function openForReading(file: string): Promise<DatabaseSync> {
     }
     const url = pathToFileURL(file);
     url.searchParams.set("immutable", "1");
-    return new DatabaseSync(url, { readOnly: true });
+    try {
+      return new DatabaseSync(url, { readOnly: true });
+    } catch (refusal) {
+      if (isRecord(refusal) && refusal.code === "ERR_INVALID_ARG_TYPE") return openCopy(file);
+      throw refusal;
+    }
+  }
+}
+
+/** The way before Node 22.15, whose SQLite takes no URL: a copy of a file that nobody changes reads the same. */
+async function openCopy(file: string): Promise<DatabaseSync> {
+  const { DatabaseSync } = await import("node:sqlite");
+  const folder = await mkdtemp(join(tmpdir(), "toolweave-store-"));
+  try {
+    const copy = join(folder, "store.db");
+    await copyFile(file, copy);
+    const database = new DatabaseSync(copy, { readOnly: true });
+    database.exec("PRAGMA schema_version");
+    return database;
+  } finally {
+    // SQLite still reads files it has open. A system that keeps open files cleans its temporary folder later.
+    await rm(folder, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

@@ -1,9 +1,9 @@
 import type { JsonSchema } from "../../../src/core/schema/types.ts";
 import { isRecord } from "../../../src/lib/value.ts";
 
-// What providers take, written down once more from their documentation, apart from the code under test.
+// The schemas that providers take, written down once more from their documentation, apart from the code under test.
 
-/** What of a schema a provider would refuse; empty where it takes it. */
+/** The parts of a schema that a provider would refuse; empty where it takes it. */
 export type Grammar = (schema: JsonSchema) => readonly string[];
 
 type Check = (schema: JsonSchema, path: string, isRoot: boolean) => readonly string[];

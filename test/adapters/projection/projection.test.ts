@@ -48,7 +48,7 @@ describe("projections", () => {
           const validate = compile(schema);
           const obeys = compile(projected);
           for (const value of fc.sample(valuesOf(projected), { numRuns: 5, seed: 1 })) {
-            // What format and pattern both want, the values do not know.
+            // A value for format and pattern together is not among the values.
             if (obeys(value) instanceof Violation) continue;
             told += 1;
             context.log(JSON.stringify({ projected, value, restored: restore(value) }));

@@ -13,7 +13,7 @@ export interface SharedPlace {
 
 /** A service of its own process. */
 export interface Service {
-  /** What it answers to a command. */
+  /** Its answer to a command. */
   do(command: string): Promise<string>;
   kill(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface Service {
 export interface Services extends AsyncDisposable {
   /** @param hangs - the tool, or `model`, at which it stops for good */
   start(hangs?: string): Promise<Service>;
-  /** What ran, in all of them. */
+  /** The tools that ran, in all of them. */
   journal(): Promise<readonly string[]>;
   /** Resolves when something has been done so often. */
   ran(what: string, times?: number): Promise<void>;
@@ -63,7 +63,7 @@ export async function services(place?: SharedPlace): Promise<Services> {
   };
 }
 
-/** What is suspended in a process that is killed then. */
+/** The runs that are suspended in a process that is killed then. */
 export async function orphan(processes: Services, command: string): Promise<string> {
   const asker = await processes.start();
   const id = await asker.do(command);
@@ -71,7 +71,7 @@ export async function orphan(processes: Services, command: string): Promise<stri
   return id;
 }
 
-/** What the tools of all of them did. */
+/** The effects of the tools of all of them. */
 export async function effects(processes: Services): Promise<readonly string[]> {
   return (await processes.journal()).filter((line) => !line.startsWith("seen"));
 }

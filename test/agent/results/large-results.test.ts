@@ -153,7 +153,7 @@ describe("a large result of a server", () => {
 const big = defineTool({ name: "big", run: () => large });
 const pay = defineTool({ name: "pay", options: { needsApproval: true }, run: () => "paid" });
 
-/** What a further run is told that reads a result by its URI. */
+/** The answer to a further run that reads a result by its URI. */
 async function readBy(toolkit: Toolkit, uri: string, session: object | undefined): Promise<string> {
   const model = scriptedModel([call("big"), call("result_read", { uri, length: 20 }), "done"]);
   const other = agent({ defaultModel: model });

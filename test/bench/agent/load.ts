@@ -10,6 +10,7 @@ import { project } from "../../../script/support/project.ts";
 import { type Comparison, timingOf } from "../harness.ts";
 import { arePeersWanted, installPeer } from "../peer.ts";
 import type { ModelServerOptions } from "../server/model.ts";
+import type { SideOptions } from "./sides.ts";
 import type { Cost, Load } from "./weigh.ts";
 
 const execute = promisify(execFile);
@@ -27,24 +28,44 @@ const loads = [
 ];
 const rounds = 3;
 
+/** The profile that PromptKit measures itself with: the model thinks, a tool is asked over HTTP, and the answer is streamed. */
+const promptKit: ModelServerOptions = { firstMs: 100, toolMs: 500, pieces: 20, pieceMs: 30 };
+const promptKitLoads = [100, 500, 1_000, 2_000].map((atOnce) => ({ atOnce, runs: 2 * atOnce }));
+
 /** Many runs at once in one process, each with a tool call and a streamed answer; every side in processes of its own, in turns. */
 export async function manyRunsAtOnce(): Promise<readonly Comparison[]> {
+  const peers = arePeersWanted ? await langChainFiles() : undefined;
+  return measured(answer, ["AI SDK", ...(peers === undefined ? [] : ["LangChain"])], loads, { peers });
+}
+
+/** The same in the profile of PromptKit, beside a client without any library too. */
+export function promptKitRuns(): Promise<readonly Comparison[]> {
+  return measured(promptKit, ["AI SDK", "node:http"], promptKitLoads, { isFarTool: true });
+}
+
+async function measured(
+  served: ModelServerOptions,
+  others: readonly string[],
+  wanted: readonly Pick<Load, "atOnce" | "runs">[],
+  options: Omit<SideOptions, "url">,
+): Promise<readonly Comparison[]> {
   const folder = join(project, ".bench/agent");
   await mkdir(folder, { recursive: true });
   await execute(process.execPath, [join(project, "script/build.ts")], { cwd: project });
   await Promise.all(["sides", "weigh"].map((name) => compile(name, folder)));
-  const peers = arePeersWanted ? await langChainFiles() : undefined;
-  const sides = ["ours", "AI SDK", ...(peers === undefined ? [] : ["LangChain"])];
-  await using model = await startModel();
+  const sides = ["ours", ...others];
+  await using model = await startModel(served);
   const comparisons: Comparison[] = [];
-  for (const load of loads) {
+  for (const load of wanted) {
     const costs = new Map(sides.map((side) => [side, [] as Cost[]]));
     for (let round = 0; round < rounds; round += 1) {
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
-        costs.get(side)?.push(await weigh(folder, { ...load, side, url: model.url, peers, pieces: answer.pieces }));
+        costs
+          .get(side)
+          ?.push(await weigh(folder, { ...load, ...options, side, url: model.url, pieces: served.pieces }));
       }
     }
-    for (const side of sides.slice(1)) {
+    for (const side of others) {
       comparisons.push(...compared(load.atOnce, side, costs.get("ours") ?? [], costs.get(side) ?? []));
     }
   }
@@ -97,9 +118,9 @@ async function compile(name: string, folder: string): Promise<void> {
   await writeFile(join(folder, `${name}.js`), outputText);
 }
 
-async function startModel(): Promise<AsyncDisposable & { readonly url: string }> {
+async function startModel(served: ModelServerOptions): Promise<AsyncDisposable & { readonly url: string }> {
   const file = fileURLToPath(new URL("../server/model.ts", import.meta.url));
-  const child = spawn(process.execPath, [file, JSON.stringify(answer)], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [file, JSON.stringify(served)], { stdio: ["pipe", "pipe", "inherit"] });
   const [url] = await once(createInterface(child.stdout), "line");
   const end = async () => {
     const ended = once(child, "exit");

@@ -16,7 +16,7 @@ const pieces = 1_000;
 const question = { role: "user" as const, content: [{ type: "text" as const, text: "Go on." }] };
 const asked: LanguageModelV4CallOptions = { prompt: [question] };
 
-/** What a step of a run adds to the call of its model, and what a piece of a stream does: with a model that costs nothing. */
+/** The cost that a step of a run adds to the call of its model, and that of a piece of a stream: with a model that costs nothing. */
 export async function loopBesideModel(): Promise<readonly Comparison[]> {
   const model = modelOf(0);
   const caller = modelOf(steps - 1);

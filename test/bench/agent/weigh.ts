@@ -2,16 +2,16 @@
 import { readFileSync } from "node:fs";
 import { type SideOptions, sides } from "./sides.ts";
 
-/** What is run. */
+/** The runs to measure. */
 export interface Load extends SideOptions {
   readonly side: string;
   readonly atOnce: number;
   readonly runs: number;
-  /** How many pieces each answer has. */
+  /** The number of pieces of each answer. */
   readonly pieces: number;
 }
 
-/** What it took, for each run where not said otherwise; times in microseconds. */
+/** The cost, for each run where not said otherwise; times in microseconds. */
 export interface Cost {
   /** The most memory the process ever had, in bytes. */
   readonly peakBytes: number;
@@ -25,7 +25,7 @@ export interface Cost {
 const load: Load = JSON.parse(process.argv[2] ?? "{}");
 const run = await sides[load.side]?.(load);
 if (run === undefined) throw new Error(`There is no side ${load.side}.`);
-// What is compiled and connected once is no cost of a run.
+// Code that is compiled and connections that are made once are no cost of a run.
 await all(Math.min(load.atOnce, 20), Math.min(load.runs, 20));
 const cpuBefore = process.cpuUsage();
 const began = performance.now();
@@ -53,7 +53,7 @@ async function all(atOnce: number, runs: number): Promise<readonly number[]> {
   return times;
 }
 
-/** How long the first piece took, in milliseconds. */
+/** The time until the first piece, in milliseconds. */
 async function once(): Promise<number> {
   const started = performance.now();
   let firstMs: number | undefined;

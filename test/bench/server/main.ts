@@ -10,11 +10,11 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { createServer, type Offer } from "./tools.ts";
 
-/** What HTTP servers are started with. */
+/** The options of HTTP servers. */
 export interface HttpOptions extends Offer {
-  /** How many servers. Default: 1. */
+  /** The number of servers. Default: 1. */
   readonly count?: number;
-  /** How POSTs are answered. Default: json. */
+  /** The form of answers to POSTs. Default: json. */
   readonly answers?: "json" | "sse";
 }
 

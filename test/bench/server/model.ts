@@ -5,13 +5,17 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a model is started with. */
+/** The options of a model. */
 export interface ModelServerOptions {
   readonly pieces: number;
   readonly pieceMs: number;
+  /** The wait before the first piece. A tool call then comes at once. Default: pieces of both, each after `pieceMs`. */
+  readonly firstMs?: number | undefined;
+  /** The time that the tool at `/tool` takes. */
+  readonly toolMs?: number | undefined;
 }
 
-const { pieces, pieceMs }: ModelServerOptions = JSON.parse(process.argv[2] ?? "{}");
+const { pieces, pieceMs, firstMs, toolMs = 0 }: ModelServerOptions = JSON.parse(process.argv[2] ?? "{}");
 
 const frame = (fields: object): string =>
   `data: ${JSON.stringify({ id: "bench", object: "chat.completion.chunk", created: 1, model: "bench", ...fields })}\n\n`;
@@ -40,12 +44,23 @@ const answer = [
   `${piece({}, "stop")}${end}`,
 ];
 
+let connections = 0;
 const server = createServer(async (request, response) => {
+  if (request.url === "/connections") return void response.end(String(connections));
   let body = "";
   for await (const chunk of request.setEncoding("utf8")) body += chunk;
+  if (request.url === "/tool") {
+    setTimeout(() => response.end('{"temperature":21,"sky":"clear"}'), toolMs);
+    return;
+  }
   const { messages } = JSON.parse(body) as { messages: readonly { role: string }[] };
   response.writeHead(200, { "content-type": "text/event-stream" });
-  tell(response, messages.at(-1)?.role === "tool" ? answer : call);
+  const frames = messages.at(-1)?.role === "tool" ? answer : call;
+  if (firstMs === undefined) return tell(response, frames);
+  setTimeout(() => (frames === call ? response.end(call.join("")) : tell(response, answer)), firstMs);
+});
+server.on("connection", () => {
+  connections += 1;
 });
 // Longer than a side that is busy leaves a connection alone: to be hung up on is not what is measured.
 server.keepAliveTimeout = 60_000;

@@ -1,5 +1,11 @@
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  CallToolRequestSchema,
+  ListPromptsRequestSchema,
+  ListResourcesRequestSchema,
+  ListResourceTemplatesRequestSchema,
+  ListToolsRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 
 /** The schema of what the tools of the benches take and give. */
 export const messageSchema = {
@@ -9,25 +15,30 @@ export const messageSchema = {
   additionalProperties: false,
 };
 
-/** What the benches call their tools with. */
+/** The input with which the benches call their tools. */
 export const message = { text: "hello", count: 3 };
 
-/** What a bench server offers. */
+/** The items of a bench server. */
 export interface Offer {
-  /** How many tools: `echo`, then `tool_1`, `tool_2` and so on. Default: 1. */
+  /** The number of tools: `echo`, then `tool_1`, `tool_2` and so on. Default: 1. */
   readonly tools?: number;
   /**
    * Whether they declare an output schema. Default: true. Not where lists are compared: the SDK's client compiles each output
    * schema at each list, which would make everybody else look fast.
    */
   readonly output?: boolean;
+  /** The number of prompts, and of resources, beside one template. Default: none, and no capability for them. */
+  readonly others?: number;
   /** Called at each list, where the server is in this process. */
   readonly onList?: () => void;
 }
 
 /** A server whose tools give back their input. */
-export function createServer(name: string, { tools = 1, output = true, onList }: Offer = {}): Server {
-  const server = new Server({ name, version: "1.0.0" }, { capabilities: { tools: { listChanged: true } } });
+export function createServer(name: string, { tools = 1, output = true, others = 0, onList }: Offer = {}): Server {
+  const changes = { listChanged: true };
+  const capabilities = { tools: changes, ...(others === 0 ? {} : { prompts: changes, resources: changes }) };
+  const server = new Server({ name, version: "1.0.0" }, { capabilities });
+  if (others > 0) offerOthers(server, others);
   const definitions = Array.from({ length: tools }, (_, at) => ({
     name: at === 0 ? "echo" : `tool_${at}`,
     description: "Gives back what it is given.",
@@ -43,4 +54,18 @@ export function createServer(name: string, { tools = 1, output = true, onList }:
     structuredContent: params.arguments,
   }));
   return server;
+}
+
+function offerOthers(server: Server, count: number): void {
+  const numbers = Array.from({ length: count }, (_, at) => at + 1);
+  const prompts = numbers.map((at) => ({
+    name: `prompt_${at}`,
+    description: "Asks for something.",
+    arguments: [{ name: "topic", description: "The topic of it.", required: true }],
+  }));
+  const resources = numbers.map((at) => ({ uri: `bench://notes/${at}`, name: `note_${at}`, mimeType: "text/plain" }));
+  const resourceTemplates = [{ uriTemplate: "bench://notes/{id}", name: "note", mimeType: "text/plain" }];
+  server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts }));
+  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources }));
+  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates }));
 }

@@ -9,7 +9,7 @@ import { createServer } from "./tools.ts";
 
 const lists = 100;
 const offer = { tools: 100 };
-// What is loaded and compiled once is there before anything is weighed.
+// Code that is loaded and compiled once is there before anything is weighed.
 const warmUps = 10;
 
 const [what, side, json = "[]"] = process.argv.slice(2);

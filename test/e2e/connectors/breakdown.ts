@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { verifies } from "../../support/verifies.ts";
 
-/** What a program of the rig prints after so many rounds, when it has ended by itself. */
+/** The output of a program of the rig after so many rounds, when it has ended by itself. */
 async function outcomeOf(program: string, rounds: number): Promise<Record<string, unknown>> {
   const file = fileURLToPath(new URL(`rig/${program}.ts`, import.meta.url));
   const child = spawn(process.execPath, ["--expose-gc", file, `${rounds}`], { stdio: ["ignore", "pipe", "pipe"] });

@@ -11,7 +11,7 @@ import type { Report } from "./rig/report.ts";
 const rig = fileURLToPath(new URL("rig/main.ts", import.meta.url));
 /** As long as all cases of one way may take on a slow machine. */
 const limitMs = 240_000;
-/** What is promised, where the machine gives the process its turn; and what may come on top where it does not. */
+/** The promise, where the machine gives the process its turn; and the surplus that is allowed where it does not. */
 const noticedMs = 5_000;
 const slackMs = 3_000;
 const lateMs = 100;

@@ -29,7 +29,7 @@ export type FuzzReport =
   | { readonly type: "end"; readonly index: number };
 
 const limitMs = 250;
-/** What the inputs and the library itself take, and 100 MB more. */
+/** The memory that the inputs and the library itself take, and 100 MB more. */
 const heapMb = 300;
 const hangMs = 20_000;
 

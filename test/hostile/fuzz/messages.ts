@@ -61,7 +61,7 @@ const eventPieces = [
   "data: [",
 ];
 
-/** What a server may send: bytes of stdout and of streams, and answers of any form to every request of a whole connection. */
+/** The messages of a server: bytes of stdout and of streams, and answers of any form to every request of a whole connection. */
 export const messageFuzz: HostileArea = {
   name: "messages",
   *cases(random) {

@@ -11,8 +11,8 @@ jobsCrashContract("SQLite", async () => {
   return {
     shared: { module, maker: "sqliteStore", options: { file, busyTimeoutMs: 100 } },
     outage: async () => {
-      const database = new DatabaseSync(file, { timeout: 5_000 });
-      database.exec("BEGIN EXCLUSIVE");
+      const database = new DatabaseSync(file);
+      database.exec("PRAGMA busy_timeout = 5000; BEGIN EXCLUSIVE");
       return async () => database.close();
     },
     dispose: () => rm(folder, { recursive: true, force: true }),

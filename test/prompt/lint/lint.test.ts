@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { formatLint, lintPrompts } from "../../../src/prompt/lint/lint-prompts.ts";
@@ -34,6 +35,35 @@ describe("folders and files", () => {
       ["other.md", "1:1", "duplicate-name", "---"],
     ]);
     expect(problems[1]?.message).toBe(`There is no "frist" in input.author, as ${folder}/greet.md uses it.`);
+  });
+
+  verifies("P7", "recursive: the folders in it too, each with its own partials, and names as folder-name", async () => {
+    const sign = `---\n${described}\n---\n{{> sign}}`;
+    const folder = await folderWith({ "a-b.md": whole, "c.md": "---\nthinking: maybe\n---\nHi" });
+    const files = {
+      "a/b.md": sign,
+      "a/_sign.md": "Yours",
+      "a/_alone.md": "",
+      "x/y/d.md": sign,
+      "node_modules/e.md": "",
+    };
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(join(folder, dirname(name)), { recursive: true });
+      await writeFile(join(folder, name), text);
+    }
+    const { files: linted, problems } = await lintPrompts(folder, { recursive: true });
+    const inFolder = (path: string) => path.slice(folder.length + 1);
+    expect(linted.map(inFolder).toSorted()).toEqual(["a-b.md", "a/b.md", "c.md", "x/y/d.md"]);
+    const found = problems.filter(({ code }) => !code.startsWith("missing-"));
+    expect(found.map(({ file, code }) => [inFolder(file), code])).toEqual([
+      ["a/_alone.md", "unused-partial"],
+      ["a/b.md", "duplicate-name"],
+      ["c.md", "field"],
+      ["x/y/d.md", "partial"],
+    ]);
+    expect(found[3]?.message).toContain(`_sign.prompt in ${join(folder, "x/y")}`);
+    expect((await lintPrompts(folder)).files.map(inFolder)).toEqual(["a-b.md", "c.md"]);
+    expect((await rejection(lintPrompts(folder, { recursive: 1 as never }))).code).toBe("INVALID_CONFIG");
   });
 
   verifies("P7", "one file finds the partials beside it, by path and by URL", async () => {

@@ -27,7 +27,7 @@ export function loadOn(stores: readonly Store[]): Load {
         await store.get({ collection: "prompt", owner: "ada", key });
       } catch (error) {
         codes.push(ToolkitError.is(error) ? error.code : String(error));
-        // What is refused at once would be asked again without end.
+        // A call that is refused at once would be repeated without end.
         await delay(5);
       }
       for (const check of waits) check();

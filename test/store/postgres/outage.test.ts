@@ -50,7 +50,7 @@ async function waiting(schema: string): Promise<void> {
 const isListen = (statement: string) => statement.startsWith("LISTEN");
 
 describe("a server that goes and comes back", () => {
-  // What fails while it is away fails alone.
+  // A call that fails while it is away fails alone.
   afterEach(() => server.start());
 
   verifies(

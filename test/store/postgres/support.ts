@@ -47,7 +47,7 @@ export function usePostgres(start: typeof anyPostgres = anyPostgres): PostgresBe
   };
 }
 
-/** What a store tells, and a wait for some of it. */
+/** The events of a store, and a wait for some of them. */
 export interface Told {
   readonly events: readonly StoreEvent[];
   /** As `changed greet 2 elsewhere`, or the type alone. */

@@ -1,15 +1,15 @@
-import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { ToolkitError } from "../../../src/core/error.ts";
 import { Access } from "../../../src/store/sqlite/access.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
+import { openSqlite } from "../../support/sqlite-file.ts";
 import { verifies } from "../../support/verifies.ts";
 
 verifies(
   "S1",
   "a write that comes while others are tried again alone is answered, and harms none of them",
   async () => {
-    using inner = new DatabaseSync(":memory:");
+    using inner = openSqlite(":memory:");
     // It is full soon, as a disk may be.
     inner.exec("CREATE TABLE text (value TEXT); PRAGMA max_page_count = 4");
     const database = new Database(inner, { file: ":memory:" });

@@ -20,7 +20,7 @@ interface ChatRules {
   callId(number: number): string;
   /** Whether the last piece with a choice tells the usage; else a piece without one does, where it is asked for. */
   readonly tellsUsageAtEnd: boolean;
-  /** What this API refuses beside what all do. */
+  /** The requests that this API refuses beside those that all refuse. */
   check(messages: readonly Fields[], body: Fields): void;
   error(status: number, message: string): unknown;
   /** Thoughts, where the API tells them. */

@@ -2,7 +2,7 @@ import { isRecord } from "../../../src/lib/value.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What a model answers, in no provider's form. */
+/** The answer of a model, in no provider's form. */
 export interface Answer {
   readonly reasoning?: string;
   readonly text?: string;
@@ -41,7 +41,7 @@ export interface Frame {
   readonly data: unknown;
 }
 
-/** How one API speaks over HTTP. */
+/** The form of one API over HTTP. */
 export interface Dialect {
   readonly path: RegExp;
   /** The id of a call; each API has its own form. */
@@ -55,7 +55,7 @@ export interface Dialect {
   error(status: number, message: string): unknown;
 }
 
-/** What a request is refused with. */
+/** The refusal of a request. */
 export class Refusal extends Error {
   readonly status: number;
 

@@ -32,7 +32,7 @@ const topFields = [
   "cachedContent",
   "labels",
 ];
-/** What a schema of the API's own form may have. */
+/** The keywords that a schema of the API's own form may have. */
 const schemaFields = [
   "type",
   "format",

@@ -20,18 +20,18 @@ export interface WireStep extends Answer {
   readonly fault?: "garbage" | "cut" | "end" | "hang";
 }
 
-/** What the server answers: in order, or by the request. What it is asked beyond the list is refused with 500. */
+/** The answers of the server: in order, or by the request. A request beyond the list is refused with 500. */
 export type WireScript = readonly WireStep[] | ((request: WireRequest) => WireStep);
 
 /** A server on this machine that speaks the APIs of providers, as strictly as they document them. */
 export interface ModelServer extends AsyncDisposable {
   /** A base URL goes on with `/anthropic/v1`, `/openai/v1`, `/google/v1beta` or `/mistral/v1`. */
   readonly url: string;
-  /** What it was asked so far, refused requests too. */
+  /** The requests so far, refused ones too. */
   readonly requests: readonly WireRequest[];
-  /** What it refused, and why: empty where everything asked was right. */
+  /** The requests that it refused, and why: empty where all were right. */
   readonly refused: readonly string[];
-  /** How many requests are not over. */
+  /** The number of requests that are not over. */
   readonly open: number;
   /** Resolves when no request is open any more. */
   idle(): Promise<void>;
@@ -155,7 +155,7 @@ async function streamed(
     await written(response, `${event === undefined ? "" : `event: ${event}\n`}data: ${text}\n\n`);
   }
   if (fault === undefined || fault === "end") response.end();
-  // What was written must have gone out, or nothing was cut.
+  // The written part must have gone out, or nothing was cut.
   else if (fault === "cut") setImmediate(() => response.destroy());
 }
 

@@ -9,7 +9,7 @@ export interface PostgresServer extends AsyncDisposable {
   start(): Promise<void>;
 }
 
-/** What the process says: how to connect once it is up, or what failed. */
+/** The message of the process: the way to connect once it is up, or the failure. */
 interface Answer {
   readonly connectionString?: string;
   readonly failed?: string;

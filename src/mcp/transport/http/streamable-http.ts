@@ -86,8 +86,8 @@ export class StreamableHttpTransport implements Transport {
     this.#updateHeaders();
   }
 
-  ready(): Promise<void> {
-    return this.#stream.open();
+  ready(initialized: Promise<void>): Promise<void> {
+    return this.#stream.open(initialized);
   }
 
   send(message: RpcMessage, owner?: RequestOwner): Promise<void> {

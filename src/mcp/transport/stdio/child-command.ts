@@ -1,3 +1,5 @@
+import { stat } from "node:fs/promises";
+import { delimiter, resolve } from "node:path";
 import { glob, isGlob } from "../../../lib/glob.ts";
 import { withoutTokens } from "../../../lib/token-shape.ts";
 import { isCredential } from "../../redact.ts";
@@ -154,4 +156,28 @@ function hasCredential(name: string, value: string): boolean {
   return (
     /^(?:[A-Za-z][A-Za-z0-9+.-]*:\/\/)?[^/]*@/.test(value) || value.includes("?") || withoutTokens(value) !== value
   );
+}
+
+/** A command, and where it is looked up. */
+interface CommandPlace {
+  readonly command: string;
+  readonly cwd: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A bare name that no folder of PATH has is EACCES, and not ENOENT, where one of them may not be searched. */
+export async function isNowhere({ command, cwd = "", env }: CommandPlace): Promise<boolean> {
+  if (command.includes("/")) return false;
+  const files = (env.PATH ?? "").split(delimiter).map((folder) => resolve(cwd, folder, command));
+  const found = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
+  return !found.some((one) => one?.isFile());
+}
+
+/** True for the path of a folder. */
+export async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,4 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { stat } from "node:fs/promises";
-import { delimiter, resolve } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
 import { withServerOutput } from "../../../core/server-output.ts";
@@ -11,7 +9,7 @@ import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
 import { commandName } from "../../target/target-label.ts";
 import { OddTexts } from "../odd-texts.ts";
 import type { Diagnosis, Transport, TransportEvents } from "../transport.ts";
-import { commandLine } from "./child-command.ts";
+import { commandLine, isFolder, isNowhere } from "./child-command.ts";
 import { answeredBy, LineReader, OutputTail } from "./child-output.ts";
 import { adopt, endGroup } from "./process-group.ts";
 
@@ -92,6 +90,7 @@ export class StdioTransport implements Transport {
       throw new ConnectionLostError("the server's process is not running", { sent: false });
     }
     const line = `${JSON.stringify(message)}\n`;
+    this.#writeTogether(stdin);
     if (this.#draining === undefined) {
       if (stdin.write(line)) return undefined;
       // One promise for all who wait, for each listener counts.
@@ -103,6 +102,13 @@ export class StdioTransport implements Transport {
     if (this.#isWithdrawal(message)) return undefined;
     this.#waiting.set(message.method === undefined ? message : (message.id ?? message), line);
     return this.#draining;
+  }
+
+  /** The messages that are sent in one turn are written at once: a write for each message costs both sides more than the message. */
+  #writeTogether(stdin: Writable): void {
+    if (stdin.writableCorked > 0) return;
+    stdin.cork();
+    process.nextTick(() => stdin.uncork());
   }
 
   /** Takes a request off those that wait to be written, where the message cancels one of them. */
@@ -279,20 +285,4 @@ function drained(stdin: Writable): Promise<void> {
     stdin.on("drain", settle);
     stdin.on("close", settle);
   });
-}
-
-/** A bare name that no folder of PATH has is EACCES, and not ENOENT, where one of them may not be searched. */
-async function isNowhere({ command, cwd = "", env }: StdioParameters): Promise<boolean> {
-  if (command.includes("/")) return false;
-  const files = (env.PATH ?? "").split(delimiter).map((folder) => resolve(cwd, folder, command));
-  const found = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
-  return !found.some((one) => one?.isFile());
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch {
-    return false;
-  }
 }

@@ -1,6 +1,6 @@
 import { describeFault, type FaultName, type FaultOptions } from "../../../../src/testing/faulty/faults.ts";
 
-/** How the servers of the matrix are reached. */
+/** The transports to the servers of the matrix. */
 export type Way = "in-memory" | "stdio" | "http with events" | "http with JSON";
 
 /**
@@ -12,22 +12,22 @@ export type Kind = "loss" | "refusal" | "delay" | "noise" | "excess" | "list" | 
 /** One fault, and what a service may see of it. */
 export interface Case {
   readonly fault: FaultName;
-  /** What of the service it puts to the test. */
+  /** The part of the service that it tests. */
   readonly kind: Kind;
   /** The way over which `npm test` puts it; over the others only `npm run test:long` does. */
   readonly usual: Way;
   readonly options?: FaultOptions;
-  /** How long it stays on. Missing, it is on until it has happened as often as its options say. */
+  /** The time it stays on. Missing, it is on until it has happened as often as its options say. */
   readonly forMs?: number;
   /** Whether the connection is lost by it, and has to come back. Default false. */
   readonly loses?: boolean;
   /** The codes with which calls may fail. Default: none. */
   readonly codes?: readonly string[];
-  /** How long calls may take. Default: longer than a half-open connection may go unnoticed. */
+  /** The longest time of a call. Default: longer than a half-open connection may go unnoticed. */
   readonly timeoutMs?: number;
   /** Whether the server says that its lists changed when it comes on and when it is off. Default false. */
   readonly relists?: boolean;
-  /** How often it has to be told that the tools changed. Default: never. */
+  /** The number of changes of the tools that must be reported. Default: 0. */
   readonly changes?: number;
   /** Whether tools may be missing while their pages are read, and that is told or not. Default false. */
   readonly shifts?: boolean;

@@ -49,7 +49,7 @@ export class Load {
     await Promise.race([Promise.all(this.#working), delay(this.#timeoutMs + 2_000, undefined, { ref: false })]);
   }
 
-  /** What calls say of themselves, beside what the server says of them. */
+  /** The calls by their own account, beside that of the server. */
   compare(server: FaultyServer): {
     readonly unanswered: number;
     readonly twice: readonly string[];

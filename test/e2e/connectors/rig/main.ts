@@ -10,7 +10,7 @@ const unhandled: string[] = [];
 process.on("unhandledRejection", (reason) => unhandled.push(String((reason as Error)?.stack ?? reason)));
 
 const played = casesOf(chosen).filter(({ fault }) => faults.length === 0 || faults.includes(fault));
-// What is loaded and compiled at first is no leak.
+// Code that is loaded and compiled at first is no leak.
 for (const fault of ["late-progress", "die-before"] as const) await play(caseOf(fault), chosen);
 for (const one of played) {
   const handles = await handlesNow();

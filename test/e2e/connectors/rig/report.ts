@@ -1,10 +1,10 @@
-/** What one case came to, as the rig prints it. */
+/** The result of one case, as the rig prints it. */
 export interface Report {
   readonly fault: string;
   readonly way: string;
   /** Calls that were made while it went on. */
   readonly calls: number;
-  /** How calls ended, by code; `ok` for those that were answered. */
+  /** The ends of calls, by code; `ok` for those that were answered. */
   readonly codes: Readonly<Record<string, number>>;
   /** Calls that did not end. */
   readonly unanswered: number;
@@ -14,19 +14,19 @@ export interface Report {
   readonly invented: readonly string[];
   /** Ids of calls that failed as surely not sent, and ran. */
   readonly denied: readonly string[];
-  /** How often the fault happened. */
+  /** The number of times the fault happened. */
   readonly happened: number;
-  /** How often it was told that the tools changed. */
+  /** The number of changes of the tools that were reported. */
   readonly changes: number;
   /** From the fault until the connection was given up; undefined where it never was. */
   readonly noticedMs: number | undefined;
   /** From the fault until a call was answered again. */
   readonly healedMs: number;
-  /** How late a call of a tool in code was answered at worst. */
+  /** The longest time of a call of a tool in code. */
   readonly worstBuiltinMs: number;
-  /** What differs between what the server offers and what the toolkit lists. */
+  /** The differences between the tools of the server and the list of the toolkit. */
   readonly catalogue: readonly string[];
-  /** What the server still had after the toolkit was closed. */
+  /** The state that the server still had after the toolkit was closed. */
   readonly left: readonly string[];
   /** Open handles that were not there before, by type. */
   readonly handles: readonly string[];

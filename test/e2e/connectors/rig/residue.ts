@@ -9,7 +9,7 @@ export async function heapNow(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-/** How much the heap has grown in MiB, when what is about to be let go had time for it. */
+/** The growth of the heap in MiB, once objects that are about to be freed had time for it. */
 export async function heapGrown(before: number): Promise<number> {
   for (let round = 0; ; round++) {
     const grown = ((await heapNow()) - before) / 1024 / 1024;
@@ -17,13 +17,13 @@ export async function heapGrown(before: number): Promise<number> {
   }
 }
 
-/** What is open, by type. */
+/** The open resources, by type. */
 export async function handlesNow(): Promise<readonly string[]> {
   await delay(1);
   return process.getActiveResourcesInfo().sort();
 }
 
-/** What is open now and was not before; what is about to close is given time. */
+/** The resources that are open now and were not before; those that are about to close are given time. */
 export async function newHandles(before: readonly string[]): Promise<readonly string[]> {
   for (let round = 0; ; round++) {
     const rest = [...before];

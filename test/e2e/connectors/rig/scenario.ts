@@ -15,7 +15,7 @@ const soon = { retryMs: 100, maxRetryMs: 400, healthCheckMs: 5_000 };
 const patienceMs = 8_000;
 const calmMs = 150;
 
-/** What is measured of a case while it goes on; what is left after it is measured from outside. */
+/** The measurements of a case while it goes on; the remains after it are measured from outside. */
 export type Observed = Omit<Report, "fault" | "way" | "handles" | "unhandled" | "heapGrownMb">;
 
 /** Puts a fault to a toolkit under load, until it has recovered and is closed. */
@@ -78,7 +78,7 @@ async function endure(
   const fault = await server.fault(one.fault, one.options);
   if (one.relists === true)
     for (const kind of ["tools", "prompts", "resources"]) server.notify(`notifications/${kind}/list_changed`);
-  // What shows only in a new connection is put to one.
+  // A fault that shows only in a new connection is put to one.
   if (one.ofProcess === true || one.fault === "unknown-version") connection.reconnect();
   if (one.forMs === undefined) await fault.happens(one.options?.times ?? 1);
   else await delay(one.forMs);
@@ -106,7 +106,7 @@ function tellOfLists(server: FaultyServer): void {
   for (const kind of ["tools", "prompts", "resources"]) server.notify(`notifications/${kind}/list_changed`);
 }
 
-/** What the catalogue has and the server does not, or the other way round. */
+/** The items that the catalogue has and the server does not, or the other way round. */
 function differences({ offers }: FaultyServer, connection: Connection): readonly string[] {
   const known = {
     tools: connection.list("tool").map(({ name }) => name),
@@ -124,7 +124,7 @@ function differences({ offers }: FaultyServer, connection: Connection): readonly
   ];
 }
 
-/** What is still wrong when there was time to put it right. */
+/** The faults that remain when there was time to put them right. */
 async function settled(look: () => readonly string[]): Promise<readonly string[]> {
   await until(() => look().length === 0, 5_000).catch(() => undefined);
   return look();

@@ -1,0 +1,185 @@
+import { access, constants, stat } from "node:fs/promises";
+import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
+import { plannedConnectors } from "../../config/config-parts.ts";
+import { findConfig, type ReadConfig, readConfig } from "../../config/read-config.ts";
+import type { Connection } from "../../core/connection.ts";
+import { messageOf, ToolkitError } from "../../core/error.ts";
+import { visible } from "../../lib/visible-text.ts";
+import { lintPrompts } from "../../prompt/lint/lint-prompts.ts";
+import { exitCodes } from "../exit-code.ts";
+import type { Terminal } from "../terminal.ts";
+import { type GlobalOptions, openWorkspace } from "../workspace.ts";
+
+/** A finding: what was looked at, and what to do where it is wrong. */
+interface Finding {
+  readonly what: string;
+  readonly problem?: string | undefined;
+  /** The command, or the change, that mends it. */
+  readonly mend?: string | undefined;
+}
+
+/** Checks the machine, the configuration and every server. @returns the exit code: `failed` where something is wrong */
+export async function doctor(options: GlobalOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
+  const findings: Finding[] = [];
+  const tell = (found: readonly Finding[]) => {
+    findings.push(...found);
+    if (options.json !== true) for (const finding of found) terminal.print(lineOf(finding, terminal));
+  };
+  tell([nodeVersion()]);
+  const { cwd, env } = terminal.streams;
+  const file = options.config === undefined ? await findConfig(cwd) : resolve(cwd, options.config);
+  const config = options.server === undefined ? await configFinding(file, tell) : undefined;
+  if (config !== undefined) {
+    tell(await commandFindings(config, env));
+    tell(variableFindings(config, env));
+    tell(await promptFindings(config, signal));
+    tell(await storeFindings(config));
+  }
+  if (config !== undefined || options.server !== undefined) tell(await connectionFindings(options, terminal, signal));
+  if (options.json === true) terminal.printJson(findings);
+  const wrong = findings.filter(({ problem }) => problem !== undefined).length;
+  if (options.json !== true)
+    terminal.print(wrong === 0 ? "Nothing is wrong." : `${wrong} ${wrong === 1 ? "thing is" : "things are"} wrong.`);
+  return wrong === 0 ? exitCodes.ok : exitCodes.failed;
+}
+
+function lineOf({ what, problem, mend }: Finding, terminal: Terminal): string {
+  if (problem === undefined) return `${terminal.style("green", "ok")}    ${visible(what)}`;
+  const how = mend === undefined ? "" : `\n      ${terminal.style("cyan", visible(mend))}`;
+  return `${terminal.style("red", "wrong")} ${visible(`${what}: ${problem}`)}${how}`;
+}
+
+function nodeVersion(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const what = `Node ${process.versions.node}`;
+  const isNew = major > 22 || (major === 22 && minor >= 13);
+  return isNew
+    ? { what }
+    : { what, problem: "22.13 or later is needed", mend: "npx node@24 --version, or https://nodejs.org" };
+}
+
+async function configFinding(
+  file: string | undefined,
+  tell: (found: readonly Finding[]) => void,
+): Promise<ReadConfig | undefined> {
+  if (file === undefined) {
+    tell([{ what: "configuration", problem: "there is no toolweave.yaml here or above", mend: "toolweave init" }]);
+    return undefined;
+  }
+  try {
+    const config = await readConfig(file);
+    plannedConnectors(config, {});
+    tell([{ what: file }]);
+    return config;
+  } catch (error) {
+    if (!ToolkitError.is(error)) throw error;
+    tell([{ what: file, problem: messageOf(error) }]);
+    return undefined;
+  }
+}
+
+const installs: Readonly<Record<string, string>> = {
+  npx: "install Node: https://nodejs.org",
+  uvx: "install uv: curl -LsSf https://astral.sh/uv/install.sh | sh",
+  uv: "install uv: curl -LsSf https://astral.sh/uv/install.sh | sh",
+  docker: "install Docker: https://docs.docker.com/get-docker/",
+  python: "install Python: https://www.python.org",
+};
+
+async function commandFindings(config: ReadConfig, { PATH = "" }: NodeJS.ProcessEnv): Promise<readonly Finding[]> {
+  const findings = plannedConnectors(config, {}).map(async ({ namespace, target }): Promise<readonly Finding[]> => {
+    if (!("command" in target) || target.command.includes("${")) return [];
+    const { command, cwd = "." } = target;
+    const isPath = isAbsolute(command) || /[\\/]/.test(command);
+    const places = isPath ? [resolve(cwd, command)] : PATH.split(delimiter).map((folder) => join(folder, command));
+    const endings = process.platform === "win32" ? ["", ".cmd", ".exe", ".bat"] : [""];
+    const found = await Promise.all(places.flatMap((place) => endings.map((ending) => isProgram(place + ending))));
+    if (found.includes(true)) return [];
+    return [
+      {
+        what: namespace,
+        problem: `the command ${command} is not found`,
+        mend: installs[command] ?? `install ${command}, or correct the command`,
+      },
+    ];
+  });
+  return (await Promise.all(findings)).flat();
+}
+
+async function isProgram(path: string): Promise<boolean> {
+  const mode = process.platform === "win32" ? constants.F_OK : constants.X_OK;
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  );
+}
+
+function variableFindings(config: ReadConfig, env: NodeJS.ProcessEnv): readonly Finding[] {
+  const text = JSON.stringify(config.written);
+  const names = [...text.matchAll(/\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}/g)].map(([, name = ""]) => name);
+  return [...new Set(names)]
+    .filter((name) => env[name] === undefined)
+    .map((name) => ({ what: `the variable ${name}`, problem: "it is not set", mend: `export ${name}=...` }));
+}
+
+async function promptFindings({ written, folder }: ReadConfig, signal: AbortSignal): Promise<readonly Finding[]> {
+  const findings = (written.prompts ?? []).map(async (each): Promise<Finding> => {
+    const given = typeof each === "string" ? each : each.folder;
+    const path = resolve(folder, given);
+    if (
+      !(await stat(path).then(
+        (found) => found.isDirectory(),
+        () => false,
+      ))
+    ) {
+      return { what: given, problem: "there is no such folder", mend: `mkdir -p ${given}` };
+    }
+    const { problems, files } = await lintPrompts(path, { signal });
+    const errors = problems.filter(({ severity }) => severity === "error").length;
+    const what = `${given} (${files.length} ${files.length === 1 ? "prompt" : "prompts"})`;
+    return errors === 0
+      ? { what }
+      : { what, problem: `${errors} ${errors === 1 ? "mistake" : "mistakes"}`, mend: `toolweave lint ${given}` };
+  });
+  return Promise.all(findings);
+}
+
+async function storeFindings({ written: { store }, folder }: ReadConfig): Promise<readonly Finding[]> {
+  if (store === undefined || /^[a-z]+:\/\/|\$\{/i.test(store)) return [];
+  const place = dirname(resolve(folder, store));
+  const isWritable = await access(place, constants.W_OK).then(
+    () => true,
+    () => false,
+  );
+  return [
+    isWritable
+      ? { what: `store ${store}` }
+      : { what: `store ${store}`, problem: `${place} cannot be written to`, mend: `mkdir -p ${place}` },
+  ];
+}
+
+async function connectionFindings(
+  options: GlobalOptions,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<readonly Finding[]> {
+  try {
+    await using workspace = await openWorkspace(options, terminal, { signal });
+    return workspace.toolkit.connections.map(connectionFinding);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!ToolkitError.is(error)) throw error;
+    return [{ what: "servers", problem: messageOf(error) }];
+  }
+}
+
+function connectionFinding({ namespace, state, lastError, label, counts, stderr }: Connection): Finding {
+  const what = `${namespace} (${label})`;
+  if (state === "connected" || state === "idle") return { what: `${what}: ${counts.tool} tools` };
+  const said = stderr === undefined || stderr.trim() === "" ? "" : ` It printed: ${stderr.trim().slice(-500)}`;
+  const isLogin = ToolkitError.is(lastError, "UNAUTHORIZED");
+  const mend = isLogin
+    ? `write auth: oauth for ${namespace}, or its headers; then run toolweave list in a terminal`
+    : undefined;
+  return { what, problem: `${lastError?.message ?? state}${said}`, mend };
+}

@@ -1,0 +1,94 @@
+import type { Entry, Kind, ListFailure } from "../../core/item.ts";
+import { kinds } from "../../core/item.ts";
+import { nearest } from "../../lib/similar.ts";
+import { visible } from "../../lib/visible-text.ts";
+import { exitCodes, UsageMistake } from "../exit-code.ts";
+import { schemasOf } from "../item-schemas.ts";
+import type { Terminal } from "../terminal.ts";
+import { type GlobalOptions, openWorkspace } from "../workspace.ts";
+
+/** The options of `list`. */
+export interface ListCommandOptions extends GlobalOptions {
+  readonly kind?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly schema?: boolean | undefined;
+}
+
+/** Prints what there is. @returns the exit code: `unreachable` where nothing could be listed */
+export async function list(
+  pattern: string | undefined,
+  options: ListCommandOptions,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<number> {
+  const kind = options.kind === undefined ? kinds : [kindOf(options.kind)];
+  await using workspace = await openWorkspace(options, terminal, { signal });
+  const page = await workspace.toolkit.list({ kind, namespace: options.namespace, session: workspace.session, signal });
+  const wanted = pattern?.toLowerCase();
+  const entries = page.entries.filter((entry) => wanted === undefined || textOf(entry).toLowerCase().includes(wanted));
+  if (options.json === true) {
+    const failures = page.failures.map(({ namespace, error, since }) => ({ namespace, error, since }));
+    terminal.printJson({ entries: entries.map((entry) => jsonOf(entry)), failures });
+  } else {
+    if (entries.length > 0) terminal.print(tableOf(entries, terminal, options.schema === true));
+    else
+      terminal.note(
+        page.count === 0
+          ? "There is nothing."
+          : `Nothing has ${JSON.stringify(pattern)} in its name or description; there are ${page.count} entries.`,
+      );
+    for (const failure of page.failures) terminal.note(failureText(failure), "yellow");
+  }
+  return page.count === 0 && page.failures.length > 0 ? exitCodes.unreachable : exitCodes.ok;
+}
+
+function kindOf(given: string): Kind {
+  const kind = kinds.find((each) => each === given || `${each}s` === given);
+  if (kind !== undefined) return kind;
+  const [near] = nearest(given, kinds, 1);
+  throw new UsageMistake(
+    `--kind is ${kinds.join(", ")}, and not ${given}.${near === undefined ? "" : ` Did you mean ${near}?`}`,
+  );
+}
+
+function textOf({ ref, item }: Entry): string {
+  return `${ref} ${item.title ?? ""} ${item.description ?? ""}`;
+}
+
+function failureText({ namespace, error }: ListFailure): string {
+  return visible(`${namespace}: ${error.message}`);
+}
+
+function tableOf(entries: readonly Entry[], terminal: Terminal, withSchemas: boolean): string {
+  if (!withSchemas)
+    return terminal.table(
+      ["KIND", "NAME", "DESCRIPTION"],
+      entries.map((entry) => [entry.kind, entry.ref, firstLine(entry)]),
+    );
+  return entries
+    .map((entry) => {
+      const { item } = entry;
+      const has = item.kind === "tool" || item.kind === "prompt" ? schemasOf(item) : {};
+      const schemas = Object.entries(has).filter(([, schema]) => schema !== undefined);
+      const lines = schemas.map(([name, schema]) => `  ${name} ${JSON.stringify(schema)}`);
+      return [`${terminal.style("bold", visible(entry.ref))} ${visible(firstLine(entry))}`, ...lines.map(visible)].join(
+        "\n",
+      );
+    })
+    .join("\n");
+}
+
+function firstLine({ item }: Entry): string {
+  const text = item.description ?? item.title ?? "";
+  return text.trim().split("\n", 1)[0] ?? "";
+}
+
+/** An entry as plain JSON. */
+function jsonOf({ kind, namespace, name, ref, stale, item }: Entry) {
+  const { title, description } = item;
+  const described = { kind, namespace, name, ref, title, description, stale };
+  if (item.kind === "resource") return { ...described, uri: item.uri };
+  if (item.kind === "template") return { ...described, uri: item.uriTemplate };
+  const annotations = item.kind === "tool" ? item.annotations : undefined;
+  return { ...described, annotations, ...schemasOf(item) };
+}

@@ -1,0 +1,223 @@
+import { randomUUID } from "node:crypto";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { inspect } from "node:util";
+import { agent } from "../agent/index.ts";
+import { commandLine } from "../config/command-line.ts";
+import { type AppliedChanges, ConfiguredToolkit, followConfig } from "../config/configured-toolkit.ts";
+import { findConfig, type ReadConfig, readConfig } from "../config/read-config.ts";
+import { messageOf } from "../core/error.ts";
+import type { Logger, Session } from "../core/session.ts";
+import type { ToolkitOptions } from "../core/toolkit-options.ts";
+import { visible, visibleLines } from "../lib/visible-text.ts";
+import { fileTokenStore } from "../mcp/auth/file-token-store.ts";
+import { oauth } from "../mcp/auth/oauth.ts";
+import type { OpenPage } from "../mcp/auth/oauth-options.ts";
+import { Toolkit } from "../toolkit/toolkit.ts";
+import { UsageMistake } from "./exit-code.ts";
+import { answersOf } from "./person.ts";
+import type { Style, Terminal, TerminalStreams } from "./terminal.ts";
+
+/** The options that every command has. */
+export interface GlobalOptions {
+  readonly config?: string | undefined;
+  /** URLs and command lines of servers to look at without a configuration. */
+  readonly server?: readonly string[] | undefined;
+  /** `NAME=VALUE` for those that are started. */
+  readonly env?: readonly string[] | undefined;
+  /** `Name: value` for those over HTTP. */
+  readonly header?: readonly string[] | undefined;
+  readonly json?: boolean | undefined;
+  readonly verbose?: boolean | undefined;
+  readonly timeout?: number | undefined;
+}
+
+/** The toolkit of a command, open until it is disposed of. */
+export interface Workspace extends AsyncDisposable {
+  readonly toolkit: Toolkit;
+  /** Undefined where servers were named on the command line. */
+  readonly config: ReadConfig | undefined;
+  /** The caller: the person at the terminal. */
+  readonly session: Session;
+}
+
+/** The use that a command makes of its toolkit. */
+export interface WorkspaceUse {
+  /** Connect only what is asked for. Default: everything is started and waited for. */
+  readonly lazy?: boolean | undefined;
+  readonly watch?: boolean | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** A server may have to be downloaded before it starts. */
+const downloadMs = 120_000;
+
+/**
+ * Opens the toolkit of a command: of the servers it names, else of the configuration.
+ *
+ * @throws UsageMistake where there is neither; ToolkitError as `readConfig` does
+ */
+export async function openWorkspace(options: GlobalOptions, terminal: Terminal, use: WorkspaceUse): Promise<Workspace> {
+  const person = answersOf(terminal);
+  const shared: ToolkitOptions = {
+    delegate: person.delegate,
+    startTimeoutMs: downloadMs,
+    ...(options.verbose === true ? { logger: loggerOf(terminal) } : {}),
+  };
+  const config = options.server === undefined ? await configOf(options, terminal) : undefined;
+  const configured =
+    config === undefined
+      ? undefined
+      : await ConfiguredToolkit.of(config, {
+          lazy: use.lazy === true ? true : undefined,
+          watch: use.watch,
+          env: terminal.streams.env,
+          openPage: person.openPage,
+          toolkit: shared,
+        });
+  const toolkit =
+    configured?.toolkit ??
+    serversOf(options, terminal, {
+      ...use,
+      openPage: person.openPage,
+      toolkit: { ...shared, delegate: [person.delegate, agent()] },
+    });
+  const follower =
+    configured === undefined || config === undefined || use.watch !== true
+      ? undefined
+      : followConfig(configured, config, {
+          onApplied: (changes) => reportChanges(changes, terminal),
+          onProblem: (error) => terminal.note(visibleLines(messageOf(error)), "red"),
+        });
+  const stopReports = reportConnectors(toolkit, terminal);
+  const session: Session = {
+    id: randomUUID(),
+    clientInfo: { name: "toolweave", version: "cli" },
+    ...(person.elicit === undefined ? {} : { elicit: person.elicit }),
+    log: ({ level, logger = "server", data }) => {
+      if (options.verbose === true || !["debug", "info"].includes(level)) {
+        terminal.note(visible(`${logger} ${level}: ${typeof data === "string" ? data : JSON.stringify(data)}`), "dim");
+      }
+    },
+  };
+  const workspace = {
+    toolkit,
+    config,
+    session,
+    [Symbol.asyncDispose]: async () => {
+      follower?.close();
+      stopReports();
+      terminal.clearStatus();
+      await toolkit.close();
+    },
+  };
+  if (use.lazy === true) return workspace;
+  try {
+    await untilAborted(toolkit.start(), use.signal);
+    return workspace;
+  } catch (error) {
+    await workspace[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Waits no longer than until the person gives up. */
+async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+async function configOf({ config }: GlobalOptions, { streams }: Terminal): Promise<ReadConfig> {
+  const file = config === undefined ? await findConfig(streams.cwd) : resolve(streams.cwd, config);
+  if (file === undefined) {
+    throw new UsageMistake(
+      `There is no toolweave.yaml in ${streams.cwd} or above it. Make one with: toolweave init. Or look at a server without one: --server 'npx -y some-server', or --server URL.`,
+    );
+  }
+  return readConfig(file);
+}
+
+function serversOf(
+  { server = [], ...options }: GlobalOptions,
+  { streams }: Terminal,
+  {
+    lazy,
+    toolkit: given,
+    openPage,
+  }: WorkspaceUse & { readonly toolkit: ToolkitOptions; readonly openPage: OpenPage | undefined },
+): Toolkit {
+  const toolkit = new Toolkit(given);
+  const env = Object.fromEntries((options.env ?? []).map((pair) => pairOf(pair, "=", "--env NAME=VALUE")));
+  const headers = Object.fromEntries((options.header ?? []).map((pair) => pairOf(pair, ":", "--header 'Name: value'")));
+  const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  const login = isAuthorized ? {} : { auth: oauth({ open: openPage, store: fileTokenStore(tokenFile(streams.env)) }) };
+  for (const text of server) {
+    const target = commandLine(text);
+    if ("url" in target) toolkit.addConnector({ ...target, headers }, { lazy, ...login });
+    else toolkit.addConnector({ ...target, env, cwd: streams.cwd }, { lazy, connectTimeoutMs: downloadMs });
+  }
+  return toolkit;
+}
+
+function pairOf(pair: string, separator: string, form: string): readonly [name: string, value: string] {
+  const at = pair.indexOf(separator);
+  if (at < 1) throw new UsageMistake(`Write ${form}; this is ${JSON.stringify(pair)}.`);
+  return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+}
+
+/** Tokens of servers that stand in no configuration. */
+function tokenFile({ XDG_STATE_HOME }: TerminalStreams["env"]): string {
+  const state =
+    XDG_STATE_HOME === undefined || XDG_STATE_HOME === "" ? join(homedir(), ".local", "state") : XDG_STATE_HOME;
+  return join(state, "toolweave", "tokens.json");
+}
+
+function reportChanges({ added, removed, changed, waiting }: AppliedChanges, terminal: Terminal): void {
+  const parts = Object.entries({ added, removed, changed }).filter(([, names]) => names.length > 0);
+  if (parts.length > 0) terminal.note(parts.map(([what, names]) => `${what} ${names.join(", ")}`).join("; "), "dim");
+  if (waiting.length > 0)
+    terminal.note(`${waiting.join(", ")} changed: start the command again to apply that.`, "yellow");
+}
+
+/** The most of what a process printed that is shown, in characters. */
+const maxPrinted = 2_000;
+
+/** Says on stderr what the connectors do while a person waits for them. */
+function reportConnectors(toolkit: Toolkit, terminal: Terminal): () => void {
+  const reported = new Set<string>();
+  const ends = [
+    toolkit.on("connectorConnecting", ({ namespace, elapsedMs, hint }) => {
+      const seconds = Math.round(elapsedMs / 1_000);
+      terminal.note(
+        visible(`${namespace}: still connecting after ${seconds} s${hint === undefined ? "" : ` (${hint})`}`),
+        "dim",
+      );
+    }),
+    toolkit.on("connectorDisconnected", ({ namespace, connection, error }) => {
+      // The error itself is in the failure of the command. What the process printed is nowhere else.
+      const printed = connection.stderr?.trim();
+      if (error === undefined || reported.has(namespace) || printed === undefined || printed === "") return;
+      reported.add(namespace);
+      terminal.note(visibleLines(`${namespace} printed:\n${printed.slice(-maxPrinted)}`), "dim");
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+function loggerOf(terminal: Terminal): Logger {
+  const line = (style: Style | undefined) => (message: string, details?: unknown) => {
+    const rest =
+      details === undefined ? "" : ` ${inspect(details, { depth: 3, breakLength: Number.POSITIVE_INFINITY })}`;
+    terminal.note(visible(`${message}${rest}`), style);
+  };
+  return { debug: line("dim"), info: line("dim"), warn: line("yellow"), error: line("red") };
+}

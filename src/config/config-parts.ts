@@ -1,0 +1,218 @@
+import { basename, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { agent } from "../agent/index.ts";
+import type { AddConnectorOptions } from "../connection/connect-options.ts";
+import type { Connector } from "../core/connector.ts";
+import { ToolkitError } from "../core/error.ts";
+import { toIdentifier } from "../core/identifier.ts";
+import type { Resource } from "../core/resource.ts";
+import type { Store } from "../core/store.ts";
+import type { ConnectorConfig } from "../core/target.ts";
+import type { ToolkitOptions } from "../core/toolkit-options.ts";
+import { mapTexts } from "../lib/visible-text.ts";
+import { fileTokenStore } from "../mcp/auth/file-token-store.ts";
+import { oauth } from "../mcp/auth/oauth.ts";
+import type { OpenPage } from "../mcp/auth/oauth-options.ts";
+import { type Environment, expand } from "../mcp/target/target-values.ts";
+import { defineResource } from "../resource/define.ts";
+import { readSource } from "../resource/read.ts";
+import type { Toolkit } from "../toolkit/toolkit.ts";
+import { commandLine } from "./command-line.ts";
+import type { ConfigPath } from "./config-document.ts";
+import type { WrittenConfig, WrittenConnector } from "./config-schema.ts";
+import type { ReadConfig } from "./read-config.ts";
+
+/** The parts of a toolkit that a configuration does not say. */
+export interface ConfiguredOptions {
+  /** Where `${VAR}` is read from. Default: the environment of the process. */
+  readonly env?: Environment | undefined;
+  /** Connect each connector when it is first needed. Default: as it is written. */
+  readonly lazy?: boolean | undefined;
+  /** Follow the folders of prompts. Default false. */
+  readonly watch?: boolean | undefined;
+  /** Shows a person the page of a login. Missing, tokens that are kept are used, and nobody is asked. */
+  readonly openPage?: OpenPage | undefined;
+  /** Options of the toolkit beside those of the configuration; a delegate here is asked first. */
+  readonly toolkit?: ToolkitOptions | undefined;
+}
+
+/** A connector of a configuration, ready to be added. */
+export interface ConfiguredConnector {
+  readonly namespace: string;
+  readonly path: ConfigPath;
+  readonly target: ConnectorConfig;
+  readonly options: AddConnectorOptions;
+}
+
+/** Adds a connector. One that needs a variable which is not set fails when it connects, and says so: it harms no other one. */
+export function addConnector(
+  toolkit: Toolkit,
+  target: ConnectorConfig,
+  options: AddConnectorOptions,
+  config: ReadConfig,
+  path: ConfigPath,
+): void {
+  try {
+    toolkit.addConnector(target, options);
+  } catch (error) {
+    if (!ToolkitError.is(error, "INVALID_TARGET") || error.details.variable === undefined) throw error;
+    const problem = config.problem(path, error.message);
+    const { namespace, lazy, allow } = options;
+    const connector: Connector = { label: path.join("."), connect: () => Promise.reject(problem) };
+    toolkit.addConnector(connector, { namespace, lazy, allow });
+  }
+}
+
+/** Runs a part that throws a ToolkitError of its own, and says in the file's words where the cause is written. */
+export function placed<T>(config: ReadConfig, path: ConfigPath, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!ToolkitError.is(error)) throw error;
+    throw config.problem(path, `${path.join(".")}: ${error.message}`);
+  }
+}
+
+export async function readOptions(
+  config: ReadConfig,
+  env: Environment,
+  given: ToolkitOptions,
+): Promise<ToolkitOptions> {
+  const { policy = {}, settings = {}, store, timeoutMs, models, connectors = {} } = config.written;
+  const asks = Object.fromEntries((policy.ask ?? []).map((rule) => [rule, { needsApproval: true }]));
+  const { delegate = [] } = given;
+  const pinned = Object.values(connectors).some((each) => typeof each !== "string" && each.pins !== undefined);
+  return {
+    policy: { ...(policy.allow && { allow: policy.allow }), ...(policy.block && { block: policy.block }) },
+    settings: { ...settings, ...asks },
+    delegate: [...[delegate].flat(), placed(config, ["models"], () => agentOf(config, models ?? {}, env))],
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(pinned ? { pins: { file: resolve(config.folder, "toolweave.lock") } } : {}),
+    ...(store === undefined ? {} : { store: await storeAt(config, store, env) }),
+  };
+}
+
+function agentOf(config: ReadConfig, models: NonNullable<WrittenConfig["models"]>, env: Environment) {
+  const servers = Object.entries(models.providers ?? {}).map(([name, { url, apiKey, headers = {} }]) => {
+    const field = (key: string, text: string) => expanded(config, ["models", "providers", name, key], text, env);
+    const sent = Object.entries(headers).map(([header, value]) => [header, field("headers", value)]);
+    const key = apiKey === undefined ? {} : { apiKey: field("apiKey", apiKey) };
+    return [name, { url: field("url", url), headers: Object.fromEntries(sent), ...key }] as const;
+  });
+  return agent({ models: Object.fromEntries(servers), defaultModel: models.default });
+}
+
+async function storeAt(config: ReadConfig, written: string, env: Environment): Promise<Store> {
+  const place = expanded(config, ["store"], written, env);
+  if (/^postgres(?:ql)?:\/\//i.test(place)) {
+    const { postgresStore } = await import("../store/postgres/index.ts");
+    return placed(config, ["store"], () => postgresStore({ connectionString: place }));
+  }
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(place)) {
+    throw config.problem(["store"], "store must be the path of an SQLite file, or begin with postgres://.");
+  }
+  const { sqliteStore } = await import("../store/sqlite/index.ts");
+  return placed(config, ["store"], () => sqliteStore({ file: resolve(config.folder, place) }));
+}
+
+function expanded(config: ReadConfig, path: ConfigPath, text: string, env: Environment): string {
+  return placed(config, path, () => expand(text.replaceAll("${env:", "${"), env, String(path.at(-1))));
+}
+
+interface PlannedFolder {
+  readonly folder: string;
+  readonly namespace: string;
+  readonly recursive: boolean | undefined;
+  readonly path: ConfigPath;
+}
+
+export function promptFolders({ written, folder: base }: ReadConfig): readonly PlannedFolder[] {
+  return (written.prompts ?? []).map((each, index) => {
+    const { folder, namespace, recursive } = typeof each === "string" ? { folder: each } : each;
+    const path = resolve(base, folder);
+    return {
+      folder: path,
+      namespace: namespace ?? toIdentifier(basename(path), "prompts"),
+      recursive,
+      path: ["prompts", index],
+    };
+  });
+}
+
+export function resourceAt(config: ReadConfig, index: number, env: Environment): Resource {
+  const each = config.written.resources?.[index] ?? "";
+  const { path: given, name, title, description } = typeof each === "string" ? { path: each } : each;
+  const path = ["resources", index];
+  const place = expanded(config, path, given, env);
+  const url = /^https?:/i.test(place) ? new URL(place) : undefined;
+  const file = url ?? resolve(config.folder, place);
+  const uri = url?.href ?? pathToFileURL(String(file)).href;
+  return placed(config, path, () =>
+    defineResource({
+      name: name ?? (basename(url?.pathname ?? place) || "resource"),
+      uri,
+      title,
+      description,
+      bytes: async ({ signal }) => (await readSource(file, { signal })).bytes(),
+    }),
+  );
+}
+
+/** The connectors of a configuration, those of other clients' lists included. */
+export function plannedConnectors(config: ReadConfig, options: ConfiguredOptions): readonly ConfiguredConnector[] {
+  const { connectors = {}, mcpServers = {}, mcp_servers = {}, servers = {} } = config.written;
+  return Object.entries({ connectors, mcpServers, mcp_servers, servers })
+    .flatMap(([list, entries]) => Object.entries(entries).map(([name, entry]) => ({ path: [list, name], name, entry })))
+    .map(({ path, name, entry }) => ({ path, name, entry: longForm(entry, config.folder) }))
+    .filter(({ entry }) => entry.disabled !== true && entry.enabled !== false)
+    .map(({ path, name, entry }) => ({
+      path,
+      namespace: toIdentifier(name, "server"),
+      target: targetOf(config, path, entry),
+      options: connectorOptions(config.folder, entry, options),
+    }));
+}
+
+/** The entry without shorthands, and with variables in one form. */
+function longForm(entry: string | WrittenConnector, folder: string): WrittenConnector {
+  const long = typeof entry === "string" ? commandLine(entry) : entry;
+  const plain = (text: string) => text.replaceAll("${env:", "${").replaceAll("${workspaceFolder}", folder);
+  return mapTexts(long, plain) as WrittenConnector;
+}
+
+function targetOf(config: ReadConfig, path: ConfigPath, entry: WrittenConnector): ConnectorConfig {
+  const { url, headers, command, args, env, inheritEnv, cwd, wrap, type } = entry;
+  if ((url === undefined) === (command === undefined)) {
+    const found = url === undefined ? "has neither url nor command" : "has both url and command";
+    throw config.problem(path, `${path.join(".")} ${found}: write one of them.`);
+  }
+  if (url !== undefined) return { url, headers, type: type === "stdio" ? undefined : type };
+  return {
+    command: command ?? "",
+    args,
+    env,
+    inheritEnv,
+    cwd: resolve(config.folder, cwd ?? "."),
+    wrap,
+    ...(headers === undefined ? {} : { headers }),
+  };
+}
+
+function connectorOptions(
+  folder: string,
+  { auth, pins, ...entry }: WrittenConnector,
+  { lazy, openPage }: ConfiguredOptions,
+): AddConnectorOptions {
+  const { trust, allow, elicitation, sampling, timeoutMs, connectTimeoutMs, pollMs, healthCheckMs } = entry;
+  const { retryMs, maxRetryMs, maxAttempts, maxConcurrentCalls, maxMessageBytes, maxListSize } = entry;
+  const pinned = typeof pins === "string" ? { onChange: pins } : pins;
+  const login = auth === "oauth" ? {} : auth;
+  const tokens = () => fileTokenStore(resolve(folder, ".toolweave", "tokens.json"));
+  return {
+    ...{ trust, allow, elicitation, sampling, timeoutMs, connectTimeoutMs, pollMs, healthCheckMs },
+    ...{ retryMs, maxRetryMs, maxAttempts, maxConcurrentCalls, maxMessageBytes, maxListSize },
+    lazy: lazy ?? entry.lazy,
+    pins: pinned,
+    ...(login === undefined ? {} : { auth: oauth({ ...login, open: openPage, store: tokens() }) }),
+  };
+}

@@ -1,0 +1,176 @@
+import { basename, dirname } from "node:path";
+import { type FolderWatcher, watchFolder } from "../lib/folder-watcher.ts";
+import { promptFolder } from "../prompt/prompt-folder.ts";
+import { Toolkit } from "../toolkit/toolkit.ts";
+import type { ConfigPath } from "./config-document.ts";
+import {
+  addConnector,
+  type ConfiguredOptions,
+  placed,
+  plannedConnectors,
+  promptFolders,
+  readOptions,
+  resourceAt,
+} from "./config-parts.ts";
+import type { WrittenConfig } from "./config-schema.ts";
+import { type ReadConfig, readConfig } from "./read-config.ts";
+
+/** The changes that a newer version of a configuration made. */
+export interface AppliedChanges {
+  /** The namespaces and URIs that are new, gone, or made again. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
+  /** The fields that a toolkit reads once: they hold when it is started again. */
+  readonly waiting: readonly string[];
+}
+
+/** A part of a toolkit, as it is written and as it can be taken away again. */
+interface Part {
+  readonly text: string;
+  readonly add: () => void;
+  readonly remove: () => Promise<void> | void;
+}
+
+type Parts = ReadonlyMap<string, Part>;
+
+/** A toolkit made from a configuration, which follows newer versions of it. */
+export class ConfiguredToolkit {
+  readonly toolkit: Toolkit;
+  readonly #options: ConfiguredOptions;
+  #config: ReadConfig;
+  #parts: Parts = new Map();
+
+  private constructor(toolkit: Toolkit, config: ReadConfig, options: ConfiguredOptions) {
+    this.toolkit = toolkit;
+    this.#config = config;
+    this.#options = options;
+  }
+
+  /**
+   * Makes the toolkit. Nothing is started: `toolkit.start` does that.
+   *
+   * @throws ToolkitError `INVALID_CONFIG` naming file, line and column
+   */
+  static async of(config: ReadConfig, options: ConfiguredOptions = {}): Promise<ConfiguredToolkit> {
+    const given = options.toolkit ?? {};
+    const read = await readOptions(config, options.env ?? process.env, given);
+    const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), config, options);
+    try {
+      configured.#parts = configured.#partsOf(config);
+      for (const { add } of configured.#parts.values()) add();
+      return configured;
+    } catch (error) {
+      await configured.toolkit.close();
+      throw error;
+    }
+  }
+
+  /**
+   * Applies a newer version: only what changed is taken away and made again.
+   *
+   * @throws ToolkitError `INVALID_CONFIG` for a part that is refused; those before it in the file are applied
+   */
+  async apply(next: ReadConfig): Promise<AppliedChanges> {
+    const before = this.#parts;
+    const after = this.#partsOf(next);
+    const removed = [...before.keys()].filter((name) => !after.has(name));
+    const changed = [...after.keys()].filter(
+      (name) => before.has(name) && before.get(name)?.text !== after.get(name)?.text,
+    );
+    const added = [...after.keys()].filter((name) => !before.has(name));
+    const kept = new Map(before);
+    for (const name of [...removed, ...changed]) {
+      await before.get(name)?.remove();
+      kept.delete(name);
+      this.#parts = new Map(kept);
+    }
+    for (const name of [...changed, ...added]) {
+      const part = after.get(name);
+      part?.add();
+      if (part !== undefined) kept.set(name, part);
+      this.#parts = new Map(kept);
+    }
+    const waiting = readOnce.filter((field) => textOf(this.#config.written[field]) !== textOf(next.written[field]));
+    this.#config = next;
+    return { added, removed, changed, waiting };
+  }
+
+  /** Connectors and folders by namespace, resources by URI. */
+  #partsOf(config: ReadConfig): Parts {
+    const { toolkit } = this;
+    const { env = process.env, watch = false } = this.#options;
+    const parts = new Map<string, Part>();
+    for (const [index, written] of (config.written.resources ?? []).entries()) {
+      const item = resourceAt(config, index, env);
+      const add = () => placed(config, ["resources", index], () => toolkit.add(item));
+      parts.set(item.uri, { text: textOf(written), add, remove: () => toolkit.remove(item.uri) });
+    }
+    for (const { namespace, path, target, options } of plannedConnectors(config, this.#options)) {
+      const add = () =>
+        placed(config, path, () => addConnector(toolkit, target, { ...options, namespace }, config, path));
+      const { auth: _, ...plain } = options;
+      const text = textOf([target, plain, at(config.written, path)]);
+      parts.set(namespace, { text, add, remove: () => toolkit.removeConnector(namespace) });
+    }
+    for (const { folder, namespace, recursive, path } of promptFolders(config)) {
+      let mounted: Disposable | undefined;
+      const add = () => {
+        const source = promptFolder(folder, { recursive, watch });
+        mounted = placed(config, path, () => toolkit.addSource(namespace, source));
+      };
+      parts.set(namespace, { text: textOf([folder, recursive]), add, remove: () => mounted?.[Symbol.dispose]() });
+    }
+    return parts;
+  }
+}
+
+const readOnce = ["policy", "settings", "store", "models", "timeoutMs"] as const;
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value) ?? "";
+}
+
+function at(written: WrittenConfig, [list = "", name = ""]: ConfigPath): unknown {
+  return (written as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>)[list]?.[name];
+}
+
+/** The listeners of a configuration that is followed. */
+export interface FollowOptions {
+  onApplied(changes: AppliedChanges): void;
+  /** Called with the mistakes of a version that is not applied: the last good one holds. */
+  onProblem(error: unknown): void;
+}
+
+/** Applies each version of a configuration file to its toolkit, one after the other, until it is closed. */
+export function followConfig(
+  configured: ConfiguredToolkit,
+  config: ReadConfig,
+  options: FollowOptions,
+): Pick<FolderWatcher, "close"> {
+  const { file } = config;
+  let last: Promise<void> = Promise.resolve();
+  let isClosed = false;
+  const apply = async () => {
+    try {
+      const next = await readConfig(file);
+      if (isClosed) return;
+      options.onApplied(await configured.apply(next));
+    } catch (error) {
+      if (!isClosed) options.onProblem(error);
+    }
+  };
+  const watcher = watchFolder(dirname(file), {
+    wanted: (name) => name === basename(file),
+    onChange: () => {
+      last = last.then(apply);
+    },
+    onProblem: options.onProblem,
+  });
+  return {
+    close: () => {
+      isClosed = true;
+      watcher.close();
+    },
+  };
+}

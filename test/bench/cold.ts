@@ -1,0 +1,86 @@
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import {
+  type Bench,
+  type CleanUp,
+  type Comparison,
+  measureOnce,
+  type Operation,
+  type Timing,
+  timingOf,
+} from "./harness.ts";
+import { type HttpServers, rawHttpClient, startHttpServers } from "./raw.ts";
+
+const count = 50;
+const offer = { count, tools: 20, output: false, others: 10 };
+/** The lists of a server: 20 tools, 10 prompts and 10 resources. A list leaves out templates unless it is asked for them. */
+const listed = 40;
+const rounds = 10;
+
+/**
+ * Connecting 50 HTTP servers that have tools, prompts, resources and templates, until all of it is listed. The SDK's client is measured
+ * twice: with the tools alone, which is what most programs ask for, and with the four lists.
+ */
+export const bench: Bench = {
+  name: "cold",
+  targets: { tools: { of: "ratio", must: 0.65, reach: 0.5 }, everything: { of: "ratio", must: 0.65 } },
+  async run() {
+    await using servers = await startHttpServers(offer);
+    const sides = {
+      tools: () => raw(servers, (client) => [client.listTools()]),
+      everything: () => raw(servers, everything),
+      ours: () => ours(servers),
+    };
+    const wall = await measureOnce(sides, rounds);
+    const spent = await measureCpu(sides);
+    return [...compared("until it is listed", wall, true), ...compared("CPU of the client", spent, false)];
+  },
+};
+
+type Sides = Readonly<Record<"tools" | "everything" | "ours", () => Promise<CleanUp>>>;
+
+function compared(
+  name: string,
+  { tools, everything, ours }: Readonly<Record<keyof Sides, Timing>>,
+  isAimed: boolean,
+): readonly Comparison[] {
+  const rows = [
+    { target: "tools", peer: { name: "SDK, tools alone", timing: tools } },
+    { target: "everything", peer: { name: "SDK, four lists", timing: everything } },
+  ];
+  return rows.map(({ target, peer }) => ({ name, ours, peer, ...(isAimed ? { target } : {}) }));
+}
+
+function everything(client: Client): readonly Promise<unknown>[] {
+  return [client.listTools(), client.listPrompts(), client.listResources(), client.listResourceTemplates()];
+}
+
+async function raw({ urls }: HttpServers, list: (client: Client) => readonly Promise<unknown>[]): Promise<CleanUp> {
+  const clients = await Promise.all(urls.map(rawHttpClient));
+  await Promise.all(clients.flatMap(list));
+  return () => Promise.all(clients.map((client) => client.close()));
+}
+
+async function ours({ urls }: HttpServers): Promise<CleanUp> {
+  const toolkit = new Toolkit();
+  for (const [at, url] of urls.entries()) toolkit.addConnector(url, { namespace: `bench${at}` });
+  await toolkit.start();
+  const { count: found } = await toolkit.list();
+  if (found !== count * listed) throw new Error(`Listed ${found} items instead of ${count * listed}.`);
+  return () => toolkit.close();
+}
+
+/** The CPU time of this process, in microseconds: it says more than the wall on a machine that does other work. */
+async function measureCpu(sides: Sides): Promise<Readonly<Record<keyof Sides, Timing>>> {
+  const samples = new Map<string, number[]>();
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, side] of Object.entries<Operation>(sides)) {
+      const before = process.cpuUsage();
+      const cleanUp = (await side()) as CleanUp;
+      const { user, system } = process.cpuUsage(before);
+      await cleanUp();
+      samples.set(name, [...(samples.get(name) ?? []), user + system]);
+    }
+  }
+  return Object.fromEntries([...samples].map(([name, all]) => [name, timingOf(all)])) as Record<keyof Sides, Timing>;
+}

@@ -1,0 +1,66 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect } from "vitest";
+import { ConfiguredToolkit, followConfig } from "../../src/config/configured-toolkit.ts";
+import { readConfig } from "../../src/config/read-config.ts";
+import { child, server } from "../support/hand-server.ts";
+import { verifies } from "../support/verifies.ts";
+
+let folder = "";
+const ends: (() => unknown)[] = [];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "toolweave-follow-"));
+});
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const hand = JSON.stringify(child(server('if (m.method === "tools/list") send({ id: m.id, result: { tools: [] } });')));
+
+verifies(
+  "X1",
+  "a configuration is followed: only what changed is made again, and a mistake changes nothing",
+  async () => {
+    const file = join(folder, "toolweave.yaml");
+    // As editors do it: a new file takes the place of the old one.
+    const write = async (text: string) => {
+      await writeFile(`${file}.new`, text);
+      await rename(`${file}.new`, file);
+    };
+    await write(`connectors:\n  one: ${hand}\n  two: ${hand}\n`);
+    const config = await readConfig(file);
+    const configured = await ConfiguredToolkit.of(config);
+    const { toolkit } = configured;
+    ends.push(() => toolkit.close());
+    await toolkit.start();
+    const heard: unknown[] = [];
+    const follower = followConfig(configured, config, {
+      onApplied: (changes) => heard.push(changes),
+      onProblem: (error) => heard.push(String(error)),
+    });
+    ends.push(() => follower.close());
+    const next = async () => {
+      await expect.poll(() => heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
+      return heard.shift();
+    };
+    const none = { added: [], removed: [], changed: [], waiting: [] };
+    const processOf = (namespace: string) =>
+      toolkit.connections.find((each) => each.namespace === namespace)?.processId;
+    const one = processOf("one");
+    expect(one).toBeGreaterThan(0);
+    await writeFile(join(folder, "note.txt"), "note");
+    await write(`connectors:\n  one: ${hand}\n  three: ${hand}\npolicy: { block: [x] }\nresources: [note.txt]\n`);
+    const uri = expect.stringMatching(/note\.txt$/);
+    expect(await next()).toEqual({ ...none, added: [uri, "three"], removed: ["two"], waiting: ["policy"] });
+    expect(processOf("one")).toBe(one);
+    await write("connectors: [\n");
+    expect(await next()).toContain("toolweave.yaml:2:1 cannot be parsed");
+    expect(toolkit.connections.map(({ namespace }) => namespace)).toEqual(["one", "three"]);
+    await write(`connectors:\n  one: { ...\n`.replace("{ ...", hand.replace(/\}$/, ',"timeoutMs":5}')));
+    expect(await next()).toEqual({ ...none, removed: [uri, "three"], changed: ["one"], waiting: ["policy"] });
+    await expect.poll(() => processOf("one"), { timeout: 15_000 }).not.toBe(one);
+  },
+  60_000,
+);
