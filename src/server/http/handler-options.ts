@@ -150,7 +150,7 @@ function assertProtection(options: McpHandlerOptions, hosts: readonly string[]):
   const isOpen = hosts.some((host) => !loopbackHosts.includes(host));
   if (isOpen && ways === 0 && !allowAnonymous) {
     const wanted =
-      "this machine alone, unless there is authenticate, tokens or oauth, or allowAnonymous says that everybody may call";
+      "this machine alone, unless there is authenticate, tokens or oauth, or allowAnonymous says that every caller is served";
     throw invalidOption("allowedHosts", wanted, hosts, owner);
   }
   for (const [principal, token] of Object.entries(tokens ?? {})) {

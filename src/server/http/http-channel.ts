@@ -11,7 +11,7 @@ import { ReplyStream } from "./reply-stream.ts";
 export interface HttpChannelParts {
   /** Of every answer, such as the id of the session. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined where there is no session: then nobody can come back. */
+  /** Undefined where there is no session: then no client can come back. */
   readonly budget: EventBudget | undefined;
   /** Time in which a client may come back for the answer to a request, in milliseconds. Then the request is cancelled. */
   readonly resumeMs: number;
@@ -185,7 +185,7 @@ export class HttpChannel implements Transport {
     this.#leaving.delete(stream);
   }
 
-  /** The client did not come back: nobody waits for its requests. */
+  /** The client did not come back: its requests are cancelled. */
   #abandon(stream: ReplyStream): void {
     this.#stay(stream);
     for (const requestId of [...stream.pending]) {

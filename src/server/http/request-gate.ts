@@ -75,7 +75,7 @@ export class RequestGate {
     };
   }
 
-  /** The principal of a request; undefined where nobody is asked. @throws RequestRefusal */
+  /** The principal of a request; undefined where no credentials are asked for. @throws RequestRefusal */
   async principalOf(exchange: ServedExchange): Promise<string | undefined> {
     const { authenticate, tokens, oauth } = this.#options;
     if (authenticate !== undefined) return this.#custom(exchange);

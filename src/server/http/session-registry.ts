@@ -7,7 +7,7 @@ import { RequestRefusal } from "./http-exchange-port.ts";
 
 /** A session as its client knows it. */
 export interface ServedSession {
-  /** Whoever has it is its client, unless there are principals. */
+  /** Without principals it is the one credential of the client. */
   readonly id: string;
   readonly principal: string | undefined;
   readonly channel: HttpChannel;

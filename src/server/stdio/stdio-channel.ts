@@ -99,7 +99,7 @@ export class StdioChannel implements Transport {
     input.off("end", this.#inputEnded);
     input.off("close", this.#inputEnded);
     output.off("close", this.#inputEnded);
-    // Whoever reads the input no more keeps no process alive.
+    // An input that is not read keeps no process alive.
     input.pause();
     this.#events?.closed(error);
   }
