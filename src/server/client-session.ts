@@ -132,7 +132,7 @@ export class ClientSession implements ClientPort {
   }
 
   #answer(method: string, params: Fields, { id, signal }: IncomingRequest): Promise<Fields> | undefined {
-    const run = this.#methods[method] ?? this.#itemMethod(method);
+    const run = Object.hasOwn(this.#methods, method) ? this.#methods[method] : this.#itemMethod(method);
     if (run === undefined) return undefined;
     if (this.#isDraining)
       throw new RpcError({ code: rpcCodes.internalError, message: "This server is shutting down." });

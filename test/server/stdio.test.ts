@@ -126,8 +126,10 @@ verifies("V3", "a line that is no message, or too large, is answered with an err
     id: null,
     error: { code: -32600, message: expect.stringContaining("maxMessageBytes") },
   });
-  say({ jsonrpc: "2.0", id: 2, method: "no/such" });
-  expect(await next()).toMatchObject({ id: 2, error: { code: -32601 } });
+  for (const method of ["no/such", "constructor", "__proto__", "toString"]) {
+    say({ jsonrpc: "2.0", id: 2, method });
+    expect(await next()).toMatchObject({ id: 2, error: { code: -32601 } });
+  }
   say({ jsonrpc: "2.0", id: 3, method: "tools/list", params: { cursor: "!" } });
   expect(await next()).toMatchObject({ id: 3, error: { code: -32602 } });
   say(initialize());

@@ -120,7 +120,7 @@ class HttpEndpoint {
   async #admitted(exchange: ServedExchange, cors: Readonly<Record<string, string>>): Promise<void> {
     const principal = await this.#gate.principalOf(exchange);
     this.#gate.spend(principal);
-    if (this.#closing !== undefined) throw new RequestRefusal(503, "This server is shutting down.");
+    this.#assertOpen();
     const version = exchange.header("mcp-protocol-version");
     if (version !== undefined && !protocolVersions.includes(version))
       throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
@@ -151,6 +151,8 @@ class HttpEndpoint {
     if (!takesEvents && !accepts(exchange, "application/json"))
       throw new RequestRefusal(406, "Accept must have application/json and text/event-stream.");
     const messages = parseBody(await exchange.body({ maxBytes, timeoutMs }));
+    // It may have begun to close while the body came.
+    this.#assertOpen();
     if (!sessions) return this.#once(exchange, messages, { principal, takesEvents, cors });
     const isHandshake = messages.some(({ method }) => method === "initialize");
     if (!isHandshake) {
@@ -164,6 +166,10 @@ class HttpEndpoint {
     const { protocolVersion } = (messages[0]?.params ?? {}) as { readonly protocolVersion?: unknown };
     session.channel.isPrimed = typeof protocolVersion === "string" && protocolVersion >= "2025-11-25";
     session.channel.post(messages, exchange, takesEvents);
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) throw new RequestRefusal(503, "This server is shutting down.");
   }
 
   async #begin(principal: string | undefined, cors: Readonly<Record<string, string>>): Promise<ServedSession> {

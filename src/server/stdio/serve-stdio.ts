@@ -81,7 +81,7 @@ export async function serveStdio(host: ServableHost, options: ServeStdioOptions 
   const closed = session.closed.then(async (error) => {
     audiences.end();
     if (error !== undefined && !isClosing) read.logger.info(`The client of stdio is gone: ${error.message}`);
-    if (exitAtEnd) await exit(host);
+    if (exitAtEnd && !isClosing) await exit(host);
   });
   await session.begin();
   const close = async () => {
