@@ -30,6 +30,11 @@ export interface Session {
   sample?(request: SampleRequest, options: { readonly signal: AbortSignal }): Promise<SampleResult>;
 }
 
+/** The same text for two sessions of one caller: a server makes a session object for each request of a client, to answer on its stream. */
+export function sessionKey({ id, principal = "" }: Session): string {
+  return JSON.stringify([principal, id]);
+}
+
 /** The sessions of calls that were given none, where such a call goes on as another one: what is the caller's own is then that of all without one. */
 export const madeUpSessions = new WeakSet<Session>();
 
