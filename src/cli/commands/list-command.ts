@@ -5,7 +5,7 @@ import { visible } from "../../lib/visible-text.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import { schemasOf } from "../item-schemas.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, openWorkspace } from "../workspace.ts";
+import { type GlobalOptions, openWorkspace, type Workspace } from "../workspace.ts";
 
 /** The options of `list`. */
 export interface ListCommandOptions extends GlobalOptions {
@@ -34,12 +34,18 @@ export async function list(
     else
       terminal.note(
         page.count === 0
-          ? "There is nothing."
+          ? nothingText(options.namespace, workspace)
           : `Nothing has ${JSON.stringify(pattern)} in its name or description; there are ${page.count} entries.`,
       );
     for (const failure of page.failures) terminal.note(failureText(failure), "yellow");
   }
   return page.count === 0 && page.failures.length > 0 ? exitCodes.unreachable : exitCodes.ok;
+}
+
+/** An empty list of a namespace that there is not has another reason than that of an empty server. */
+function nothingText(namespace: string | undefined, { toolkit }: Workspace): string {
+  if (namespace === undefined) return "There is nothing.";
+  return `There is nothing in ${namespace}. The servers are ${toolkit.connections.map((each) => each.namespace).join(", ") || "none"}.`;
 }
 
 function kindOf(given: string): Kind {
