@@ -280,7 +280,7 @@ verifies(
     let printed = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       printed += text;
-      if (printed.includes("connected")) child.kill("SIGINT");
+      if (printed.includes("hand: connected")) child.kill("SIGINT");
     });
     expect(await once(child, "close")).toEqual([130, null]);
   },

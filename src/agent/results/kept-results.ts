@@ -135,6 +135,6 @@ function expired(uri: string, keepMs: number): ToolkitError<"NOT_FOUND"> {
 /** The error for a result that is not there; said of the result of another owner in the same words. */
 export function noResult(uri: string, suggestions: readonly string[] = []): ToolkitError<"NOT_FOUND"> {
   const hint = suggestions.length === 0 ? "" : ` There are ${suggestions.join(", ")}.`;
-  const message = `${uri} cannot be read: the session it is read with has no such result, or it is too long ago and was forgotten.${hint}`;
+  const message = `${uri} cannot be read: there is no such result, or it is too long ago and was forgotten.${hint}`;
   return new ToolkitError("NOT_FOUND", message, { key: uri, suggestions });
 }
