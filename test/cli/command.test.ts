@@ -109,7 +109,9 @@ describe("a folder with a configuration", () => {
       await folder.write("toolweave.yaml", "prompts: [{ folder: ./prompts, recursive: true }]\n");
       const whole = await folder.run(["lint"]);
       expect([whole.code, whole.stdout]).toEqual([1, expect.stringContaining('There is no partial "tone"')]);
-      expect((await folder.run(["doctor"])).stdout).toContain("wrong ./prompts (1 prompt): 1 mistake");
+      expect((await folder.run(["doctor"])).stdout).toContain(
+        "wrong ./prompts (1 prompt): 1 mistake\n      toolweave lint --recursive ./prompts",
+      );
       const narrow = await folder.run(["lint", "prompts"]);
       expect([narrow.code, narrow.stdout]).toEqual([0, "0 prompts: no problem.\n"]);
       expect(narrow.stderr).toContain("not checked are the folders letters; --recursive checks them.");

@@ -149,7 +149,11 @@ async function promptFindings({ written, folder }: ReadConfig, signal: AbortSign
     const what = `${given} (${files.length} ${files.length === 1 ? "prompt" : "prompts"})`;
     return errors === 0
       ? { what }
-      : { what, problem: `${errors} ${errors === 1 ? "mistake" : "mistakes"}`, mend: `toolweave lint ${given}` };
+      : {
+          what,
+          problem: `${errors} ${errors === 1 ? "mistake" : "mistakes"}`,
+          mend: `toolweave lint ${recursive ? "--recursive " : ""}${given}`,
+        };
   });
   return Promise.all(findings);
 }
