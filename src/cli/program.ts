@@ -39,7 +39,12 @@ function report(error: unknown, args: readonly string[], terminal: Terminal): vo
   const text = isOwn || isSystem || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message);
   const code = ToolkitError.is(error) ? `${error.code}: ` : "";
   terminal.note(visibleLines(`${code}${text}`), "red");
+  if (ToolkitError.is(error, "PENDING")) terminal.note(pendingHint);
 }
+
+const pendingHint =
+  "Where the configuration has a store, `toolweave approvals` lists what waits, and `toolweave approve ID` runs it. " +
+  "Without a store it is forgotten: call again in a terminal, which asks you.";
 
 type Action = (args: readonly string[], options: Record<string, unknown>) => Promise<number>;
 
@@ -157,6 +162,7 @@ function addCatalogCommands(program: Command, on: On, terminal: Terminal, signal
     .description("check prompt files")
     .argument("[path...]", "files and folders (default: those of the configuration)")
     .option("-m, --model <provider/name>", "a model that prompts may name; may be repeated", collect)
+    .option("-r, --recursive", "the folders inside a folder too (default: as the configuration says)")
     .action(
       on(async (paths, options) => (await import("./commands/lint-command.ts")).lint(paths, options, terminal, signal)),
     );

@@ -89,7 +89,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
           onApplied: (changes) => reportChanges(changes, terminal),
           onProblem: (error) => terminal.note(visibleLines(messageOf(error)), "red"),
         });
-  const stopReports = reportConnectors(toolkit, terminal);
+  const stopReports = reportConnectors(toolkit, terminal, options.verbose === true);
   const session: Session = {
     id: randomUUID(),
     clientInfo: { name: "toolweave", version: "cli" },
@@ -190,9 +190,12 @@ function reportChanges({ added, removed, changed, waiting }: AppliedChanges, ter
 const maxPrinted = 2_000;
 
 /** Says on stderr what the connectors do while a person waits for them. */
-function reportConnectors(toolkit: Toolkit, terminal: Terminal): () => void {
+function reportConnectors(toolkit: Toolkit, terminal: Terminal, isVerbose: boolean): () => void {
   const reported = new Set<string>();
   const ends = [
+    toolkit.on("connectorConnected", ({ namespace }) => {
+      if (isVerbose) terminal.note(visible(`${namespace}: connected`), "dim");
+    }),
     toolkit.on("connectorConnecting", ({ namespace, elapsedMs, hint }) => {
       const seconds = Math.round(elapsedMs / 1_000);
       terminal.note(

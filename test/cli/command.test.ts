@@ -19,7 +19,9 @@ describe("a folder with a configuration", () => {
       expect((await folder.run(["init"])).code).toBe(0);
       const added = await folder.run(["add", "hand", "--", "node", "server.js", "--flag"]);
       expect([added.code, added.stdout]).toEqual([0, expect.stringMatching(/^Added hand to .*toolweave\.yaml\.\n$/)]);
-      expect(await readFile(join(folder.path, "toolweave.yaml"), "utf8")).toContain("- --flag");
+      const written = await readFile(join(folder.path, "toolweave.yaml"), "utf8");
+      expect(written).toContain("- --flag");
+      expect(written).toContain("\n# Folders of prompt files.");
       expect((await folder.run(["add", "hand", "https://host/mcp"])).code).toBe(2);
       expect((await folder.run(["remove", "hnd"])).stderr).toContain("Did you mean hand?");
       expect((await folder.run(["remove", "hand"])).code).toBe(0);
@@ -94,6 +96,51 @@ describe("a folder with a configuration", () => {
         "wrong gone: the command no-such-command-here is not found\n      install no-such-command-here",
       );
       expect(wrong.stdout).toContain("wrong ./missing: there is no such folder\n      mkdir -p ./missing");
+    },
+    limitMs,
+  );
+
+  verifies(
+    "X1",
+    "has its prompts checked as it reads them, with the folders inside a folder",
+    async () => {
+      await mkdir(join(folder.path, "prompts", "letters"), { recursive: true });
+      await folder.write("prompts/letters/reply.md", "# Reply to a customer\n\n{{> tone}}");
+      await folder.write("toolweave.yaml", "prompts: [{ folder: ./prompts, recursive: true }]\n");
+      const whole = await folder.run(["lint"]);
+      expect([whole.code, whole.stdout]).toEqual([1, expect.stringContaining('There is no partial "tone"')]);
+      expect((await folder.run(["doctor"])).stdout).toContain(
+        "wrong ./prompts (1 prompt): 1 mistake\n      toolweave lint --recursive ./prompts",
+      );
+      const narrow = await folder.run(["lint", "prompts"]);
+      expect([narrow.code, narrow.stdout]).toEqual([0, "0 prompts: no problem.\n"]);
+      expect(narrow.stderr).toContain("not checked are the folders letters; --recursive checks them.");
+      expect((await folder.run(["lint", "--recursive", "prompts"])).code).toBe(1);
+      await folder.write("toolweave.yaml", "prompts: [{ folder: ./prompts, recursive: false }]\n");
+      expect((await folder.run(["lint"])).stderr).toBe("");
+    },
+    limitMs,
+  );
+
+  verifies(
+    "X1",
+    "says of each thing once why it is wrong, and what to do next",
+    async () => {
+      await folder.write("toolweave.yaml", "connector: {}\ntimeout: 5\n");
+      const twice = await folder.run(["doctor"]);
+      expect(twice.stdout).toMatch(/Did you mean connectors\?\n {6}toolweave\.yaml:2:1 .*\n1 thing is wrong/);
+      await folder.write("toolweave.yaml", 'connectors: { every: { command: "no-program server.js" } }\n');
+      const spaced = await folder.run(["doctor"]);
+      expect(spaced.stdout).toContain(
+        "write the program alone under command, and its arguments under args\n1 thing is",
+      );
+      await folder.write("toolweave.yaml", `${handConfig}store: ./state.sqlite\npolicy: { ask: ["hand.greet"] }\n`);
+      expect((await folder.run(["call", "greet", "name=Ada"])).stderr).toContain("`toolweave approve ID` runs it");
+      expect((await folder.run(["approve", "nothing"])).stderr).toContain("See what waits with: toolweave approvals");
+      expect((await folder.run(["status"])).stdout).toMatch(/\(hand [^)]+\)/);
+      expect((await folder.run(["list", "--namespace", "hnd"])).stderr).toBe(
+        "There is nothing in hnd. The servers are hand.\n",
+      );
     },
     limitMs,
   );
@@ -198,6 +245,24 @@ verifies(
 
 verifies(
   "X1",
+  "a URL is added to the file of another client in the form of that client",
+  async () => {
+    await folder.write(".mcp.json", '{ "mcpServers": {} }');
+    expect((await folder.run(["add", "web", "http://127.0.0.1:9/mcp"])).code).toBe(0);
+    const text = await readFile(join(folder.path, ".mcp.json"), "utf8");
+    expect(JSON.parse(text)).toEqual({ mcpServers: { web: { url: "http://127.0.0.1:9/mcp" } } });
+    expect((await folder.run(["remove", "web"])).code).toBe(0);
+    const missing = await folder.run(["import", "--from", "./no-such-file.json"]);
+    expect([missing.code, missing.stderr]).toEqual([
+      2,
+      expect.stringMatching(/^There is no file .*no-such-file\.json/),
+    ]);
+  },
+  limitMs,
+);
+
+verifies(
+  "X1",
   "a shell completes commands, options and names",
   async () => {
     await folder.write("toolweave.yaml", handConfig);
@@ -217,7 +282,7 @@ verifies(
     let printed = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       printed += text;
-      if (printed.includes("connected")) child.kill("SIGINT");
+      if (printed.includes("hand: connected")) child.kill("SIGINT");
     });
     expect(await once(child, "close")).toEqual([130, null]);
   },

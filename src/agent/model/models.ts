@@ -135,7 +135,9 @@ export class Models {
     if (model !== undefined) return this.#byModel(model);
     if (provider !== undefined) return this.#byProvider(provider);
     if (this.#default !== undefined) return this.#default;
-    throw ambiguous("No model is named, and there is no default: name one, or give the option defaultModel.");
+    throw ambiguous(
+      "No model is named, and there is no default: name one (`model` of the prompt, `--model` of the command), or give the option defaultModel (`models.default` of a configuration).",
+    );
   }
 
   #named(ref: ModelRef): ModelRef {

@@ -37,8 +37,12 @@ export async function decide(
     } catch (error) {
       signal.throwIfAborted();
       if (!ToolkitError.is(error)) throw error;
-      terminal.note(visible(`${id}: ${messageOf(error)}`), "red");
-      code = ToolkitError.is(error, "NOT_FOUND") ? exitCodes.notFound : exitCodes.failed;
+      const isUnknown = ToolkitError.is(error, "NOT_FOUND");
+      const problem = isUnknown
+        ? "No call of this id is known to the store. See what waits with: toolweave approvals"
+        : messageOf(error);
+      terminal.note(visible(`${id}: ${problem}`), "red");
+      code = isUnknown ? exitCodes.notFound : exitCodes.failed;
     }
   }
   return code;

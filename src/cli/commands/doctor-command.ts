@@ -4,7 +4,7 @@ import { plannedConnectors } from "../../config/config-parts.ts";
 import { findConfig, type ReadConfig, readConfig } from "../../config/read-config.ts";
 import type { Connection } from "../../core/connection.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { visible } from "../../lib/visible-text.ts";
+import { visible, visibleLines } from "../../lib/visible-text.ts";
 import { lintPrompts } from "../../prompt/lint/lint-prompts.ts";
 import { exitCodes } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
@@ -16,6 +16,8 @@ interface Finding {
   readonly problem?: string | undefined;
   /** The command, or the change, that mends it. */
   readonly mend?: string | undefined;
+  /** The connector that it is about. */
+  readonly namespace?: string | undefined;
 }
 
 /** Checks the machine, the configuration and every server. @returns the exit code: `failed` where something is wrong */
@@ -35,7 +37,12 @@ export async function doctor(options: GlobalOptions, terminal: Terminal, signal:
     tell(await promptFindings(config, signal));
     tell(await storeFindings(config));
   }
-  if (config !== undefined || options.server !== undefined) tell(await connectionFindings(options, terminal, signal));
+  if (config !== undefined || options.server !== undefined) {
+    // A command that is not found is one problem, although its connection fails too.
+    const reported = new Set(findings.map(({ namespace }) => namespace));
+    const found = await connectionFindings(options, terminal, signal);
+    tell(found.filter(({ namespace }) => namespace === undefined || !reported.has(namespace)));
+  }
   if (options.json === true) terminal.printJson(findings);
   const wrong = findings.filter(({ problem }) => problem !== undefined).length;
   if (options.json !== true)
@@ -46,7 +53,7 @@ export async function doctor(options: GlobalOptions, terminal: Terminal, signal:
 function lineOf({ what, problem, mend }: Finding, terminal: Terminal): string {
   if (problem === undefined) return `${terminal.style("green", "ok")}    ${visible(what)}`;
   const how = mend === undefined ? "" : `\n      ${terminal.style("cyan", visible(mend))}`;
-  return `${terminal.style("red", "wrong")} ${visible(`${what}: ${problem}`)}${how}`;
+  return `${terminal.style("red", "wrong")} ${visibleLines(`${what}: ${problem}`).replaceAll("\n", "\n      ")}${how}`;
 }
 
 function nodeVersion(): Finding {
@@ -98,8 +105,11 @@ async function commandFindings(config: ReadConfig, { PATH = "" }: NodeJS.Process
     return [
       {
         what: namespace,
+        namespace,
         problem: `the command ${command} is not found`,
-        mend: installs[command] ?? `install ${command}, or correct the command`,
+        mend: /\s/.test(command)
+          ? `write the program alone under command, and its arguments under args`
+          : (installs[command] ?? `install ${command}, or correct the command`),
       },
     ];
   });
@@ -124,7 +134,7 @@ function variableFindings(config: ReadConfig, env: NodeJS.ProcessEnv): readonly 
 
 async function promptFindings({ written, folder }: ReadConfig, signal: AbortSignal): Promise<readonly Finding[]> {
   const findings = (written.prompts ?? []).map(async (each): Promise<Finding> => {
-    const given = typeof each === "string" ? each : each.folder;
+    const { folder: given, recursive = false } = typeof each === "string" ? { folder: each } : each;
     const path = resolve(folder, given);
     if (
       !(await stat(path).then(
@@ -134,12 +144,16 @@ async function promptFindings({ written, folder }: ReadConfig, signal: AbortSign
     ) {
       return { what: given, problem: "there is no such folder", mend: `mkdir -p ${given}` };
     }
-    const { problems, files } = await lintPrompts(path, { signal });
+    const { problems, files } = await lintPrompts(path, { recursive, signal });
     const errors = problems.filter(({ severity }) => severity === "error").length;
     const what = `${given} (${files.length} ${files.length === 1 ? "prompt" : "prompts"})`;
     return errors === 0
       ? { what }
-      : { what, problem: `${errors} ${errors === 1 ? "mistake" : "mistakes"}`, mend: `toolweave lint ${given}` };
+      : {
+          what,
+          problem: `${errors} ${errors === 1 ? "mistake" : "mistakes"}`,
+          mend: `toolweave lint ${recursive ? "--recursive " : ""}${given}`,
+        };
   });
   return Promise.all(findings);
 }
@@ -175,11 +189,11 @@ async function connectionFindings(
 
 function connectionFinding({ namespace, state, lastError, label, counts, stderr }: Connection): Finding {
   const what = `${namespace} (${label})`;
-  if (state === "connected" || state === "idle") return { what: `${what}: ${counts.tool} tools` };
+  if (state === "connected" || state === "idle") return { namespace, what: `${what}: ${counts.tool} tools` };
   const said = stderr === undefined || stderr.trim() === "" ? "" : ` It printed: ${stderr.trim().slice(-500)}`;
   const isLogin = ToolkitError.is(lastError, "UNAUTHORIZED");
   const mend = isLogin
     ? `write auth: oauth for ${namespace}, or its headers; then run toolweave list in a terminal`
     : undefined;
-  return { what, problem: `${lastError?.message ?? state}${said}`, mend };
+  return { namespace, what, problem: `${lastError?.message ?? state}${said}`, mend };
 }

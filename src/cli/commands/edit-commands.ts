@@ -88,7 +88,9 @@ export async function writeConnectors(
     for (const [name, connector] of servers) {
       if (taken.has(name))
         throw new UsageMistake(`${file} has a server ${name} already. Remove it first: toolweave remove ${name}`);
-      text = withConnector(file, text, list, name, connector);
+      // Other clients know no server that is its URL alone.
+      const value = typeof connector === "string" && list !== "connectors" ? { url: connector } : connector;
+      text = withConnector(file, text, list, name, value);
     }
     await replaceFile(file, text, isThere ? (await stat(file)).mode & 0o777 : 0o644);
     return file;

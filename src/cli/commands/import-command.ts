@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { clientFiles, type FoundServer, findServers } from "../../config/other-clients.ts";
@@ -24,7 +25,7 @@ export async function importServers(
   const { env, cwd } = terminal.streams;
   const home = env.HOME ?? env.USERPROFILE ?? homedir();
   const known = clientFiles({ home, cwd, appData: env.APPDATA, platform: process.platform });
-  const { servers, problems } = await findServers(filesFrom(options.from, known, cwd), cwd);
+  const { servers, problems } = await findServers(await filesFrom(options.from, known, cwd), cwd);
   for (const problem of problems) terminal.note(visible(problem), "yellow");
   const config = options.config ?? (await findConfig(cwd));
   const isOwn = (file: string) => config !== undefined && resolve(cwd, config) === file;
@@ -57,7 +58,7 @@ export async function importServers(
   return exitCodes.ok;
 }
 
-function filesFrom(from: string | undefined, known: ReturnType<typeof clientFiles>, cwd: string) {
+async function filesFrom(from: string | undefined, known: ReturnType<typeof clientFiles>, cwd: string) {
   if (from === undefined) return known;
   const ofClient = known.filter(({ client }) => client === from);
   if (ofClient.length > 0) return ofClient;
@@ -66,7 +67,11 @@ function filesFrom(from: string | undefined, known: ReturnType<typeof clientFile
       `--from is a file or one of ${[...new Set(known.map(({ client }) => client))].join(", ")}, and not ${from}.`,
     );
   }
-  return [{ client: "file", file: resolve(cwd, from) }];
+  const file = resolve(cwd, from);
+  await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageMistake(error.code === "ENOENT" ? `There is no file ${file}.` : error.message);
+  });
+  return [{ client: "file", file }];
 }
 
 async function namesIn(file: string): Promise<ReadonlySet<string>> {

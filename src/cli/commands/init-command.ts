@@ -7,11 +7,11 @@ import type { GlobalOptions } from "../workspace.ts";
 
 const config = `# yaml-language-server: $schema=./node_modules/toolweave/docs/reference/toolweave.schema.json
 # The servers whose tools you want, by the name that their tools get: toolweave add NAME -- COMMAND
+#   everything: npx -y @modelcontextprotocol/server-everything
+#   github:
+#     url: https://api.githubcopilot.com/mcp/
+#     headers: { Authorization: "Bearer \${GITHUB_TOKEN}" }
 connectors: {}
-  # everything: npx -y @modelcontextprotocol/server-everything
-  # github:
-  #   url: https://api.githubcopilot.com/mcp/
-  #   headers: { Authorization: "Bearer \${GITHUB_TOKEN}" }
 
 # Folders of prompt files. Each *.md in it is a prompt: toolweave run prompts.summarize text="..."
 prompts:
@@ -21,7 +21,8 @@ prompts:
 policy:
   ask: []
 
-# Models that prompts may name. openai, anthropic, google, mistral and ollama need only their key in the environment.
+# Models that prompts may name. openai, anthropic, google and mistral need the key in the environment, and their
+# package: npm install @ai-sdk/openai; ollama and servers under providers need @ai-sdk/openai-compatible.
 # models:
 #   default: local/llama3.3
 #   providers:

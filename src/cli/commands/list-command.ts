@@ -5,7 +5,7 @@ import { visible } from "../../lib/visible-text.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import { schemasOf } from "../item-schemas.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, openWorkspace } from "../workspace.ts";
+import { type GlobalOptions, openWorkspace, type Workspace } from "../workspace.ts";
 
 /** The options of `list`. */
 export interface ListCommandOptions extends GlobalOptions {
@@ -25,7 +25,8 @@ export async function list(
   await using workspace = await openWorkspace(options, terminal, { signal });
   const page = await workspace.toolkit.list({ kind, namespace: options.namespace, session: workspace.session, signal });
   const wanted = pattern?.toLowerCase();
-  const entries = page.entries.filter((entry) => wanted === undefined || textOf(entry).toLowerCase().includes(wanted));
+  const known = page.entries.filter((entry) => !isOfCommand(entry));
+  const entries = known.filter((entry) => wanted === undefined || textOf(entry).toLowerCase().includes(wanted));
   if (options.json === true) {
     const failures = page.failures.map(({ namespace, error, since }) => ({ namespace, error, since }));
     terminal.printJson({ entries: entries.map((entry) => jsonOf(entry)), failures });
@@ -33,13 +34,24 @@ export async function list(
     if (entries.length > 0) terminal.print(tableOf(entries, terminal, options.schema === true));
     else
       terminal.note(
-        page.count === 0
-          ? "There is nothing."
-          : `Nothing has ${JSON.stringify(pattern)} in its name or description; there are ${page.count} entries.`,
+        known.length === 0
+          ? nothingText(options.namespace, workspace)
+          : `Nothing has ${JSON.stringify(pattern)} in its name or description; there are ${known.length} entries.`,
       );
     for (const failure of page.failures) terminal.note(failureText(failure), "yellow");
   }
-  return page.count === 0 && page.failures.length > 0 ? exitCodes.unreachable : exitCodes.ok;
+  return known.length === 0 && page.failures.length > 0 ? exitCodes.unreachable : exitCodes.ok;
+}
+
+/** The template of long results, which the agent of the command adds: no configuration names it, and nothing is connected for it. */
+function isOfCommand({ kind, ref }: Entry): boolean {
+  return kind === "template" && ref.endsWith("#builtin");
+}
+
+/** An empty list of a namespace that there is not has another reason than that of an empty server. */
+function nothingText(namespace: string | undefined, { toolkit }: Workspace): string {
+  if (namespace === undefined) return "There is nothing.";
+  return `There is nothing in ${namespace}. The servers are ${toolkit.connections.map((each) => each.namespace).join(", ") || "none"}.`;
 }
 
 function kindOf(given: string): Kind {

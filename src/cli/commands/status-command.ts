@@ -42,7 +42,7 @@ function statusText(connections: readonly Connection[], terminal: Terminal): str
       new Date(connection.since).toLocaleTimeString(),
       ...[connection.counts.tool, connection.counts.prompt, connection.counts.resource].map(String),
       connection.latencyMs === undefined ? "" : `${Math.round(connection.latencyMs)} ms`,
-      `${connection.label}${connection.trust === "untrusted" ? " (untrusted)" : ""}`,
+      serverText(connection),
     ]),
   );
   const problems = connections.flatMap(({ namespace, state, lastError, nextAttemptAt, warnings }) => [
@@ -52,6 +52,15 @@ function statusText(connections: readonly Connection[], terminal: Terminal): str
     ...warnings.map((warning) => terminal.style("yellow", visible(`${namespace}: ${warning}`))),
   ]);
   return [table, ...problems].join("\n");
+}
+
+/** The target and, since many targets are only `node` or `npx`, the name that the server gives itself. */
+function serverText({ label, server, trust }: Connection): string {
+  const parts = [
+    ...(server === undefined ? [] : [`${server.name} ${server.version}`]),
+    ...(trust === "untrusted" ? ["untrusted"] : []),
+  ];
+  return parts.length === 0 ? label : `${label} (${parts.join(", ")})`;
 }
 
 function nextText(at: number | undefined): string {
