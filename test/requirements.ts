@@ -454,6 +454,26 @@ export const requirements: readonly Requirement[] = [
     id: "T6",
     text: "toOpenAI (chat and responses), toAnthropic, toGoogle and toAiSdk give tools and tool choice in the provider's form, and lead back from its calls and to its results. Schemas are projected so that none is refused, with a report of what is lost. tokens() estimates what definitions cost; maxTokens shortens them, and then reveals them on demand, deterministically.",
   },
+  {
+    id: "V1",
+    text: "A host is served over stdio and HTTP: each request is a lookup, list, call, read or render, each event a notification for the sessions that may see what changed. Names are prefixed or bare; of resources with one URI the first keeps it, later ones are served as `uri#namespace`.",
+  },
+  {
+    id: "V2",
+    text: "Tools, prompts, resources, templates, subscriptions, completion, log level, ping, pages, progress, cancellation, elicitation and sampling are relayed both ways, with the content unchanged.",
+  },
+  {
+    id: "V3",
+    text: "Serving is safe by default: this machine only, Host and Origin checked, tokens or a hook give the principal, sizes and rates are limited, each principal has its selection, session ids cannot be guessed and expire, and the end of stdin ends the process.",
+  },
+  {
+    id: "V4",
+    text: "A client that is gone cancels its calls. Closing drains: no new requests, running ones finish up to a bound.",
+  },
+  {
+    id: "V5",
+    text: "Streams of a session are resumable with `Last-Event-ID`, from a bounded store of events.",
+  },
 
   // X: the command
   {

@@ -3,7 +3,7 @@ import { type CallPort, callStateOf, turnOwner } from "../call/call-port.ts";
 import type { ConnectorSession } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ReadOptions } from "../core/resource.ts";
-import type { Session } from "../core/session.ts";
+import { type Session, sessionKey } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ConcurrencyLimit, ConcurrencyQueue } from "../lib/concurrency-queue.ts";
 import { Latch } from "../lib/latch.ts";
@@ -84,10 +84,17 @@ export class ConnectionRequests {
     return [...this.#inFlight].map(({ call }) => call).filter((call) => call !== undefined);
   }
 
-  /** The sessions of the calls in flight, and of those just answered, that take log messages. */
-  get loggingSessions(): ReadonlySet<Session> {
-    const calling = this.calls.map(({ loggingSession }) => loggingSession).filter((session) => session !== undefined);
-    return new Set([...calling, ...this.#late.sessions]);
+  /**
+   * The sessions of the calls in flight, and of those just answered, that take log messages. None where these are of several principals: a
+   * message may be of a call of either, and must not reach the other.
+   */
+  get loggingSessions(): readonly Session[] {
+    const { calls } = this;
+    const late = this.#late.sessions;
+    const callers = [...calls.map(({ givenSession }) => givenSession), ...late];
+    if (new Set(callers.map((session) => session?.principal)).size > 1) return [];
+    const logging = [...late, ...calls.map(({ loggingSession }) => loggingSession)];
+    return [...new Map(logging.flatMap((session) => (session === undefined ? [] : [[sessionKey(session), session]]))).values()];
   }
 
   /** It is connected: requests are made in this session from now on, and so are those that wait. */

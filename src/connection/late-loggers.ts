@@ -1,4 +1,4 @@
-import type { Session } from "../core/session.ts";
+import { type Session, sessionKey } from "../core/session.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 
 /** Time after the answer of a call in which a log message is still taken for one of it, in milliseconds. */
@@ -16,7 +16,8 @@ const maxSessions = 1_000;
  */
 export class LateLoggers {
   readonly #clock: Clock;
-  readonly #endedAt = new Map<Session, number>();
+  /** By the key of the session. */
+  readonly #ended = new Map<string, { readonly session: Session; readonly at: number }>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock) {
@@ -25,43 +26,45 @@ export class LateLoggers {
 
   /** The sessions whose calls ended within the last quarter of a second. */
   get sessions(): readonly Session[] {
-    if (this.#endedAt.size === 0) return [];
+    if (this.#ended.size === 0) return [];
     this.#sweep();
-    return [...this.#endedAt.keys()];
+    return [...this.#ended.values()].map(({ session }) => session);
   }
 
   /** A call begins: messages may be its own from now on. */
   began(session: Session | undefined): void {
-    if (this.#endedAt.size === 0) return;
-    for (const ended of this.#endedAt.keys()) if (ended !== session) this.#endedAt.delete(ended);
+    if (this.#ended.size === 0) return;
+    const own = session && sessionKey(session);
+    for (const key of this.#ended.keys()) if (key !== own) this.#ended.delete(key);
   }
 
   /** A call of a session that takes log messages is over. */
   ended(session: Session): void {
-    const endedAt = this.#endedAt;
-    endedAt.delete(session);
-    endedAt.set(session, this.#clock.now());
-    if (endedAt.size > maxSessions) endedAt.delete(endedAt.keys().next().value as Session);
+    const ended = this.#ended;
+    const key = sessionKey(session);
+    ended.delete(key);
+    ended.set(key, { session, at: this.#clock.now() });
+    if (ended.size > maxSessions) ended.delete(ended.keys().next().value as string);
     this.#timer ??= this.#clock.setTimer(() => this.#again(), lateLogMs);
   }
 
   /** Forgets them all. */
   clear(): void {
-    this.#endedAt.clear();
+    this.#ended.clear();
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
   #again(): void {
     this.#sweep();
-    this.#timer = this.#endedAt.size === 0 ? undefined : this.#clock.setTimer(() => this.#again(), lateLogMs);
+    this.#timer = this.#ended.size === 0 ? undefined : this.#clock.setTimer(() => this.#again(), lateLogMs);
   }
 
   #sweep(): void {
     const since = this.#clock.now() - lateLogMs;
-    for (const [session, endedAt] of this.#endedAt) {
-      if (endedAt > since) return;
-      this.#endedAt.delete(session);
+    for (const [key, { at }] of this.#ended) {
+      if (at > since) return;
+      this.#ended.delete(key);
     }
   }
 }

@@ -9,6 +9,7 @@ import type {
   ToolDescriptor,
 } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
+import { setExtras } from "../core/extras.ts";
 import type {
   CallContext,
   Item,
@@ -205,7 +206,9 @@ const makers: { readonly [K in Kind]: (descriptor: DescriptorMap[K], link: Remot
 
 /** The item of a descriptor. */
 export function remoteItem<K extends Kind>(kind: K, descriptor: DescriptorMap[K], link: RemoteLink): Item {
-  return makers[kind](descriptor, link);
+  const item = makers[kind](descriptor, link);
+  if (descriptor.extras !== undefined) setExtras(item, descriptor.extras);
+  return item;
 }
 
 function unsupported(link: RemoteLink, what: string): ToolkitError<"REMOTE_ERROR"> {

@@ -4,7 +4,7 @@ import type { InteractionOptions } from "../core/connector.ts";
 import type { InteractionContext } from "../core/delegate.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
-import type { Session } from "../core/session.ts";
+import { type Session, sessionKey } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
 import { withoutInvisible } from "../lib/visible-text.ts";
 import type { ConnectionLog } from "./connection-log.ts";
@@ -118,6 +118,6 @@ function whenAbandoned(
 
 /** The session of all the calls, if it is one; or that of the last, where none was given to any. */
 function sessionOf(calls: readonly CallPort[]): Session | undefined {
-  const given = new Set(calls.map(({ givenSession }) => givenSession));
+  const given = new Set(calls.map(({ givenSession }) => givenSession && sessionKey(givenSession)));
   return given.size === 1 ? calls.at(-1)?.session : undefined;
 }

@@ -13,6 +13,8 @@ interface Descriptor {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
+  /** Other fields that its server sent, such as `icons`: a server that passes the item on sends them too. */
+  readonly extras?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A remote tool, as plain data. */

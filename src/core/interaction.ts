@@ -14,6 +14,8 @@ export interface ElicitRequest {
   readonly schema?: JsonSchema | undefined;
   /** The page to visit. Show the person where it leads, and open it only with consent. */
   readonly url?: string | undefined;
+  /** The id under which the server reports that the visit to the page is over. */
+  readonly elicitationId?: string | undefined;
   /**
    * Of the form of a server: its members that seem to ask for a secret, such as a password, which the specification forbids. Warn the person,
    * or decline. It is a guess by their names and texts: what is not here may be a secret too.

@@ -72,6 +72,8 @@ export interface Prompt<In = any> extends Described {
 export interface RenderedPrompt {
   readonly system?: string | undefined;
   readonly messages: readonly PromptMessage[];
+  /** Anything else that came with them, such as what a server sent beside its messages. */
+  readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** One message of a rendered prompt. */

@@ -29,6 +29,11 @@ export interface Session {
   sample?(request: SampleRequest, options: { readonly signal: AbortSignal }): Promise<SampleResult>;
 }
 
+/** The same text for two sessions of one caller: a server makes a session object for each request of a client, to answer on its stream. */
+export function sessionKey({ id, principal = "" }: Session): string {
+  return JSON.stringify([principal, id]);
+}
+
 /** The log levels of MCP, which are those of RFC 5424. */
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 

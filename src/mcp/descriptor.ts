@@ -94,9 +94,22 @@ function readTemplate(entry: Fields): DescriptorMap["template"] | undefined {
   };
 }
 
+/** Fields that descriptors have under a name of their own, by kind as far as that matters. A title may stand in the annotations of a tool. */
+const readFields: ReadonlySet<string> = new Set([
+  ...["name", "description", "_meta", "inputSchema", "outputSchema", "arguments", "uri", "uriTemplate", "mimeType", "size"],
+]);
+
+const noExtras: Fields = Object.freeze({});
+
+function extrasOf(entry: Fields): Fields {
+  const extras = Object.entries(entry).filter(([name]) => !readFields.has(name));
+  return extras.length === 0 ? noExtras : Object.fromEntries(extras);
+}
+
 function described(entry: Fields, name: string) {
   return {
     name,
+    extras: extrasOf(entry),
     ...defined("title", parseText(entry.title)),
     ...defined("description", typeof entry.description === "string" ? entry.description : undefined),
     ...defined("meta", isRecord(entry._meta) ? entry._meta : undefined),

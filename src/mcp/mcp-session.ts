@@ -234,7 +234,7 @@ export class McpSession implements ConnectorSession {
 }
 
 /** An AbortSignal as a Cancellation, for one listener, which goes with its request. */
-class SignalCancellation implements Cancellation {
+export class SignalCancellation implements Cancellation {
   readonly #signal: AbortSignal;
   #onAbort: (() => void) | undefined;
 

@@ -140,10 +140,17 @@ export function promptArguments(input: unknown): Readonly<Record<string, string>
   return Object.fromEntries(entries.map(([name, value]) => [name, argumentOf(value)]));
 }
 
-/** The result of `prompts/get`. Messages that follow each other in the same role stay as they are. */
+/**
+ * The result of `prompts/get`. Messages that follow each other in the same role stay as they are. `meta.mcp` has the other fields, each
+ * content the block as it was sent.
+ */
 export function renderedPrompt(result: unknown, name: string): RenderedPrompt {
-  const messages = isRecord(result) && Array.isArray(result.messages) ? result.messages : [];
-  return { messages: messages.filter(isRecord).map((message) => promptMessage(message, name)) };
+  const { messages = [], ...others } = isRecord(result) ? result : {};
+  const list = Array.isArray(messages) ? messages.filter(isRecord) : [];
+  return {
+    messages: list.map((message) => promptMessage(message, name)),
+    ...(Object.keys(others).length === 0 ? {} : { meta: { mcp: others } }),
+  };
 }
 
 /** The result of `completion/complete`. @throws ToolkitError `REMOTE_ERROR` for one without a list of texts */

@@ -46,12 +46,12 @@ async function elicit(host: ConnectorHost, params: Fields, options: InteractionO
   return content === undefined ? { action } : { action, content };
 }
 
-function elicitRequest({ mode = "form", message, requestedSchema, url, _meta }: Fields): ElicitRequest {
+function elicitRequest({ mode = "form", message, requestedSchema, url, elicitationId, _meta }: Fields): ElicitRequest {
   if (typeof message !== "string") throw invalid("message must be a text");
   const meta = isRecord(_meta) ? _meta : undefined;
   if (mode === "url") {
     if (typeof url !== "string" || !isPage(url)) throw invalid("url must be an http or https URL");
-    return { message, url, meta };
+    return { message, url, ...(typeof elicitationId === "string" ? { elicitationId } : {}), meta };
   }
   if (mode !== "form") throw invalid(`there is no mode ${JSON.stringify(mode)}`);
   if (!isRecord(requestedSchema)) throw invalid("requestedSchema must be a schema");

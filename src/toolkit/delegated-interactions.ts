@@ -61,17 +61,20 @@ async function readAnswer(
   }
   const { action, content = {} } = result;
   if (action !== "accept" || schema === undefined) return { action };
-  const filled = { ...defaultsOf(schema), ...content };
+  const filled = { ...content, ...defaultsOf(schema, content) };
   const read = await validatorOf(schema, trust)(filled);
   if (read instanceof Violation) throw unfit(what, read.issues);
   return { action, content: filled };
 }
 
-/** A form has no members in members: so far defaults go, and no further. */
-function defaultsOf({ properties }: JsonSchema): Readonly<Record<string, unknown>> {
+/** The defaults of members that were left out. A form has no members in members: so far defaults go, and no further. */
+function defaultsOf(
+  { properties }: JsonSchema,
+  content: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
   const members = isRecord(properties) ? Object.entries(properties) : [];
   const defaults = members.flatMap(([name, member]) =>
-    isRecord(member) && member.default !== undefined ? [[name, member.default]] : [],
+    isRecord(member) && member.default !== undefined && content[name] === undefined ? [[name, member.default]] : [],
   );
   return Object.fromEntries(defaults);
 }

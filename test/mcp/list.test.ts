@@ -108,6 +108,7 @@ describe("a list", () => {
       input: { type: "object" },
       output: { type: "object" },
       annotations: { title: "other", readOnlyHint: true },
+      extras: { title: "A", annotations: { title: "other", readOnlyHint: true } },
     });
     expect(list.items[1]).toMatchObject({ title: "B", uncallable: expect.stringContaining("task") });
   });

@@ -4,8 +4,9 @@ import type { RpcErrorObject, RpcId, RpcMessage } from "./rpc-message.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A request of the server. */
+/** A request of the far side. */
 export interface IncomingRequest {
+  readonly id: RpcId;
   /** Aborts when the server cancels it, or the connection ends. */
   readonly signal: AbortSignal;
   /** The call in answer to which it came, where the transport tells. */
@@ -19,12 +20,13 @@ export interface IncomingRequestsHost {
   /** Sends an answer. Undefined means it was handed over at once. */
   send(message: RpcMessage, failed: (error: unknown) => void): Promise<void> | undefined;
   warning(text: string): void;
+  /** So many requests are worked on at once. Default 100. */
+  readonly maxRequests?: number | undefined;
 }
 
 type Answer = { readonly result: Fields } | { readonly error: RpcErrorObject };
 
-/** So many are worked on at once. */
-const maxAtOnce = 100;
+const defaultRequests = 100;
 /** So many answers wait until the server takes them. */
 const maxUnsent = 1_000;
 
@@ -71,19 +73,20 @@ export class IncomingRequests {
     if (method === "ping") return { result: {} };
     // It would take the place of the other, which then could be neither cancelled nor ended.
     if (this.#working.has(id)) return failed(rpcCodes.invalidRequest, "A request with this id is being worked on.");
-    if (this.#working.size >= maxAtOnce) {
-      return failed(rpcCodes.internalError, `Too many requests at once: ${maxAtOnce} are being worked on.`);
+    const { maxRequests = defaultRequests } = this.#host;
+    if (this.#working.size >= maxRequests) {
+      return failed(rpcCodes.internalError, `Too many requests at once: ${maxRequests} are being worked on.`);
     }
     const controller = new AbortController();
     const { signal } = controller;
     this.#working.set(id, controller);
     try {
-      const result = await this.#host.request(method, params, { signal, context });
+      const result = await this.#host.request(method, params, { id, signal, context });
       if (signal.aborted) return undefined;
       return result === undefined ? failed(rpcCodes.methodNotFound, `Method not found: ${method}`) : { result };
     } catch (error) {
       if (signal.aborted) return undefined;
-      if (error instanceof RpcError) return failed(error.code, error.message);
+      if (error instanceof RpcError) return failed(error.code, error.message, error.data);
       // The reason is for the operator alone, and reported where it failed: a warning reaches every caller.
       this.#host.warning(`Its request ${method} failed here.`);
       return failed(rpcCodes.internalError, `The client failed to work on ${method}.`);
@@ -114,8 +117,8 @@ export class IncomingRequests {
   }
 }
 
-function failed(code: number, message: string): { readonly error: RpcErrorObject } {
-  return { error: { code, message } };
+function failed(code: number, message: string, data?: unknown): { readonly error: RpcErrorObject } {
+  return { error: data === undefined ? { code, message } : { code, message, data } };
 }
 
 /** An error, or the reason of a cancellation, in words. */

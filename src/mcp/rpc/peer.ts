@@ -30,6 +30,8 @@ export interface RequestOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The call it is made for: it carries the credentials of that, and requests of the server in answer belong to that. */
   readonly context?: CallContext | undefined;
+  /** The request of the far side that it is made for, in place of a call. */
+  readonly owner?: RequestOwner | undefined;
   /** True where the caller checks the nesting and the numbers of the result itself, part by part. */
   readonly isUnchecked?: boolean | undefined;
 }
@@ -38,6 +40,8 @@ export interface RequestOptions {
 export interface PeerLimits {
   /** The most objects and lists inside each other, in a result, the data of an error or parameters. */
   readonly maxNestingDepth: number;
+  /** The most requests of the far side that are worked on at once. Default 100. */
+  readonly maxRequests?: number | undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -88,6 +92,7 @@ export class Peer {
     this.#incoming = new IncomingRequests({
       request: handlers.request,
       warning: handlers.warning,
+      maxRequests: limits.maxRequests,
       send: (message, failed) => this.#send(message, failed),
     });
   }
@@ -121,7 +126,7 @@ export class Peer {
    *   the transport throws, or Cancelled
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
-    const { cancellation, onProgress, context, isUnchecked } = options;
+    const { cancellation, onProgress, context, owner, isUnchecked } = options;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (!this.#open) {
       reject(this.#lostError(false));
@@ -140,7 +145,7 @@ export class Peer {
     this.#pending.set(id, pending);
     if (cancellation !== undefined) {
       let sent = false;
-      pending.onAbort = (reason) => this.#cancel(id, reason, sent);
+      pending.onAbort = (reason) => this.#cancel(id, reason, sent, owner);
       cancellation.onAbort(pending.onAbort);
       // Cancelled before it began.
       if (!this.#pending.has(id)) return promise;
@@ -149,15 +154,15 @@ export class Peer {
     this.#send(
       { jsonrpc: "2.0", id, method, params: onProgress === undefined ? params : withToken(params, id) },
       (error) => this.#take(id)?.reject(error),
-      callStateOf(context) ?? context,
+      owner ?? callStateOf(context) ?? context,
     );
     return promise;
   }
 
-  /** Sends a notification. @throws whatever the transport throws */
-  notify(method: string, params?: object): Promise<void> {
+  /** Sends a notification, on behalf of an owner where it has one. @throws whatever the transport throws */
+  notify(method: string, params?: object, owner?: RequestOwner): Promise<void> {
     return new Promise((resolve, reject) => {
-      const sending = this.#send({ jsonrpc: "2.0", method, params }, reject);
+      const sending = this.#send({ jsonrpc: "2.0", method, params }, reject, owner);
       if (sending === undefined) resolve();
       else sending.then(resolve, reject);
     });
@@ -237,13 +242,13 @@ export class Peer {
     });
   }
 
-  #cancel(id: RpcId, reason: unknown, sent: boolean): void {
+  #cancel(id: RpcId, reason: unknown, sent: boolean, owner: RequestOwner | undefined): void {
     const pending = this.#take(id);
     if (pending === undefined) return;
     pending.reject(new Cancelled(reason));
     if (!sent) return;
     // Whether it reaches the server changes nothing for the caller.
-    const notified = this.notify("notifications/cancelled", { requestId: id, reason: textOf(reason) });
+    const notified = this.notify("notifications/cancelled", { requestId: id, reason: textOf(reason) }, owner);
     const forget = () => this.#transport.forget?.(id);
     notified.then(forget, forget);
   }

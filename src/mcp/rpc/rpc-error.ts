@@ -29,6 +29,7 @@ export function messageFault(value: unknown, max: number): ToolkitError | undefi
 
 /** The error codes of JSON-RPC and MCP that have a meaning here. */
 export const rpcCodes = {
+  parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,

@@ -1,0 +1,252 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { messageOf } from "../../core/error.ts";
+import { protocolVersions } from "../../mcp/handshake.ts";
+import { isRpcMessage, type RpcMessage } from "../../mcp/rpc/rpc-message.ts";
+import { Audiences } from "../audiences.ts";
+import { ClientSession, toolSessionId } from "../client-session.ts";
+import { RequestAudit } from "../request-audit.ts";
+import type { ServableHost } from "../serve-options.ts";
+import type { EventBudget } from "./event-log.ts";
+import { FetchExchange } from "./fetch-exchange.ts";
+import { type McpHandlerOptions, type ReadHandlerOptions, readHandlerOptions } from "./handler-options.ts";
+import { HttpChannel } from "./http-channel.ts";
+import { ClientGone, RequestRefusal, type ServedExchange } from "./http-exchange-port.ts";
+import { NodeExchange } from "./node-exchange.ts";
+import { RequestGate } from "./request-gate.ts";
+import { type ServedSession, SessionRegistry } from "./session-registry.ts";
+
+/** A host that is served over HTTP: give one of its two functions to a server, for the path of the endpoint. */
+export interface McpHandler extends AsyncDisposable {
+  /** For what takes a function of the Fetch standard: Hono, Next, Bun, Deno. */
+  fetch(request: Request): Promise<Response>;
+  /** For `node:http`, Express and Fastify. */
+  node(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** The number of sessions. */
+  readonly sessions: number;
+  /** Refuses new requests, lets those that run finish within `drainMs`, and ends all sessions. The host stays open. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a host over Streamable HTTP. Without other options it answers requests to this machine's own names alone.
+ *
+ * @param host - a Toolkit, which is to be started, or a view of one
+ * @throws ToolkitError `INVALID_CONFIG` for an option that is not what it must be, or that there is not, and for `allowedHosts` beyond this
+ *   machine that nothing protects
+ *
+ * @example
+ * ```ts
+ * const handler = createMcpHandler(toolkit, { tokens: { ada: process.env.ADA_TOKEN } });
+ * createServer(handler.node).listen(3000, "127.0.0.1");
+ * ```
+ */
+export function createMcpHandler(host: ServableHost, options: McpHandlerOptions = {}): McpHandler {
+  const endpoint = new HttpEndpoint(host, readHandlerOptions(host, options));
+  const close = () => endpoint.close();
+  return {
+    fetch: async (request) => {
+      const exchange = new FetchExchange(request);
+      void endpoint.serve(exchange);
+      return exchange.response;
+    },
+    node: (request, response) => endpoint.serve(new NodeExchange(request, response)),
+    get sessions() {
+      return endpoint.sessions;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The most messages of one body: the revision of March 2025 has batches. */
+const maxBatch = 100;
+const json = { "content-type": "application/json" };
+
+class HttpEndpoint {
+  readonly #options: ReadHandlerOptions;
+  readonly #audiences: Audiences;
+  readonly #audit: RequestAudit;
+  readonly #gate: RequestGate;
+  readonly #registry: SessionRegistry;
+  readonly #budget: EventBudget;
+  #closing: Promise<void> | undefined;
+
+  constructor(host: ServableHost, options: ReadHandlerOptions) {
+    this.#options = options;
+    this.#audiences = new Audiences(host, options);
+    this.#audit = new RequestAudit(options, "http");
+    this.#gate = new RequestGate(options);
+    this.#registry = new SessionRegistry(options);
+    this.#budget = { left: options.maxEventBytes };
+  }
+
+  get sessions(): number {
+    return this.#registry.size;
+  }
+
+  /** Answers an exchange. Never rejects. */
+  async serve(exchange: ServedExchange): Promise<void> {
+    let cors = {};
+    try {
+      const metadata = this.#gate.metadata(exchange);
+      if (metadata !== undefined) {
+        exchange.reply(200, { ...json, "access-control-allow-origin": "*" }, metadata);
+        return;
+      }
+      cors = this.#gate.admit(exchange);
+      const preflight = this.#gate.preflight(exchange, cors);
+      if (preflight === undefined) await this.#admitted(exchange, cors);
+      else exchange.reply(204, preflight);
+    } catch (error) {
+      this.#refuse(exchange, error, cors);
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#drain();
+    return this.#closing;
+  }
+
+  async #drain(): Promise<void> {
+    for (const { client } of this.#registry.all) client.drain();
+    const late = new Promise<void>((resolve) => void setTimeout(resolve, this.#options.drainMs).unref());
+    await Promise.race([this.#audit.idle(), late]);
+    // The last answers are on their way.
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#registry.stop();
+    this.#audiences.end();
+  }
+
+  async #admitted(exchange: ServedExchange, cors: Readonly<Record<string, string>>): Promise<void> {
+    const principal = await this.#gate.principalOf(exchange);
+    this.#gate.spend(principal);
+    if (this.#closing !== undefined) throw new RequestRefusal(503, "This server is shutting down.");
+    const version = exchange.header("mcp-protocol-version");
+    if (version !== undefined && !protocolVersions.includes(version))
+      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
+    if (exchange.method === "POST") return this.#post(exchange, principal, cors);
+    if (!this.#options.sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
+      throw new RequestRefusal(405, "Method not allowed.", {
+        headers: { allow: this.#options.sessions ? "GET, POST, DELETE" : "POST" },
+      });
+    const session = this.#registry.find(sessionIdOf(exchange), principal);
+    if (exchange.method === "DELETE") {
+      this.#registry.end(session);
+      exchange.reply(200, cors);
+      return;
+    }
+    if (!accepts(exchange, "text/event-stream")) throw new RequestRefusal(406, "Accept must have text/event-stream.");
+    session.channel.open(exchange, exchange.header("last-event-id"));
+  }
+
+  async #post(
+    exchange: ServedExchange,
+    principal: string | undefined,
+    cors: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const { maxMessageBytes: maxBytes, bodyTimeoutMs: timeoutMs, sessions } = this.#options;
+    if (!/^application\/json\b/i.test(exchange.header("content-type") ?? ""))
+      throw new RequestRefusal(415, "The content type must be application/json.");
+    const takesEvents = accepts(exchange, "text/event-stream");
+    if (!takesEvents && !accepts(exchange, "application/json"))
+      throw new RequestRefusal(406, "Accept must have application/json and text/event-stream.");
+    const messages = parseBody(await exchange.body({ maxBytes, timeoutMs }));
+    if (!sessions) return this.#once(exchange, messages, { principal, takesEvents, cors });
+    const isHandshake = messages.some(({ method }) => method === "initialize");
+    if (!isHandshake) {
+      const { channel } = this.#registry.find(sessionIdOf(exchange), principal);
+      if (!channel.post(messages, exchange, takesEvents)) exchange.reply(202, cors);
+      return;
+    }
+    if (messages.length > 1 || exchange.header("mcp-session-id") !== undefined)
+      throw new RequestRefusal(400, "initialize begins a session, and comes alone.", { rpcCode: -32_600 });
+    this.#registry.makeRoom(principal);
+    const session = await this.#begin(principal, cors);
+    const { protocolVersion } = (messages[0]?.params ?? {}) as { readonly protocolVersion?: unknown };
+    session.channel.isPrimed = typeof protocolVersion === "string" && protocolVersion >= "2025-11-25";
+    session.channel.post(messages, exchange, takesEvents);
+  }
+
+  async #begin(principal: string | undefined, cors: Readonly<Record<string, string>>): Promise<ServedSession> {
+    const id = this.#registry.newId();
+    const headers = { ...cors, "mcp-session-id": id };
+    const { resumeMs, clock } = this.#options;
+    const channel = new HttpChannel({ headers, budget: this.#budget, resumeMs, missed: () => client.missed() });
+    const client = await this.#client(channel, principal, true);
+    const session = { id, principal, channel, client, lastUsedAt: clock.now() };
+    this.#registry.add(session);
+    await client.begin();
+    return session;
+  }
+
+  /** Serves one request by itself. */
+  async #once(
+    exchange: ServedExchange,
+    messages: readonly RpcMessage[],
+    {
+      principal,
+      takesEvents,
+      cors,
+    }: {
+      readonly principal: string | undefined;
+      readonly takesEvents: boolean;
+      readonly cors: Readonly<Record<string, string>>;
+    },
+  ): Promise<void> {
+    const nothing = () => undefined;
+    const channel = new HttpChannel({ headers: cors, budget: undefined, resumeMs: 0, missed: nothing });
+    const client = await this.#client(channel, principal, false);
+    await client.begin();
+    if (!channel.post(messages, exchange, takesEvents)) exchange.reply(202, cors);
+  }
+
+  async #client(transport: HttpChannel, principal: string | undefined, isStateful: boolean): Promise<ClientSession> {
+    const sessionId = toolSessionId();
+    const audience = await this.#audiences.of({ id: sessionId, principal });
+    const options = this.#options;
+    return new ClientSession({ audience, transport, options, audit: this.#audit, sessionId, principal, isStateful });
+  }
+
+  #refuse(exchange: ServedExchange, error: unknown, cors: Readonly<Record<string, string>>): void {
+    if (error instanceof ClientGone) return;
+    const known = error instanceof RequestRefusal;
+    if (!known) this.#options.logger.error(`A request could not be served: ${messageOf(error)}`, { error });
+    const { status, headers, rpcCode, message } = known ? error : new RequestRefusal(500, "The request failed here.");
+    this.#audit.refused(exchange.method, status);
+    const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: rpcCode, message } });
+    exchange.reply(status, { ...json, ...cors, ...headers }, body);
+  }
+}
+
+/** @throws RequestRefusal */
+function sessionIdOf(exchange: ServedExchange): string {
+  const id = exchange.header("mcp-session-id");
+  if (id === undefined) throw new RequestRefusal(400, "The header Mcp-Session-Id is missing: begin with initialize.");
+  return id;
+}
+
+function accepts(exchange: ServedExchange, type: string): boolean {
+  const accept = exchange.header("accept");
+  if (accept === undefined) return true;
+  const [family] = type.split("/");
+  return accept.split(",").some((each) => {
+    const [range] = each.trim().toLowerCase().split(";");
+    return range === type || range === "*/*" || range === `${family}/*`;
+  });
+}
+
+/** @throws RequestRefusal for what is no message of JSON-RPC */
+function parseBody(text: string): readonly RpcMessage[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new RequestRefusal(400, "The body is no JSON.", { rpcCode: -32_700 });
+  }
+  const messages = Array.isArray(value) ? value : [value];
+  if (messages.length === 0 || messages.length > maxBatch || !messages.every(isRpcMessage))
+    throw new RequestRefusal(400, `The body must be a message of JSON-RPC 2.0, or 1 to ${maxBatch} of them.`, {
+      rpcCode: -32_600,
+    });
+  return messages;
+}
