@@ -170,6 +170,13 @@ function addCatalogCommands(program: Command, on: On, terminal: Terminal, signal
 
 function addOperatorCommands(program: Command, on: On, terminal: Terminal, signal: AbortSignal): void {
   program
+    .command("serve")
+    .description("serve everything as one MCP server, over stdio or HTTP")
+    .option("--http [host:port]", "over HTTP (default: 127.0.0.1:8808); without it over stdio")
+    .option("--names <names>", "prefixed or bare")
+    .option("--prompts-as-tools", "each prompt is a tool too, which runs it")
+    .action(on(async (_, options) => (await import("./commands/serve-command.ts")).serve(options, terminal, signal)));
+  program
     .command("status")
     .description("show the servers: connected or not, since when, and why not")
     .option("-w, --watch", "show it again whenever something changes")

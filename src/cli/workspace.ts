@@ -45,7 +45,10 @@ export interface Workspace extends AsyncDisposable {
 export interface WorkspaceUse {
   /** Connect only what is asked for. Default: everything is started and waited for. */
   readonly lazy?: boolean | undefined;
+  /** Follow the configuration and its folders. Default false. */
   readonly watch?: boolean | undefined;
+  /** Leave it to the caller to start it. Default false. */
+  readonly isBackground?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -62,7 +65,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
   const shared: ToolkitOptions = {
     delegate: person.delegate,
     startTimeoutMs: downloadMs,
-    ...(options.verbose === true ? { logger: loggerOf(terminal) } : {}),
+    ...(options.verbose === true ? { logger: loggerOf(terminal, "debug") } : {}),
   };
   const config = options.server === undefined ? await configOf(options, terminal) : undefined;
   const configured =
@@ -111,7 +114,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
       await toolkit.close();
     },
   };
-  if (use.lazy === true) return workspace;
+  if (use.lazy === true || use.isBackground === true) return workspace;
   try {
     await untilAborted(toolkit.start(), use.signal);
     return workspace;
@@ -216,11 +219,14 @@ function reportConnectors(toolkit: Toolkit, terminal: Terminal, isVerbose: boole
   };
 }
 
-function loggerOf(terminal: Terminal): Logger {
-  const line = (style: Style | undefined) => (message: string, details?: unknown) => {
+/** A logger that writes to stderr. @param least - the least level that is written */
+export function loggerOf(terminal: Terminal, least: "debug" | "warn"): Logger {
+  const line = (style: Style) => (message: string, details?: unknown) => {
     const rest =
       details === undefined ? "" : ` ${inspect(details, { depth: 3, breakLength: Number.POSITIVE_INFINITY })}`;
     terminal.note(visible(`${message}${rest}`), style);
   };
-  return { debug: line("dim"), info: line("dim"), warn: line("yellow"), error: line("red") };
+  const quiet = () => undefined;
+  const low = least === "debug" ? line("dim") : quiet;
+  return { debug: low, info: low, warn: line("yellow"), error: line("red") };
 }

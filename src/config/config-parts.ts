@@ -115,7 +115,8 @@ async function storeAt(config: ReadConfig, written: string, env: Environment): P
   return placed(config, ["store"], () => sqliteStore({ file: resolve(config.folder, place) }));
 }
 
-function expanded(config: ReadConfig, path: ConfigPath, text: string, env: Environment): string {
+/** A text with its variables, or an error at its place. */
+export function expanded(config: ReadConfig, path: ConfigPath, text: string, env: Environment): string {
   return placed(config, path, () => expand(text.replaceAll("${env:", "${"), env, String(path.at(-1))));
 }
 

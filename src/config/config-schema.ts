@@ -108,6 +108,27 @@ const resourceFile = z.strictObject({
   description: z.string().optional().describe("For models that choose what to read."),
 });
 
+const served = z.strictObject({
+  name: z.string().optional().describe("The name that clients are given. Default: toolweave."),
+  instructions: z.string().optional().describe("Instructions for the models of clients."),
+  names: z
+    .enum(["prefixed", "bare"])
+    .optional()
+    .describe("Names of tools: namespace__name, or as they are. Default: prefixed."),
+  promptsAsTools: z.boolean().optional().describe("Serve each prompt as a tool too, which runs it. Default false."),
+  http: z
+    .union([z.string(), z.int().min(0).max(65_535)])
+    .optional()
+    .describe("The port, or host:port, of `toolweave serve --http`. Default: 127.0.0.1:8808."),
+  path: z.string().regex(/^\//, "it must begin with /").optional().describe("The path of the endpoint. Default: /mcp."),
+  tokens: values
+    .optional()
+    .describe("Bearer tokens by principal; write ${VAR}. Without them, this machine alone is served."),
+  allowedHosts: texts.optional().describe("Names in the Host of requests. Default: those of this machine."),
+  allowedOrigins: texts.optional().describe("Origins of web pages that may make requests."),
+  sessions: z.boolean().optional().describe("False serves each request by itself, for many replicas. Default true."),
+});
+
 const modelServer = z.strictObject({
   url: z.string().min(1).describe("A server that speaks OpenAI's Chat Completions, such as http://localhost:11434/v1."),
   apiKey: z.string().optional().describe("Sent as a bearer token; write ${VAR}."),
@@ -167,6 +188,7 @@ export const configSchema = z.strictObject({
       "The models that run prompts. anthropic, google, mistral, ollama and openai need no entry but their key in the environment.",
     ),
   timeoutMs: milliseconds.optional().describe("The longest silence of a tool, in milliseconds. Default 60,000."),
+  server: served.optional().describe("How `toolweave serve` shows all this to MCP clients."),
 });
 
 /** A configuration as it is written, valid in itself. */

@@ -125,7 +125,7 @@ export class ConfiguredToolkit {
   }
 }
 
-const readOnce = ["policy", "settings", "store", "models", "timeoutMs"] as const;
+const readOnce = ["policy", "settings", "store", "models", "timeoutMs", "server"] as const;
 
 function textOf(value: unknown): string {
   return JSON.stringify(value) ?? "";

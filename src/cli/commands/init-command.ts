@@ -22,7 +22,7 @@ policy:
   ask: []
 
 # Models that prompts may name. openai, anthropic, google and mistral need the key in the environment, and their
-# package: npm install @ai-sdk/openai; ollama and servers under providers need @ai-sdk/openai-compatible.
+# package: npm install @ai-sdk/openai; ollama and servers under providers need none.
 # models:
 #   default: local/llama3.3
 #   providers:

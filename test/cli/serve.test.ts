@@ -1,0 +1,81 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, expect } from "vitest";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { verifies } from "../support/verifies.ts";
+import { commandArgs, commandFolder, handConfig } from "./support.ts";
+
+const folder = commandFolder();
+const opened: Toolkit[] = [];
+const children: ReturnType<typeof spawn>[] = [];
+afterEach(async () => {
+  for (const toolkit of opened.splice(0)) await toolkit.close();
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+function client(): Toolkit {
+  const toolkit = new Toolkit();
+  opened.push(toolkit);
+  return toolkit;
+}
+
+verifies(
+  ["X1", "V1"],
+  "a configuration is served over stdio, and what is added to it reaches the client",
+  async () => {
+    await folder.write("toolweave.yaml", `${handConfig}server: { name: mine, names: bare }\n`);
+    const toolkit = client();
+    const target = { command: process.execPath, args: [...commandArgs, "serve"], cwd: folder.path };
+    const connection = toolkit.addConnector(target, { namespace: "served" });
+    await toolkit.start();
+    await connection.ready();
+    expect(connection.server?.name).toBe("mine");
+    const has = (name: string) =>
+      expect.poll(() => connection.list("tool").map((entry) => entry.name), { timeout: 20_000 }).toContain(name);
+    await has("greet");
+    expect(await (await toolkit.call("served.greet", { name: "Ada" })).text()).toBe("Hello, Ada! undefined");
+    await folder.write(
+      "next.yaml",
+      `${handConfig}${handConfig
+        .replace(/^connectors:\n {2}hand/, "  more")
+        .replaceAll('"greet"', '"wave"')
+        .replaceAll('\\"greet\\"', '\\"wave\\"')}server: { name: mine, names: bare }\n`,
+    );
+    await rename(join(folder.path, "next.yaml"), join(folder.path, "toolweave.yaml"));
+    await has("wave");
+  },
+  60_000,
+);
+
+verifies(
+  ["X1", "V3"],
+  "a configuration is served over HTTP, to those who have a token, until it is interrupted",
+  async () => {
+    await folder.write("toolweave.yaml", `${handConfig}server: { tokens: { ada: "\${ADA_TOKEN}" } }\n`);
+    const child = spawn(process.execPath, [...commandArgs, "serve", "--http", "0"], {
+      cwd: folder.path,
+      env: { ...process.env, ADA_TOKEN: "token-of-ada-0123456789" },
+    });
+    children.push(child);
+    let printed = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      printed += text;
+    });
+    await expect.poll(() => /Serving on (\S+)/.exec(printed)?.[1], { timeout: 20_000 }).toBeDefined();
+    const url = /Serving on (\S+)/.exec(printed)?.[1] ?? "";
+    expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(401);
+    const toolkit = client();
+    const headers = { Authorization: "Bearer token-of-ada-0123456789" };
+    const connection = toolkit.addConnector({ url, headers }, { namespace: "served" });
+    await toolkit.start();
+    await expect.poll(() => connection.list("tool").length, { timeout: 20_000 }).toBe(4);
+    expect(await (await toolkit.call("served.hand__greet", { name: "Ada" })).text()).toBe("Hello, Ada! undefined");
+    const ended = once(child, "close");
+    child.kill("SIGINT");
+    expect(await ended).toEqual([0, null]);
+    expect(printed).not.toContain("token-of-ada");
+  },
+  60_000,
+);
