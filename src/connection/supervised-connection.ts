@@ -1,7 +1,7 @@
 import type { Namespace } from "../catalog/namespace.ts";
 import type { Connection, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
-import type { ToolkitError } from "../core/error.ts";
+import { ToolkitError } from "../core/error.ts";
 import type { ListFailure } from "../core/item.ts";
 import { assertOptionNames, signalName } from "../core/options.ts";
 import type { ContractChange } from "../core/pin.ts";
@@ -181,6 +181,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
           throw inNamespace(error, this.namespace, "");
         }
       },
+      // The server would answer the same: an operator tells when that has changed.
+      isLasting: (error) => ToolkitError.is(error, "UNSUPPORTED_PROTOCOL"),
       timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
       onChange: (change) => this.#changed(change),
       onError: (error) => log.failed(error),
@@ -202,6 +204,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       this.#stopped(error);
       return;
     }
+    if (to === "connecting") this.parts.requests.wake();
+    else if (retryInMs === undefined && error !== undefined) this.parts.requests.rest(error);
     if (error === undefined && from !== "connected") return;
     if (error !== undefined) {
       this.#first.settle();

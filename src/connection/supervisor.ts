@@ -33,6 +33,8 @@ export interface SupervisorOptions<G extends Generation> {
   timedOut(): Error;
   /** Failed attempts in a row after which it gives up. Default: never. */
   readonly maxAttempts?: number | undefined;
+  /** True for the error of an attempt that a later one would meet again: none is made until `reconnect`. Default: no error is. */
+  readonly isLasting?: ((error: Error) => boolean) | undefined;
   /** Called after each change of state. */
   onChange(change: SupervisorChange<G>): void;
   /** Called with failures that no caller awaits: of the end of a generation, or of `onChange` itself. */
@@ -67,6 +69,7 @@ export const stableAfterMs = 5_000;
  *                          └─ waiting <──────────────────── connecting
  *                       2 s doubling to 20 min, full jitter
  *
+ *   waiting without a next attempt: after an error that lasts, until reconnect()
  *   stopped: from every state, by stop() or after maxAttempts, for good
  * ```
  *
@@ -233,6 +236,10 @@ export class Supervisor<G extends Generation> {
     const { random, retryMs, maxRetryMs, clock, maxAttempts = Number.POSITIVE_INFINITY } = this.#options;
     if (this.#attempts >= maxAttempts) {
       this.#change("stopped", error);
+      return;
+    }
+    if (this.#options.isLasting?.(error) === true) {
+      this.#change("waiting", error);
       return;
     }
     const failures = this.#failures;

@@ -8,6 +8,8 @@ import { lists } from "./descriptor.ts";
 import type { Redactor } from "./redact.ts";
 import { messageFault, RpcError, rpcCodes } from "./rpc/rpc-error.ts";
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** The options of reading a list. */
 export interface ListOptions {
   /** Asks for one page. */
@@ -19,6 +21,8 @@ export interface ListOptions {
   readonly redactor: Redactor;
   /** An entry has a secret in its name or URI, and is listed under another: the server knows it by the first. */
   renamed?(own: string, shown: string): void;
+  /** The reason why an entry is left out beyond those that hold for every server. */
+  readonly faultOf?: ((entry: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
 }
 
 /** So many pages in a row may bring nothing new: with a new cursor each, a server could go on for ever. */
@@ -44,6 +48,7 @@ export async function readList<K extends Kind>(kind: K, options: ListOptions): P
     const entries = isRecord(page) ? page[field] : undefined;
     if (!Array.isArray(entries)) throw badList(server, method, `without "${field}"`);
     const before = collector.items.length;
+    if (isRecord(page)) collector.dated(page);
     for (const entry of entries) collector.add(entry);
     idlePages = collector.items.length > before ? 0 : idlePages + 1;
     cursor =
@@ -81,13 +86,35 @@ class Collector<K extends Kind> implements DescriptorList<K> {
   readonly #redactor: Redactor;
   readonly #maxNestingDepth: number;
   readonly #renamed: ListOptions["renamed"];
+  readonly #faultOf: ListOptions["faultOf"];
+  #ttlMs: number | undefined;
+  #isPrivate = false;
   readonly #keys = new Set<unknown>();
 
-  constructor(kind: K, { redactor, limits, renamed }: ListOptions) {
+  constructor(kind: K, { redactor, limits, renamed, faultOf }: ListOptions) {
     this.#renamed = renamed;
+    this.#faultOf = faultOf;
     this.#kind = kind;
     this.#redactor = redactor;
     this.#maxNestingDepth = limits.maxNestingDepth;
+  }
+
+  /** The time that the whole list is fresh, in milliseconds: that of its shortest page. */
+  get ttlMs(): number | undefined {
+    return this.#ttlMs === 0 ? undefined : this.#ttlMs;
+  }
+
+  get cacheScope(): "public" | "private" | undefined {
+    if (this.ttlMs === undefined) return undefined;
+    return this.#isPrivate ? "private" : "public";
+  }
+
+  /** Takes note of how long a page is fresh, and for whom. One that does not say is not fresh at all. */
+  dated(page: Fields): void {
+    const { ttlMs, cacheScope } = page;
+    const ownMs = typeof ttlMs === "number" && ttlMs > 0 ? ttlMs : 0;
+    this.#ttlMs = Math.min(this.#ttlMs ?? ownMs, ownMs);
+    this.#isPrivate ||= cacheScope !== "public";
   }
 
   warn(text: string): void {
@@ -106,9 +133,9 @@ class Collector<K extends Kind> implements DescriptorList<K> {
       this.warn(`a second ${this.#kind} with the ${key} ${String(id)} is left out`);
       return;
     }
-    const fault = messageFault(entry, this.#maxNestingDepth);
+    const fault = messageFault(entry, this.#maxNestingDepth)?.message ?? this.#faultOf?.(entry as Fields);
     if (fault !== undefined) {
-      this.warn(`the ${this.#kind} ${String(id)} is left out: ${fault.message}`);
+      this.warn(`the ${this.#kind} ${String(id)} is left out: ${fault}`);
       return;
     }
     this.#keys.add(id);
@@ -120,8 +147,11 @@ class Collector<K extends Kind> implements DescriptorList<K> {
 }
 
 /** The entries read of a list that is longer than it may be. */
-function truncated<K extends Kind>({ items, warnings }: DescriptorList<K>, maxSize: number): DescriptorList<K> {
-  return { items: items.slice(0, maxSize), warnings, cutAt: maxSize };
+function truncated<K extends Kind>(
+  { items, warnings, ttlMs, cacheScope }: DescriptorList<K>,
+  maxSize: number,
+): DescriptorList<K> {
+  return { items: items.slice(0, maxSize), warnings, cutAt: maxSize, ttlMs, cacheScope };
 }
 
 function badList(server: string, method: string, how: string): ToolkitError<"REMOTE_ERROR"> {

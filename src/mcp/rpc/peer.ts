@@ -3,25 +3,12 @@ import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../transport/transport.ts";
+import { type Cancellation, Cancelled } from "./cancellation.ts";
 import { IncomingRequests, type IncomingRequestsHost, textOf } from "./incoming-requests.ts";
 import { ConnectionLostError, messageFault, RpcError } from "./rpc-error.ts";
 import type { RpcId, RpcMessage } from "./rpc-message.ts";
 
-/** A way to end a request early. */
-export interface Cancellation {
-  /** Calls back with the reason when it happens, or at once where it has. The listener throws nothing. */
-  onAbort(listener: (reason: unknown) => void): void;
-  offAbort(listener: (reason: unknown) => void): void;
-}
-
-/** The rejection of a request that was ended early, with the reason, which may be anything. */
-export class Cancelled {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    this.reason = reason;
-  }
-}
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Options of a request. */
 export interface RequestOptions {
@@ -30,6 +17,8 @@ export interface RequestOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The call it is made for: it carries the credentials of that, and requests of the server in answer belong to that. */
   readonly context?: CallContext | undefined;
+  /** Handles the notifications of a subscription, where the request opens one. */
+  readonly onNotification?: ((method: string, params: Fields) => void) | undefined;
   /** True where the caller checks the nesting and the numbers of the result itself, part by part. */
   readonly isUnchecked?: boolean | undefined;
 }
@@ -40,11 +29,10 @@ export interface PeerLimits {
   readonly maxNestingDepth: number;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /** The handlers of messages that are no answers. None of these throws. */
 export interface PeerHandlers extends Pick<IncomingRequestsHost, "request" | "warning"> {
-  notification(method: string, params: Fields): void;
+  /** With the call in answer to which it came, where the transport tells. */
+  notification(method: string, params: Fields, context: CallContext | undefined): void;
   gap(): void;
 }
 
@@ -52,6 +40,7 @@ interface Pending {
   resolve(result: unknown): void;
   reject(error: unknown): void;
   onProgress: ((progress: Progress) => void) | undefined;
+  onNotification: RequestOptions["onNotification"];
   cancellation: Cancellation | undefined;
   onAbort: ((reason: unknown) => void) | undefined;
   /** Undefined where the caller checks the result. */
@@ -60,6 +49,8 @@ interface Pending {
 }
 
 const noParams: Fields = {};
+/** The field of `_meta` by which a notification names the request that subscribed to it. */
+const subscriptionKey = "io.modelcontextprotocol/subscriptionId";
 
 /**
  * One end of a JSON-RPC connection: matches answers with requests, and passes on every other message.
@@ -79,6 +70,7 @@ export class Peer {
   #nextId = 1;
   #received = 0;
   #open = true;
+  #serves = true;
   #endError: Error | undefined;
 
   constructor(transport: Transport, handlers: PeerHandlers, limits: PeerLimits) {
@@ -97,9 +89,21 @@ export class Peer {
     return this.#ended.promise;
   }
 
+  get isClosed(): boolean {
+    return !this.#open;
+  }
+
   /** The number of messages that have come. */
   get received(): number {
     return this.#received;
+  }
+
+  /**
+   * From now on requests of the server are left out, and not answered: there are none in the revision that both speak. What it cancels is
+   * a subscription.
+   */
+  serveNothing(): void {
+    this.#serves = false;
   }
 
   /** Opens the transport. Rejects as it does. */
@@ -121,7 +125,7 @@ export class Peer {
    *   the transport throws, or Cancelled
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
-    const { cancellation, onProgress, context, isUnchecked } = options;
+    const { cancellation, onProgress, onNotification, context, isUnchecked } = options;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (!this.#open) {
       reject(this.#lostError(false));
@@ -132,6 +136,7 @@ export class Peer {
       resolve,
       reject,
       onProgress,
+      onNotification,
       cancellation,
       onAbort: undefined,
       context,
@@ -169,6 +174,12 @@ export class Peer {
     await this.#transport.close();
   }
 
+  /** Ends the connection for a reason of its own. */
+  async abandon(error: Error): Promise<void> {
+    this.#end(error);
+    await this.#transport.close();
+  }
+
   #send(message: RpcMessage, failed: (error: unknown) => void, owner?: RequestOwner): Promise<void> | undefined {
     try {
       const sending = this.#transport.send(message, owner);
@@ -187,7 +198,8 @@ export class Peer {
     if (typeof method === "string") {
       const fault = messageFault(message.params, this.#limits.maxNestingDepth);
       if (fault !== undefined) this.#reject(id, method, fault);
-      else if (id === undefined || id === null) this.#notified(method, message.params);
+      else if (id === undefined || id === null) this.#notified(method, fieldsOf(message.params), answering);
+      else if (!this.#serves) this.#handlers.warning(`It sent a request, ${method}, which its revision does not have.`);
       else void this.#incoming.answer(id, method, fieldsOf(message.params), this.#contextOf(answering));
       return;
     }
@@ -203,7 +215,7 @@ export class Peer {
   /** Leaves out a message that is beyond a limit. */
   #reject(id: RpcMessage["id"], method: string, { message }: Error): void {
     this.#handlers.warning(`Its ${method} is left out: ${message}`);
-    if (id !== undefined && id !== null) this.#incoming.reject(id, method, message);
+    if (this.#serves && id !== undefined && id !== null) this.#incoming.reject(id, method, message);
   }
 
   #contextOf(answering: RpcId | undefined): CallContext | undefined {
@@ -218,11 +230,22 @@ export class Peer {
     else this.#handlers.warning(`It sent a message that cannot be read. ${error.message}`);
   }
 
-  #notified(method: string, params: unknown): void {
-    const fields = fieldsOf(params);
+  #notified(method: string, fields: Fields, answering: RpcId | undefined): void {
     if (method === "notifications/progress") this.#progressed(fields);
-    else if (method === "notifications/cancelled") this.#incoming.cancel(fields.requestId, fields.reason);
-    else this.#handlers.notification(method, fields);
+    else if (this.#serves && method === "notifications/cancelled")
+      this.#incoming.cancel(fields.requestId, fields.reason);
+    else if (!this.#passToSubscription(method, fields))
+      this.#handlers.notification(method, fields, this.#contextOf(answering));
+  }
+
+  /** Passes on what belongs to a subscription; of one that has ended it is left out. */
+  #passToSubscription(method: string, fields: Fields): boolean {
+    const meta = fields._meta;
+    const id = isRecord(meta) ? meta[subscriptionKey] : undefined;
+    const about = id ?? (method === "notifications/cancelled" ? fields.requestId : undefined);
+    if (about === undefined) return false;
+    this.#pending.get(typeof about === "string" ? Number(about) : (about as RpcId))?.onNotification?.(method, fields);
+    return true;
   }
 
   #progressed(params: Fields): void {

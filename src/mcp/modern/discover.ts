@@ -1,0 +1,77 @@
+import type { ServerInfo } from "../../core/connection.ts";
+import { isRecord } from "../../lib/value.ts";
+import { protocolVersions, serverInfoOf } from "../handshake.ts";
+import type { Redactor } from "../redact.ts";
+import type { RequestOptions } from "../rpc/peer.ts";
+import { RpcError } from "../rpc/rpc-error.ts";
+import { HttpStatusError } from "../transport/http/http-error.ts";
+import { supportedIn, textsOf, unsupportedProtocol } from "../unsupported-protocol.ts";
+import { isModernCode, metaKeys, modernCodes, modernVersion } from "./revision.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A server answered as one with sessions does: it is to be asked to initialize. */
+export class EarlierRevisionError extends Error {
+  override readonly name = "EarlierRevisionError";
+
+  /** The revisions that it names; undefined where it names none. */
+  readonly supported: readonly string[] | undefined;
+
+  constructor({ cause, supported }: { readonly cause?: unknown; readonly supported?: readonly string[] }) {
+    super(`does not answer server/discover as one that speaks ${modernVersion}`, { cause });
+    this.supported = supported;
+  }
+}
+
+/** Statuses that say nothing of the revision of a server: it wants credentials or time. */
+const undecided: ReadonlySet<number> = new Set([401, 403, 407, 408, 425, 429]);
+
+/** True for a status that says nothing of the revision of a server: it may also be down, or elsewhere. */
+export function isUndecided({ status }: HttpStatusError): boolean {
+  return status < 400 || status >= 500 || undecided.has(status);
+}
+
+/** The server that is asked. */
+export interface DiscoveredServer {
+  readonly label: string;
+  readonly redactor: Redactor;
+  /** The fields of `_meta`. */
+  readonly meta: Fields;
+  request(method: string, params: Fields, options?: RequestOptions): Promise<unknown>;
+}
+
+/**
+ * Asks a server what it speaks, and learns its name and capabilities.
+ *
+ * @throws EarlierRevisionError; ToolkitError `UNSUPPORTED_PROTOCOL` where it names revisions, and none is spoken here; whatever the
+ *   request throws that decides nothing
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/discover
+ */
+export async function discover(asked: DiscoveredServer, options?: RequestOptions): Promise<ServerInfo> {
+  let result: unknown;
+  try {
+    result = await asked.request("server/discover", { _meta: asked.meta }, options);
+  } catch (error) {
+    throw verdictOf(error, asked);
+  }
+  const supported = isRecord(result) ? textsOf(result.supportedVersions) : undefined;
+  if (!isRecord(result) || supported === undefined) throw new EarlierRevisionError({});
+  if (!supported.includes(modernVersion)) throw speaksOther(supported, asked);
+  const info = isRecord(result._meta) ? result._meta[metaKeys.serverInfo] : undefined;
+  return serverInfoOf({ ...result, serverInfo: info ?? result.serverInfo }, modernVersion, asked);
+}
+
+/** The verdict on a server that answered with an error. */
+function verdictOf(error: unknown, asked: DiscoveredServer): unknown {
+  if (error instanceof RpcError) {
+    const supported = error.code === modernCodes.unsupportedVersion ? supportedIn(error.data) : undefined;
+    if (supported !== undefined) return speaksOther(supported, asked);
+    return isModernCode(error.code) ? error : new EarlierRevisionError({ cause: error });
+  }
+  return error instanceof HttpStatusError && !isUndecided(error) ? new EarlierRevisionError({ cause: error }) : error;
+}
+
+function speaksOther(supported: readonly string[], { label, redactor }: DiscoveredServer): Error {
+  if (supported.some((version) => protocolVersions.includes(version))) return new EarlierRevisionError({ supported });
+  return unsupportedProtocol(supported, { label, redactor, spoken: [modernVersion, ...protocolVersions] });
+}
