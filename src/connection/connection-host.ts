@@ -1,6 +1,7 @@
 import type { InteractionRouter } from "../call/interaction-router.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Connection, ServerInfo } from "../core/connection.ts";
+import type { ConnectorMemory } from "../core/connector.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Logger } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -14,6 +15,8 @@ export interface ConnectionHost {
   readonly logger: Logger;
   readonly interactions: InteractionRouter;
   readonly pins: ToolkitPins;
+  /** Keeps what connectors found out. */
+  readonly memory: ConnectorMemory;
   emit(event: ToolkitEvent): void;
 }
 

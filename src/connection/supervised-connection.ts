@@ -145,6 +145,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       options,
       log,
       requests,
+      memory: this.#host.memory,
       catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow, contract }),
       serverRequests: new ServerRequests({
         interactions,

@@ -1,10 +1,11 @@
 import type { ServerInfo } from "../../core/connection.ts";
+import { ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
 import { protocolVersions, serverInfoOf } from "../handshake.ts";
 import type { Redactor } from "../redact.ts";
 import type { RequestOptions } from "../rpc/peer.ts";
-import { RpcError } from "../rpc/rpc-error.ts";
-import { HttpStatusError } from "../transport/http/http-error.ts";
+import { ConnectionLostError, RpcError } from "../rpc/rpc-error.ts";
+import { HttpStatusError, NotMcpError } from "../transport/http/http-error.ts";
 import { supportedIn, textsOf, unsupportedProtocol } from "../unsupported-protocol.ts";
 import { isModernCode, metaKeys, modernCodes, modernVersion } from "./revision.ts";
 
@@ -68,7 +69,16 @@ function verdictOf(error: unknown, asked: DiscoveredServer): unknown {
     if (supported !== undefined) return speaksOther(supported, asked);
     return isModernCode(error.code) ? error : new EarlierRevisionError({ cause: error });
   }
-  return error instanceof HttpStatusError && !isUndecided(error) ? new EarlierRevisionError({ cause: error }) : error;
+  return isAnswered(error) ? new EarlierRevisionError({ cause: error }) : error;
+}
+
+/** True where the server answered, in whatever way, and not that it wants credentials or time. */
+function isAnswered(error: unknown): boolean {
+  if (error instanceof HttpStatusError) return !isUndecided(error);
+  if (error instanceof ConnectionLostError) return error.isAnswered;
+  return (
+    error instanceof NotMcpError || ToolkitError.is(error, "LIMIT_EXCEEDED") || ToolkitError.is(error, "INVALID_OUTPUT")
+  );
 }
 
 function speaksOther(supported: readonly string[], { label, redactor }: DiscoveredServer): Error {

@@ -106,7 +106,9 @@ export class PostedRequest {
       answer.discard();
       throw notMcp(answer.mediaType, this.#parts.endpoint.redactor);
     }
-    if (!this.#isAnswered) throw new ConnectionLostError("the answer ended without a result", { sent: true });
+    if (!this.#isAnswered) {
+      throw new ConnectionLostError("the answer ended without a result", { sent: true, isAnswered: true });
+    }
   }
 
   /** Reads a stream. Some servers close what takes long, again and again, and say each time where they are: it is resumed there. */
