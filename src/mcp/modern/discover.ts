@@ -49,17 +49,25 @@ export interface DiscoveredServer {
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/discover
  */
 export async function discover(asked: DiscoveredServer, options?: RequestOptions): Promise<ServerInfo> {
+  const ask = () => asked.request("server/discover", { _meta: asked.meta }, options);
   let result: unknown;
   try {
-    result = await asked.request("server/discover", { _meta: asked.meta }, options);
+    // One that rejects what it says it speaks is asked once more.
+    result = await ask().catch((error: unknown) => (namesOurs(error) ? ask() : Promise.reject(error)));
   } catch (error) {
-    throw verdictOf(error, asked);
+    throw namesOurs(error) ? error : verdictOf(error, asked);
   }
   const supported = isRecord(result) ? textsOf(result.supportedVersions) : undefined;
   if (!isRecord(result) || supported === undefined) throw new EarlierRevisionError({});
   if (!supported.includes(modernVersion)) throw speaksOther(supported, asked);
   const info = isRecord(result._meta) ? result._meta[metaKeys.serverInfo] : undefined;
   return serverInfoOf({ ...result, serverInfo: info ?? result.serverInfo }, modernVersion, asked);
+}
+
+/** True for an error by which a server rejects a revision, and names the one that is spoken here. */
+function namesOurs(error: unknown): boolean {
+  if (!(error instanceof RpcError) || error.code !== modernCodes.unsupportedVersion) return false;
+  return supportedIn(error.data)?.includes(modernVersion) === true;
 }
 
 /** The verdict on a server that answered with an error. */
