@@ -16,8 +16,11 @@ import { ConnectionLostError, RpcError } from "../rpc/rpc-error.ts";
 import { HttpStatusError } from "../transport/http/http-error.ts";
 import type { Transport } from "../transport/transport.ts";
 
-/** The time after which a server that leaves the question for its revisions unanswered is asked to initialize too, in milliseconds. */
-const silentMs = 1_000;
+/**
+ * The time after which a server that leaves the question for its revisions unanswered is asked to initialize too, in milliseconds. A child
+ * process may only be starting, and one that agrees to initialize keeps sessions for its whole life.
+ */
+const silentMs = { pipe: 10_000, http: 2_000 } as const;
 /** The part of the time limit that this takes at most. */
 const silentPart = 0.25;
 
@@ -102,7 +105,7 @@ async function firstOf(
   const silence = new AbortController();
   const opening = first({ ...attempt, signal: AbortSignal.any([attempt.signal, ended.signal]) });
   try {
-    const waited = delay(patienceOf(attempt), undefined, { signal: silence.signal });
+    const waited = delay(patience("http", attempt), undefined, { signal: silence.signal });
     waited.catch(() => {});
     const session = await Promise.race([opening, waited]);
     if (session !== undefined) return session;
@@ -149,7 +152,7 @@ async function discoverFirst(opening: Opening, isKnown: boolean, died: () => voi
   const { era, host } = attempt;
   const asked = discovered(opening);
   const silence = new AbortController();
-  const waited = isKnown ? undefined : delay(patienceOf(attempt), undefined, { signal: silence.signal });
+  const waited = isKnown ? undefined : delay(patience("pipe", attempt), undefined, { signal: silence.signal });
   waited?.catch(() => {});
   try {
     const server = await (waited === undefined ? asked : Promise.race([asked, waited]));
@@ -195,8 +198,9 @@ async function initializeToo(opening: Opening, asked: ReturnType<typeof discover
   }
 }
 
-function patienceOf({ options: { connectTimeoutMs = defaultConnectTimeoutMs } }: Attempt): number {
-  return Math.min(silentMs, connectTimeoutMs * silentPart);
+function patience(way: keyof typeof silentMs, { options }: Attempt): number {
+  const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
+  return Math.min(silentMs[way], connectTimeoutMs * silentPart);
 }
 
 /** True for an error by which a server refused to initialize, so that it may speak without sessions by now. */
