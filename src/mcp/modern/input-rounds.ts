@@ -61,7 +61,9 @@ export class InputRounds {
       const { resultType = "complete", requestState: state } = fields;
       if (resultType === "complete") return result;
       if (resultType !== "input_required" || !asking.has(method)) throw this.#bad(method, "of a type it does not have");
-      if (round >= maxRounds) throw tooMany("inputRounds", maxRounds, `requires input again after ${maxRounds} rounds`);
+      if (round >= maxRounds) {
+        throw tooMany(`requires input again after ${maxRounds} rounds`, { limit: "inputRounds", max: maxRounds });
+      }
       const questions = this.#questionsOf(method, fields.inputRequests);
       if (state === undefined && questions.length === 0) throw this.#bad(method, "that requires input and names none");
       if (state !== undefined) this.#assertState(method, state);
@@ -111,8 +113,10 @@ export class InputRounds {
     if (!isRecord(inputRequests)) throw this.#bad(method, "whose inputRequests are no object");
     const entries = Object.entries(inputRequests);
     const { length } = entries;
-    if (length > maxQuestions)
-      throw tooMany("inputRequests", maxQuestions, `puts ${length} questions at once, more than ${maxQuestions}`);
+    if (length > maxQuestions) {
+      const what = `puts ${length} questions at once, more than ${maxQuestions}`;
+      throw tooMany(what, { limit: "inputRequests", max: maxQuestions, actual: length });
+    }
     return entries.map(([key, value]) => {
       const { method: wanted, params } = isRecord(value) ? value : {};
       if (typeof wanted !== "string") throw this.#bad(method, "with an input request that has no method");
@@ -123,8 +127,9 @@ export class InputRounds {
   #assertState(method: string, state: unknown): void {
     if (typeof state !== "string") throw this.#bad(method, "whose requestState is no text");
     if (state.length <= maxStateLength) return;
-    const what = `wants a requestState of ${state.length} characters back, more than ${maxStateLength}`;
-    throw tooMany("requestState", maxStateLength, what);
+    const { length } = state;
+    const what = `wants a requestState of ${length} characters back, more than ${maxStateLength}`;
+    throw tooMany(what, { limit: "requestState", max: maxStateLength, actual: length });
   }
 
   #bad(method: string, how: string): ToolkitError<"REMOTE_ERROR"> {
@@ -158,6 +163,9 @@ export class InputRounds {
 
 type Question = readonly [key: string, method: string, params: Fields];
 
-function tooMany(limit: string, max: number, what: string): ToolkitError<"LIMIT_EXCEEDED"> {
-  return new ToolkitError("LIMIT_EXCEEDED", `The server ${what}: the request was given up.`, { limit, max });
+function tooMany(
+  what: string,
+  details: { readonly limit: string; readonly max: number; readonly actual?: number },
+): ToolkitError<"LIMIT_EXCEEDED"> {
+  return new ToolkitError("LIMIT_EXCEEDED", `The server ${what}: the request was given up.`, details);
 }
