@@ -75,7 +75,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     signal?.throwIfAborted();
     this.start();
     if (this.session !== undefined) return;
-    // The timers of the supervisor do not keep the process alive, and it must not end before this does.
+    // The timers of the supervisor do not keep the process alive.
     const release = keepProcessAlive(this.#host.clock);
     try {
       await this.parts.requests.connected(signal);
@@ -182,7 +182,6 @@ export class SupervisedConnection extends ConnectionView implements Connection {
           throw inNamespace(error, this.namespace, "");
         }
       },
-      // The server would answer the same: an operator tells when that has changed.
       isLasting: (error) => ToolkitError.is(error, "UNSUPPORTED_PROTOCOL"),
       timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
       onChange: (change) => this.#changed(change),

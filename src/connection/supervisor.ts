@@ -234,12 +234,9 @@ export class Supervisor<G extends Generation> {
   /** Connects again: at once after the first failure, else after a wait. Stops after `maxAttempts`. */
   #retry(error: Error): void {
     const { random, retryMs, maxRetryMs, clock, maxAttempts = Number.POSITIVE_INFINITY } = this.#options;
-    if (this.#attempts >= maxAttempts) {
-      this.#change("stopped", error);
-      return;
-    }
-    if (this.#options.isLasting?.(error) === true) {
-      this.#change("waiting", error);
+    const isOver = this.#attempts >= maxAttempts;
+    if (isOver || this.#options.isLasting?.(error) === true) {
+      this.#change(isOver ? "stopped" : "waiting", error);
       return;
     }
     const failures = this.#failures;

@@ -43,9 +43,8 @@ export interface ErrorDetails {
   INVALID_OUTPUT: { readonly issues: readonly Issue[] };
   INVALID_PROMPT: {
     readonly file?: string | undefined;
-    /** From 1. */
+    /** From 1, as the column. */
     readonly line?: number | undefined;
-    /** From 1. */
     readonly column?: number | undefined;
     /** The text to write instead. */
     readonly hint?: string | undefined;
@@ -104,11 +103,8 @@ export interface ErrorDetails {
     /** The result of the tool, where a server reported the error as one. */
     readonly content?: unknown;
   };
-  UNSUPPORTED_PROTOCOL: {
-    readonly server: string;
-    /** The revisions that the server says it speaks. */
-    readonly supported: readonly string[];
-  };
+  /** `supported` are the revisions that the server says it speaks. */
+  UNSUPPORTED_PROTOCOL: { readonly server: string; readonly supported: readonly string[] };
   REMOTE_ERROR: { readonly server: string; readonly rpcCode?: number | undefined; readonly data?: unknown };
   MODEL_FAILED: {
     readonly provider: string;

@@ -16,7 +16,8 @@ import { type FailedRequest, failureOf } from "./request-failure.ts";
 import { type TracedRequest, traced } from "./request-span.ts";
 import { completedValues, promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
 import { Cancelled, cancellationOf } from "./rpc/cancellation.ts";
-import type { Peer, RequestOptions } from "./rpc/peer.ts";
+import type { Peer } from "./rpc/peer.ts";
+import type { RequestOptions } from "./rpc/request-options.ts";
 import { capabilityOf, type SessionWire } from "./session-wire.ts";
 import type { Transport } from "./transport/transport.ts";
 

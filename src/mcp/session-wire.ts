@@ -1,6 +1,7 @@
 import type { Kind } from "../core/item.ts";
 import { isRecord } from "../lib/value.ts";
-import type { Peer, RequestOptions } from "./rpc/peer.ts";
+import type { Peer } from "./rpc/peer.ts";
+import type { RequestOptions } from "./rpc/request-options.ts";
 import type { Transport } from "./transport/transport.ts";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { ToolkitError } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
 import { protocolVersions, serverInfoOf } from "../handshake.ts";
 import type { Redactor } from "../redact.ts";
-import type { RequestOptions } from "../rpc/peer.ts";
+import type { RequestOptions } from "../rpc/request-options.ts";
 import { ConnectionLostError, RpcError } from "../rpc/rpc-error.ts";
 import { HttpStatusError, NotMcpError } from "../transport/http/http-error.ts";
 import { supportedIn, textsOf, unsupportedProtocol } from "../unsupported-protocol.ts";

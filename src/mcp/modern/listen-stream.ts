@@ -1,7 +1,7 @@
 import type { Kind } from "../../core/item.ts";
 import { isRecord } from "../../lib/value.ts";
 import { SignalCancellation } from "../rpc/cancellation.ts";
-import type { RequestOptions } from "../rpc/peer.ts";
+import type { RequestOptions } from "../rpc/request-options.ts";
 import { ConnectionLostError, RpcError, rpcCodes } from "../rpc/rpc-error.ts";
 import { declaresChanges } from "../session-wire.ts";
 

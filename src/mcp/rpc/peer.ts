@@ -5,23 +5,11 @@ import { isRecord } from "../../lib/value.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../transport/transport.ts";
 import { type Cancellation, Cancelled } from "./cancellation.ts";
 import { IncomingRequests, type IncomingRequestsHost, textOf } from "./incoming-requests.ts";
+import type { RequestOptions } from "./request-options.ts";
 import { ConnectionLostError, messageFault, RpcError } from "./rpc-error.ts";
 import type { RpcId, RpcMessage } from "./rpc-message.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
-
-/** Options of a request. */
-export interface RequestOptions {
-  readonly cancellation?: Cancellation | undefined;
-  /** Handles the progress the server reports. With it the request carries a progress token. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** The call it is made for: it carries the credentials of that, and requests of the server in answer belong to that. */
-  readonly context?: CallContext | undefined;
-  /** Handles the notifications of a subscription, where the request opens one. */
-  readonly onNotification?: ((method: string, params: Fields) => void) | undefined;
-  /** True where the caller checks the nesting and the numbers of the result itself, part by part. */
-  readonly isUnchecked?: boolean | undefined;
-}
 
 /** The limits of messages of the server. */
 export interface PeerLimits {
@@ -98,10 +86,7 @@ export class Peer {
     return this.#received;
   }
 
-  /**
-   * From now on requests of the server are left out, and not answered: there are none in the revision that both speak. What it cancels is
-   * a subscription.
-   */
+  /** From now on requests of the server are left out, as the revision that both speak has none, and what it cancels is a subscription. */
   serveNothing(): void {
     this.#serves = false;
   }
