@@ -73,6 +73,14 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
   const redactor = redactorOf(checked);
   const limits = readConnectorLimits(options, options.trust);
   assertProtocol(options.protocol);
+  if (checked.kind === "http" && checked.protocol === "sse" && options.protocol === "2026-07-28") {
+    throw invalidOption(
+      "protocol",
+      'one that has the type "sse" of its target',
+      options.protocol,
+      "of an MCP connector",
+    );
+  }
   const era = new EraMemory(...identityOf(checked));
   const open =
     checked.kind === "http"

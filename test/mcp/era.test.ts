@@ -187,6 +187,20 @@ describe("the era of a server", () => {
     const error = await failure(connect(`${older.origin}/mcp`, { protocol: "2026-07-28" }));
     expect([error.code, error.message]).toEqual(["REMOTE_ERROR", expect.stringContaining('the protocol "auto"')]);
     expect(() => mcpConnector("http://x.example", { protocol: "2024-11-05" as "auto" })).toThrow(/protocol/);
+    const sse = { url: "http://x.example", type: "sse" } as const;
+    expect(() => mcpConnector(sse, { protocol: "2026-07-28" })).toThrow(/protocol/);
+  });
+
+  verifies("M14", "over HTTP a server that leaves the question unanswered is asked to shake hands too", async () => {
+    const { handler } = streamableFixture();
+    const listening = await listen((request, response) => {
+      if (request.headers["mcp-method"] === undefined) void handler(request, response);
+    });
+    open.push(() => listening.close());
+    const host = new AnsweringHost();
+    const session = await connect(`${listening.origin}/mcp`, { host, connectTimeoutMs: 20_000 });
+    expect(session.server.protocolVersion).toBe("2025-11-25");
+    expect([...host.kept.values()]).toEqual([expect.objectContaining({ era: "handshake" })]);
   });
 
   verifies("M14", "over stdio one process is asked, whatever it speaks", async () => {

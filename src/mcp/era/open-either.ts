@@ -101,13 +101,12 @@ async function firstOf(
   second: HttpOpeners["stateless"],
   isOther: (error: unknown) => boolean,
 ): Promise<ConnectorSession> {
-  const ended = new AbortController();
   const silence = new AbortController();
-  const opening = first({ ...attempt, signal: AbortSignal.any([attempt.signal, ended.signal]) });
+  const one = new Way(attempt, first);
   try {
     const waited = delay(patience("http", attempt), undefined, { signal: silence.signal });
     waited.catch(() => {});
-    const session = await Promise.race([opening, waited]);
+    const session = await Promise.race([one.opening, waited]);
     if (session !== undefined) return session;
   } catch (error) {
     if (isOther(error)) return second(attempt);
@@ -115,16 +114,33 @@ async function firstOf(
   } finally {
     silence.abort();
   }
-  const beside = second(attempt).then((session) => {
-    ended.abort(new Error("The server was opened in another way."));
-    return session;
-  });
-  const [one, other] = await Promise.allSettled([opening, beside]);
+  const other = new Way(attempt, second);
+  one.opening.then(() => other.giveUp(), nothing);
+  other.opening.then(() => one.giveUp(), nothing);
+  const [here, there] = await Promise.allSettled([one.opening, other.opening]);
   // Both may have come at once.
-  if (one.status === "fulfilled" && other.status === "fulfilled") await other.value[Symbol.asyncDispose]();
-  if (one.status === "fulfilled") return one.value;
-  if (other.status === "fulfilled") return other.value;
-  throw isOther(one.reason) ? other.reason : one.reason;
+  if (here.status === "fulfilled" && there.status === "fulfilled") await there.value[Symbol.asyncDispose]();
+  if (here.status === "fulfilled") return here.value;
+  if (there.status === "fulfilled") return there.value;
+  throw isOther(here.reason) ? there.reason : here.reason;
+}
+
+/** A way to open a session, which may be given up. */
+class Way {
+  readonly opening: Promise<ConnectorSession>;
+  readonly #ended = new AbortController();
+
+  constructor(attempt: Attempt, open: HttpOpeners["stateless"]) {
+    this.opening = open({ ...attempt, signal: AbortSignal.any([attempt.signal, this.#ended.signal]) });
+  }
+
+  giveUp(): void {
+    this.#ended.abort(new Error("The server was opened in another way."));
+  }
+}
+
+function nothing(): void {
+  // Its error is looked at with that of the other way.
 }
 
 /** Finds out on one connection which era a server speaks, and goes on in it. */
