@@ -16,7 +16,7 @@ const maxRounds = 16;
 const maxQuestions = 32;
 /** So long a state it may have sent back to it, in characters: it goes both ways in each round. */
 const maxStateLength = 1024 * 1024;
-/** The wait before a request is sent again that nobody was asked for, in milliseconds; it doubles. */
+/** The wait before a request is sent again without an answer to give, in milliseconds; it doubles. */
 const waitMs = 250;
 const maxWaitMs = 8_000;
 
@@ -77,7 +77,7 @@ export class InputRounds {
     }
   }
 
-  /** The connection has ended: nobody is to answer any more. */
+  /** The connection has ended: its questions are withdrawn. */
   end(): void {
     for (const controller of this.#asking) {
       controller.abort(new ConnectionLostError("the connection was closed while input was awaited", { sent: false }));
