@@ -278,6 +278,18 @@ export const requirements: readonly Requirement[] = [
     id: "M13",
     text: "A connection shows state, since, server, protocol version, transport, counts, last error, attempts, next attempt, latency, calls in flight and stderr tail, and offers list(kind), ready(), reconnect() and close().",
   },
+  {
+    id: "M14",
+    text: "A connector finds out which era of the protocol a server speaks, and keeps what it found, with its date: a restart costs no round trip more, and an updated server is found again. 401, 403, 429, 5xx and a failing network decide nothing, and a child process is asked in one process. The option protocol says it instead. A server that speaks no revision of ours is reported once, with those it speaks, and is tried again only when it is reconnected.",
+  },
+  {
+    id: "M15",
+    text: "With a server without sessions each request says the revision, the client and its capabilities, and over HTTP its headers say the method, the name and the parameters that a tool marks; a tool whose marks are not valid is left out alone. Lists carry how long they are current.",
+  },
+  {
+    id: "M16",
+    text: "A tool, prompt or resource that requires input is answered: the session that calls is asked for a form, a page, a model or roots, and the request is made again with the answers and the state of the server, in a bounded number of rounds.",
+  },
 
   // P: prompts
   {

@@ -1,5 +1,6 @@
-import type { ConnectorHost, ServerProcess } from "../core/connector.ts";
-import type { Kind } from "../core/item.ts";
+import { callStateOf } from "../call/call-port.ts";
+import type { ConnectorHost, ConnectorMemory, ServerProcess } from "../core/connector.ts";
+import type { CallContext, Kind } from "../core/item.ts";
 import type { LogEntry } from "../core/session.ts";
 import type { SourceChange } from "../core/source.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -17,6 +18,7 @@ export interface AnnouncementsHost {
   readonly requests: ConnectionRequests;
   readonly serverRequests: ServerRequests;
   readonly subscriptions: Subscriptions;
+  readonly memory: ConnectorMemory;
   /** The attempt to connect has started a child process. */
   started(process: ServerProcess): void;
 }
@@ -45,6 +47,7 @@ export class Announcements implements ConnectorHost {
   #dropped = 0;
   #relist: ((kind: Kind) => void) | undefined;
   #ended = false;
+  readonly memory: ConnectorMemory;
   readonly elicit?: NonNullable<ConnectorHost["elicit"]>;
   readonly sample?: NonNullable<ConnectorHost["sample"]>;
 
@@ -52,6 +55,7 @@ export class Announcements implements ConnectorHost {
     const { clock, options, serverRequests } = host;
     this.#host = host;
     this.#pause = pause;
+    this.memory = host.memory;
     this.#logs = new RateWindow({ clock, windowMs, max: maxPerWindow, over: () => this.#logDropped() });
     this.#updates = new RateWindow({ clock, windowMs, max: maxPerWindow, over: () => this.#passDelayed() });
     if (options.interaction.maxElicitations > 0)
@@ -94,9 +98,9 @@ export class Announcements implements ConnectorHost {
     if (gap && kind === "resource") this.#host.subscriptions.missed();
   }
 
-  log(entry: LogEntry): void {
+  log(entry: LogEntry, context?: CallContext): void {
     if (this.#ended) return;
-    if (this.#logs.admit()) this.#pass(entry);
+    if (this.#logs.admit()) this.#pass(entry, context);
     else this.#dropped += 1;
   }
 
@@ -116,9 +120,12 @@ export class Announcements implements ConnectorHost {
     this.#pass({ level: "warning", logger: undefined, data });
   }
 
-  #pass(entry: LogEntry): void {
+  /** To all who are calling, where the server does not say whose call it is about. */
+  #pass(entry: LogEntry, context?: CallContext): void {
     const { log, requests } = this.#host;
-    log.server(entry, requests.loggingSessions);
+    const call = callStateOf(context);
+    const own = call?.loggingSession === undefined ? [] : [call.loggingSession];
+    log.server(entry, call === undefined ? requests.loggingSessions : own);
   }
 
   #passDelayed(): void {

@@ -46,6 +46,11 @@ export interface AddConnectorOptions extends ConnectorLimits {
    * Default: the toolkit's. A delegate that makes its own connector gets none.
    */
   readonly egress?: EgressOptions | undefined;
+  /**
+   * The revision of MCP to speak with a target. `auto` finds out whether the server keeps sessions, as up to 2025-11-25, or none, as from
+   * 2026-07-28, and keeps what it found in the store for a day. Default `auto`.
+   */
+  readonly protocol?: "auto" | "2025-11-25" | "2026-07-28" | undefined;
   /** Connect at the first list, lookup or call that needs it. Default false. */
   readonly lazy?: boolean | undefined;
   /** Inactivity limit of its tools, in milliseconds. Default: the toolkit's `timeoutMs`. */
@@ -81,6 +86,7 @@ const making = {
   headers: true,
   auth: true,
   egress: true,
+  protocol: true,
   connectTimeoutMs: true,
   trust: true,
   ...connectorLimitOptions,

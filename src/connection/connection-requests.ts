@@ -113,6 +113,16 @@ export class ConnectionRequests {
     this.#connected.shut();
   }
 
+  /** It is not connected, and no attempt is planned: requests are rejected until one begins, and so are those that wait. */
+  rest(error: Error): void {
+    this.#connected.break(error);
+  }
+
+  /** An attempt begins: requests wait for it. */
+  wake(): void {
+    this.#connected.repair();
+  }
+
   /** It has stopped for good: requests are rejected from now on, and so are those that wait. */
   stop(error: Error): void {
     this.pause();

@@ -159,7 +159,7 @@ export class RemoteGeneration implements Generation {
       const { list, announces } = this.session;
       for (const kind of kinds) {
         if (list[kind] === undefined) continue;
-        if (!announces.has(kind) || catalog.isUnread(kind)) this.#relist.request(kind);
+        if ((!announces.has(kind) && !catalog.isFresh(kind)) || catalog.isUnread(kind)) this.#relist.request(kind);
       }
       this.#schedulePoll();
     }, options.pollMs);

@@ -1,6 +1,7 @@
 export type {
   Connector,
   ConnectorHost,
+  ConnectorMemory,
   ConnectorSession,
   DescriptorList,
   DescriptorMap,

@@ -41,6 +41,9 @@ interface Problem {
   readonly isCut: boolean;
 }
 
+/** So long a list is taken for current at most, whatever its server says, in milliseconds. */
+const maxFreshMs = 60 * 60_000;
+
 /** Reads the lists of a server and puts them in its namespace. */
 export class RemoteCatalog {
   readonly #host: RemoteCatalogHost;
@@ -51,6 +54,8 @@ export class RemoteCatalog {
   readonly #lists = new Map<Kind, DescriptorList<Kind> | ToolkitError>();
   /** Of the last handshake. */
   readonly #server = () => this.#host.namespace.connection?.server;
+  /** Until when the list of a kind is current, in milliseconds since the epoch. */
+  readonly #freshUntil = new Map<Kind, number>();
   #allowWarning: string | undefined;
 
   constructor(host: RemoteCatalogHost) {
@@ -73,6 +78,11 @@ export class RemoteCatalog {
     return this.#problems.get(kind)?.isCut === false;
   }
 
+  /** True where the server said of the list of a kind that it may be taken for current until later than now. */
+  isFresh(kind: Kind): boolean {
+    return this.#host.clock.now() < (this.#freshUntil.get(kind) ?? 0);
+  }
+
   /**
    * Reads the lists of some kinds to their ends, side by side. It never rejects: a list that cannot be read fails alone, and those that
    * have not been read when the signal aborts fail with its reason.
@@ -82,6 +92,8 @@ export class RemoteCatalog {
       const list = await session.list[kind]?.({ signal });
       if (list === undefined) return { items: [], warnings: [] };
       if (!Array.isArray(list.items)) throw new TypeError("it gave no list");
+      const { ttlMs = 0 } = list;
+      this.#freshUntil.set(kind, this.#host.clock.now() + Math.min(Math.max(0, ttlMs), maxFreshMs));
       return list;
     };
     const lists = [...wanted].map(async (kind): Promise<[Kind, DescriptorList<Kind> | ToolkitError]> => {

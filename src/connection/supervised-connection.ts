@@ -1,7 +1,7 @@
 import type { Namespace } from "../catalog/namespace.ts";
 import type { Connection, ServerInfo } from "../core/connection.ts";
 import type { Connector } from "../core/connector.ts";
-import type { ToolkitError } from "../core/error.ts";
+import { ToolkitError } from "../core/error.ts";
 import type { ListFailure } from "../core/item.ts";
 import { assertOptionNames, signalName } from "../core/options.ts";
 import type { ContractChange } from "../core/pin.ts";
@@ -75,7 +75,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
     signal?.throwIfAborted();
     this.start();
     if (this.session !== undefined) return;
-    // The timers of the supervisor do not keep the process alive, and it must not end before this does.
+    // The timers of the supervisor do not keep the process alive.
     const release = keepProcessAlive(this.#host.clock);
     try {
       await this.parts.requests.connected(signal);
@@ -145,6 +145,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       options,
       log,
       requests,
+      memory: this.#host.memory,
       catalog: new RemoteCatalog({ catalog, namespace, link, clock, log, allow: options.allow, contract }),
       serverRequests: new ServerRequests({
         interactions,
@@ -181,6 +182,7 @@ export class SupervisedConnection extends ConnectionView implements Connection {
           throw inNamespace(error, this.namespace, "");
         }
       },
+      isLasting: (error) => ToolkitError.is(error, "UNSUPPORTED_PROTOCOL"),
       timedOut: () => new Error(`no answer from ${connector.label} within ${options.connectTimeoutMs} ms`),
       onChange: (change) => this.#changed(change),
       onError: (error) => log.failed(error),
@@ -202,6 +204,8 @@ export class SupervisedConnection extends ConnectionView implements Connection {
       this.#stopped(error);
       return;
     }
+    if (to === "connecting") this.parts.requests.wake();
+    else if (retryInMs === undefined && error !== undefined) this.parts.requests.rest(error);
     if (error === undefined && from !== "connected") return;
     if (error !== undefined) {
       this.#first.settle();

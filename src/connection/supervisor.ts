@@ -33,6 +33,8 @@ export interface SupervisorOptions<G extends Generation> {
   timedOut(): Error;
   /** Failed attempts in a row after which it gives up. Default: never. */
   readonly maxAttempts?: number | undefined;
+  /** True for the error of an attempt that a later one would meet again: none is made until `reconnect`. Default: no error is. */
+  readonly isLasting?: ((error: Error) => boolean) | undefined;
   /** Called after each change of state. */
   onChange(change: SupervisorChange<G>): void;
   /** Called with failures that no caller awaits: of the end of a generation, or of `onChange` itself. */
@@ -67,6 +69,7 @@ export const stableAfterMs = 5_000;
  *                          └─ waiting <──────────────────── connecting
  *                       2 s doubling to 20 min, full jitter
  *
+ *   waiting without a next attempt: after an error that lasts, until reconnect()
  *   stopped: from every state, by stop() or after maxAttempts, for good
  * ```
  *
@@ -231,8 +234,9 @@ export class Supervisor<G extends Generation> {
   /** Connects again: at once after the first failure, else after a wait. Stops after `maxAttempts`. */
   #retry(error: Error): void {
     const { random, retryMs, maxRetryMs, clock, maxAttempts = Number.POSITIVE_INFINITY } = this.#options;
-    if (this.#attempts >= maxAttempts) {
-      this.#change("stopped", error);
+    const isOver = this.#attempts >= maxAttempts;
+    if (isOver || this.#options.isLasting?.(error) === true) {
+      this.#change(isOver ? "stopped" : "waiting", error);
       return;
     }
     const failures = this.#failures;

@@ -61,6 +61,10 @@ export interface DescriptorList<K extends Kind> {
   readonly cutAt?: number | undefined;
   /** Its items were parsed from JSON text for this list alone: they hold nothing else, and no other code has them. Default false. */
   readonly isParsed?: boolean | undefined;
+  /** The time that it may be taken for current, as the server says, in milliseconds. Missing, it does not say. */
+  readonly ttlMs?: number | undefined;
+  /** Says with `ttlMs` whom the list may be given to: anybody, or those who come with the same credentials. */
+  readonly cacheScope?: "public" | "private" | undefined;
 }
 
 /** The context in which a server makes a request of its own. */
@@ -79,12 +83,20 @@ export interface ServerProcess {
   stderr?(): string;
 }
 
+/** Keeps small facts about targets, such as the revision that one speaks: in the store of the toolkit, so that they outlive the process. */
+export interface ConnectorMemory {
+  /** Gives what was kept under a key. Undefined where there is nothing, or where it cannot be read soon. Never rejects. */
+  recall(key: string): Promise<unknown>;
+  /** Keeps a JSON value under a key, in place of what was there. A failure loses it: it is a matter of speed alone. */
+  keep(key: string, value: unknown): void;
+}
+
 /** Receives the notifications and requests of one session. Those after its end are ignored. */
 export interface ConnectorHost {
   /** A list changed, or the content of a resource. May be called at any rate: bursts are joined. */
   changed(change: SourceChange): void;
-  /** The server logged something. */
-  log(entry: LogEntry): void;
+  /** The server logged something: during the one call that is given, where the server says so. */
+  log(entry: LogEntry, context?: CallContext | undefined): void;
   /**
    * A person has to act, such as to authorize it, before it can go on; undefined when that is done. While it waits during an attempt to
    * connect, the time limits of the attempt are paused, and the reason is the `lastError` of the connection. Returns false where it is
@@ -93,6 +105,8 @@ export interface ConnectorHost {
   waits(reason: Error | undefined): boolean;
   /** A child process runs, before the handshake: its stderr can be read meanwhile. */
   started?(process: ServerProcess): void;
+  /** Small facts that outlive its sessions. Missing, nothing is kept. */
+  readonly memory?: ConnectorMemory | undefined;
   /** The server makes a request to a person. Missing, elicitation is not offered to it at the handshake. */
   elicit?(request: ElicitRequest, options: InteractionOptions): Promise<ElicitResult>;
   /** The server makes a request to a model. Missing, sampling is not offered. @throws ToolkitError `NO_DELEGATE` where there is none */

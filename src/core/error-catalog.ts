@@ -43,9 +43,8 @@ export interface ErrorDetails {
   INVALID_OUTPUT: { readonly issues: readonly Issue[] };
   INVALID_PROMPT: {
     readonly file?: string | undefined;
-    /** From 1. */
+    /** From 1, as the column. */
     readonly line?: number | undefined;
-    /** From 1. */
     readonly column?: number | undefined;
     /** The text to write instead. */
     readonly hint?: string | undefined;
@@ -104,6 +103,8 @@ export interface ErrorDetails {
     /** The result of the tool, where a server reported the error as one. */
     readonly content?: unknown;
   };
+  /** `supported` are the revisions that the server says it speaks. */
+  UNSUPPORTED_PROTOCOL: { readonly server: string; readonly supported: readonly string[] };
   REMOTE_ERROR: { readonly server: string; readonly rpcCode?: number | undefined; readonly data?: unknown };
   MODEL_FAILED: {
     readonly provider: string;
@@ -247,6 +248,11 @@ export const errorCatalog: { readonly [C in ErrorCode]: ErrorDescription } = {
     status: 502,
     summary: "The tool ran and failed.",
     remedy: "See the cause, or the content a server sent with its error.",
+  },
+  UNSUPPORTED_PROTOCOL: {
+    status: 502,
+    summary: "A server speaks no revision of the protocol that its connector does.",
+    remedy: "Update the server, or change the option protocol of its connector; then reconnect() it.",
   },
   REMOTE_ERROR: {
     status: 502,

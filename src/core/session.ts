@@ -41,6 +41,18 @@ export const madeUpSessions = new WeakSet<Session>();
 /** The log levels of MCP, which are those of RFC 5424. */
 export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
+/** Every log level, the least first. */
+export const logLevels: readonly LogLevel[] = [
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+];
+
 /** A log message, as MCP sends it. */
 export interface LogEntry {
   readonly level: LogLevel;

@@ -4,7 +4,7 @@ interface Waiter {
 }
 
 /**
- * A condition that many may wait for: it is shut at first, may open and shut any number of times, and may break for good. A waiter that stops
+ * A condition that many may wait for: it is shut at first, may open and shut any number of times, and may break, until it is repaired. A waiter that stops
  * waiting leaves nothing behind, so that a gate may stay shut for days.
  */
 export class Latch {
@@ -30,6 +30,11 @@ export class Latch {
   break(error: unknown): void {
     this.#broken = { error };
     for (const waiter of this.#waiting) waiter.reject(error);
+  }
+
+  /** It is broken no more: waiters wait again. */
+  repair(): void {
+    this.#broken = undefined;
   }
 
   /** Resolves when it is open; rejects when it breaks, or with the reason of the first signal that aborts. */

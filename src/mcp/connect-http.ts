@@ -6,7 +6,10 @@ import { serverOutputOf, withServerOutput } from "../core/server-output.ts";
 import { clientHeaders, HttpSendError } from "../lib/fetch/client-exchange.ts";
 import { clientOf } from "../lib/fetch/node-fetch.ts";
 import { abortable } from "../lib/promise.ts";
-import { type Attempt, openSession } from "./open-session.ts";
+import { openOverHttp } from "./era/open-either.ts";
+import { ParameterHeaders } from "./modern/parameter-headers.ts";
+import { shakeByDiscovery } from "./modern/shake-by-discovery.ts";
+import { type Attempt, openSession, shakeByInitialize } from "./open-session.ts";
 import type { CheckedHttpTarget } from "./target/parse-target.ts";
 import { canonicalUrl } from "./target/target-values.ts";
 import { sendWithCredentials } from "./transport/http/http-credentials.ts";
@@ -121,15 +124,26 @@ async function connect(
     new (await import("./transport/http/streamable-http.ts")).StreamableHttpTransport(endpoint);
   const legacy = async (): Promise<Transport> =>
     new (await import("./transport/http/legacy-sse.ts")).LegacySseTransport(endpoint);
-  if (protocol !== "auto") return openSession(await (protocol === "sse" ? legacy() : streamable()), attempt);
-  try {
-    return await openSession(await streamable(), attempt);
-  } catch (error) {
-    if (!(error instanceof HttpStatusError) || !fallbackStatuses.has(error.status)) throw error;
-    return openSession(await legacy(), attempt).catch((second: unknown) => {
-      throw neither(error, second, attempt);
-    });
-  }
+  const shake = shakeByInitialize;
+  if (protocol === "sse") return openSession(await legacy(), attempt, shake);
+  return openOverHttp(attempt, {
+    stateless: async (by) => {
+      const { ModernHttpTransport } = await import("./modern/modern-http.ts");
+      const parameters = new ParameterHeaders();
+      return openSession(new ModernHttpTransport(endpoint, parameters), by, shakeByDiscovery(parameters));
+    },
+    withHandshake: async (by) => {
+      if (protocol !== "auto") return openSession(await streamable(), by, shake);
+      try {
+        return await openSession(await streamable(), by, shake);
+      } catch (error) {
+        if (!(error instanceof HttpStatusError) || !fallbackStatuses.has(error.status)) throw error;
+        return openSession(await legacy(), by, shake).catch((second: unknown) => {
+          throw neither(error, second, by);
+        });
+      }
+    },
+  });
 }
 
 /** The error of a server that speaks neither transport: both answers say why. */

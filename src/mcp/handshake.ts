@@ -1,14 +1,15 @@
 import type { ServerInfo } from "../core/connection.ts";
 import { ToolkitError } from "../core/error.ts";
-import { withServerOutput } from "../core/server-output.ts";
 import { packageVersion } from "../lib/package.ts";
 import { isRecord } from "../lib/value.ts";
 import type { Redactor } from "./redact.ts";
 import type { Peer } from "./rpc/peer.ts";
+import { RpcError } from "./rpc/rpc-error.ts";
 import { parseText } from "./rpc/rpc-message.ts";
 import type { Transport } from "./transport/transport.ts";
+import { supportedIn, unsupportedProtocol } from "./unsupported-protocol.ts";
 
-/** The revisions of MCP this connector speaks, the newest first. */
+/** The revisions of MCP with a handshake that this connector speaks, the newest first. */
 export const protocolVersions: readonly string[] = [
   "2025-11-25",
   "2025-06-18",
@@ -37,12 +38,19 @@ export interface HandshakeOptions {
 /**
  * Agrees with a server on a revision, and learns its name and capabilities.
  *
- * @throws ToolkitError `REMOTE_ERROR` for an answer that makes no sense or another revision; whatever the request throws
+ * @throws ToolkitError `REMOTE_ERROR` for an answer that makes no sense, `UNSUPPORTED_PROTOCOL` for another revision; whatever the request
+ *   throws
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
  */
 export async function shakeHands(peer: Peer, transport: Transport, options: HandshakeOptions): Promise<ServerInfo> {
   const { clientInfo, capabilities, label, redactor } = options;
-  const result = await peer.request("initialize", { protocolVersion: protocolVersions[0], capabilities, clientInfo });
+  const params = { protocolVersion: protocolVersions[0], capabilities, clientInfo };
+  const result = await peer.request("initialize", params).catch((error: unknown) => {
+    const supported = error instanceof RpcError ? supportedIn(error.data) : undefined;
+    throw supported === undefined
+      ? error
+      : unsupportedProtocol(supported, { label, redactor, spoken: protocolVersions });
+  });
   if (!isRecord(result) || typeof result.protocolVersion !== "string") {
     throw new ToolkitError("REMOTE_ERROR", `${label} answered initialize without a protocol version.`, {
       server: label,
@@ -50,30 +58,30 @@ export async function shakeHands(peer: Peer, transport: Transport, options: Hand
   }
   const { protocolVersion } = result;
   if (!protocolVersions.includes(protocolVersion)) {
-    // Any other text is for the operator: callers get the message.
-    const isDate = /^\d{4}-\d{2}-\d{2}$/.test(protocolVersion);
-    const output = isDate ? undefined : `it said: ${redactor.text(protocolVersion).slice(0, maxNameLength)}`;
-    const cause = withServerOutput(new Error("The revision is not supported."), output);
-    throw new ToolkitError(
-      "REMOTE_ERROR",
-      `${label} speaks MCP ${isDate ? protocolVersion : "in a revision that is no date"}, which is not supported: ${protocolVersions.join(", ")}.`,
-      { server: label },
-      { cause },
-    );
+    throw unsupportedProtocol([protocolVersion], { label, redactor, spoken: protocolVersions });
   }
   transport.negotiated?.(protocolVersion);
   const initialized = peer.notify("notifications/initialized");
   // Beside each other: a server that is far away is asked once less before it lists anything.
   await Promise.all([initialized, transport.ready?.(initialized)]);
-  const info = isRecord(result.serverInfo) ? result.serverInfo : {};
+  return serverInfoOf(result, protocolVersion, options);
+}
+
+/** The description that a server gives of itself, in the fields of a result. */
+export function serverInfoOf(
+  { serverInfo, instructions, capabilities }: Readonly<Record<string, unknown>>,
+  protocolVersion: string,
+  { label, redactor }: Pick<HandshakeOptions, "label" | "redactor">,
+): ServerInfo {
+  const info = isRecord(serverInfo) ? serverInfo : {};
   return redactor.described({
     name: parseText(info.name)?.slice(0, maxNameLength) ?? label,
     version: parseText(info.version)?.slice(0, maxNameLength),
     title: parseText(info.title)?.slice(0, maxNameLength),
     description: parseText(info.description)?.slice(0, maxDescriptionLength),
-    instructions: parseText(result.instructions),
+    instructions: parseText(instructions),
     protocolVersion,
-    capabilities: isRecord(result.capabilities) ? result.capabilities : {},
+    capabilities: isRecord(capabilities) ? capabilities : {},
   });
 }
 

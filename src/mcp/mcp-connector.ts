@@ -2,22 +2,29 @@ import type { Connector, ConnectorSession } from "../core/connector.ts";
 import { connectorLimitOptions, type ReadConnectorLimits, readConnectorLimits } from "../core/connector-limits.ts";
 import { type EgressOptions, readEgress } from "../core/egress.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
-import { assertOptionNames, type OptionNames } from "../core/options.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import { guardedFetch } from "../lib/fetch/guarded-fetch.ts";
 import { defaultFetch } from "../lib/fetch/node-fetch.ts";
 import { present } from "../lib/value.ts";
 import { httpConnect } from "./connect-http.ts";
+import { EraMemory } from "./era/era-memory.ts";
+import { openOverPipe } from "./era/open-either.ts";
 import {
   type Attempt,
   type ConnectorOptions,
   connectFailure,
   defaultConnectTimeoutMs,
-  openSession,
+  type ProtocolOption,
   within,
 } from "./open-session.ts";
 import { noRedactor, type Redactor, redactorOf } from "./redact.ts";
-import { type CheckedHttpTarget, type CheckedStdioTarget, parseTarget } from "./target/parse-target.ts";
+import {
+  type CheckedHttpTarget,
+  type CheckedStdioTarget,
+  type CheckedTarget,
+  parseTarget,
+} from "./target/parse-target.ts";
 import { labelOf, packageOf, suggestedNameOf } from "./target/target-label.ts";
 import { canonicalUrl } from "./target/target-values.ts";
 import type { ServerFactory } from "./transport/in-memory-transport.ts";
@@ -65,6 +72,16 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
   const label = labelOf(checked);
   const redactor = redactorOf(checked);
   const limits = readConnectorLimits(options, options.trust);
+  assertProtocol(options.protocol);
+  if (checked.kind === "http" && checked.protocol === "sse" && options.protocol === "2026-07-28") {
+    throw invalidOption(
+      "protocol",
+      'one that has the type "sse" of its target',
+      options.protocol,
+      "of an MCP connector",
+    );
+  }
+  const era = new EraMemory(...identityOf(checked));
   const open =
     checked.kind === "http"
       ? httpOpener(checked, { ...options, ...limits }, redactor)
@@ -80,7 +97,7 @@ export function mcpConnector(target: ConnectorTarget, options: McpConnectorOptio
     maxConcurrentCalls: limits.maxConcurrentCalls,
     // A second process beside the first would cost more than a wait, and may not be able to run.
     whenSilent: checked.kind === "http" ? "beside" : "instead",
-    connect: (connection) => attempt({ label, options, limits, redactor, ...connection }, open),
+    connect: (connection) => attempt({ label, options, limits, redactor, era, ...connection }, open),
   };
 }
 
@@ -103,16 +120,38 @@ export function inMemoryConnector(create: ServerFactory, options: InMemoryConnec
   assertOptionNames(options, inMemoryNames, "of an in-memory connector");
   const label = options.label ?? "in-memory";
   const limits = readConnectorLimits(options);
+  assertProtocol(options.protocol);
+  // The verdict about a factory is kept for the process alone: nothing tells it from another.
+  const era = new EraMemory();
   return {
     label,
     connectTimeoutMs: options.connectTimeoutMs ?? defaultConnectTimeoutMs,
     maxConcurrentCalls: limits.maxConcurrentCalls,
     connect: (connection) =>
-      attempt({ label, options, limits, redactor: noRedactor, ...connection }, async (current) => {
+      attempt({ label, options, limits, redactor: noRedactor, era, ...connection }, async (current) => {
         const { InMemoryTransport } = await import("./transport/in-memory-transport.ts");
-        return openSession(new InMemoryTransport(create), current);
+        return openOverPipe(() => new InMemoryTransport(create), current);
       }),
   };
+}
+
+/** The texts that tell a target from others. */
+function identityOf(target: CheckedTarget): readonly string[] {
+  if (target.kind === "http") return ["http", target.url.href];
+  return ["stdio", target.cwd ?? "", ...target.wrap, target.command, ...target.args];
+}
+
+const protocols: readonly ProtocolOption[] = ["auto", "2025-11-25", "2026-07-28"];
+
+/** @throws ToolkitError `INVALID_CONFIG` */
+function assertProtocol(value: unknown): void {
+  if (value === undefined || protocols.includes(value as ProtocolOption)) return;
+  throw invalidOption(
+    "protocol",
+    protocols.map((each) => JSON.stringify(each)).join(" or "),
+    value,
+    "of an MCP connector",
+  );
 }
 
 const connectorNames: OptionNames<ConnectorOptions> = {
@@ -121,6 +160,7 @@ const connectorNames: OptionNames<ConnectorOptions> = {
   clientInfo: true,
   roots: true,
   logLevel: true,
+  protocol: true,
 };
 const mcpConnectorNames: OptionNames<McpConnectorOptions> = {
   ...connectorNames,
@@ -182,7 +222,7 @@ function stdioOpener(target: CheckedStdioTarget, trust: McpConnectorOptions["tru
       attempt.host.log({ level: "warning", logger: attempt.label, data: withheldText(missing) });
     }
     const parameters = { command, args, env: { ...variables, ...env }, cwd, ...limits, redactor };
-    return openSession(new StdioTransport(parameters), { ...attempt, timeoutHint });
+    return openOverPipe(() => new StdioTransport(parameters), { ...attempt, timeoutHint });
   };
 }
 

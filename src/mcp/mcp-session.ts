@@ -15,12 +15,16 @@ import type { Redactor } from "./redact.ts";
 import { type FailedRequest, failureOf } from "./request-failure.ts";
 import { type TracedRequest, traced } from "./request-span.ts";
 import { completedValues, promptArguments, readContent, renderedPrompt, toolContent } from "./result-content.ts";
-import { type Cancellation, Cancelled, type Peer, type RequestOptions } from "./rpc/peer.ts";
+import { Cancelled, cancellationOf } from "./rpc/cancellation.ts";
+import type { Peer } from "./rpc/peer.ts";
+import type { RequestOptions } from "./rpc/request-options.ts";
+import { capabilityOf, type SessionWire } from "./session-wire.ts";
 import type { Transport } from "./transport/transport.ts";
 
 /** The parts of a session. */
 export interface SessionParts {
   readonly peer: Peer;
+  readonly wire: SessionWire;
   readonly transport: Transport;
   readonly server: ServerInfo;
   readonly label: string;
@@ -28,14 +32,6 @@ export interface SessionParts {
   readonly redactor: Redactor;
   readonly limits: ReadConnectorLimits;
 }
-
-/** The capability of each kind. */
-const capabilityOf = {
-  tool: "tools",
-  prompt: "prompts",
-  resource: "resources",
-  template: "resources",
-} as const satisfies Record<Kind, string>;
 
 /** One connection generation to an MCP server. */
 export class McpSession implements ConnectorSession {
@@ -63,23 +59,17 @@ export class McpSession implements ConnectorSession {
     if (resources !== undefined) this.read = (uri, context) => this.#read(uri, context);
     if (completions !== undefined) this.complete = (completion, context) => this.#complete(completion, context);
     if (!isRecord(resources) || resources.subscribe !== true) return;
-    this.subscribe = (uri, options) => this.#follow("resources/subscribe", uri, options);
-    this.unsubscribe = (uri, options) => this.#follow("resources/unsubscribe", uri, options);
+    this.subscribe = (uri, options) => this.#follow(uri, true, options);
+    this.unsubscribe = (uri, options) => this.#follow(uri, false, options);
   }
 
   get closed(): Promise<Error | undefined> {
     return this.#parts.peer.closed;
   }
 
-  /** Live: over HTTP a server can lose the stream of its notifications. */
+  /** Live: a server can lose the stream of its notifications. */
   get announces(): ReadonlySet<Kind> {
-    const { server, transport } = this.#parts;
-    if (transport.hasNotifications === false) return new Set();
-    const announced = (Object.keys(lists) as Kind[]).filter((kind) => {
-      const capability = server.capabilities[capabilityOf[kind]];
-      return isRecord(capability) && capability.listChanged === true;
-    });
-    return new Set(announced);
+    return new Set((Object.keys(lists) as Kind[]).filter((kind) => this.#parts.wire.announces(kind)));
   }
 
   get processId(): number | undefined {
@@ -100,27 +90,30 @@ export class McpSession implements ConnectorSession {
   }
 
   async ping(options: ReadOptions): Promise<void> {
-    await this.#parts.peer.request("ping", undefined, { cancellation: cancellationOf(options) });
+    await this.#parts.wire.ping({ cancellation: cancellationOf(options) });
   }
 
   call(name: string, input: unknown, given: CallContext): Promise<Content> {
     const context = wholeContext(given);
     if (context.attachments.length > 0) return Promise.reject(attachmentsRefused(name));
     const server = this.server.name;
-    const { redactor } = this.#parts;
+    const { redactor, wire } = this.#parts;
     const options = { cancellation: cancellationOf(context), onProgress: reporter(context, redactor), context };
     return this.#traced("tools/call", name, context, (meta) => {
       const own = { name: this.#ownKey("tool", name), arguments: input ?? {} };
       const params = meta === undefined ? own : { ...own, _meta: meta };
-      return this.#parts.peer.request("tools/call", params, options).then(
-        (result) =>
-          toolContent(isRecord(result) && result.isError === true ? redactor.value(result) : result, { name, server }),
+      return wire.request("tools/call", params, options).then(
+        (result) => {
+          const shown = isRecord(result) && result.isError === true ? redactor.value(result) : result;
+          return toolContent(shown, { name, server, hasAnyStructure: wire.isModern });
+        },
         (error) => this.#fail(error, { what: `tools/call ${name}`, repeatable: false, isOfCaller: true }),
       );
     });
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#parts.wire.end?.();
     this.#closing ??= this.#parts.peer.close();
     return this.#closing;
   }
@@ -175,18 +168,20 @@ export class McpSession implements ConnectorSession {
     return trace === undefined ? send(context?.meta) : traced(trace, { ...this.#parts, method, target, context }, send);
   }
 
-  async #follow(method: string, uri: string, options: ReadOptions): Promise<void> {
-    const params = { uri: this.#ownKey("resource", uri) };
-    await this.#request(method, params, { cancellation: cancellationOf(options) }, { what: `${method} ${uri}`, uri });
+  async #follow(uri: string, isWanted: boolean, options: ReadOptions): Promise<void> {
+    const what = `resources/${isWanted ? "subscribe" : "unsubscribe"} ${uri}`;
+    await this.#parts.wire
+      .follow(this.#ownKey("resource", uri), isWanted, { cancellation: cancellationOf(options) })
+      .catch((error: unknown) => this.#fail(error, { what, uri, repeatable: true, isOfCaller: true }));
   }
 
   #lists(): ConnectorSession["list"] {
-    const { server, limits, redactor, transport } = this.#parts;
+    const { server, limits, redactor, transport, wire } = this.#parts;
     const lister = (kind: Kind) => (options: ReadOptions) => {
       const ownKeys = new Map<string, string>();
       return readList(kind, {
         request: (method, params) =>
-          this.#parts.peer.request(method, params, {
+          wire.request(method, params, {
             cancellation: cancellationOf(options),
             // An entry that is too deep is left out by itself.
             isUnchecked: true,
@@ -196,6 +191,7 @@ export class McpSession implements ConnectorSession {
         redactor,
         isParsed: transport.sharesObjects !== true,
         renamed: (own, shown) => void ownKeys.set(shown, own),
+        faultOf: wire.entryFault === undefined ? undefined : (entry) => wire.entryFault?.(kind, entry),
       }).then(
         (list) => {
           this.#ownKeys.set(kind, ownKeys);
@@ -221,7 +217,7 @@ export class McpSession implements ConnectorSession {
     options: RequestOptions,
     attempt: { readonly what: string; readonly uri?: string },
   ): Promise<unknown> {
-    return this.#parts.peer
+    return this.#parts.wire
       .request(method, params, options)
       .catch((error: unknown) => this.#fail(error, { ...attempt, repeatable: true, isOfCaller: true }));
   }
@@ -232,38 +228,6 @@ export class McpSession implements ConnectorSession {
     const { label, redactor } = this.#parts;
     throw failureOf(error, { ...attempt, label, redactor, server: this.server.name });
   }
-}
-
-/** An AbortSignal as a Cancellation, for one listener, which goes with its request. */
-export class SignalCancellation implements Cancellation {
-  readonly #signal: AbortSignal;
-  #onAbort: (() => void) | undefined;
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-  }
-
-  onAbort(listener: (reason: unknown) => void): void {
-    const signal = this.#signal;
-    if (signal.aborted) {
-      listener(signal.reason);
-      return;
-    }
-    this.#onAbort = () => listener(signal.reason);
-    signal.addEventListener("abort", this.#onAbort);
-  }
-
-  offAbort(): void {
-    if (this.#onAbort !== undefined) this.#signal.removeEventListener("abort", this.#onAbort);
-  }
-}
-
-/** The cancellation of a call, or of a reader. */
-function cancellationOf(context: ReadOptions): Cancellation | undefined {
-  // A call of ours has it without the signal, whose making costs as much as a call in memory.
-  const call = callStateOf(context);
-  if (call !== undefined) return call;
-  return context.signal === undefined ? undefined : new SignalCancellation(context.signal);
 }
 
 function reporter(context: CallContext, redactor: Redactor): (progress: Progress) => void {

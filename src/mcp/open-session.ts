@@ -1,17 +1,24 @@
+import type { ServerInfo } from "../core/connection.ts";
 import type { ConnectorHost, ConnectorSession } from "../core/connector.ts";
 import type { ConnectorLimits, ReadConnectorLimits } from "../core/connector-limits.ts";
-import type { Kind } from "../core/item.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { CallContext, Kind } from "../core/item.ts";
 import { withServerOutput } from "../core/server-output.ts";
-import type { LogLevel } from "../core/session.ts";
+import { type LogLevel, logLevels } from "../core/session.ts";
 import { lists } from "./descriptor.ts";
+import type { EraMemory } from "./era/era-memory.ts";
 import { type ClientInfo, ownClientInfo, shakeHands } from "./handshake.ts";
 import { McpSession } from "./mcp-session.ts";
+import { EarlierRevisionError } from "./modern/discover.ts";
+import { modernVersion } from "./modern/revision.ts";
 import type { Redactor } from "./redact.ts";
 import { failureOf } from "./request-failure.ts";
 import { Peer, type PeerHandlers } from "./rpc/peer.ts";
 import { ConnectionLostError } from "./rpc/rpc-error.ts";
-import { clientCapabilities, serverRequests } from "./server-request.ts";
+import { clientCapabilities, declinedInWords, serverRequests } from "./server-request.ts";
+import { HandshakeWire, type SessionWire } from "./session-wire.ts";
 import type { Transport } from "./transport/transport.ts";
+import { unsupportedProtocol } from "./unsupported-protocol.ts";
 
 /** A folder or other place a server may work in. */
 export interface Root {
@@ -19,6 +26,9 @@ export interface Root {
   readonly uri: string;
   readonly name?: string | undefined;
 }
+
+/** The revision that a connector is told to speak. */
+export type ProtocolOption = "auto" | "2025-11-25" | "2026-07-28";
 
 /** The options of every MCP connector. */
 export interface ConnectorOptions extends ConnectorLimits {
@@ -28,8 +38,13 @@ export interface ConnectorOptions extends ConnectorLimits {
   readonly clientInfo?: ClientInfo | undefined;
   /** The folders the server may work in. Given, the server may ask for them. */
   readonly roots?: readonly Root[] | undefined;
-  /** The least level of log messages to ask for. Default: the server decides. */
+  /** The least level of log messages to ask for. Default: a server with sessions decides, one without is asked for `info`. */
   readonly logLevel?: LogLevel | undefined;
+  /**
+   * The revision to speak. `auto` finds out which era a server speaks, and keeps what it found; `2025-11-25`, and those before it, begin with
+   * a handshake; `2026-07-28` has no sessions. Default `auto`.
+   */
+  readonly protocol?: ProtocolOption | undefined;
 }
 
 /** The reason of the signal of an attempt that took too long. */
@@ -39,6 +54,8 @@ class ConnectTimeoutError extends Error {
 
 /** One attempt to connect. */
 export interface Attempt {
+  /** The era that the server speaks, as far as it is known. */
+  readonly era: EraMemory;
   readonly label: string;
   readonly host: ConnectorHost;
   readonly options: ConnectorOptions;
@@ -52,16 +69,6 @@ export interface Attempt {
 }
 
 export const defaultConnectTimeoutMs = 30_000;
-const logLevels: readonly LogLevel[] = [
-  "debug",
-  "info",
-  "notice",
-  "warning",
-  "error",
-  "critical",
-  "alert",
-  "emergency",
-];
 
 /**
  * Runs an attempt within its time limit and the caller's signal.
@@ -93,21 +100,38 @@ export async function within<T>(attempt: Attempt, run: (attempt: Attempt) => Pro
   }
 }
 
+/** A connection on which nothing has been said yet. */
+export interface Opening {
+  readonly peer: Peer;
+  readonly transport: Transport;
+  readonly attempt: Attempt;
+  /** Its errors break nothing, and it gets no secret. */
+  readonly host: ConnectorHost;
+}
+
+/** The server that a handshake has found, and the form of the requests to it. */
+export interface Agreed {
+  readonly server: ServerInfo;
+  readonly wire: SessionWire;
+}
+
+/** Agrees with a server on a revision. Rejects where that fails; the connection is ended then. */
+export type Handshake = (opening: Opening) => Promise<Agreed>;
+
 /**
  * Connects over a transport and shakes hands. When that fails, everything it had started is ended before it rejects.
  *
  * @throws what the handshake threw, untranslated; the signal's reason
  */
-export async function openSession(transport: Transport, attempt: Attempt): Promise<ConnectorSession> {
+export async function openSession(transport: Transport, attempt: Attempt, shake: Handshake): Promise<ConnectorSession> {
   const { label, options, limits, redactor, signal } = attempt;
   const host = guarded(attempt.host, redactor);
-  const { clientInfo = ownClientInfo(), roots, logLevel } = options;
+  let wire: SessionWire | undefined;
   const handlers: PeerHandlers = {
-    notification: (method, params) => notified(host, method, params, label),
-    request: serverRequests(host, roots),
-    gap: () => {
-      for (const kind of Object.keys(lists) as Kind[]) host.changed({ kind, gap: true });
-    },
+    notification: (method, params, context) =>
+      notified(host, { method, params, label, context: wire?.isModern === true ? context : undefined }),
+    request: declinedInWords(serverRequests(host, options.roots)),
+    gap: () => missed(host),
     warning: (text) => host.log({ level: "warning", logger: label, data: text }),
   };
   const peer = new Peer(transport, handlers, limits);
@@ -118,19 +142,12 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
     await peer.start({ signal });
     // One that was given up meanwhile must not be taken for the one that came after it.
     if (transport.stderr !== undefined && !signal.aborted) host.started?.(transport);
-    const server = await shakeHands(peer, transport, {
-      clientInfo,
-      capabilities: clientCapabilities(host, roots),
-      label,
-      redactor,
-    });
+    const agreed = await shake({ peer, transport, attempt, host });
+    wire = agreed.wire;
     signal.throwIfAborted();
-    // Not waited for: a server that does not care loses nothing.
-    if (logLevel !== undefined && server.capabilities.logging !== undefined) {
-      peer.request("logging/setLevel", { level: logLevel }).catch(() => {});
-    }
-    return new McpSession({ peer, transport, server, label, redactor, limits });
+    return new McpSession({ peer, transport, ...agreed, label, redactor, limits });
   } catch (error) {
+    wire?.end?.();
     await peer.close();
     throw explained(error, transport, attempt);
   } finally {
@@ -138,9 +155,23 @@ export async function openSession(transport: Transport, attempt: Attempt): Promi
   }
 }
 
+/** The handshake of the revisions with sessions. */
+export const shakeByInitialize: Handshake = async ({ peer, transport, attempt, host }) => {
+  const { label, redactor, options } = attempt;
+  const { clientInfo = ownClientInfo(), roots, logLevel } = options;
+  const capabilities = clientCapabilities(host, roots);
+  const server = await shakeHands(peer, transport, { clientInfo, capabilities, label, redactor });
+  // Not waited for: a server that does not care loses nothing.
+  if (logLevel !== undefined && server.capabilities.logging !== undefined) {
+    peer.request("logging/setLevel", { level: logLevel }).catch(() => {});
+  }
+  return { server, wire: new HandshakeWire(peer, transport, server.capabilities) };
+};
+
 /** The error of a failed attempt: the signal's reason as it is, the rest as a ToolkitError where it is known. */
 export function connectFailure(error: unknown, { label, redactor, signal }: Attempt): unknown {
   if (signal.aborted && !(error instanceof ConnectionLostError)) return error;
+  if (error instanceof EarlierRevisionError) return notModern(error, label, redactor);
   return failureOf(error, {
     what: "initialize",
     label,
@@ -149,6 +180,14 @@ export function connectFailure(error: unknown, { label, redactor, signal }: Atte
     repeatable: true,
     isOfCaller: false,
   });
+}
+
+/** The error of a server that was to speak without sessions, and does not. */
+function notModern(error: EarlierRevisionError, label: string, redactor: Redactor): ToolkitError {
+  const { supported } = error;
+  if (supported !== undefined) return unsupportedProtocol(supported, { label, redactor, spoken: [modernVersion] });
+  const message = `${label} ${error.message}: give its connector the protocol "auto" or "2025-11-25".`;
+  return new ToolkitError("REMOTE_ERROR", message, { server: label }, { cause: error.cause });
 }
 
 /** Adds how the server ended in place of an answer, and beside the error what it printed. */
@@ -172,7 +211,8 @@ function bound(host: ConnectorHost): ConnectorHost {
     ...(host.elicit === undefined ? {} : { elicit: host.elicit.bind(host) }),
     ...(host.sample === undefined ? {} : { sample: host.sample.bind(host) }),
     changed: (change) => host.changed(change),
-    log: (entry) => host.log(entry),
+    memory: host.memory,
+    log: (entry, context) => host.log(entry, context),
     waits: (reason) => host.waits(reason),
     started: (process) => host.started?.(process),
   };
@@ -196,28 +236,40 @@ function guarded(host: ConnectorHost, redactor: Redactor): ConnectorHost {
     ...(sample && { sample: (request, options) => sample(redactor.described(request), options) }),
     changed: (change) => attempt(() => host.changed(redactor.described(change))),
     started: (process) => attempt(() => host.started?.(process)),
-    log: ({ level, logger, data }) =>
-      attempt(() =>
-        host.log({
-          level,
-          logger: logger === undefined ? undefined : redactor.text(logger),
-          data: redactor.value(data),
-        }),
-      ),
+    log: ({ level, logger, data }, context) =>
+      attempt(() => {
+        const shown = logger === undefined ? undefined : redactor.text(logger);
+        host.log({ level, logger: shown, data: redactor.value(data) }, context);
+      }),
   };
 }
 
-function notified(host: ConnectorHost, method: string, params: Readonly<Record<string, unknown>>, label: string): void {
+/** Any list may have changed. */
+export function missed(host: ConnectorHost): void {
+  for (const kind of Object.keys(lists) as Kind[]) host.changed({ kind, gap: true });
+}
+
+/** A notification of a server. */
+export interface Notification {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly label: string;
+  /** The call that it belongs to, where that is known. */
+  readonly context?: CallContext | undefined;
+}
+
+export function notified(host: ConnectorHost, { method, params, label, context }: Notification): void {
   for (const kind of changedBy[method] ?? []) host.changed({ kind });
   if (method === "notifications/resources/updated" && typeof params.uri === "string") {
     host.changed({ kind: "resource", uri: params.uri });
   }
   if (method === "notifications/message") {
-    host.log({
+    const entry = {
       level: logLevels.find((level) => level === params.level) ?? "info",
       logger: typeof params.logger === "string" ? params.logger : label,
       data: params.data,
-    });
+    };
+    host.log(entry, context);
   }
 }
 

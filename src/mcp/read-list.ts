@@ -8,6 +8,8 @@ import { lists } from "./descriptor.ts";
 import type { Redactor } from "./redact.ts";
 import { messageFault, RpcError, rpcCodes } from "./rpc/rpc-error.ts";
 
+type Fields = Readonly<Record<string, unknown>>;
+
 /** The options of reading a list. */
 export interface ListOptions {
   /** Asks for one page. */
@@ -21,6 +23,8 @@ export interface ListOptions {
   readonly isParsed?: boolean | undefined;
   /** An entry has a secret in its name or URI, and is listed under another: the server knows it by the first. */
   renamed?(own: string, shown: string): void;
+  /** The reason why an entry is left out beyond those that hold for every server. */
+  readonly faultOf?: ((entry: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
 }
 
 /** So many pages in a row may bring nothing new: with a new cursor each, a server could go on for ever. */
@@ -46,6 +50,7 @@ export async function readList<K extends Kind>(kind: K, options: ListOptions): P
     const entries = isRecord(page) ? page[field] : undefined;
     if (!Array.isArray(entries)) throw badList(server, method, `without "${field}"`);
     const before = collector.items.length;
+    if (isRecord(page)) collector.dated(page);
     for (const entry of entries) collector.add(entry);
     idlePages = collector.items.length > before ? 0 : idlePages + 1;
     cursor =
@@ -84,14 +89,36 @@ class Collector<K extends Kind> implements DescriptorList<K> {
   readonly #redactor: Redactor;
   readonly #maxNestingDepth: number;
   readonly #renamed: ListOptions["renamed"];
+  readonly #faultOf: ListOptions["faultOf"];
+  #ttlMs: number | undefined;
+  #isPrivate = false;
   readonly #keys = new Set<unknown>();
 
-  constructor(kind: K, { redactor, limits, renamed, isParsed = false }: ListOptions) {
+  constructor(kind: K, { redactor, limits, renamed, faultOf, isParsed = false }: ListOptions) {
     this.isParsed = isParsed;
     this.#renamed = renamed;
+    this.#faultOf = faultOf;
     this.#kind = kind;
     this.#redactor = redactor;
     this.#maxNestingDepth = limits.maxNestingDepth;
+  }
+
+  /** The time that the whole list is fresh, in milliseconds: that of its shortest page. */
+  get ttlMs(): number | undefined {
+    return this.#ttlMs === 0 ? undefined : this.#ttlMs;
+  }
+
+  get cacheScope(): "public" | "private" | undefined {
+    if (this.ttlMs === undefined) return undefined;
+    return this.#isPrivate ? "private" : "public";
+  }
+
+  /** Takes note of how long a page is fresh, and for whom. One that does not say is not fresh at all. */
+  dated(page: Fields): void {
+    const { ttlMs, cacheScope } = page;
+    const ownMs = typeof ttlMs === "number" && ttlMs > 0 ? ttlMs : 0;
+    this.#ttlMs = Math.min(this.#ttlMs ?? ownMs, ownMs);
+    this.#isPrivate ||= cacheScope !== "public";
   }
 
   warn(text: string): void {
@@ -110,9 +137,9 @@ class Collector<K extends Kind> implements DescriptorList<K> {
       this.warn(`a second ${this.#kind} with the ${key} ${String(id)} is left out`);
       return;
     }
-    const fault = messageFault(entry, this.#maxNestingDepth);
+    const fault = messageFault(entry, this.#maxNestingDepth)?.message ?? this.#faultOf?.(entry as Fields);
     if (fault !== undefined) {
-      this.warn(`the ${this.#kind} ${String(id)} is left out: ${fault.message}`);
+      this.warn(`the ${this.#kind} ${String(id)} is left out: ${fault}`);
       return;
     }
     this.#keys.add(id);
@@ -124,9 +151,11 @@ class Collector<K extends Kind> implements DescriptorList<K> {
 }
 
 /** The entries read of a list that is longer than it may be. */
-function truncated<K extends Kind>(list: DescriptorList<K>, maxSize: number): DescriptorList<K> {
-  const { items, warnings, isParsed } = list;
-  return { items: items.slice(0, maxSize), warnings, cutAt: maxSize, isParsed };
+function truncated<K extends Kind>(
+  { items, warnings, ttlMs, cacheScope, isParsed }: DescriptorList<K>,
+  maxSize: number,
+): DescriptorList<K> {
+  return { items: items.slice(0, maxSize), warnings, cutAt: maxSize, ttlMs, cacheScope, isParsed };
 }
 
 function badList(server: string, method: string, how: string): ToolkitError<"REMOTE_ERROR"> {

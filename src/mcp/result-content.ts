@@ -26,12 +26,16 @@ type Meta = Readonly<Record<string, unknown>>;
  */
 export function toolContent(
   result: unknown,
-  { name, server }: { readonly name: string; readonly server: string },
+  {
+    name,
+    server,
+    hasAnyStructure = false,
+  }: { readonly name: string; readonly server: string; readonly hasAnyStructure?: boolean },
 ): Content {
   if (!isRecord(result)) return jsonContent(result, { name });
   const meta = { mcp: result };
-  // The revision of October 2024 called it toolResult.
-  const structured = result.structuredContent ?? result.toolResult;
+  // The revision of October 2024 called it toolResult. Of servers with sessions null says that there is none.
+  const structured = hasAnyStructure ? result.structuredContent : (result.structuredContent ?? result.toolResult);
   if (result.isError === true) {
     const blocks = blocksContent(result.content, name, meta);
     const content =

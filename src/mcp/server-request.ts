@@ -16,10 +16,19 @@ export type ServerRequestHandler = (
 /** The error code of a request that is declined, as the specification has it for sampling. */
 const declined = -1;
 
+/** As `serverRequests`, with an RpcError for the server where a request is declined. */
+export function declinedInWords(answer: ServerRequestHandler): ServerRequestHandler {
+  return (method, params, options) => {
+    const answered = answer(method, params, options);
+    return answered instanceof Promise ? answered.catch(decline) : answered;
+  };
+}
+
 /**
  * Answers the requests of a server: for roots, to a person, to a model. A capability the client did not report is no method.
  *
- * @throws RpcError, for the server
+ * @throws RpcError, for the server, where its request cannot be read; ToolkitError `LIMIT_EXCEEDED` for one beyond a limit, `NO_DELEGATE`
+ *   where no model answers
  */
 export function serverRequests(host: ConnectorHost, roots: readonly object[] | undefined): ServerRequestHandler {
   return (method, params, options) => {
@@ -41,7 +50,7 @@ export function clientCapabilities(host: ConnectorHost, roots: readonly object[]
 
 async function elicit(host: ConnectorHost, params: Fields, options: InteractionOptions): Promise<Fields> {
   const request = elicitRequest(params);
-  const result = await Promise.resolve(host.elicit?.(request, options)).catch(declineExcess);
+  const result = await host.elicit?.(request, options);
   const { action = "decline", content } = result ?? {};
   return content === undefined ? { action } : { action, content };
 }
@@ -64,20 +73,19 @@ function isPage(url: string): boolean {
 }
 
 async function sample(host: ConnectorHost, params: Fields, options: InteractionOptions): Promise<Fields> {
-  const request = sampleRequest(params);
-  try {
-    return { ...(await host.sample?.(request, options)) };
-  } catch (error) {
-    if (!ToolkitError.is(error, "NO_DELEGATE")) return declineExcess(error);
-    throw new RpcError({ code: declined, message: "Sampling was declined: there is no handler for it here." });
-  }
+  return { ...(await host.sample?.(sampleRequest(params), options)) };
 }
 
-/** @throws RpcError where a limit declined the request: the server is to see why; else the error itself */
-function declineExcess(error: unknown): never {
-  if (!ToolkitError.is(error, "LIMIT_EXCEEDED")) throw error;
-  throw new RpcError({ code: declined, message: "Declined: a limit of such requests has been reached." });
+/** @throws RpcError where it was declined: the server is to see why; else the error itself */
+function decline(error: unknown): never {
+  const message = declineTexts.find(([code]) => ToolkitError.is(error, code))?.[1];
+  throw message === undefined ? error : new RpcError({ code: declined, message });
 }
+
+const declineTexts = [
+  ["NO_DELEGATE", "Sampling was declined: there is no handler for it here."],
+  ["LIMIT_EXCEEDED", "Declined: a limit of such requests has been reached."],
+] as const;
 
 /** The other fields go along as they are. */
 function sampleRequest({ _meta, ...params }: Fields): SampleRequest {

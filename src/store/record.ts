@@ -12,6 +12,7 @@ const collections: { readonly [C in Collection]: { readonly keepsVersions: boole
   result: { keepsVersions: false },
   pin: { keepsVersions: false },
   conversation: { keepsVersions: false },
+  target: { keepsVersions: false },
 };
 
 /** Of PostgreSQL's index entries at most 2,704 bytes fit, and all stores take the same keys. */

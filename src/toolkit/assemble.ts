@@ -12,6 +12,7 @@ import { Directory } from "../catalog/directory.ts";
 import type { LocalSourceHost } from "../catalog/local-source.ts";
 import { RuleCheck } from "../catalog/rule-check.ts";
 import { type AddConnectorOptions, connectorOf } from "../connection/connect-options.ts";
+import { TargetMemory } from "../connection/connection-host.ts";
 import { Connectors } from "../connection/connectors.ts";
 import type { Connector } from "../core/connector.ts";
 import { messageOf } from "../core/error.ts";
@@ -127,7 +128,8 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const file = options.pins?.file;
   const place = file === undefined ? pinsInStore(store) : lockFile(file);
   const pins = new ToolkitPins({ place, file, hold, closing });
-  const connectors = new Connectors({ ...sourceHost, interactions, pins, random, timeoutMs, maxQueuedCalls });
+  const memory = new TargetMemory({ store, hold, closing });
+  const connectors = new Connectors({ ...sourceHost, interactions, pins, memory, random, timeoutMs, maxQueuedCalls });
   const unwatch = store.watch((event) => {
     if (event.type === "warning") logger.warn(event.message);
   });

@@ -11,6 +11,30 @@ interface Scenario {
   /** The tool to call, once the server is connected and listed. */
   readonly tool?: string;
   readonly input?: unknown;
+  /** The work beyond the handshake. */
+  readonly more?: (toolkit: Toolkit) => Promise<void>;
+}
+
+/** Confirms whatever it is asked. */
+const confirming: ToolkitOptions = {
+  delegate: { elicit: async () => ({ action: "accept", content: { confirmed: true } }) },
+};
+/** Calls every tool, reads every resource and renders every prompt there is. */
+async function useAll(toolkit: Toolkit): Promise<void> {
+  for (const { ref } of (await toolkit.list({ kind: "tool" })).entries) await toolkit.call(ref, {});
+  for (const { ref } of (await toolkit.list({ kind: "resource" })).entries) await toolkit.read(ref);
+  for (const { ref } of (await toolkit.list({ kind: "prompt" })).entries) await toolkit.render(ref, {});
+}
+/** Calls the tools that the suite names. */
+async function callNamed(toolkit: Toolkit): Promise<void> {
+  const { toolCalls = [] } = context as { readonly toolCalls?: readonly { name: string; arguments: unknown }[] };
+  for (const { name, arguments: input } of toolCalls) await toolkit.call(`suite.${name}`, input, { coerce: true });
+}
+/** Sends the schema of one tool back to another. */
+async function echoSchema(toolkit: Toolkit): Promise<void> {
+  const { entries } = await toolkit.list({ kind: "tool" });
+  const focal = entries.find(({ name }) => name === "json_schema_2020_12_tool");
+  await toolkit.call("suite.json_schema_echo", { schema: focal?.item.input });
 }
 
 const scenarios: Readonly<Record<string, Scenario>> = {
@@ -18,6 +42,12 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   tools_call: { tool: "add_numbers", input: { a: 5, b: 3 } },
   "sse-retry": { tool: "test_reconnection" },
   "json-schema-ref-no-deref": {},
+  "request-metadata": {},
+  "sep-2322-client-request-state": { options: confirming, more: useAll },
+  "http-standard-headers": { more: useAll },
+  "http-custom-headers": { more: callNamed },
+  "http-invalid-tool-headers": { tool: "valid_tool", input: { region: "us-west1" } },
+  "json-schema-2020-12-preservation": { more: echoSchema },
   "elicitation-sep1034-client-defaults": {
     tool: "test_client_elicitation_defaults",
     // The person fills in nothing: the defaults are the toolkit's to put in.
@@ -84,4 +114,5 @@ await call().catch(async (error) => {
   await visits.at(-1);
   await call();
 });
+await scenario.more?.(toolkit);
 await toolkit.close();

@@ -258,6 +258,21 @@ describe("a connection", () => {
       expect(far.reads.tool).toBe(5);
     });
 
+    verifies(["M6", "M15"], "does not poll a list that its server says is current, for an hour at most", async () => {
+      far.announces = new Set();
+      far.lists.tool = { items: [{ name: "alerts" }], warnings: [], ttlMs: 12_000, cacheScope: "public" };
+      far.lists.prompt = { items: [], warnings: [], ttlMs: Number.MAX_VALUE };
+      bench.toolkit.addConnector(far, { namespace: "weather", pollMs: 5_000 });
+      await bench.start();
+      await bench.clock.advance(11_000);
+      expect([far.reads.tool, far.reads.resource]).toEqual([1, 3]);
+      await bench.clock.advance(5_000);
+      expect(far.reads.tool).toBe(2);
+      expect(far.reads.prompt).toBe(1);
+      await bench.clock.advance(60 * 60_000);
+      expect(far.reads.prompt).toBe(2);
+    });
+
     verifies("M6", "polls every minute where nothing else is said", async () => {
       far.announces = new Set();
       await bench.start({ weather: far });

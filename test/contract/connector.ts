@@ -20,7 +20,12 @@ export interface ConnectorSetup {
  * The promises of every connector, whatever carries its messages. Each test has a connection of its own to the server of
  * `test/mcp/fixture/server.ts`.
  */
-export function connectorContract(name: string, transport: string, setup: () => Promise<ConnectorSetup>): void {
+export function connectorContract(
+  name: string,
+  transport: string,
+  setup: () => Promise<ConnectorSetup>,
+  protocolVersion = "2025-11-25",
+): void {
   describe(`${name} keeps the connector contract`, () => {
     let side: ConnectorSetup;
     let host: RecordingHost;
@@ -51,7 +56,7 @@ export function connectorContract(name: string, transport: string, setup: () => 
         title: "Fixture",
         instructions: "Use echo.",
       });
-      expect(session.server.protocolVersion).toBe("2025-11-25");
+      expect(session.server.protocolVersion).toBe(protocolVersion);
       expect([...session.announces].sort()).toEqual(["prompt", "resource", "template", "tool"]);
     });
 
@@ -62,7 +67,7 @@ export function connectorContract(name: string, transport: string, setup: () => 
         properties: { sum: { type: "number" } },
       });
       const prompts = await session.list.prompt?.({});
-      expect(prompts?.items).toEqual([
+      expect(prompts?.items.slice(0, 1)).toEqual([
         expect.objectContaining({
           name: "greet",
           description: "Greets",
@@ -122,6 +127,8 @@ export function connectorContract(name: string, transport: string, setup: () => 
       await session.call("log", {}, contextOf());
       await host.until(() => host.entries.length > 0);
       expect(host.entries).toEqual([{ level: "warning", logger: "disk", data: { free: 3 } }]);
+      // Where the server has subscriptions it says nothing without one.
+      await session.subscribe?.("memo://one", {});
       await session.call("touch", {}, contextOf());
       await host.until(() => host.changes.some((change) => change.uri === "memo://one"));
       await session.call("grow", {}, contextOf());

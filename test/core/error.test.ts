@@ -39,6 +39,7 @@ const examples: { readonly [C in ErrorCode]: ErrorDetails[C] } = {
   OUTCOME_UNKNOWN: { namespace: "a" },
   LIMIT_EXCEEDED: { limit: "size", max: 1, actual: 2 },
   TOOL_FAILED: { content: { a: 1 } },
+  UNSUPPORTED_PROTOCOL: { server: "a", supported: ["2027-01-01"] },
   REMOTE_ERROR: { server: "a", rpcCode: -32000 },
   MODEL_FAILED: { provider: "a", model: "b", status: 500 },
   STEP_LIMIT: { maxSteps: 20 },

@@ -47,7 +47,7 @@ async function bodyOf(request: IncomingMessage): Promise<Message> {
   return text === "" ? {} : (JSON.parse(text) as Message);
 }
 
-/** A server made by hand: shakes hands and leaves the rest to the test. */
+/** A server made by hand, with sessions: shakes hands and leaves the rest to the test. */
 function byHand(
   answer: (message: Message, response: ServerResponse, request: IncomingMessage) => void,
   options: {
@@ -70,6 +70,10 @@ function byHand(
         serverInfo: { name: "hand", version: "1" },
       };
       response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }));
+    } else if (message.method === "server/discover") {
+      const error = { code: -32601, message: "Method not found" };
+      response.writeHead(404, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, error }));
     } else if (request.method === "DELETE" || message.id === undefined) response.writeHead(202).end();
     else answer(message, response, request);
   };
@@ -819,7 +823,7 @@ describe("what is no MCP server", () => {
     });
     const error = await failure(connect(origin));
     expect([error.code, error.message]).toEqual([
-      "REMOTE_ERROR",
+      "UNSUPPORTED_PROTOCOL",
       expect.stringContaining("speaks MCP 1999-01-01, which is not supported: 2025-11-25"),
     ]);
   });

@@ -37,6 +37,11 @@ async function connect(
     far = transport;
     transport.onmessage = (given) => {
       const message = given as Message;
+      if (message.method === "server/discover") {
+        const error = { code: -32601, message: "Method not found" };
+        void transport.send({ jsonrpc: "2.0", id: message.id, error });
+        return;
+      }
       seen.push(message);
       if (handle(message, transport) === true || message.id === undefined || message.method === undefined) return;
       const result =

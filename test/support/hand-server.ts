@@ -10,6 +10,7 @@ const about = ${about}, capabilities = ${capabilities};
 const send = (m) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...m }) + "\\n");
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
   const m = JSON.parse(line);
+  if (m.method === "server/discover") return send({ id: m.id, error: { code: -32601, message: "Method not found" } });
   if (m.method === "initialize") send({ id: m.id, result: { protocolVersion: "2025-06-18", capabilities, ...about } });
   ${onMessage}
 });`;

@@ -3,52 +3,18 @@ import type { CallContext } from "../../core/item.ts";
 import type { Progress } from "../../core/session.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../transport/transport.ts";
+import { type Cancellation, Cancelled } from "./cancellation.ts";
 import { IncomingRequests, type IncomingRequestsHost, textOf } from "./incoming-requests.ts";
+import type { PeerLimits, RequestOptions } from "./request-options.ts";
 import { ConnectionLostError, messageFault, RpcError } from "./rpc-error.ts";
 import type { RpcId, RpcMessage } from "./rpc-message.ts";
-
-/** A way to end a request early. */
-export interface Cancellation {
-  /** Calls back with the reason when it happens, or at once where it has. The listener throws nothing. */
-  onAbort(listener: (reason: unknown) => void): void;
-  offAbort(listener: (reason: unknown) => void): void;
-}
-
-/** The rejection of a request that was ended early, with the reason, which may be anything. */
-export class Cancelled {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    this.reason = reason;
-  }
-}
-
-/** Options of a request. */
-export interface RequestOptions {
-  readonly cancellation?: Cancellation | undefined;
-  /** Handles the progress the server reports. With it the request carries a progress token. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** The call it is made for: it carries the credentials of that, and requests of the server in answer belong to that. */
-  readonly context?: CallContext | undefined;
-  /** The request of the far side that it is made for, in place of a call. */
-  readonly owner?: RequestOwner | undefined;
-  /** True where the caller checks the nesting and the numbers of the result itself, part by part. */
-  readonly isUnchecked?: boolean | undefined;
-}
-
-/** The limits of messages of the server. */
-export interface PeerLimits {
-  /** The most objects and lists inside each other, in a result, the data of an error or parameters. */
-  readonly maxNestingDepth: number;
-  /** The most requests of the far side that are worked on at once. Default 100. */
-  readonly maxRequests?: number | undefined;
-}
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The handlers of messages that are no answers. None of these throws. */
 export interface PeerHandlers extends Pick<IncomingRequestsHost, "request" | "warning"> {
-  notification(method: string, params: Fields): void;
+  /** With the call in answer to which it came, where the transport tells. */
+  notification(method: string, params: Fields, context: CallContext | undefined): void;
   gap(): void;
 }
 
@@ -56,6 +22,7 @@ interface Pending {
   resolve(result: unknown): void;
   reject(error: unknown): void;
   onProgress: ((progress: Progress) => void) | undefined;
+  onNotification: RequestOptions["onNotification"];
   cancellation: Cancellation | undefined;
   onAbort: ((reason: unknown) => void) | undefined;
   /** Undefined where the caller checks the result. */
@@ -64,6 +31,8 @@ interface Pending {
 }
 
 const noParams: Fields = {};
+/** The field of `_meta` by which a notification names the request that subscribed to it. */
+const subscriptionKey = "io.modelcontextprotocol/subscriptionId";
 
 /**
  * One end of a JSON-RPC connection: matches answers with requests, and passes on every other message.
@@ -83,6 +52,7 @@ export class Peer {
   #nextId = 1;
   #received = 0;
   #open = true;
+  #serves = true;
   #endError: Error | undefined;
 
   constructor(transport: Transport, handlers: PeerHandlers, limits: PeerLimits) {
@@ -102,9 +72,18 @@ export class Peer {
     return this.#ended.promise;
   }
 
+  get isClosed(): boolean {
+    return !this.#open;
+  }
+
   /** The number of messages that have come. */
   get received(): number {
     return this.#received;
+  }
+
+  /** From now on requests of the server are left out, as the revision that both speak has none, and what it cancels is a subscription. */
+  serveNothing(): void {
+    this.#serves = false;
   }
 
   /** Opens the transport. Rejects as it does. */
@@ -126,7 +105,7 @@ export class Peer {
    *   the transport throws, or Cancelled
    */
   request(method: string, params: object | undefined, options: RequestOptions = {}): Promise<unknown> {
-    const { cancellation, onProgress, context, owner, isUnchecked } = options;
+    const { cancellation, onProgress, onNotification, context, owner, isUnchecked } = options;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (!this.#open) {
       reject(this.#lostError(false));
@@ -137,6 +116,7 @@ export class Peer {
       resolve,
       reject,
       onProgress,
+      onNotification,
       cancellation,
       onAbort: undefined,
       context,
@@ -174,6 +154,12 @@ export class Peer {
     await this.#transport.close();
   }
 
+  /** Ends the connection for a reason of its own. */
+  async abandon(error: Error): Promise<void> {
+    this.#end(error);
+    await this.#transport.close();
+  }
+
   #send(message: RpcMessage, failed: (error: unknown) => void, owner?: RequestOwner): Promise<void> | undefined {
     try {
       const sending = this.#transport.send(message, owner);
@@ -192,7 +178,8 @@ export class Peer {
     if (typeof method === "string") {
       const fault = messageFault(message.params, this.#limits.maxNestingDepth);
       if (fault !== undefined) this.#reject(id, method, fault);
-      else if (id === undefined || id === null) this.#notified(method, message.params);
+      else if (id === undefined || id === null) this.#notified(method, fieldsOf(message.params), answering);
+      else if (!this.#serves) this.#handlers.warning(`It sent a request, ${method}, which its revision does not have.`);
       else void this.#incoming.answer(id, method, fieldsOf(message.params), this.#contextOf(answering));
       return;
     }
@@ -208,7 +195,7 @@ export class Peer {
   /** Leaves out a message that is beyond a limit. */
   #reject(id: RpcMessage["id"], method: string, { message }: Error): void {
     this.#handlers.warning(`Its ${method} is left out: ${message}`);
-    if (id !== undefined && id !== null) this.#incoming.reject(id, method, message);
+    if (this.#serves && id !== undefined && id !== null) this.#incoming.reject(id, method, message);
   }
 
   #contextOf(answering: RpcId | undefined): CallContext | undefined {
@@ -223,11 +210,22 @@ export class Peer {
     else this.#handlers.warning(`It sent a message that cannot be read. ${error.message}`);
   }
 
-  #notified(method: string, params: unknown): void {
-    const fields = fieldsOf(params);
+  #notified(method: string, fields: Fields, answering: RpcId | undefined): void {
     if (method === "notifications/progress") this.#progressed(fields);
-    else if (method === "notifications/cancelled") this.#incoming.cancel(fields.requestId, fields.reason);
-    else this.#handlers.notification(method, fields);
+    else if (this.#serves && method === "notifications/cancelled")
+      this.#incoming.cancel(fields.requestId, fields.reason);
+    else if (!this.#passToSubscription(method, fields))
+      this.#handlers.notification(method, fields, this.#contextOf(answering));
+  }
+
+  /** Passes on what belongs to a subscription; of one that has ended it is left out. */
+  #passToSubscription(method: string, fields: Fields): boolean {
+    const meta = fields._meta;
+    const id = isRecord(meta) ? meta[subscriptionKey] : undefined;
+    const about = id ?? (method === "notifications/cancelled" ? fields.requestId : undefined);
+    if (about === undefined) return false;
+    this.#pending.get(typeof about === "string" ? Number(about) : (about as RpcId))?.onNotification?.(method, fields);
+    return true;
   }
 
   #progressed(params: Fields): void {

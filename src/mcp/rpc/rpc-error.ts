@@ -55,10 +55,16 @@ export class ConnectionLostError extends Error {
   override readonly name = "ConnectionLostError";
   /** False where the request surely never reached the server, so that it is safe to send it again. */
   readonly sent: boolean;
+  /** True where the server answered to the end, without a result. */
+  readonly isAnswered: boolean;
 
-  constructor(message: string, options: { readonly sent: boolean; readonly cause?: unknown }) {
+  constructor(
+    message: string,
+    options: { readonly sent: boolean; readonly isAnswered?: boolean; readonly cause?: unknown },
+  ) {
     super(visible(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.sent = options.sent;
+    this.isAnswered = options.isAnswered ?? false;
   }
 }
 

@@ -26,6 +26,9 @@ export class HttpStatusError extends Error {
   }
 }
 
+/** Statuses that say more than a JSON-RPC error in the body could. */
+export const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
+
 /** A server answered with something that is not MCP at all. */
 export class NotMcpError extends Error {
   override readonly name = "NotMcpError";

@@ -57,8 +57,8 @@ export interface PostedRequestParts {
   readonly endpoint: McpEndpoint;
   /** Handles the text of one message, or of a batch. */
   deliver(text: string, request: PostedRequest): void;
-  /** Asks for the events after one. Rejects where they cannot be had. */
-  resume(lastId: string, request: PostedRequest): Promise<HttpAnswer>;
+  /** Asks for the events after one. Rejects where they cannot be had. Missing, there is no such thing. */
+  readonly resume?: ((lastId: string, request: PostedRequest) => Promise<HttpAnswer>) | undefined;
 }
 
 const retryMs = 1_000;
@@ -106,20 +106,24 @@ export class PostedRequest {
       answer.discard();
       throw notMcp(answer.mediaType, this.#parts.endpoint.redactor);
     }
-    if (!this.#isAnswered) throw new ConnectionLostError("the answer ended without a result", { sent: true });
+    if (!this.#isAnswered) {
+      throw new ConnectionLostError("the answer ended without a result", { sent: true, isAnswered: true });
+    }
   }
 
   /** Reads a stream. Some servers close what takes long, again and again, and say each time where they are: it is resumed there. */
   async #readStream(first: HttpAnswer): Promise<void> {
+    const { resume } = this.#parts;
     try {
       await this.#readEvents(first);
+      if (resume === undefined) return;
       let idle = 0;
       for (let resumes = 0; !this.#isAnswered && this.#lastId !== undefined && idle < maxIdleResumes; resumes++) {
         const before = this.#lastId;
         const leastMs = resumes < maxIdleResumes ? 0 : laterRetryMs;
         const waitMs = Math.min(Math.max(leastMs, this.#waitMs), maxRetryMs);
         await delay(waitMs, undefined, { signal: this.abort.signal });
-        await this.#readEvents(await this.#parts.resume(before, this));
+        await this.#readEvents(await resume(before, this));
         idle = this.#lastId === before ? idle + 1 : 0;
       }
     } finally {
@@ -133,7 +137,7 @@ export class PostedRequest {
       await answer.events({
         event: (type, data, id) => {
           if (type === "message" && data !== "") this.#parts.deliver(data, this);
-          if (id !== undefined) this.#lastId = id;
+          if (id !== undefined && this.#parts.resume !== undefined) this.#lastId = id;
           // Of a server that leaves each answer open there would be one connection a call.
           if (this.#isAnswered) this.#linger ??= setTimeout(() => this.abort.abort(), lingerMs);
         },

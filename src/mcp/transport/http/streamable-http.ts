@@ -3,7 +3,7 @@ import { ConnectionLostError } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RpcId, type RpcMessage } from "../../rpc/rpc-message.ts";
 import type { OddTexts } from "../odd-texts.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../transport.ts";
-import { exchangeFailure, type HttpStatusError } from "./http-error.ts";
+import { exchangeFailure, type HttpStatusError, namedStatuses } from "./http-error.ts";
 import {
   type EndpointRequest,
   eventStreamType,
@@ -19,8 +19,6 @@ import { DrainThenClose, PostedRequest, type PostedRequestParts } from "./posted
 
 const sessionHeader = "mcp-session-id";
 const deleteTimeoutMs = 1_000;
-// The status says more than a JSON-RPC error in the body could.
-const namedStatuses: ReadonlySet<number> = new Set([401, 403, 429, 502, 503, 504]);
 // Its answer goes to no caller.
 const probeId = "probe";
 
