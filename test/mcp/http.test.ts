@@ -558,8 +558,8 @@ describe("Streamable HTTP", () => {
       };
       const handler = byHand(() => undefined, { session: "one", get });
       const { origin } = await serve(async (request, response) => {
-        // The server takes note of the handshake when it has been asked for the stream.
-        if (request.method === "POST" && ++posts === 2) await asked.promise;
+        // After discovery and `initialize`: the server takes note of the handshake when it has been asked for the stream.
+        if (request.method === "POST" && ++posts === 3) await asked.promise;
         handler(request, response);
       });
       const session = await connect(origin);
