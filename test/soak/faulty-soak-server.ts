@@ -75,7 +75,8 @@ export class FaultySoakServer implements SoakServer {
     // A fault of a list is seen when it is read again, and a server is trusted to say so; of a list that could not be read at
     // all we must ask again by ourselves.
     if (describeTrouble(trouble).atLists && trouble !== "cursor-loop") this.#announce();
-    if (trouble === "grandchild" || trouble === "ignore-term") connection.reconnect();
+    // A child keeps its fault, and a server of an unknown revision is not tried again by itself.
+    if (describeTrouble(trouble).atHandshake) connection.reconnect();
   }
 
   #announce(): void {

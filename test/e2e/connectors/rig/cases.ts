@@ -90,7 +90,7 @@ const cases: readonly Case[] = [
   { fault: "cursor-loop", usual: "in-memory", ...list },
   // Switched off in the middle of its pages, it ends them without the rest: until they are read again, something is missing.
   { fault: "endless-pages", usual: "http with JSON", ...list, shifts: true, codes: ["NOT_FOUND"] },
-  { fault: "unknown-version", usual: "stdio", options: once, ...loss },
+  { fault: "unknown-version", usual: "stdio", options: once, ...loss, codes: [...lost, "UNSUPPORTED_PROTOCOL"] },
   { fault: "ignore-term", usual: "stdio", ofProcess: true, ...loss, kind: "process" },
   { fault: "grandchild", usual: "stdio", ofProcess: true, ...loss, kind: "process" },
   { fault: "stderr-flood", usual: "stdio", options: { perSecond: 50_000 }, forMs: 300, kind: "process" },

@@ -90,6 +90,11 @@ async function endure(
     connection.reconnect();
   }
   await fault.off();
+  // As an operator does it: a server of an unknown revision is not tried again by itself.
+  if (one.fault === "unknown-version") {
+    await until(() => connection.state === "waiting", patienceMs, "it is given up");
+    connection.reconnect();
+  }
   if (one.relists === true) tellOfLists(server);
   if (one.loses === true) await until(() => noticedMs !== undefined, patienceMs, "the loss is noticed");
   await until(() => connection.state === "connected", patienceMs, "connected again");
