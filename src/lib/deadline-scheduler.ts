@@ -190,9 +190,10 @@ export class DeadlineScheduler implements DeadlineHost {
 
   /** The listener of every signal: to make one for each would cost as much as to add it. */
   static #listenerOf(scheduler: WeakRef<DeadlineScheduler>): (event: Event) => void {
-    return ({ currentTarget }) => {
+    // Not currentTarget, which Node resets after the first listener of an event.
+    return ({ target }) => {
       const there = scheduler.deref();
-      if (there !== undefined) there.#aborted(currentTarget as AbortSignal);
+      if (there !== undefined) there.#aborted(target as AbortSignal);
     };
   }
 

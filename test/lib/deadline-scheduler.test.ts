@@ -106,6 +106,30 @@ verifies(
   },
 );
 
+test("a signal ends each of its waits, whichever listeners it has beside the scheduler, before, during and after the abort", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  // Node passes one event to all listeners of a signal, and has reset a part of it after the first.
+  signal.addEventListener("abort", () => {});
+  const [one, other] = [new DeadlineScheduler(virtualClock()), new DeadlineScheduler(virtualClock())];
+  const caller = waiter({ callerSignal: signal });
+  const outer = waiter({ outerSignals: [new AbortController().signal, signal] });
+  const both = waiter({ callerSignal: signal, outerSignals: [signal] });
+  const waits = [caller, outer, both].flatMap(({ waiter: each }) =>
+    [one, other].map((scheduler) => scheduler.wait(never, each, unlimited)),
+  );
+  const unrelated = waiter({ callerSignal: new AbortController().signal });
+  void one.wait(never, unrelated.waiter, unlimited);
+  signal.addEventListener("abort", () => {});
+  const outcomes = Promise.allSettled(waits);
+  controller.abort("why");
+  controller.abort("again");
+  for (const outcome of await outcomes) expect(outcome).toEqual({ status: "rejected", reason: "why" });
+  for (const { told } of [caller, outer, both]) expect(told).toEqual(["why", "why"]);
+  await expect(one.wait(never, waiter({ callerSignal: signal }).waiter, unlimited)).rejects.toBe("why");
+  expect([unrelated.told, one.size, other.size]).toEqual([[], 1, 0]);
+});
+
 test("a signal that has aborted ends the wait at once, and a settled wait hears no abort", async () => {
   const room = new DeadlineScheduler(virtualClock());
   await expect(room.wait(never, waiter({ callerSignal: AbortSignal.abort("before") }).waiter, unlimited)).rejects.toBe(
