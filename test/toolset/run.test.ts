@@ -244,6 +244,41 @@ describe("a run", () => {
     expect(await rejection(run.execute([call("add", { a: 1, b: 2 })]))).toBe("enough");
   });
 
+  verifies(
+    ["T3", "C6"],
+    "an abort ends the calls of all runs that share its signal, whichever listeners it has",
+    async () => {
+      const controller = new AbortController();
+      const { signal } = controller;
+      // Such as a framework that listens first.
+      signal.addEventListener("abort", () => {});
+      const aborted: string[] = [];
+      const [one, other] = [await begin(undefined, { signal }), await begin(undefined, { signal })];
+      const listening = defineTool({
+        name: "listening",
+        run: (_input, context) => {
+          context.signal.addEventListener("abort", () => aborted.push("listening"));
+          return new Promise<never>(() => {});
+        },
+      });
+      toolkit.add(listening);
+      const third = await begin(undefined, { signal });
+      const running = [
+        one.execute([call("wait", {}, "1"), call("add", { a: 1, b: 2 })]),
+        other.execute([call("wait", {}, "2")]),
+        third.execute([call("listening")]),
+        toolkit.call("listening", {}, { signal }),
+      ].map(rejection);
+      await new Promise(setImmediate);
+      controller.abort("enough");
+      controller.abort("again");
+      expect(await Promise.all(running)).toEqual(["enough", "enough", "enough", "enough"]);
+      expect(aborted).toEqual(["listening", "listening"]);
+      expect(await rejection(one.execute([call("wait")]))).toBe("enough");
+      expect(await rejection(toolkit.call("wait", {}, { signal }))).toBe("enough");
+    },
+  );
+
   verifies("T3", "a call that waits for something is pending; one whose tool aborts itself has failed", async () => {
     const ref = "weather.forecast";
     const details = { id: "7", reason: "approval", message: "Asked.", tool: ref, arguments: {}, expiresAt: 0 };
