@@ -2,6 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Registration } from "../catalog/deferred-items.ts";
 import type { Namespace } from "../catalog/namespace.ts";
 import type { ConnectorSession, DescriptorList, DescriptorMap } from "../core/connector.ts";
+import { deepestNesting } from "../core/connector-limits.ts";
 import { type ConnectorRefusal, readDefinition } from "../core/definition.ts";
 import { definitionOf } from "../core/entry.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
@@ -9,6 +10,7 @@ import { isMcpName } from "../core/identifier.ts";
 import { type Kind, kinds, type ListFailure } from "../core/item.ts";
 import { operatorError } from "../core/server-output.ts";
 import type { Clock } from "../lib/clock.ts";
+import { jsonFault } from "../lib/nesting.ts";
 import { abortable } from "../lib/promise.ts";
 import { stripInvisible, visible, withoutInvisible } from "../lib/visible-text.ts";
 import { contractOf, type ItemContract, quarantined } from "../pins/contract.ts";
@@ -183,6 +185,7 @@ export class RemoteCatalog {
     const odd: string[] = [...warnings];
     for (const descriptor of items) {
       try {
+        if (!isParsed) assertDepth(descriptor);
         const registration = this.#registration(kind, descriptor);
         const { definition } = registration;
         const { key } = definition;
@@ -243,10 +246,11 @@ export class RemoteCatalog {
 }
 
 /** The contracts of the items of a list. One that cannot be read, or has the key of another, is left out of catalogs too. */
-function contractsOf(kind: Kind, { items }: DescriptorList<Kind>): ReadonlyMap<string, ItemContract> {
+function contractsOf(kind: Kind, { items, isParsed = false }: DescriptorList<Kind>): ReadonlyMap<string, ItemContract> {
   const contracts = new Map<string, ItemContract>();
   for (const descriptor of items) {
     try {
+      if (!isParsed) assertDepth(descriptor);
       const key: unknown = (descriptor as unknown as Readonly<Record<string, unknown>>)[keyNames[kind]];
       assertKey(key);
       if (!contracts.has(key)) contracts.set(key, contractOf(kind, shownDescriptor(kind, descriptor)));
@@ -268,6 +272,16 @@ function shownDescriptor<K extends Kind>(kind: K, descriptor: DescriptorMap[K]):
     if (without !== value) shown = { ...shown, [name]: without };
   }
   return shown;
+}
+
+/**
+ * A connector of JSON has checked that by `maxNestingDepth`. Code that reads schemas calls itself for each level.
+ *
+ * @throws RangeError for a schema and the like that is nested deeper than that limit may be
+ */
+function assertDepth({ meta: _, ...descriptor }: DescriptorMap[Kind]): void {
+  if (jsonFault(descriptor, deepestNesting) !== "depth") return;
+  throw new RangeError(`it is nested deeper than ${deepestNesting} levels`);
 }
 
 /** @throws TypeError for a key that is no text, or looks like another one */

@@ -46,8 +46,8 @@ export const connectorLimitOptions: OptionNames<ConnectorLimits> = {
 
 const names = Object.keys(connectorLimitOptions) as readonly (keyof ConnectorLimits)[];
 
-// Deeper nesting overflows the stack of recursive readers, such as JSON.stringify and validators.
-const deepest = 1_000;
+/** Deeper nesting overflows the stack of recursive readers, such as JSON.stringify and validators. */
+export const deepestNesting = 1_000;
 
 /**
  * Reads the limits of a connector and puts the defaults in.
@@ -64,7 +64,7 @@ export function readConnectorLimits(
   for (const name of names) {
     const value = options[name];
     if (value === undefined) continue;
-    const max = name === "maxNestingDepth" ? deepest : Number.POSITIVE_INFINITY;
+    const max = name === "maxNestingDepth" ? deepestNesting : Number.POSITIVE_INFINITY;
     const whole = Number.isInteger(value) || value === Number.POSITIVE_INFINITY;
     if (!(whole && value >= 1 && value <= max)) throw invalidLimit(name, max, value);
     limits[name] = value;

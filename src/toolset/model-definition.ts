@@ -54,14 +54,18 @@ export function firstSentence(text: string, maxCharacters: number): string {
 }
 
 const dispensable = new Set(["title", "examples", "$comment"]);
+/** Schemas inside more others stay as they are: those of servers may be nested so deep that to go into them all would end the stack. */
+const maxDepth = 100;
 
-function bare(schema: unknown): unknown {
-  if (!isRecord(schema)) return schema;
-  const entries = Object.entries(mapChildren(schema, "", bare)).flatMap(([keyword, value]) => {
-    if (dispensable.has(keyword)) return [];
-    const isText = keyword === "description" && typeof value === "string";
-    return [[keyword, isText ? firstSentence(value, maxMemberCharacters) : value]];
-  });
+function bare(schema: unknown, depth = 0): unknown {
+  if (!isRecord(schema) || depth > maxDepth) return schema;
+  const entries = Object.entries(mapChildren(schema, "", (child) => bare(child, depth + 1))).flatMap(
+    ([keyword, value]) => {
+      if (dispensable.has(keyword)) return [];
+      const isText = keyword === "description" && typeof value === "string";
+      return [[keyword, isText ? firstSentence(value, maxMemberCharacters) : value]];
+    },
+  );
   return Object.fromEntries(entries);
 }
 

@@ -1,9 +1,10 @@
 import fc from "fast-check";
-import { describe, expect } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readDefinition } from "../../src/core/definition.ts";
 import { makeEntry } from "../../src/core/entry.ts";
 import type { Entry, Kind } from "../../src/core/item.ts";
-import { aliasesOf } from "../../src/toolset/model-definition.ts";
+import type { JsonSchema } from "../../src/core/schema/types.ts";
+import { aliasesOf, shortened } from "../../src/toolset/model-definition.ts";
 import { verifies } from "../support/verifies.ts";
 
 const allowed = /^[A-Za-z_][A-Za-z0-9_-]{0,62}$/;
@@ -90,4 +91,20 @@ describe("aliases", () => {
     const again = aliasesOf([...entries].reverse());
     expect([...given].every(([alias, each]) => again.get(alias) === each)).toBe(true);
   });
+});
+
+test("a schema is shortened as far as 100 levels, however deep it is", () => {
+  const texts = { title: "A title.", description: "First. Second." };
+  let inputSchema: JsonSchema = {};
+  for (let level = 0; level < 50_000; level++) inputSchema = { ...texts, not: inputSchema };
+  let schema: unknown = shortened({ name: "deep", description: undefined, inputSchema }).inputSchema;
+  const inner: unknown[] = [];
+  for (let level = 0; level < 110; level++) {
+    const { not, ...rest } = schema as JsonSchema;
+    inner.push(rest);
+    schema = not;
+  }
+  expect(inner[0]).toEqual({});
+  expect(inner.slice(1, 101)).toEqual(Array.from({ length: 100 }, () => ({ description: "First." })));
+  expect(inner[101]).toEqual(texts);
 });

@@ -103,12 +103,16 @@ describe("search_tools", () => {
 
   test("texts without an end, deep schemas and many choices cost a bounded index", async () => {
     const words = Array.from({ length: 20_000 }, (_, at) => `word${at}`);
-    const deep = words.slice(0, 2_000).reduce<object>((inner, name) => ({ properties: { [name]: inner } }), {});
+    const nested = (levels: number) =>
+      words.slice(0, levels).reduce<object>((inner, name) => ({ properties: { [name]: inner } }), {});
     const wide = Object.fromEntries(words.map((word) => [word, { type: "string", description: word }]));
     const lists = {
       tool: [
         { name: "long", description: words.join(" ") },
-        { name: "deep", input: { type: "object", ...deep } as const },
+        // Two levels of JSON for each level of schemas, of 1,000 that are read.
+        { name: "deep", input: { type: "object", ...nested(498) } as const },
+        { name: "deeper", input: { type: "object", ...nested(2_000) } as const },
+        { name: "bottomless", input: { type: "object", ...nested(20_000) } as const },
         { name: "wide", input: { type: "object", properties: wide } as const },
         {
           name: "choices",
@@ -119,6 +123,10 @@ describe("search_tools", () => {
     toolkit.addConnector(new FakeConnector({ lists: lists as never }), { namespace: "huge" });
     await toolkit.start();
     const { tools } = await toolkit.toolset();
+    const huge = tools.filter(({ entry }) => entry.namespace === "huge").map(({ entry }) => entry.name);
+    expect(huge).toEqual(["choices", "deep", "long", "wide"]);
+    const leftOut = "A tool that cannot be read is left out: it is nested deeper than 1000 levels";
+    expect(toolkit.connections.find(({ namespace }) => namespace === "huge")?.warnings).toEqual([leftOut, leftOut]);
     const sizes = tools.map(({ alias, entry }) => toolTerms(alias, entry).size);
     expect(Math.max(...sizes)).toBeLessThan(1_000);
     expect((await found("word0"))[0]).toBe("huge__long");
