@@ -9,6 +9,8 @@ export interface Settlement<T, W, R> {
 }
 
 const once = { once: true } as const;
+/** Signals without a wait are listened to until there are so many, or twice as many as those with one. */
+const minListenedTo = 64;
 
 /**
  * Waits for promises that may never settle. All waits share one timer, and one listener for each distinct signal, and the clock is read
@@ -19,8 +21,10 @@ export class DeadlineScheduler implements DeadlineHost {
   // The latest is the first.
   #first: ScheduledDeadline | undefined;
   #size = 0;
-  // The one listener of a signal stays for as long as the signal does: to add and remove it with each wait would cost more than the wait.
-  readonly #listenedTo = new WeakSet<AbortSignal>();
+  // The one listener of a signal outlives its waits, for to add and remove it with each would cost more than the wait. It does not stay for
+  // ever: Node keeps a signal of AbortSignal.any in memory for as long as that has a listener and one of its sources lives.
+  readonly #listenedTo = new Set<AbortSignal>();
+  #maxListenedTo = minListenedTo;
   // Weakly: a signal that lives as long as the process must not keep every scheduler alive that ever listened to it.
   readonly #onAbort = DeadlineScheduler.#listenerOf(new WeakRef(this));
   /** Set while there are waits whose limits have not begun. */
@@ -186,6 +190,23 @@ export class DeadlineScheduler implements DeadlineHost {
     if (this.#listenedTo.has(signal)) return;
     this.#listenedTo.add(signal);
     signal.addEventListener("abort", this.#onAbort, once);
+    if (this.#listenedTo.size > this.#maxListenedTo) this.#unlisten();
+  }
+
+  /** Removes the listener of each signal without a wait. */
+  #unlisten(): void {
+    const used = new Set<AbortSignal>();
+    for (let deadline = this.#first; deadline !== undefined; deadline = deadline.next) {
+      const { owner, outerSignals } = deadline;
+      if (owner.callerSignal !== undefined) used.add(owner.callerSignal);
+      for (const signal of outerSignals ?? []) used.add(signal);
+    }
+    for (const signal of this.#listenedTo) {
+      if (used.has(signal)) continue;
+      this.#listenedTo.delete(signal);
+      signal.removeEventListener("abort", this.#onAbort);
+    }
+    this.#maxListenedTo = Math.max(minListenedTo, 2 * used.size);
   }
 
   /** The listener of every signal: to make one for each would cost as much as to add it. */
@@ -198,6 +219,7 @@ export class DeadlineScheduler implements DeadlineHost {
   }
 
   #aborted(signal: AbortSignal): void {
+    this.#listenedTo.delete(signal);
     this.#abortWhere(
       () => signal.reason,
       ({ owner, outerSignals }) => owner.callerSignal === signal || outerSignals?.includes(signal) === true,

@@ -207,3 +207,29 @@ test("a signal that lives on keeps no room that heard it", async () => {
   collect();
   expect(room.deref()).toBeUndefined();
 });
+
+test("a joined signal is not kept by its listener, and each signal with a wait still ends that", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const sources = [new AbortController().signal, new AbortController().signal];
+  const room = new DeadlineScheduler(virtualClock());
+  const controllers = Array.from({ length: 200 }, () => new AbortController());
+  const waiting = controllers.map(({ signal }) =>
+    room.wait(never, waiter({ outerSignals: [signal] }).waiter, unlimited),
+  );
+  const outcomes = Promise.allSettled(waiting);
+  const joined: WeakRef<AbortSignal>[] = [];
+  const useJoined = async () => {
+    const signal = AbortSignal.any(sources);
+    joined.push(new WeakRef(signal));
+    await room.wait(Promise.resolve(), waiter({ callerSignal: signal }).waiter, unlimited);
+  };
+  for (let n = 0; n < 1_000; n++) await useJoined();
+  for (const [at, controller] of controllers.entries()) controller.abort(at);
+  expect((await outcomes).map((outcome) => outcome.status === "rejected" && outcome.reason)).toEqual([
+    ...controllers.keys(),
+  ]);
+  await new Promise(setImmediate);
+  collect();
+  expect(joined.filter((signal) => signal.deref() !== undefined).length).toBeLessThan(500);
+});
