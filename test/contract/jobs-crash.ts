@@ -115,7 +115,11 @@ export function jobsCrashContract(name: string, setUp: () => Promise<SharedJobs>
         const lease = { leaseMs: 3 * leaseMs };
         const hours = [0, 3_600_000, -3_600_000];
         const [holder, ...others] = await Promise.all(hours.map((aheadMs) => start({ aheadMs, ...lease })));
-        for (const id of ["long", "dead"]) await holder?.does(`create ${id}`);
+        for (const id of ["long", "dead"]) {
+          await holder?.does(`create ${id}`);
+          // Seen before it is claimed: of one that is claimed when it is seen first, a clock an hour ahead alone says that its lease is over.
+          for (const other of others) expect(await other.does(`status ${id}`)).toBe("waiting");
+        }
         const working = holder?.does(`work long ${lease.leaseMs * 1.5}`);
         const waiting = others.map((other) => other.does("until long"));
         expect(await working).toBe("done");
