@@ -275,7 +275,7 @@ deepStrictEqual(
 );
 
 // The promises of docs/operating.md for a namespace that was never connected, and for one that was.
-await rejects(toolkit.call("docs.search", {}), { code: "NOT_FOUND", message: /"docs\.search"\. .*404/ });
+await rejects(toolkit.call("docs.search", {}), { code: "UNAVAILABLE", message: /"docs\.search" yet: .*404/ });
 
 // #region complete
 const airports: Readonly<Record<string, readonly string[]>> = { ch: ["Basel", "Bern", "Zurich"], fr: ["Paris"] };

@@ -17,10 +17,11 @@ import { HttpStatusError } from "../transport/http/http-error.ts";
 import type { Transport } from "../transport/transport.ts";
 
 /**
- * The time after which a server that leaves the question for its revisions unanswered is asked to initialize too, in milliseconds. A child
- * process may only be starting, and one that agrees to initialize keeps sessions for its whole life.
+ * The time after which a server that leaves the question for its revisions unanswered is asked to initialize too, in milliseconds: servers
+ * that ignore what they do not expect are not to start slowly. A child process that was only starting, and agrees to initialize, keeps sessions
+ * for its whole life.
  */
-const silentMs = { pipe: 10_000, http: 2_000 } as const;
+const silentMs = 2_000;
 /** The part of the time limit that this takes at most. */
 const silentPart = 0.25;
 
@@ -104,7 +105,7 @@ async function firstOf(
   const silence = new AbortController();
   const one = new Way(attempt, first);
   try {
-    const waited = delay(patience("http", attempt), undefined, { signal: silence.signal });
+    const waited = delay(patience(attempt), undefined, { signal: silence.signal });
     waited.catch(() => {});
     const session = await Promise.race([one.opening, waited]);
     if (session !== undefined) return session;
@@ -168,7 +169,7 @@ async function discoverFirst(opening: Opening, isKnown: boolean, died: () => voi
   const { era, host } = attempt;
   const asked = discovered(opening);
   const silence = new AbortController();
-  const waited = isKnown ? undefined : delay(patience("pipe", attempt), undefined, { signal: silence.signal });
+  const waited = isKnown ? undefined : delay(patience(attempt), undefined, { signal: silence.signal });
   waited?.catch(() => {});
   try {
     const server = await (waited === undefined ? asked : Promise.race([asked, waited]));
@@ -214,9 +215,9 @@ async function initializeToo(opening: Opening, asked: ReturnType<typeof discover
   }
 }
 
-function patience(way: keyof typeof silentMs, { options }: Attempt): number {
+function patience({ options }: Attempt): number {
   const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
-  return Math.min(silentMs[way], connectTimeoutMs * silentPart);
+  return Math.min(silentMs, connectTimeoutMs * silentPart);
 }
 
 /** True for an error by which a server refused to initialize, so that it may speak without sessions by now. */
