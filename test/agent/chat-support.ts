@@ -10,6 +10,8 @@ import {
   lastAssistantMessageIsCompleteWithApprovalResponses,
   type UIMessage,
 } from "ai";
+import { z } from "zod";
+import { defineTool } from "../../src/index.ts";
 
 type Handler = (request: Request) => Response | Promise<Response>;
 
@@ -56,3 +58,24 @@ export class Chat extends AbstractChat<UIMessage> {
 
 /** The parts of the answer that a chat shows last. */
 export const partsOf = ({ lastMessage }: Chat) => (lastMessage?.role === "assistant" ? lastMessage.parts : []);
+
+/** A tool that answers. */
+export const forecast = defineTool({
+  name: "forecast",
+  input: z.object({ city: z.string() }),
+  run: ({ city }) => ({ city, degrees: 21 }),
+});
+/** A tool whose error holds what nobody outside may see. */
+export const broken = defineTool({
+  name: "broken",
+  run: () => {
+    throw new Error("connect postgres://admin:hunter2@10.0.0.7");
+  },
+});
+/** A tool that waits for approval. */
+export const pay = defineTool({
+  name: "pay",
+  options: { needsApproval: true },
+  input: z.object({ cents: z.number() }),
+  run: ({ cents }) => `paid ${cents}`,
+});

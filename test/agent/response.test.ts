@@ -8,7 +8,7 @@ import { virtualClock } from "../../src/testing/index.ts";
 import { endlessText } from "../support/endless-text.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
-import { Chat, listen, partsOf } from "./chat-support.ts";
+import { broken, Chat, forecast, listen, partsOf, pay } from "./chat-support.ts";
 import { type Served, serve } from "./support.ts";
 
 interface Sent {
@@ -29,24 +29,6 @@ async function eventsIn(response: Response): Promise<readonly Sent[]> {
 }
 
 const post = (url: string, body = "Go.") => fetch(url, { method: "POST", body });
-
-const forecast = defineTool({
-  name: "forecast",
-  input: z.object({ city: z.string() }),
-  run: ({ city }) => ({ city, degrees: 21 }),
-});
-const broken = defineTool({
-  name: "broken",
-  run: () => {
-    throw new Error("connect postgres://admin:hunter2@10.0.0.7");
-  },
-});
-const pay = defineTool({
-  name: "pay",
-  options: { needsApproval: true },
-  input: z.object({ cents: z.number() }),
-  run: ({ cents }) => `paid ${cents}`,
-});
 
 /** A server whose handler streams what an assistant does with the text. */
 const chatServer = (served: Served, options?: StreamResponseOptions, tools = ["*"]) =>

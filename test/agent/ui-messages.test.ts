@@ -7,26 +7,9 @@ import { defineTool, parsePrompt, resource } from "../../src/index.ts";
 import type { Script } from "../../src/testing/index.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
-import { Chat, listen, partsOf } from "./chat-support.ts";
+import { broken, Chat, forecast, listen, partsOf, pay } from "./chat-support.ts";
 import { type Served, serve } from "./support.ts";
 
-const forecast = defineTool({
-  name: "forecast",
-  input: z.object({ city: z.string() }),
-  run: ({ city }) => ({ city, degrees: 21 }),
-});
-const broken = defineTool({
-  name: "broken",
-  run: () => {
-    throw new Error("connect postgres://admin:hunter2@10.0.0.7");
-  },
-});
-const pay = defineTool({
-  name: "pay",
-  options: { needsApproval: true },
-  input: z.object({ cents: z.number() }),
-  run: ({ cents }) => `paid ${cents}`,
-});
 const deliver = defineTool({
   name: "deliver",
   run: (_input, context) => context.pending({ reason: "delivery", message: "It is on its way." }),
