@@ -428,7 +428,7 @@ describe("a supervisor", () => {
       onError: (error) => errors.push(error),
     });
     doomed.start();
-    for (let losses = 0; losses < 5; losses++) {
+    for (let losses = 0; losses < 6; losses++) {
       await settle();
       if (last !== undefined) ended.push(new WeakRef(last));
       last?.die();
@@ -437,7 +437,8 @@ describe("a supervisor", () => {
     }
     await settle();
     collect();
-    expect(ended.slice(0, -1).map((each) => each.deref())).toEqual([undefined, undefined, undefined, undefined]);
+    // The error of the last one may hold the one before it on its stack.
+    expect(ended.slice(0, -2).map((each) => each.deref())).toEqual([undefined, undefined, undefined, undefined]);
     await doomed.stop();
   });
 });
