@@ -59,6 +59,8 @@ describe("a folder with a configuration", () => {
       ]);
       const misspelt = await folder.run(["call", "greet", "nam=Ada"]);
       expect([misspelt.code, misspelt.stderr]).toEqual([2, "greet has no field nam. Did you mean name?\n"]);
+      const partly = await folder.run(["call", "greet", "name=Ada", "times=often"]);
+      expect([partly.code, partly.stderr]).toEqual([2, expect.stringMatching(/\/times must be integer/)]);
       const failed = await folder.run(["call", "fail", "--json"]);
       expect([failed.stdout, JSON.parse(failed.stderr).error.code]).toEqual(["", "TOOL_FAILED"]);
     },

@@ -74,7 +74,7 @@ export function callOptions(
 export async function completeInput(
   { toolkit, session }: Workspace,
   target: string,
-  { value }: WrittenInput,
+  { value: written, isLoose }: WrittenInput,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
@@ -84,8 +84,9 @@ export async function completeInput(
     throw error;
   });
   const item = entry?.item;
-  if (item === undefined || item.kind === "resource") return value;
+  if (item === undefined || item.kind === "resource") return written;
   const { input } = schemasOf(item);
+  const value = isLoose ? typedFields(input, written) : written;
   const missing = isRecord(input) && Array.isArray(input.required) ? input.required : [];
   const unfilled = missing.map(String).filter((name) => !Object.hasOwn(value, name));
   if (unfilled.length === 0) return value;
@@ -96,6 +97,19 @@ export async function completeInput(
   }
   if (!terminal.isInteractive) return value;
   return askFields(terminal, input, value, signal, { onlyRequired: true });
+}
+
+/** The fields whose text can mean one thing only, by their type: an error of another field then says nothing of them. */
+function typedFields(schema: unknown, written: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const fields = isRecord(schema) && isRecord(schema.properties) ? schema.properties : {};
+  const typed = Object.entries(written).map(([name, text]): [string, unknown] => {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    const type = isRecord(field) ? field.type : undefined;
+    if (typeof text !== "string" || text.trim() === "") return [name, text];
+    if ((type === "number" || type === "integer") && Number.isFinite(Number(text))) return [name, Number(text)];
+    return [name, type === "boolean" && /^(?:true|false)$/.test(text) ? text === "true" : text];
+  });
+  return Object.fromEntries(typed);
 }
 
 const barWidth = 20;
