@@ -18,7 +18,7 @@ import { contextOf, never, RecordingHost } from "./fixture/host.ts";
 const node = process.execPath;
 const indexUrl = new URL("../../src/mcp/index.ts", import.meta.url).href;
 
-/** Answers initialize and `tools/call` by hand; `also` runs before. */
+/** Answers initialize and `tools/call` by hand and knows no other method; `also` runs before. */
 const server = (also = "", onCall = "send({ jsonrpc: '2.0', id: m.id, result: { content: [] } })") => `
 const send = (m) => process.stdout.write(JSON.stringify(m) + "\\n");
 ${also}
@@ -26,6 +26,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
   const m = JSON.parse(line);
   if (m.method === "initialize") send({ jsonrpc: "2.0", id: m.id, result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "hand", version: "1" } } });
   else if (m.method === "tools/call") { ${onCall} }
+  else if (m.id !== undefined) send({ jsonrpc: "2.0", id: m.id, error: { code: -32601, message: "no such method" } });
 });`;
 
 function connect(
