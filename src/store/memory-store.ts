@@ -81,6 +81,8 @@ class MemoryStore implements Store {
   readonly #shelves = new Map<string, Shelf>();
   /** The bytes of the past versions of each removed record, by the collection and owner, the longest removed first. */
   readonly #removed = new Map<string, Map<string, number>>();
+  /** The usage of each collection and owner. */
+  readonly #used = new Map<string, Usage>();
   readonly #watchers = new Watchers();
   #isClosed = false;
 
@@ -97,6 +99,7 @@ class MemoryStore implements Store {
     this.#isClosed = true;
     this.#shelves.clear();
     this.#removed.clear();
+    this.#used.clear();
     this.#watchers.clear();
   }
 
@@ -133,6 +136,7 @@ class MemoryStore implements Store {
     const kept = this.#kept(read, (shelf?.version ?? 0) + 1);
     const { collection, owner, key, version } = kept;
     this.#removed.get(`${collection}\0${owner}`)?.delete(idOf(kept));
+    this.#count(shelf?.current, kept);
     this.#shelves.set(idOf(kept), { collection, owner, key, version, current: kept, past: this.#past(shelf) });
     this.#watchers.tell({ type: "changed", collection, owner, key, version, origin: "here" });
     return parseRow(lent(kept, false), "put");
@@ -146,6 +150,7 @@ class MemoryStore implements Store {
     assertVersion(named, options.expectedVersion, shelf?.current?.version ?? 0);
     if (shelf?.current === undefined) return undefined;
     const version = shelf.version + 1;
+    this.#count(shelf.current, undefined);
     if (keepsVersions(named.collection))
       this.#removeKeeping({ ...shelf, version, current: undefined, past: this.#past(shelf) });
     else this.#shelves.delete(id);
@@ -202,13 +207,26 @@ class MemoryStore implements Store {
   }
 
   #usage(draft: ReadDraft, quota: Quota): Usage {
-    if (!needsUsage(quota)) return { items: 0, bytes: 0 };
-    const counted = countedCollections(draft, quota);
-    const isOther = ({ collection, key }: Kept) => collection !== draft.collection || key !== draft.key;
-    const others = this.#current(
-      (each) => each.owner === draft.owner && counted.includes(each.collection) && isOther(each),
-    );
-    return { items: others.length, bytes: bytesOf(others) };
+    let [items, bytes] = [0, 0];
+    if (!needsUsage(quota)) return { items, bytes };
+    const counted = new Set(countedCollections(draft, quota));
+    for (const collection of counted) {
+      const used = this.#used.get(`${collection}\0${draft.owner}`);
+      items += used?.items ?? 0;
+      bytes += used?.bytes ?? 0;
+    }
+    const own = counted.has(draft.collection) ? this.#shelves.get(idOf(draft))?.current : undefined;
+    return own === undefined ? { items, bytes } : { items: items - 1, bytes: bytes - own.totalBytes };
+  }
+
+  /** A record takes the place of another, or of none. */
+  #count(before: Kept | undefined, after: Kept | undefined): void {
+    const { collection, owner } = after ?? before ?? {};
+    const id = `${collection}\0${owner}`;
+    const { items, bytes } = this.#used.get(id) ?? { items: 0, bytes: 0 };
+    const count = items + (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+    if (count === 0) this.#used.delete(id);
+    else this.#used.set(id, { items: count, bytes: bytes + (after?.totalBytes ?? 0) - (before?.totalBytes ?? 0) });
   }
 
   #current(isWanted: (kept: Kept) => boolean): Kept[] {

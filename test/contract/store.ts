@@ -297,6 +297,35 @@ export function storeContract(
         await store.put({ ...greet, key: "other", value: "12345678" }, { quota: { bytes: 108 } });
       });
 
+      verifies("S1", "counts what is there, whatever came before", async () => {
+        const texts = ["", "ééé", "12345678", "1"];
+        for (const collection of ["prompt", "resource", "result"] as const) {
+          for (const text of texts) await put(text || "none", text, { collection });
+          await put("1", "another text", { collection, bytes: bytesOf(1, 2, 3) });
+          await store.delete({ ...greet, collection, key: "none" });
+          await store.delete({ ...greet, collection, key: "ééé" });
+          await store.delete({ ...greet, collection, key: "ééé" });
+          await put("none", "back", { collection });
+          await put("12345678", "12345679", { collection });
+          await put("of another", "1", { collection, owner: "bo" });
+        }
+        for (const collections of [
+          ["prompt"],
+          ["prompt", "resource"],
+          ["result"],
+          ["result", "prompt", "approval"],
+        ] as const) {
+          const lists = await Promise.all(collections.map((collection) => store.list({ collection, owner: "ada" })));
+          const sizes = lists
+            .flatMap(({ records }) => records)
+            .map(({ value, size = 0 }) => Buffer.byteLength(JSON.stringify(value)) + size);
+          const draft = { collection: collections[0], key: "new", value: 1 };
+          const bytes = sizes.reduce((sum, size) => sum + size, 1);
+          expect(await refused(draft, { collections, items: 0 })).toMatchObject({ actual: sizes.length + 1 });
+          expect(await refused(draft, { collections, bytes: 0 })).toMatchObject({ limit: "bytes", actual: bytes });
+        }
+      });
+
       verifies("S1", "is held by many that put at once", async () => {
         const other = (await another()) ?? store;
         const tries = Array.from({ length: 12 }, (_, number) =>

@@ -205,11 +205,9 @@ function usageOf(
 ): { readonly items: number; readonly bytes: number } {
   let usage = { items: 0, bytes: 0 };
   if (!needsUsage(quota)) return usage;
-  const inAll = database.statement(
-    "SELECT count(*) AS items, total(total_bytes) AS bytes FROM record WHERE owner = ? AND collection = ? AND deleted = 0",
-  );
-  for (const collection of countedCollections(draft, quota)) {
-    const { items, bytes } = inAll.get(draft.owner, collection) as typeof usage;
+  const inAll = database.statement("SELECT items, bytes FROM usage WHERE owner = ? AND collection = ?");
+  for (const collection of new Set(countedCollections(draft, quota))) {
+    const { items = 0, bytes = 0 } = (inAll.get(draft.owner, collection) ?? {}) as Partial<typeof usage>;
     usage = { items: usage.items + items, bytes: usage.bytes + bytes };
   }
   const own = database.statement(
