@@ -18,8 +18,8 @@ import type {
 } from "../core/store.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import {
-  assertCollection,
-  assertOwner,
+  assertQuery,
+  compareBytes,
   compareKeys,
   keepsVersions,
   parseRow,
@@ -75,14 +75,20 @@ interface Shelf extends RecordKey {
   readonly past: readonly Kept[];
 }
 
+/** What an owner has in a collection. */
+interface Present {
+  readonly records: Map<string, Kept>;
+  bytes: number;
+}
+
 class MemoryStore implements Store {
   readonly #keepVersions: number;
   readonly #clock: Clock;
   readonly #shelves = new Map<string, Shelf>();
   /** The bytes of the past versions of each removed record, by the collection and owner, the longest removed first. */
   readonly #removed = new Map<string, Map<string, number>>();
-  /** The usage of each collection and owner. */
-  readonly #used = new Map<string, Usage>();
+  /** The present records of each collection and owner. */
+  readonly #present = new Map<string, Present>();
   readonly #watchers = new Watchers();
   #isClosed = false;
 
@@ -99,7 +105,7 @@ class MemoryStore implements Store {
     this.#isClosed = true;
     this.#shelves.clear();
     this.#removed.clear();
-    this.#used.clear();
+    this.#present.clear();
     this.#watchers.clear();
   }
 
@@ -115,15 +121,23 @@ class MemoryStore implements Store {
     return kept === undefined ? undefined : parseRow(lent(kept, options.bytes ?? true), "get");
   }
 
-  async list({ collection, owner }: RecordQuery, options: ListRecordsOptions = {}): Promise<RecordList> {
+  async list(query: RecordQuery, options: ListRecordsOptions = {}): Promise<RecordList> {
     this.#begin(options);
-    assertCollection(collection);
-    if (owner !== undefined) assertOwner(owner);
-    const found = this.#current((each) => each.collection === collection && (owner ?? each.owner) === each.owner);
+    const { limit, bytes } = options;
+    assertQuery(query, limit);
+    let found = this.#found(query);
+    if (limit !== undefined && found.length > limit)
+      found = found.sort((one, other) => compareBytes(one.key, other.key)).slice(0, limit);
     return parseRows(
-      found.sort(compareKeys).map((kept) => lent(kept, options.bytes)),
+      found.sort(compareKeys).map((kept) => lent(kept, bytes)),
       "list",
     );
+  }
+
+  async count(query: RecordQuery, options: StoreOptions = {}): Promise<number> {
+    this.#begin(options);
+    assertQuery(query);
+    return this.#found(query).length;
   }
 
   async put(draft: RecordDraft, options: PutOptions = {}): Promise<StoredRecord> {
@@ -135,8 +149,8 @@ class MemoryStore implements Store {
     if (quota !== undefined) assertQuota(read, quota, this.#usage(read, quota));
     const kept = this.#kept(read, (shelf?.version ?? 0) + 1);
     const { collection, owner, key, version } = kept;
-    this.#removed.get(`${collection}\0${owner}`)?.delete(idOf(kept));
-    this.#count(shelf?.current, kept);
+    this.#removed.get(ownerIdOf(kept))?.delete(idOf(kept));
+    this.#replace(kept, shelf?.current, kept);
     this.#shelves.set(idOf(kept), { collection, owner, key, version, current: kept, past: this.#past(shelf) });
     this.#watchers.tell({ type: "changed", collection, owner, key, version, origin: "here" });
     return parseRow(lent(kept, false), "put");
@@ -150,7 +164,7 @@ class MemoryStore implements Store {
     assertVersion(named, options.expectedVersion, shelf?.current?.version ?? 0);
     if (shelf?.current === undefined) return undefined;
     const version = shelf.version + 1;
-    this.#count(shelf.current, undefined);
+    this.#replace(named, shelf.current, undefined);
     if (keepsVersions(named.collection))
       this.#removeKeeping({ ...shelf, version, current: undefined, past: this.#past(shelf) });
     else this.#shelves.delete(id);
@@ -211,30 +225,37 @@ class MemoryStore implements Store {
     if (!needsUsage(quota)) return { items, bytes };
     const counted = new Set(countedCollections(draft, quota));
     for (const collection of counted) {
-      const used = this.#used.get(`${collection}\0${draft.owner}`);
-      items += used?.items ?? 0;
-      bytes += used?.bytes ?? 0;
+      const present = this.#present.get(ownerIdOf({ collection, owner: draft.owner }));
+      items += present?.records.size ?? 0;
+      bytes += present?.bytes ?? 0;
     }
     const own = counted.has(draft.collection) ? this.#shelves.get(idOf(draft))?.current : undefined;
     return own === undefined ? { items, bytes } : { items: items - 1, bytes: bytes - own.totalBytes };
   }
 
   /** A record takes the place of another, or of none. */
-  #count(before: Kept | undefined, after: Kept | undefined): void {
-    const { collection, owner } = after ?? before ?? {};
-    const id = `${collection}\0${owner}`;
-    const { items, bytes } = this.#used.get(id) ?? { items: 0, bytes: 0 };
-    const count = items + (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
-    if (count === 0) this.#used.delete(id);
-    else this.#used.set(id, { items: count, bytes: bytes + (after?.totalBytes ?? 0) - (before?.totalBytes ?? 0) });
+  #replace(named: RecordKey, before: Kept | undefined, after: Kept | undefined): void {
+    const id = ownerIdOf(named);
+    const present = this.#present.get(id) ?? { records: new Map<string, Kept>(), bytes: 0 };
+    present.bytes += (after?.totalBytes ?? 0) - (before?.totalBytes ?? 0);
+    if (after === undefined) present.records.delete(named.key);
+    else present.records.set(named.key, after);
+    if (present.records.size === 0) this.#present.delete(id);
+    else this.#present.set(id, present);
   }
 
-  #current(isWanted: (kept: Kept) => boolean): Kept[] {
-    const found: Kept[] = [];
-    for (const { current } of this.#shelves.values()) {
-      if (current !== undefined && isWanted(current)) found.push(current);
-    }
-    return found;
+  #found({ collection, owner, after, before }: RecordQuery): Kept[] {
+    if (owner === undefined)
+      return [...this.#present].flatMap(([id, { records }]) =>
+        id.startsWith(`${collection}\0`) ? [...records.values()] : [],
+      );
+    const all = [...(this.#present.get(ownerIdOf({ collection, owner }))?.records.values() ?? [])];
+    if (after === undefined && before === undefined) return all;
+    return all.filter(
+      ({ key }) =>
+        (after === undefined || compareBytes(key, after) > 0) &&
+        (before === undefined || compareBytes(key, before) < 0),
+    );
   }
 }
 
@@ -250,6 +271,10 @@ function versionsOf(shelf: Shelf | undefined): readonly Kept[] {
 /** The record for a reader: its bytes are copied, so that a reader cannot change the stored ones. */
 function lent(kept: Kept, withBytes = false): Row {
   return { ...kept, bytes: withBytes && kept.bytes !== undefined ? new Uint8Array(kept.bytes) : undefined };
+}
+
+function ownerIdOf({ collection, owner }: Pick<RecordKey, "collection" | "owner">): string {
+  return `${collection}\0${owner}`;
 }
 
 /** NUL is in no collection, owner or key. */
