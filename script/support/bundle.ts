@@ -3,22 +3,14 @@ import { isBuiltin } from "node:module";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import packages from "./bundled-packages.json" with { type: "json" };
 import { noticesOf } from "./notices.ts";
 
 /**
  * Packages that become part of ours, with what they bring, since only our own functions see them: what is installed beside is what a service
- * may share. Each is a development dependency, and its licence is in `dist/NOTICE.txt`.
+ * may share. Each is a development dependency, and its licence is in `dist/NOTICE.txt`. The rules of layers read the same file.
  */
-const bundledPackages: ReadonlySet<string> = new Set([
-  "@ai-sdk/provider",
-  "@clack/prompts",
-  "@jmespath-community/jmespath",
-  "chardet",
-  "commander",
-  "fast-string-width",
-  "jsonc-parser",
-  "smol-toml",
-]);
+const bundledPackages: ReadonlySet<string> = new Set(packages);
 
 /** Of the bundled packages, those whose types users see: their declarations become a file of ours. */
 const bundledTypes = { package: "@ai-sdk/provider", file: "lib/ai-sdk-provider" } as const;
@@ -111,10 +103,11 @@ async function importCompiled(folder: string, file: string): Promise<void> {
   await writeFile(join(folder, file), compiled.replaceAll(`"${bundledTypes.package}"`, `"${inFolder}"`));
 }
 
+/** Without its comments, which are longer than the types. */
 async function writeBundledTypes(folder: string): Promise<void> {
   const types = fileURLToPath(import.meta.resolve(bundledTypes.package)).replace(/\.js$/, ".d.ts");
   const text = await readFile(types, "utf8");
-  await writeFile(join(folder, `${bundledTypes.file}.d.ts`), text.replace(/^\/\/# sourceMappingURL=.*$/m, ""));
+  await writeFile(join(folder, `${bundledTypes.file}.d.ts`), text.replace(/^\s*\/\*\*[^]*?\*\/\n|^\/\/.*\n?/gm, ""));
 }
 
 /** Removes the declarations that none of these needs. */

@@ -67,7 +67,7 @@ export class PromptCollection {
     for (const [name, text] of texts) this.#texts.set(name, text);
     const before = new Map([...texts.keys()].map((name) => [name, this.#files.get(name)]));
     const turns = new Turns();
-    // What has no partials, and whose text is the same, is as it was.
+    // A file without partials whose text is the same is as it was.
     const doubtful = new Set([...texts.keys(), ...this.#using]);
     for (const name of doubtful) {
       if (turns.isOver) await turns.next();

@@ -75,7 +75,7 @@ interface Shelf extends RecordKey {
   readonly past: readonly Kept[];
 }
 
-/** What an owner has in a collection. */
+/** The present records of an owner in a collection. */
 interface Present {
   readonly records: Map<string, Kept>;
   bytes: number;

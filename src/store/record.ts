@@ -86,7 +86,7 @@ export function assertCollection(collection: unknown): asserts collection is Col
 }
 
 /** @throws ToolkitError `INVALID_INPUT` */
-export function assertOwner(owner: unknown): asserts owner is string {
+function assertOwner(owner: unknown): asserts owner is string {
   assertText("owner", owner);
 }
 

@@ -30,7 +30,7 @@ export interface PartReadsHost {
   pin(): () => void;
   /** Watches the store: what is read afterwards misses no change. */
   watch(): void;
-  /** What was read is in memory. */
+  /** Called once the items that were read are in memory. */
   read(): void;
   /** No answer came in time. */
   miss(error: Error): void;

@@ -82,7 +82,7 @@ const migrations: readonly string[] = [
   `,
 ];
 
-/** What the usage of an owner becomes when a record comes or goes; the row of nothing goes too. */
+/** The change of the usage of an owner when a record comes or goes; the row of one that has nothing goes too. */
 function usageChange(row: "NEW" | "OLD", sign: "+" | "-"): string {
   return `INSERT INTO usage VALUES (${row}.owner, ${row}.collection, 1, ${row}.total_bytes)
       ON CONFLICT DO UPDATE SET items = items ${sign} excluded.items, bytes = bytes ${sign} excluded.bytes;
