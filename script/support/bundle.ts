@@ -107,7 +107,7 @@ async function importCompiled(folder: string, file: string): Promise<void> {
 async function writeBundledTypes(folder: string): Promise<void> {
   const types = fileURLToPath(import.meta.resolve(bundledTypes.package)).replace(/\.js$/, ".d.ts");
   const text = await readFile(types, "utf8");
-  await writeFile(join(folder, `${bundledTypes.file}.d.ts`), text.replace(/^\s*\/\*\*[^]*?\*\/\n|^\/\/.*\n?/gm, ""));
+  await writeFile(join(folder, `${bundledTypes.file}.d.ts`), text.replace(/^\s*\/\*\*[\s\S]*?\*\/\n|^\/\/.*\n?/gm, ""));
 }
 
 /** Removes the declarations that none of these needs. */
