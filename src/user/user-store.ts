@@ -142,7 +142,9 @@ export class UserStore {
   /** Reads the first items of a list; false where all are needed, or there. */
   async #head(request: HeadRequest): Promise<boolean> {
     if (this.#firstLoad.pending === undefined || this.#loading !== undefined) return false;
-    return this.#parts.head(request);
+    const isRead = await this.#parts.head(request);
+    if (isRead) this.#stores.loaded();
+    return isRead;
   }
 
   #partReads(): PartReads {
