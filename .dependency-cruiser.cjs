@@ -42,6 +42,8 @@ const layering = layers.flatMap((names, level) =>
   }),
 );
 
+const bundled = require("./script/support/bundled-packages.json");
+
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
   forbidden: [
@@ -69,10 +71,15 @@ module.exports = {
     },
     {
       name: "no-dev-dependencies",
-      comment: "What is shipped needs only what is installed with it, or what it asks for by name: a peer.",
+      comment:
+        "What is shipped needs only what is installed with it, is a part of it, or what it asks for by name: a peer.",
       severity: "error",
       from: { path: "^src/" },
-      to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["npm-peer"] },
+      to: {
+        dependencyTypes: ["npm-dev"],
+        dependencyTypesNot: ["npm-peer"],
+        pathNot: bundled.map((name) => `^node_modules/${name}/`),
+      },
     },
     {
       name: "resolvable",

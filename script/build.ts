@@ -13,7 +13,11 @@ const compiled = await run(process.execPath, [tsc, "-p", "tsconfig.build.json"],
 const problems: string[] = [];
 if (compiled.failure !== undefined) problems.push(`tsc ${compiled.failure}\n${compiled.output}`);
 
-if (problems.length === 0) await bundle(join(project, "dist"), moduleEntries(manifest));
+if (problems.length === 0) {
+  const types = exportTargets(manifest).filter((target) => target.endsWith(".d.ts"));
+  const files = { entries: moduleEntries(manifest), types: types.map((target) => target.replace("./dist/", "")) };
+  await bundle(join(project, "dist"), files);
+}
 
 for (const target of exportTargets(manifest)) {
   const exists = await access(join(project, target)).then(

@@ -1,40 +1,92 @@
 import { cp, glob, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { isBuiltin } from "node:module";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import packages from "./bundled-packages.json" with { type: "json" };
+import { noticesOf } from "./notices.ts";
+
+/**
+ * Packages that become part of ours, with what they bring, since only our own functions see them: what is installed beside is what a service
+ * may share. Each is a development dependency, and its licence is in `dist/NOTICE.txt`. The rules of layers read the same file.
+ */
+const bundledPackages: ReadonlySet<string> = new Set(packages);
+
+/** Of the bundled packages, those whose types users see: their declarations become a file of ours. */
+const bundledTypes = { package: "@ai-sdk/provider", file: "lib/ai-sdk-provider" } as const;
+
+/** The files of a folder that a bundle is made of, relative to it. */
+export interface BundleFiles {
+  /** The modules that must have a file of their own. */
+  readonly entries: readonly string[];
+  /** The declarations that users see; the others are removed, but for those that these need. */
+  readonly types: readonly string[];
+}
 
 /**
  * Makes of the many modules a compiler gave as few as the entries need: a module costs as much to find and to link as to run, and there are
- * hundreds. What several entries share stays one module, so that there is one of each class. The declarations stay as they are.
+ * hundreds. What several entries share stays one module, so that there is one of each class.
  *
  * The libraries that Node loads at their first use are imported as `#libraries`: package.json gives bundlers another file for that name.
- *
- * @param entries - files of the folder, relative to it
  */
-export async function bundle(folder: string, entries: readonly string[]): Promise<void> {
+export async function bundle(folder: string, { entries, types }: BundleFiles): Promise<void> {
   const temporary = await mkdtemp(`${folder}-`);
   try {
-    await writeModules(folder, entries, temporary);
+    const packages = await writeModules(folder, entries, temporary);
     for await (const file of glob("**/*.js", { cwd: folder })) await rm(join(folder, file));
     await cp(temporary, folder, { recursive: true });
-    for await (const file of glob("**/*.d.ts", { cwd: folder })) await importCompiled(join(folder, file));
+    for await (const file of glob("**/*.d.ts", { cwd: folder })) await importCompiled(folder, file);
+    await writeBundledTypes(folder);
+    await removeUnseen(folder, types);
+    await writeFile(join(folder, "NOTICE.txt"), await noticesOf(packages));
   } finally {
     await rm(temporary, { recursive: true, force: true });
   }
 }
 
-/** Writes the modules of the package that these files, relative to the folder, need; the sources serve as well as what was compiled. */
-export async function writeModules(folder: string, entries: readonly string[], target: string): Promise<void> {
+/**
+ * Writes the modules of the package that these files, relative to the folder, need; the sources serve as well as what was compiled.
+ *
+ * @returns the folders of the packages that are part of them
+ */
+export async function writeModules(
+  folder: string,
+  entries: readonly string[],
+  target: string,
+): Promise<readonly string[]> {
   const input = Object.fromEntries(entries.map((entry) => [entry.replace(/\.[jt]s$/, ""), join(folder, entry)]));
   const bundled = await rolldown({
     input,
     platform: "node",
-    // Every package is the user's: it is found where they installed it.
-    external: (id) => !/^[./]/.test(id),
+    resolve: { mainFields: ["module", "main"] },
+    // Every other package is the user's: it is found where they installed it.
+    external: (id, importer) => !/^\./.test(id) && !isAbsolute(id) && !isPart(id, importer),
     plugins: [{ name: "libraries", resolveId: (id, importer) => resolveLibraries(id, importer) }],
     logLevel: "warn",
   });
-  await bundled.write({ dir: target, format: "esm", chunkFileNames: "chunks/[name]-[hash].js" });
+  // Comments are for those who read the declarations.
+  const { output } = await bundled.write({
+    dir: target,
+    format: "esm",
+    chunkFileNames: "chunks/[name]-[hash].js",
+    comments: { jsdoc: false },
+  });
   await bundled.close();
+  const modules = output.flatMap((each) => (each.type === "chunk" ? each.moduleIds : []));
+  return [...new Set(modules.flatMap((id) => packageFolder(id) ?? []))].sort();
+}
+
+/** True for a module of a package that is bundled, or that one of these imports. */
+function isPart(id: string, importer: string | undefined): boolean {
+  if (isBuiltin(id)) return false;
+  const [first = "", second = ""] = id.split("/");
+  const name = first.startsWith("@") ? `${first}/${second}` : first;
+  return bundledPackages.has(name) || (importer !== undefined && packageFolder(importer) !== undefined);
+}
+
+/** The folder of the package that a module is in; undefined for one of ours. */
+function packageFolder(id: string): string | undefined {
+  return /^.*[/\\]node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+/.exec(id)?.[0];
 }
 
 function resolveLibraries(id: string, importer: string | undefined): { id: string; external: true } | undefined {
@@ -43,8 +95,29 @@ function resolveLibraries(id: string, importer: string | undefined): { id: strin
     : undefined;
 }
 
-/** The compiler leaves `.ts` in the imports of declarations, which not every tool of a user resolves. */
-async function importCompiled(file: string): Promise<void> {
-  const text = await readFile(file, "utf8");
-  await writeFile(file, text.replace(/(\b(?:from|import)\s*\(?\s*"\.[^"]*)\.ts"/g, '$1.js"'));
+/** The compiler leaves `.ts` in the imports of declarations, which not every tool of a user resolves, and the names of bundled packages. */
+async function importCompiled(folder: string, file: string): Promise<void> {
+  const text = await readFile(join(folder, file), "utf8");
+  const compiled = text.replace(/(\b(?:from|import)\s*\(?\s*"\.[^"]*)\.ts"/g, '$1.js"');
+  const inFolder = `${"../".repeat(file.split(/[/\\]/).length - 1) || "./"}${bundledTypes.file}.js`;
+  await writeFile(join(folder, file), compiled.replaceAll(`"${bundledTypes.package}"`, `"${inFolder}"`));
+}
+
+/** Without its comments, which are longer than the types. */
+async function writeBundledTypes(folder: string): Promise<void> {
+  const types = fileURLToPath(import.meta.resolve(bundledTypes.package)).replace(/\.js$/, ".d.ts");
+  const text = await readFile(types, "utf8");
+  await writeFile(join(folder, `${bundledTypes.file}.d.ts`), text.replace(/^\s*\/\*\*[\s\S]*?\*\/\n|^\/\/.*\n?/gm, ""));
+}
+
+/** Removes the declarations that none of these needs. */
+async function removeUnseen(folder: string, types: readonly string[]): Promise<void> {
+  const seen = new Set(types.map((file) => join(folder, file)));
+  for (const file of seen) {
+    const text = await readFile(file, "utf8");
+    for (const [, specifier = ""] of text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)\.js"/g))
+      seen.add(join(dirname(file), `${specifier}.d.ts`));
+  }
+  for await (const file of glob("**/*.d.ts", { cwd: folder }))
+    if (!seen.has(join(folder, file))) await rm(join(folder, file));
 }

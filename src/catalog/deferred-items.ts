@@ -18,6 +18,21 @@ export interface DeferredItem {
   make(): Registration | undefined;
 }
 
+/** The first items of a kind by ref, in that order or none, and the number of all. */
+export interface PersonalHead<T extends Named = Named> {
+  readonly count: number;
+  readonly items: readonly T[];
+}
+
+/** A question for the first items of a namespace that does not have all of them in memory. */
+export interface HeadRequest {
+  readonly kinds: readonly Kind[];
+  /** The number of items of each kind that are enough. */
+  readonly end: number;
+  /** Chooses those that are needed. They are in the namespace once the question is answered. */
+  choose(heads: Readonly<Partial<Record<Kind, PersonalHead>>>): readonly Named[];
+}
+
 interface Deferred {
   readonly item: DeferredItem;
   readonly named: Named;

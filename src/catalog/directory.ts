@@ -10,10 +10,13 @@ import {
   type ListQuery,
 } from "../core/item.ts";
 import { shown } from "../core/options.ts";
+import type { Named } from "../core/rule-names.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import { abortable, type MaybePromise } from "../lib/promise.ts";
+import { byRef } from "../lib/sorted-list.ts";
 import { Turns } from "../lib/turns.ts";
 import type { Catalog } from "./catalog.ts";
+import type { HeadRequest } from "./deferred-items.ts";
 import type { ListFilter } from "./list-selection.ts";
 import type { Namespace } from "./namespace.ts";
 import { unreached } from "./not-found.ts";
@@ -135,7 +138,6 @@ export class Directory {
     assertCount("limit", limit);
     assertCount("offset", offset);
     const namespaces = query.namespace === undefined ? undefined : new Set([query.namespace].flat());
-    await this.#settle(namespaces, owner, signal);
     const filter: ListFilter = {
       kinds: kindsOf(query.kind),
       namespaces,
@@ -143,7 +145,12 @@ export class Directory {
       visibility: this.#visibility,
     };
     const end = limit === undefined ? undefined : offset + limit;
-    const { count, entries } = await this.#page(filter, owner, { offset, end, signal });
+    let page = end === undefined ? undefined : await this.#firstPage(filter, owner, { offset, end, signal });
+    if (page === undefined) {
+      await this.#settle(namespaces, owner, signal);
+      page = await this.#page(filter, owner, { offset, end, signal });
+    }
+    const { count, entries } = page;
     const failures = this.#catalog.failures(namespaces, owner);
     return Object.freeze({
       entries,
@@ -154,49 +161,89 @@ export class Directory {
     }) as ListPage<K>;
   }
 
-  /** The entries of a page. Those that are deferred are made. */
-  async #page(
+  /** A page for which the items of the owner need not all be in memory; undefined where they must. */
+  async #firstPage(
     filter: ListFilter,
     owner: string,
-    {
-      offset,
-      end,
-      signal,
-    }: { readonly offset: number; readonly end: number | undefined; readonly signal: AbortSignal | undefined },
-  ): Promise<{ readonly count: number; readonly entries: readonly Entry[] }> {
-    const turns = new Turns();
+    { offset, end, signal }: PageBounds & { readonly end: number },
+  ): Promise<Page | undefined> {
+    const personal = this.#catalog.personal(owner);
+    const { kinds, namespaces, names, visibility } = filter;
+    const isPlain = names === undefined && visibility === undefined && namespaces?.has(userNamespace) !== false;
+    if (!isPlain || personal?.head === undefined || personal.settling(false) === undefined) return undefined;
+    await this.#settle(namespaces, owner, signal, personal);
+    const items: Named[] = [];
+    let count = 0;
+    const choose: HeadRequest["choose"] = (heads) => {
+      for (const kind of kinds) {
+        const others = this.#catalog.select({ ...filter, kinds: [kind], isCommon: true }, owner);
+        const own = heads[kind] ?? { count: 0, items: [] };
+        const [from, to] = [Math.max(0, offset - count), end - count];
+        if (to > 0) items.push(...[...others.slice(0, to), ...own.items].sort(byRef).slice(from, to));
+        count += others.count + own.count;
+      }
+      return items;
+    };
+    if (!(await abortable(personal.head({ kinds, end, choose }), signal))) return undefined;
+    this.#host.assertOpen();
+    const entries = await this.#entriesOf(items, personal, signal);
+    return entries.length === items.length ? { count, entries: Object.freeze(entries) } : undefined;
+  }
+
+  /** The entries of a page. Those that are deferred are made. */
+  async #page(filter: ListFilter, owner: string, { offset, end, signal }: PageBounds): Promise<Page> {
     for (;;) {
       const selection = this.#catalog.select(filter, owner);
       const { count } = selection;
       const items = selection.slice(offset, end);
       const personal = this.#catalog.personal(owner);
       if (personal?.isComplete !== false) return { count, entries: items as readonly Entry[] };
-      const entries: Entry[] = [];
-      for (const item of items) {
-        if (turns.isOver) await turns.next();
-        throwIfAborted(signal);
-        const entry = item.namespace === personal.name ? personal.entryOf(item) : (item as Entry);
-        if (entry !== undefined) entries.push(entry);
-      }
+      const entries = await this.#entriesOf(items, personal, signal);
       // One that cannot be made is in no list any more, and another takes its place.
       if (entries.length === items.length) return { count, entries: Object.freeze(entries) };
     }
+  }
+
+  /** The entries of items, in turns: those of the owner are made where they were deferred, and left out where that fails. */
+  async #entriesOf(items: readonly Named[], personal: Namespace, signal: AbortSignal | undefined): Promise<Entry[]> {
+    const turns = new Turns();
+    const entries: Entry[] = [];
+    for (const item of items) {
+      if (turns.isOver) await turns.next();
+      throwIfAborted(signal);
+      const entry = item.namespace === personal.name ? personal.entryOf(item) : (item as Entry);
+      if (entry !== undefined) entries.push(entry);
+    }
+    return entries;
   }
 
   async #settle(
     namespaces: ReadonlySet<string> | undefined,
     owner: string,
     signal: AbortSignal | undefined,
+    except?: Namespace,
   ): Promise<void> {
     const waits: Promise<void>[] = [];
     for (const namespace of this.#catalog.namespaces(owner, namespaces)) {
       // One that is connecting is not waited for: it delays no list, and is among the failures until it is there.
-      if (namespace.connection !== undefined && namespace.connection.state !== "idle") continue;
+      if (namespace === except || (namespace.connection !== undefined && namespace.connection.state !== "idle"))
+        continue;
       const settling = namespace.settling(true);
       if (settling !== undefined) waits.push(settling);
     }
     if (waits.length > 0) await abortable(Promise.all(waits), signal);
   }
+}
+
+interface PageBounds {
+  readonly offset: number;
+  readonly end: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+interface Page {
+  readonly count: number;
+  readonly entries: readonly Entry[];
 }
 
 function kindsOf(kind: Kind | readonly Kind[] | undefined): readonly Kind[] {

@@ -14,6 +14,8 @@ export interface ListFilter {
   readonly namespaces?: ReadonlySet<string> | undefined;
   /** Names, refs or URIs. Default: all. */
   readonly names?: ReadonlySet<string> | undefined;
+  /** Whether the items of the owner are left out. Default: they are not. */
+  readonly isCommon?: boolean | undefined;
   /** Default: everything. */
   readonly visibility?: Visibility | undefined;
 }
@@ -60,11 +62,12 @@ export function select(filter: ListFilter, scope: Scope, common: ListIndexes, wh
   const { kinds, namespaces, names, visibility = everything } = filter;
   if (names !== undefined) return new ListSelection(kinds.map((kind) => [named(kind, names, filter, scope)]));
   if (namespaces !== undefined) {
-    const indexes = scope.named(namespaces).map(({ lists }) => lists.of(visibility));
+    const wanted = scope.named(namespaces).filter((each) => !filter.isCommon || each !== scope.personal);
+    const indexes = wanted.map(({ lists }) => lists.of(visibility));
     return new ListSelection(kinds.map((kind) => indexes.map((index) => index.list(kind))));
   }
   const all = common.of(visibility);
-  const own = scope.personal?.lists.of(visibility);
+  const own = filter.isCommon ? undefined : scope.personal?.lists.of(visibility);
   const lists = kinds.map((kind) => [all.list(kind), ...(own === undefined ? [] : [own.list(kind)])]);
   const isShared = own === undefined || kinds.every((kind) => own.list(kind).size === 0);
   if (isShared) return new ListSelection(lists, () => all.whole(kinds));

@@ -1,4 +1,4 @@
-import { readDefinition } from "../core/definition.ts";
+import { type Definition, readDefinition } from "../core/definition.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { type Item, type Kind, kinds, type ListFailure } from "../core/item.ts";
@@ -12,6 +12,7 @@ import { Turns } from "../lib/turns.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Registration } from "./deferred-items.ts";
 import type { Namespace } from "./namespace.ts";
+import type { NamespaceChange } from "./namespace-change.ts";
 import { SourceFailures } from "./source-failures.ts";
 
 /** The parts of a toolkit that a local source needs. */
@@ -42,6 +43,8 @@ export class LocalSource {
   readonly #reading = new Set<Kind>();
   /** Of a source whose items never change: those that were read. */
   readonly #known = new WeakMap<Item, Registration>();
+  /** And its lists as they were read last, without a failure. */
+  readonly #last = new Map<Kind, readonly Item[]>();
   readonly #settling = new FirstAttempt();
   #unwatch: (() => void) | undefined;
 
@@ -120,25 +123,51 @@ export class LocalSource {
     const lists = await Promise.all(group.map(async (kind) => [kind, await this.#read(kind)] as const));
     if (this.#abort.signal.aborted) return;
     this.#problems.refresh();
-    this.#host.catalog.replace(
-      this.#namespace,
-      new Map(lists.flatMap(([kind, list]) => (list === undefined ? [] : [[kind, list]]))),
-    );
+    const replaced = new Map<Kind, readonly Registration[]>();
+    for (const [kind, list] of lists) {
+      if (list === undefined) continue;
+      if ("change" in list) this.#host.catalog.change(this.#namespace, list.change);
+      else replaced.set(kind, list);
+    }
+    if (replaced.size > 0) this.#host.catalog.replace(this.#namespace, replaced);
   }
 
-  /** The items of a kind; undefined where they cannot be read: what there was stays, and the failure is shown. */
-  async #read(kind: Kind): Promise<readonly Registration[] | undefined> {
+  /** The items of a kind, or their change; undefined where they cannot be read: what there was stays, and the failure is shown. */
+  async #read(kind: Kind): Promise<readonly Registration[] | { readonly change: NamespaceChange } | undefined> {
     this.#reading.add(kind);
     try {
       const items: readonly Item[] = (await this.#source[kind]?.({ signal: this.#abort.signal })) ?? [];
       this.#unread.delete(kind);
-      return await this.#registrations(kind, items);
+      const change = this.#changeOf(kind, items);
+      this.#last.delete(kind);
+      const read = change === undefined ? await this.#registrations(kind, items) : { change };
+      if (this.#source.immutable === true && !this.#unread.has(kind)) this.#last.set(kind, items);
+      return read;
     } catch (error) {
       if (!this.#abort.signal.aborted) this.#fail(kind, error);
       return undefined;
     } finally {
       this.#reading.delete(kind);
     }
+  }
+
+  /** The change since the last list, so that what is the same is only compared; undefined where all items are to be looked at. */
+  #changeOf(kind: Kind, items: readonly Item[]): NamespaceChange | undefined {
+    const last = this.#last.get(kind);
+    // Resources and templates are one event.
+    if (last === undefined || kind === "resource" || kind === "template") return undefined;
+    const [gone, come] = differing(last, items);
+    const removed = new Set(gone.map((item) => this.#known.get(item)?.definition.key ?? ""));
+    const put = new Map<string, Registration>();
+    for (const item of come) {
+      const { definition } = this.#known.get(item) ?? { definition: definitionIn(item, kind) };
+      if (definition === undefined || put.has(definition.key)) return undefined;
+      if (!removed.has(definition.key) && this.#namespace.has(kind, definition.key)) return undefined;
+      put.set(definition.key, { definition, item });
+    }
+    for (const registration of put.values()) this.#known.set(registration.item, registration);
+    const remove = [...removed].filter((key) => !put.has(key)).map((key) => ({ kind, key }));
+    return { put: [...put.values()], remove };
   }
 
   async #registrations(kind: Kind, items: readonly Item[]): Promise<Registration[]> {
@@ -171,6 +200,28 @@ export class LocalSource {
       ? cause
       : new ToolkitError("UNAVAILABLE", message, { namespace: this.namespace }, { cause });
     this.#unread.set(kind, { namespace: this.namespace, error, since: Math.floor(this.#host.clock.now()) });
+  }
+}
+
+/** The items that only one of two lists has at its place, but for those that both begin or end with. */
+function differing(before: readonly Item[], after: readonly Item[]): readonly [readonly Item[], readonly Item[]] {
+  let start = 0;
+  while (start < before.length && before[start] === after[start]) start += 1;
+  let [end, afterEnd] = [before.length, after.length];
+  for (; end > start && afterEnd > start && before[end - 1] === after[afterEnd - 1]; end -= 1) afterEnd -= 1;
+  const [gone, come] = [before.slice(start, end), after.slice(start, afterEnd)];
+  if (gone.length !== come.length) return [gone, come];
+  return [gone.filter((item, at) => item !== come[at]), come.filter((item, at) => item !== gone[at])];
+}
+
+/** The definition of an item; undefined where it has none that JSON can hold, or is of another kind. */
+function definitionIn(item: Item, kind: Kind): Definition | undefined {
+  try {
+    const definition = readDefinition(item, "local");
+    void definition.fingerprint;
+    return definition.kind === kind ? definition : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -5,7 +5,7 @@ import { type Entry, type ItemMap, type Kind, kinds, type ListFailure } from "..
 import type { Named } from "../core/rule-names.ts";
 import type { Source } from "../core/source.ts";
 import { normalUri, uriKey } from "../lib/uri.ts";
-import { DeferredItems, type Registration } from "./deferred-items.ts";
+import { DeferredItems, type HeadRequest, type Registration } from "./deferred-items.ts";
 import { type IndexChange, IndexChanges, ListIndexes } from "./list-index.ts";
 import { type Difference, isSame, KeysByName, keyOf, type NamespaceChange } from "./namespace-change.ts";
 import { matchTemplate, type TemplateMatcher } from "./uri-template.ts";
@@ -30,6 +30,8 @@ export interface NamespaceOptions {
   readonly settling?: ((start: boolean, wanted?: WantedItem) => Promise<void> | undefined) | undefined;
   /** Undefined once its first attempt has ended; else resolves when it has, however long that takes. Default: as `settling`. */
   readonly coming?: ((wanted?: WantedItem) => Promise<void> | undefined) | undefined;
+  /** Answers a question for its first items; with false where it is to be asked for all. Missing, it always is. */
+  readonly head?: ((request: HeadRequest) => Promise<boolean>) | undefined;
   /** Its failures at the time of asking: what is missing or old, and why. */
   readonly failures?: (() => readonly ListFailure[]) | undefined;
   /** Makes it report when the content of a resource changes. Missing, it does so unasked. */
@@ -44,6 +46,7 @@ export class Namespace {
   readonly principal: string | undefined;
   readonly settling: NonNullable<NamespaceOptions["settling"]>;
   readonly coming: NonNullable<NamespaceOptions["coming"]>;
+  readonly head: NamespaceOptions["head"];
   readonly subscribe: Source["subscribe"] | undefined;
   readonly refusalOf: NonNullable<NamespaceOptions["refusalOf"]>;
   #name: string;
@@ -72,6 +75,7 @@ export class Namespace {
     this.principal = options.principal;
     this.settling = options.settling ?? (() => undefined);
     this.coming = options.coming ?? ((wanted) => this.settling(false, wanted));
+    this.head = options.head;
     this.subscribe = options.subscribe;
     this.refusalOf = options.refusalOf ?? (() => undefined);
     this.#failures = options.failures ?? (() => []);

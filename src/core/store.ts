@@ -81,6 +81,8 @@ export interface GetOptions extends StoreOptions {
 export interface ListRecordsOptions extends StoreOptions {
   /** Whether their bytes are read too. Default false. */
   readonly bytes?: boolean | undefined;
+  /** The most records, of one owner: the first by key, in the order of the bytes of their UTF-8. Default: all. */
+  readonly limit?: number | undefined;
 }
 
 /** The filters of a list of records. */
@@ -88,6 +90,10 @@ export interface RecordQuery {
   readonly collection: Collection;
   /** Default: every owner. */
   readonly owner?: string | undefined;
+  /** Only keys that come after this one, in the order of the bytes of their UTF-8; needs `owner`. */
+  readonly after?: string | undefined;
+  /** Only keys that come before this one, in the same order; needs `owner`. */
+  readonly before?: string | undefined;
 }
 
 /** The options of deleting a record. */
@@ -142,6 +148,11 @@ export interface Store extends AsyncDisposable {
    * hides no other. A long list is no snapshot: a change while it is made may be in it or not, and `watch` reports it.
    */
   list(query: RecordQuery, options?: ListRecordsOptions): Promise<RecordList>;
+  /**
+   * The number of records that match, those included that cannot be read. A store without this method need not know `limit`, `after` and `before`
+   * either: a toolkit then reads all items of an owner for its first list.
+   */
+  count?(query: RecordQuery, options?: StoreOptions): Promise<number>;
   /**
    * Stores it; what was there is a past version then. When this resolves it is safe from the end of the process.
    *

@@ -23,6 +23,9 @@ export class PromptCollection {
   readonly #folder: string;
   readonly #texts = new Map<string, string>();
   readonly #files = new Map<string, ParsedFile>();
+  /** The files that use partials, or are broken, as one may be that lacks one. */
+  readonly #using = new Set<string>();
+  #names: readonly string[] = [];
   readonly #limits: ReadPromptLimits;
   /** The partials of each folder: those of a prompt are beside it. */
   readonly #partials = new Map<string, Partials>();
@@ -58,16 +61,42 @@ export class PromptCollection {
    * @param read - the files that may have changed. One that cannot be read keeps its last version
    */
   async update(names: readonly string[], { texts, errors }: FolderTexts): Promise<void> {
-    const current = new Set(names);
-    for (const name of this.#texts.keys()) if (!current.has(name)) this.#texts.delete(name);
+    const isSameSet = names.length === this.#names.length && names.every((name, at) => name === this.#names[at]);
+    this.#names = names;
+    if (!isSameSet) this.#removeOthers(new Set(names));
     for (const [name, text] of texts) this.#texts.set(name, text);
-    for (const name of this.#files.keys()) if (!current.has(name)) this.#files.delete(name);
+    const before = new Map([...texts.keys()].map((name) => [name, this.#files.get(name)]));
     const turns = new Turns();
-    for (const name of [...this.#texts.keys()]) {
+    // A file without partials whose text is the same is as it was.
+    const doubtful = new Set([...texts.keys(), ...this.#using]);
+    for (const name of doubtful) {
       if (turns.isOver) await turns.next();
-      if (fileRole(posix.basename(name)) === "prompt") this.#refresh(name);
+      if (!this.#texts.has(name) || fileRole(posix.basename(name)) !== "prompt") continue;
+      if (!before.has(name)) before.set(name, this.#files.get(name));
+      this.#refresh(name);
     }
-    this.#resolveNames(names, errors);
+    if (!isSameSet || errors.size > 0 || this.#problems.length > 0 || !this.#takePlaces(before))
+      this.#resolveNames(names, errors);
+  }
+
+  #removeOthers(current: ReadonlySet<string>): void {
+    for (const name of this.#texts.keys()) if (!current.has(name)) this.#texts.delete(name);
+    for (const name of this.#files.keys()) if (!current.has(name)) this.#files.delete(name);
+    for (const name of this.#using) if (!current.has(name)) this.#using.delete(name);
+  }
+
+  /** Puts new prompts in the places of those that had their names; false where a name or a problem is new. */
+  #takePlaces(before: ReadonlyMap<string, ParsedFile | undefined>): boolean {
+    const prompts = [...this.#prompts];
+    for (const [name, old] of before) {
+      const { prompt, error } = this.#files.get(name) ?? {};
+      if (prompt === old?.prompt && error === undefined) continue;
+      const at = old?.prompt === undefined ? -1 : prompts.indexOf(old.prompt);
+      if (prompt === undefined || error !== undefined || at < 0 || prompt.name !== old?.prompt?.name) return false;
+      prompts[at] = prompt;
+    }
+    this.#prompts = prompts;
+    return true;
   }
 
   #refresh(name: string): void {
@@ -77,9 +106,12 @@ export class PromptCollection {
     try {
       const prompt = parsePromptFile(text, join(this.#folder, name), this.#partialsOf(name), namePrefixOf(name));
       this.#files.set(name, { text, prompt, error: undefined });
+      if (FilePrompt.sourceOf(prompt)?.partials.size) this.#using.add(name);
+      else this.#using.delete(name);
     } catch (error) {
       if (!ToolkitError.is(error)) throw error;
       this.#files.set(name, { text, prompt: before?.prompt, error });
+      this.#using.add(name);
     }
   }
 

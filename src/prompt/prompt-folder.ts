@@ -157,10 +157,13 @@ class PromptFolder {
     const changed = names.filter((name) => this.#versions.get(name) !== state.files.get(name)?.version);
     const read = await readTexts(this.#path, changed, { ...options, limits: this.#settings.limits });
     await this.#collection.update(names, read);
-    this.#versions.clear();
-    for (const [name, { version }] of state.files) {
+    if (this.#versions.size > names.length) this.#versions.clear();
+    for (const name of this.#versions.size === 0 ? names : changed) {
+      const version = state.files.get(name)?.version;
       // A broken file is read again each time: it may have been half-written.
-      if (!read.errors.has(name) && !this.#collection.isBroken(name)) this.#versions.set(name, version);
+      const isRead = version !== undefined && !read.errors.has(name) && !this.#collection.isBroken(name);
+      if (isRead) this.#versions.set(name, version);
+      else this.#versions.delete(name);
     }
     this.#reportProblems();
     if (!this.#wasRead && this.#settings.recursive === undefined) await this.#findUnreadFolders();

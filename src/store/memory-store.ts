@@ -18,8 +18,8 @@ import type {
 } from "../core/store.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import {
-  assertCollection,
-  assertOwner,
+  assertQuery,
+  compareBytes,
   compareKeys,
   keepsVersions,
   parseRow,
@@ -75,12 +75,20 @@ interface Shelf extends RecordKey {
   readonly past: readonly Kept[];
 }
 
+/** The present records of an owner in a collection. */
+interface Present {
+  readonly records: Map<string, Kept>;
+  bytes: number;
+}
+
 class MemoryStore implements Store {
   readonly #keepVersions: number;
   readonly #clock: Clock;
   readonly #shelves = new Map<string, Shelf>();
   /** The bytes of the past versions of each removed record, by the collection and owner, the longest removed first. */
   readonly #removed = new Map<string, Map<string, number>>();
+  /** The present records of each collection and owner. */
+  readonly #present = new Map<string, Present>();
   readonly #watchers = new Watchers();
   #isClosed = false;
 
@@ -97,6 +105,7 @@ class MemoryStore implements Store {
     this.#isClosed = true;
     this.#shelves.clear();
     this.#removed.clear();
+    this.#present.clear();
     this.#watchers.clear();
   }
 
@@ -112,15 +121,23 @@ class MemoryStore implements Store {
     return kept === undefined ? undefined : parseRow(lent(kept, options.bytes ?? true), "get");
   }
 
-  async list({ collection, owner }: RecordQuery, options: ListRecordsOptions = {}): Promise<RecordList> {
+  async list(query: RecordQuery, options: ListRecordsOptions = {}): Promise<RecordList> {
     this.#begin(options);
-    assertCollection(collection);
-    if (owner !== undefined) assertOwner(owner);
-    const found = this.#current((each) => each.collection === collection && (owner ?? each.owner) === each.owner);
+    const { limit, bytes } = options;
+    assertQuery(query, limit);
+    let found = this.#found(query);
+    if (limit !== undefined && found.length > limit)
+      found = found.sort((one, other) => compareBytes(one.key, other.key)).slice(0, limit);
     return parseRows(
-      found.sort(compareKeys).map((kept) => lent(kept, options.bytes)),
+      found.sort(compareKeys).map((kept) => lent(kept, bytes)),
       "list",
     );
+  }
+
+  async count(query: RecordQuery, options: StoreOptions = {}): Promise<number> {
+    this.#begin(options);
+    assertQuery(query);
+    return this.#found(query).length;
   }
 
   async put(draft: RecordDraft, options: PutOptions = {}): Promise<StoredRecord> {
@@ -132,7 +149,8 @@ class MemoryStore implements Store {
     if (quota !== undefined) assertQuota(read, quota, this.#usage(read, quota));
     const kept = this.#kept(read, (shelf?.version ?? 0) + 1);
     const { collection, owner, key, version } = kept;
-    this.#removed.get(`${collection}\0${owner}`)?.delete(idOf(kept));
+    this.#removed.get(ownerIdOf(kept))?.delete(idOf(kept));
+    this.#replace(kept, shelf?.current, kept);
     this.#shelves.set(idOf(kept), { collection, owner, key, version, current: kept, past: this.#past(shelf) });
     this.#watchers.tell({ type: "changed", collection, owner, key, version, origin: "here" });
     return parseRow(lent(kept, false), "put");
@@ -146,6 +164,7 @@ class MemoryStore implements Store {
     assertVersion(named, options.expectedVersion, shelf?.current?.version ?? 0);
     if (shelf?.current === undefined) return undefined;
     const version = shelf.version + 1;
+    this.#replace(named, shelf.current, undefined);
     if (keepsVersions(named.collection))
       this.#removeKeeping({ ...shelf, version, current: undefined, past: this.#past(shelf) });
     else this.#shelves.delete(id);
@@ -202,21 +221,41 @@ class MemoryStore implements Store {
   }
 
   #usage(draft: ReadDraft, quota: Quota): Usage {
-    if (!needsUsage(quota)) return { items: 0, bytes: 0 };
-    const counted = countedCollections(draft, quota);
-    const isOther = ({ collection, key }: Kept) => collection !== draft.collection || key !== draft.key;
-    const others = this.#current(
-      (each) => each.owner === draft.owner && counted.includes(each.collection) && isOther(each),
-    );
-    return { items: others.length, bytes: bytesOf(others) };
+    let [items, bytes] = [0, 0];
+    if (!needsUsage(quota)) return { items, bytes };
+    const counted = new Set(countedCollections(draft, quota));
+    for (const collection of counted) {
+      const present = this.#present.get(ownerIdOf({ collection, owner: draft.owner }));
+      items += present?.records.size ?? 0;
+      bytes += present?.bytes ?? 0;
+    }
+    const own = counted.has(draft.collection) ? this.#shelves.get(idOf(draft))?.current : undefined;
+    return own === undefined ? { items, bytes } : { items: items - 1, bytes: bytes - own.totalBytes };
   }
 
-  #current(isWanted: (kept: Kept) => boolean): Kept[] {
-    const found: Kept[] = [];
-    for (const { current } of this.#shelves.values()) {
-      if (current !== undefined && isWanted(current)) found.push(current);
-    }
-    return found;
+  /** A record takes the place of another, or of none. */
+  #replace(named: RecordKey, before: Kept | undefined, after: Kept | undefined): void {
+    const id = ownerIdOf(named);
+    const present = this.#present.get(id) ?? { records: new Map<string, Kept>(), bytes: 0 };
+    present.bytes += (after?.totalBytes ?? 0) - (before?.totalBytes ?? 0);
+    if (after === undefined) present.records.delete(named.key);
+    else present.records.set(named.key, after);
+    if (present.records.size === 0) this.#present.delete(id);
+    else this.#present.set(id, present);
+  }
+
+  #found({ collection, owner, after, before }: RecordQuery): Kept[] {
+    if (owner === undefined)
+      return [...this.#present].flatMap(([id, { records }]) =>
+        id.startsWith(`${collection}\0`) ? [...records.values()] : [],
+      );
+    const all = [...(this.#present.get(ownerIdOf({ collection, owner }))?.records.values() ?? [])];
+    if (after === undefined && before === undefined) return all;
+    return all.filter(
+      ({ key }) =>
+        (after === undefined || compareBytes(key, after) > 0) &&
+        (before === undefined || compareBytes(key, before) < 0),
+    );
   }
 }
 
@@ -232,6 +271,10 @@ function versionsOf(shelf: Shelf | undefined): readonly Kept[] {
 /** The record for a reader: its bytes are copied, so that a reader cannot change the stored ones. */
 function lent(kept: Kept, withBytes = false): Row {
   return { ...kept, bytes: withBytes && kept.bytes !== undefined ? new Uint8Array(kept.bytes) : undefined };
+}
+
+function ownerIdOf({ collection, owner }: Pick<RecordKey, "collection" | "owner">): string {
+  return `${collection}\0${owner}`;
 }
 
 /** NUL is in no collection, owner or key. */

@@ -1,6 +1,14 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { shown } from "../core/options.ts";
-import type { Collection, RecordDraft, RecordFailure, RecordKey, RecordList, StoredRecord } from "../core/store.ts";
+import type {
+  Collection,
+  RecordDraft,
+  RecordFailure,
+  RecordKey,
+  RecordList,
+  RecordQuery,
+  StoredRecord,
+} from "../core/store.ts";
 import { parseJson } from "../lib/nesting.ts";
 import { isRecord, present } from "../lib/value.ts";
 
@@ -60,6 +68,17 @@ export function readKey(named: RecordKey): RecordKey {
   return { collection, owner, key };
 }
 
+/** @throws ToolkitError `INVALID_INPUT` for a query or a limit that is none */
+export function assertQuery({ collection, owner, after, before }: RecordQuery, limit?: number): void {
+  assertCollection(collection);
+  if (owner !== undefined) assertOwner(owner);
+  for (const bound of [after, before]) if (bound !== undefined) assertText("key", bound);
+  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 0))
+    throw invalid("/limit", "must be a whole number from 0", limit);
+  if (owner === undefined && [after, before, limit].some((each) => each !== undefined))
+    throw invalid("/owner", "must be given with after, before or a limit", owner);
+}
+
 /** @throws ToolkitError `INVALID_INPUT` */
 export function assertCollection(collection: unknown): asserts collection is Collection {
   if (typeof collection === "string" && Object.hasOwn(collections, collection)) return;
@@ -67,7 +86,7 @@ export function assertCollection(collection: unknown): asserts collection is Col
 }
 
 /** @throws ToolkitError `INVALID_INPUT` */
-export function assertOwner(owner: unknown): asserts owner is string {
+function assertOwner(owner: unknown): asserts owner is string {
   assertText("owner", owner);
 }
 
@@ -158,6 +177,21 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 /** By owner and then key, in the order of their code units. */
 export function compareKeys(one: RecordKey, other: RecordKey): number {
   return compareText(one.owner, other.owner) || compareText(one.key, other.key);
+}
+
+/** The order of the bytes of two texts in UTF-8, which is that of their code points. */
+export function compareBytes(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at++) {
+    const [unit, otherUnit] = [one.charCodeAt(at), other.charCodeAt(at)];
+    if (unit !== otherUnit) return rankOf(unit) - rankOf(otherUnit);
+  }
+  return one.length - other.length;
+}
+
+/** Surrogates stand for code points beyond all others. */
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
 }
 
 function compareText(one: string, other: string): number {

@@ -197,7 +197,9 @@ export class PromptCache {
     // As they are before the change: what is wrong already does not break by it.
     if (withUnparsed) for (const key of this.#unparsedUsing(names)) this.parse(key);
     const affected = new Set(this.#broken.keys());
-    for (const [key, prompt] of this.#prompts) {
+    for (const key of this.#uses.keys()) {
+      const prompt = this.#prompts.get(key);
+      if (prompt === undefined) continue;
       for (const name of FilePrompt.sourceOf(prompt)?.partials.keys() ?? []) if (names.has(name)) affected.add(key);
     }
     for (const [key, text] of changes) {

@@ -115,7 +115,9 @@ export class UserItems {
     const failures = lists.flatMap((list) => list.failures);
     const listed = new Set([...records.map(idOf), ...failures.map(failureId)]);
     const found = [...records, ...this.#versions.missing(listed, changesBefore)];
+    const unreadable = records.filter((change) => this.#unreadable.has(idOf(change)) && !this.isNewer(change));
     this.#unreadable.clear();
+    void this.#texts(unreadable);
     for (const failure of failures) this.#fail(failureId(failure), failure.error);
     const deferred = await this.#deferAll(found);
     for (let repeats = 0; ; repeats++) {

@@ -1,10 +1,15 @@
 import { ToolkitError } from "../core/error.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
-import type { RecordList, Store } from "../core/store.ts";
+import type { RecordList, RecordQuery, Store } from "../core/store.ts";
 import type { ItemChange } from "./item-changes.ts";
 import { type ItemKey, idOf, isPromptKey, type UserCollection } from "./item-key.ts";
 import { partialKeysOf, partialNamesIn } from "./prompt-cache.ts";
 import { storedContent, textOfRecord } from "./stored-item.ts";
+
+/** A part of the keys of a collection, and the most of them. */
+interface KeyBounds extends Pick<RecordQuery, "after" | "before"> {
+  readonly limit?: number | undefined;
+}
 
 /** The records of the items of one owner in the store. */
 export class UserRecords {
@@ -18,8 +23,18 @@ export class UserRecords {
     this.#closed = closed;
   }
 
-  list(collection: UserCollection): Promise<RecordList> {
-    return this.#store.list({ collection, owner: this.#owner }, { signal: this.#closed });
+  /** False for a store that cannot count: then it may know no parts of lists either. */
+  get areCounted(): boolean {
+    return this.#store.count !== undefined;
+  }
+
+  /** The records of a collection. Default: all, of any key. */
+  list(collection: UserCollection, { limit, ...bounds }: KeyBounds = {}): Promise<RecordList> {
+    return this.#store.list({ collection, owner: this.#owner, ...bounds }, { limit, signal: this.#closed });
+  }
+
+  async count(collection: UserCollection, bounds: KeyBounds = {}): Promise<number> {
+    return (await this.#store.count?.({ collection, owner: this.#owner, ...bounds }, { signal: this.#closed })) ?? 0;
   }
 
   /** Reads an item as it is now. The content of a resource is read when it is used. */

@@ -19,6 +19,6 @@ export interface UserStoreOwner {
   readonly watchError: ToolkitError | undefined;
   watch(): void;
   pin(owner: string): () => void;
-  /** The items of an owner were read: together with those of others they may be too many. */
+  /** Many items of an owner were read: together with those of others they may be too many. */
   loaded(): void;
 }

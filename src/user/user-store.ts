@@ -1,3 +1,4 @@
+import type { HeadRequest } from "../catalog/deferred-items.ts";
 import type { Namespace, WantedItem } from "../catalog/namespace.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { userNamespace } from "../core/identifier.ts";
@@ -9,7 +10,8 @@ import { Coalescer } from "../lib/coalesce.ts";
 import { FirstAttempt } from "../lib/first-attempt.ts";
 import { abortable } from "../lib/promise.ts";
 import { eventsOf, type ItemChange } from "./item-changes.ts";
-import { type ItemKey, idOf, wantedItem } from "./item-key.ts";
+import { idOf, wantedItem } from "./item-key.ts";
+import { PartReads } from "./part-reads.ts";
 import { UserItems } from "./user-items.ts";
 import { UserRecords } from "./user-records.ts";
 import type { UserStoreHost, UserStoreOwner } from "./user-store-host.ts";
@@ -20,8 +22,8 @@ const retry = { baseMs: 1_000, maxMs: 30_000 };
 const maxSingle = 100;
 
 /**
- * The items of one owner. A lookup reads the one item it needs; the first list or change reads all, and parses none. What is in memory is read
- * again after each change by others.
+ * The items of one owner. A lookup reads the one item it needs, a page those on it; a whole list, a change and many pages read all, and parse
+ * none. What is in memory is read again after each change by others.
  */
 export class UserStore {
   readonly owner: string;
@@ -38,8 +40,7 @@ export class UserStore {
   /** The last load, while it waits or runs. */
   #loading: Promise<void> | undefined;
   #isLoaded = false;
-  /** Items that are being read one by one, by id. */
-  readonly #fetching = new Map<string, Promise<void>>();
+  readonly #parts: PartReads;
   /** A lookup or list was answered without what the store may have: what comes then is new. */
   #wasMissed = false;
   /** The reason the items may be stale or missing. */
@@ -55,6 +56,7 @@ export class UserStore {
     this.namespace = catalog.makePersonal(userNamespace, {
       principal: this.#principal,
       settling: (start, wanted) => this.#settling(start, wanted),
+      head: (request) => this.#head(request),
       coming: (wanted) => this.#settling(true, wanted),
       failures: () => [...(this.#failure === undefined ? [] : [this.#failure]), ...this.items.failures],
       // Changes of all items in memory are emitted without a subscription.
@@ -63,6 +65,7 @@ export class UserStore {
     this.#records = new UserRecords(host.store, owner, this.#abort.signal);
     const read = (uri: string, options: ReadOptions) => this.#records.content(uri, options);
     this.items = new UserItems(this.namespace, { catalog, promptLimits, emit, now: () => clock.now(), read });
+    this.#parts = this.#partReads();
     this.#refresh = new Coalescer((ids) => this.#readReported(ids), {
       delayMs: burstMs,
       clock,
@@ -87,7 +90,7 @@ export class UserStore {
     const id = idOf(change);
     const isKnown = this.#isLoaded || this.items.knows(change);
     // A record that is being read may be as it was before, also a partial that a prompt uses.
-    if (!isKnown && this.#loading === undefined && this.#fetching.size === 0) {
+    if (!isKnown && this.#loading === undefined && !this.#parts.isRunning) {
       this.#emit(change);
       return;
     }
@@ -130,45 +133,39 @@ export class UserStore {
       if (start && this.#loading === undefined) void this.#load();
       return this.#firstLoad.pending;
     }
-    if (!this.items.knows(item)) return start ? this.#fetch(item) : this.#firstLoad.pending;
+    if (!this.items.knows(item)) return start ? this.#parts.item(item) : this.#firstLoad.pending;
     if (item.collection === "prompt" || this.namespace.has("resource", item.key)) return undefined;
     // It may be there in another spelling of its URI.
     return this.#settling(start);
   }
 
-  /** Reads one item, and the partials that it uses. It never rejects. */
-  #fetch(item: ItemKey): Promise<void> {
-    const id = idOf(item);
-    const running = this.#fetching.get(id);
-    if (running !== undefined) return running;
-    const { clock, startTimeoutMs } = this.#host;
-    const attempt = new FirstAttempt();
-    attempt.limit(clock, startTimeoutMs, () => this.#miss(new Error(`no answer within ${startTimeoutMs} ms`)));
-    const unpin = this.#stores.pin(this.owner);
-    const fetching = attempt.pending ?? Promise.resolve();
-    this.#fetching.set(id, fetching);
-    void this.#fetchOnce(item).finally(() => {
-      attempt.settle();
-      this.#fetching.delete(id);
-      if (this.#fetching.size === 0 && this.#loading === undefined) this.#followReported(this.#isLoaded);
-      setImmediate(unpin);
-    });
-    return fetching;
+  /** Reads the first items of a list; false where all are needed, or there. */
+  async #head(request: HeadRequest): Promise<boolean> {
+    if (this.#firstLoad.pending === undefined || this.#loading !== undefined) return false;
+    const isRead = await this.#parts.head(request);
+    if (isRead) this.#stores.loaded();
+    return isRead;
   }
 
-  async #fetchOnce(item: ItemKey): Promise<void> {
-    const { signal } = this.#abort;
-    try {
-      this.#stores.watch();
-      const found = await this.#records.read({ ...item, version: 0 });
-      const changes = [found, ...(await this.#records.partialsOf([found], this.items))];
-      if (signal.aborted) return;
-      this.items.preview(changes);
-      if (this.#stores.watchError !== undefined) this.#fail(this.#stores.watchError);
-    } catch {
-      // A list distinguishes a record that cannot be read from a store that fails.
-      if (!signal.aborted) await this.#load();
-    }
+  #partReads(): PartReads {
+    const { clock, startTimeoutMs } = this.#host;
+    return new PartReads({
+      records: this.#records,
+      items: this.items,
+      clock,
+      startTimeoutMs,
+      signal: this.#abort.signal,
+      pin: () => this.#stores.pin(this.owner),
+      watch: () => this.#stores.watch(),
+      read: () => {
+        if (this.#stores.watchError !== undefined) this.#fail(this.#stores.watchError);
+      },
+      miss: (error) => this.#miss(error),
+      load: () => this.#load(),
+      ended: () => {
+        if (!this.#parts.isRunning && this.#loading === undefined) this.#followReported(this.#isLoaded);
+      },
+    });
   }
 
   /** The wanted item is answered as missing, and is read again later. */

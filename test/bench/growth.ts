@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { Client } from "pg";
+import { agent } from "../../src/agent/index.ts";
 import type { Store } from "../../src/core/store.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { inMemoryConnector } from "../../src/mcp/index.ts";
@@ -13,8 +14,9 @@ import { postgresStore } from "../../src/store/postgres/index.ts";
 import { sqliteStore } from "../../src/store/sqlite/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { startPostgres } from "../support/postgres/postgres.ts";
-import { type Bench, type Comparison, measure, type Operation } from "./harness.ts";
-import { createServer } from "./server/tools.ts";
+import { modelOf } from "./agent/loop.ts";
+import { type Bench, type Comparison, measure, type Operation, type Timing } from "./harness.ts";
+import { createServer, messageSchema } from "./server/tools.ts";
 
 const itemsEach = 100;
 const prompt = "---\nname: item\n---\nSay it in other words.";
@@ -31,7 +33,9 @@ export const bench: Bench = {
       ...(await grown("tools", [1_000, 100_000], toolsOf)),
       ...(await grown("connectors", [10, 500], connectorsOf)),
       ...(await grown("principals", [10, 10_000], principalsOf)),
+      ...(await grown("items of one principal", [100, 10_000], ownItemsOf)),
       ...(await grownItems()),
+      ...(await grownRuns([50, 2_000])),
     ];
   },
 };
@@ -123,6 +127,35 @@ async function principalsOf(count: number): Promise<Side> {
   });
 }
 
+/** Prompts of one principal in memory and in SQLite, one of which is put again: its quota counts all of them. */
+async function ownItemsOf(count: number): Promise<Side> {
+  const toolkit = new Toolkit({ store: sqliteStore({ file: ":memory:" }), user: { maxItems: 2 * count } });
+  const turn = counting();
+  const put = (at: number) => toolkit.user.putPrompt(`---\nname: item-${at}\n---\nThe ${turn()}th.`);
+  for (let from = 0; from < count; from += 100)
+    await Promise.all(Array.from({ length: 100 }, (_, at) => put(from + at)));
+  await toolkit.list();
+  return side(toolkit, { put: () => put(turn(7) % count) });
+}
+
+/** The share of one run, with a step that calls a tool and one that answers, of so many in flight. */
+async function grownRuns([few, many]: readonly [number, number]): Promise<readonly Comparison[]> {
+  const echo = defineTool({ name: "echo", input: messageSchema, run: async (input) => input });
+  await using toolkit = new Toolkit({ items: [echo] });
+  const model = modelOf(1);
+  const assistant = agent({
+    // The answer of a model comes in a later turn: all runs are in flight until then.
+    defaultModel: { ...model, doGenerate: (asked) => nextTurn().then(() => model.doGenerate(asked)) },
+  });
+  const run = () => assistant.generate("Go on.", { toolbox: toolkit, tools: ["echo"] });
+  const atOnce = (count: number) => () => Promise.all(Array.from({ length: count }, run));
+  const timings = await measure({ ours: atOnce(many), peer: atOnce(few) }, { rounds: 10 });
+  const share = ({ p50, p99, samples }: Timing, count: number) => ({ p50: p50 / count, p99: p99 / count, samples });
+  const peer = { name: few.toLocaleString("en"), timing: share(timings.peer, few) };
+  const name = `a run's share, ${many.toLocaleString("en")} runs at once`;
+  return [{ name, target: "flat", ours: share(timings.ours, many), peer }];
+}
+
 const sessionOf = (at: number) => ({ id: `${at}`, principal: `p${at}` });
 
 const recordOf = (owner: string) => ({ collection: "prompt", owner, key: "item" }) as const;
@@ -189,10 +222,15 @@ function fillSqlite(file: string, count: number): void {
 async function fillPostgres(connectionString: string, schema: string, count: number): Promise<void> {
   const client = new Client({ connectionString });
   await client.connect();
+  // A million triggers would take longer too.
+  await client.query(`ALTER TABLE ${schema}.record DISABLE TRIGGER USER`);
   await client.query(`
     INSERT INTO ${schema}.record (collection, owner, key, version, updated_at, value, bytes, total_bytes)
     SELECT 'prompt', 'p' || (n / ${itemsEach}), 'item-' || (n % ${itemsEach}), 1, 0, ${valueSql(`'item-' || (n % ${itemsEach})`)}, NULL, 60
     FROM generate_series(0, ${count - 1}) AS n`);
+  await client.query(`
+    INSERT INTO ${schema}.usage SELECT owner, collection, count(*), sum(total_bytes) FROM ${schema}.record GROUP BY 1, 2;
+    ALTER TABLE ${schema}.record ENABLE TRIGGER USER`);
   await client.query(`ANALYZE ${schema}.record`);
   await client.end();
 }

@@ -269,6 +269,56 @@ export function storeContract(
       expect([await kept("one"), await kept("two"), await kept("three")]).toEqual([0, 1, 1]);
     });
 
+    verifies("S1", "gives the first records of an owner, those of a part of its keys, and their number", async () => {
+      const named = ["a", "a b", "A", "_x", "_y", "z", "\u{ffff}", "\u{1f9f6}", "é", "gone"];
+      const sorted = ["A", "_x", "_y", "a", "a b", "z", "é", "\u{ffff}", "\u{1f9f6}"];
+      for (const key of named) await put(key, key, { bytes: bytesOf(1) });
+      await store.delete({ ...greet, key: "gone" });
+      await put("another", 1, { owner: "bo" });
+      await put("another", 1, { collection: "resource" });
+      const query = { collection: "prompt", owner: "ada" } as const;
+      const found = async (more: object, limit?: number) => {
+        const { records } = await store.list({ ...query, ...more }, { limit });
+        // A list is in the order of code units, whichever records are in it.
+        return records.map(({ key }) => key).sort((one, other) => sorted.indexOf(one) - sorted.indexOf(other));
+      };
+      for (let limit = 0; limit <= sorted.length + 1; limit += 1)
+        expect(await found({}, limit)).toEqual(sorted.slice(0, limit));
+      expect(await found({ after: "_x" }, 2)).toEqual(["_y", "a"]);
+      expect(await found({ after: "\u{ffff}" })).toEqual(["\u{1f9f6}"]);
+      expect(await found({ before: "a" })).toEqual(["A", "_x", "_y"]);
+      expect(await found({ after: "A", before: "`" }, 1)).toEqual(["_x"]);
+      expect(await found({ after: "z", before: "a" })).toEqual([]);
+      const { records } = await store.list({ ...query, after: "z" }, { limit: 1, bytes: true });
+      expect(records.map(({ bytes }) => bytes)).toEqual([bytesOf(1)]);
+      expect(await store.count?.(query)).toBe(sorted.length);
+      expect(await store.count?.({ ...query, after: "_", before: "`" })).toBe(2);
+      expect(await store.count?.({ ...query, after: "a" })).toBe(5);
+      expect(await store.count?.({ collection: "prompt" })).toBe(sorted.length + 1);
+      expect(await store.count?.({ collection: "resource", owner: "ada" })).toBe(1);
+      expect(await store.count?.({ collection: "run", owner: "nobody" })).toBe(0);
+    });
+
+    verifies("S1", "refuses a part of the keys of all owners, and a limit that is none", async () => {
+      for (const [query, options] of [
+        [{ after: "a" }, {}],
+        [{ before: "a" }, {}],
+        [{}, { limit: 1 }],
+        [{ owner: "ada" }, { limit: -1 }],
+        [{ owner: "ada" }, { limit: 0.5 }],
+        [{ owner: "ada", after: "\0" }, {}],
+      ] as const)
+        expect((await failure(store.list({ collection: "prompt", ...query }, options))).code).toBe("INVALID_INPUT");
+    });
+
+    verifies("S1", "finds the first records of each owner among those of many", async () => {
+      const many = Array.from({ length: 1_100 }, (_, at) => `key-${String(at).padStart(4, "0")}`);
+      for (const owner of ["ada", "bo"]) await Promise.all(many.map((key) => put(key, key, { owner })));
+      const query = { collection: "prompt", owner: "bo", after: "key-0001" } as const;
+      const { records } = await store.list(query, { limit: 700 });
+      expect(records.map(({ key, owner }) => `${owner} ${key}`)).toEqual(many.slice(2, 702).map((key) => `bo ${key}`));
+    });
+
     describe("a quota", () => {
       const refused = async (draft: Partial<RecordDraft>, quota: object) =>
         (await failure(store.put({ ...greet, value: "12345678", ...draft }, { quota }))).details;
@@ -295,6 +345,35 @@ export function storeContract(
         await store.put({ ...greet, value: "ééé", ...draft }, { quota: { itemBytes: 100, bytes: 100 } });
         expect(await refused({ key: "other" }, { bytes: 107 })).toEqual({ limit: "bytes", max: 107, actual: 108 });
         await store.put({ ...greet, key: "other", value: "12345678" }, { quota: { bytes: 108 } });
+      });
+
+      verifies("S1", "counts what is there, whatever came before", async () => {
+        const texts = ["", "ééé", "12345678", "1"];
+        for (const collection of ["prompt", "resource", "result"] as const) {
+          for (const text of texts) await put(text || "none", text, { collection });
+          await put("1", "another text", { collection, bytes: bytesOf(1, 2, 3) });
+          await store.delete({ ...greet, collection, key: "none" });
+          await store.delete({ ...greet, collection, key: "ééé" });
+          await store.delete({ ...greet, collection, key: "ééé" });
+          await put("none", "back", { collection });
+          await put("12345678", "12345679", { collection });
+          await put("of another", "1", { collection, owner: "bo" });
+        }
+        for (const collections of [
+          ["prompt"],
+          ["prompt", "resource"],
+          ["result"],
+          ["result", "prompt", "approval"],
+        ] as const) {
+          const lists = await Promise.all(collections.map((collection) => store.list({ collection, owner: "ada" })));
+          const sizes = lists
+            .flatMap(({ records }) => records)
+            .map(({ value, size = 0 }) => Buffer.byteLength(JSON.stringify(value)) + size);
+          const draft = { collection: collections[0], key: "new", value: 1 };
+          const bytes = sizes.reduce((sum, size) => sum + size, 1);
+          expect(await refused(draft, { collections, items: 0 })).toMatchObject({ actual: sizes.length + 1 });
+          expect(await refused(draft, { collections, bytes: 0 })).toMatchObject({ limit: "bytes", actual: bytes });
+        }
       });
 
       verifies("S1", "is held by many that put at once", async () => {

@@ -144,6 +144,22 @@ describe("sqliteStore", () => {
     });
   }
 
+  verifies("S1", "counts for quotas what was put by a version that kept no count", async () => {
+    const first = open();
+    await first.put(greet);
+    await first.put({ ...greet, key: "gone" });
+    await first.delete({ ...greet, key: "gone" });
+    await first.close();
+    const database = openSqlite(file);
+    const triggers = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").all();
+    for (const { name } of triggers) database.exec(`DROP TRIGGER ${name}`);
+    database.exec("DROP TABLE usage; PRAGMA user_version = 2");
+    database.exec("CREATE INDEX record_usage ON record (owner, collection, total_bytes) WHERE deleted = 0");
+    database.close();
+    const refusal = await failure(open().put({ ...greet, key: "more" }, { quota: { items: 1 } }));
+    expect(refusal.details).toEqual({ limit: "items", max: 1, actual: 2 });
+  });
+
   verifies("S3", "that could not be opened is tried again when it is needed next", async () => {
     const later = join(folder, "later");
     const store = open({ file: join(later, "store.db") });

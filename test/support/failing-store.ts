@@ -28,6 +28,7 @@ export class FailingStore {
       open: (options) => through(() => inner.open(options)),
       get: (key, options) => through(() => inner.get(key, options)),
       list: (query, options) => through(() => inner.list(query, options)),
+      count: (query, options) => through(async () => (await inner.count?.(query, options)) ?? 0),
       put: (draft, options) => write(() => inner.put(draft, options)),
       delete: (key, options) => write(() => inner.delete(key, options)),
       history: (key, options) => through(() => inner.history(key, options)),

@@ -7,6 +7,7 @@ export function sharing(store: Store): Store {
     open: store.open.bind(store),
     get: store.get.bind(store),
     list: store.list.bind(store),
+    ...(store.count && { count: store.count.bind(store) }),
     put: store.put.bind(store),
     delete: store.delete.bind(store),
     history: store.history.bind(store),

@@ -4,7 +4,7 @@ import type { PostgresSession } from "./connections.ts";
 import { quoted } from "./statements.ts";
 
 /** The steps from each version of the schema to the next. Once published, a step is never changed. */
-const steps: readonly ((inSchema: string) => string)[] = [tablesAndFunctions, keptOfRemovedRecords];
+const steps: readonly ((inSchema: string) => string)[] = [tablesAndFunctions, keptOfRemovedRecords, usageOfOwners];
 
 /**
  * Brings the schema up to date. Of several processes that start at once one does it, and the others wait.
@@ -212,5 +212,79 @@ function keptOfRemovedRecords(inSchema: string): string {
         PERFORM ${inSchema}.forget_histories(in_collection, in_owner);
       END IF;
       PERFORM pg_notify(in_schema, gone_version || ' ' || in_notice);
+    END $body$`;
+}
+
+/**
+ * The prompts and resources of an owner are counted where they change, so that what their quota costs does not grow with them. Their writers
+ * wait for each other anyway, for the lock of the owner; those of other collections would do so for their count alone.
+ */
+function usageOfOwners(inSchema: string): string {
+  const one = "collection = in_collection AND owner = in_owner AND key = in_key";
+  return `
+    CREATE TABLE ${inSchema}.usage (
+      owner text COLLATE "C" NOT NULL, collection text COLLATE "C" NOT NULL, items bigint NOT NULL, bytes bigint NOT NULL,
+      PRIMARY KEY (owner, collection)) WITH (fillfactor = 50);
+    -- Writes wait until all of this is there.
+    LOCK TABLE ${inSchema}.record IN SHARE MODE;
+    INSERT INTO ${inSchema}.usage SELECT owner, collection, count(*), sum(total_bytes) FROM ${inSchema}.record
+      WHERE value IS NOT NULL AND collection IN ('prompt', 'resource') GROUP BY owner, collection;
+
+    CREATE FUNCTION ${inSchema}.counted() RETURNS trigger LANGUAGE plpgsql AS $body$
+    DECLARE
+      more_items bigint := 0;
+      more_bytes bigint := 0;
+      of_owner text := coalesce(NEW.owner, OLD.owner);
+      of_collection text := coalesce(NEW.collection, OLD.collection);
+    BEGIN
+      IF OLD.value IS NOT NULL THEN
+        more_items := -1;
+        more_bytes := -OLD.total_bytes;
+      END IF;
+      IF NEW.value IS NOT NULL THEN
+        more_items := more_items + 1;
+        more_bytes := more_bytes + NEW.total_bytes;
+      END IF;
+      IF more_items <> 0 OR more_bytes <> 0 THEN
+        INSERT INTO ${inSchema}.usage AS u VALUES (of_owner, of_collection, more_items, more_bytes)
+          ON CONFLICT (owner, collection) DO UPDATE SET items = u.items + more_items, bytes = u.bytes + more_bytes;
+      END IF;
+      RETURN NULL;
+    END $body$;
+    CREATE TRIGGER counted AFTER INSERT OR UPDATE ON ${inSchema}.record
+      FOR EACH ROW WHEN (NEW.collection IN ('prompt', 'resource')) EXECUTE FUNCTION ${inSchema}.counted();
+    CREATE TRIGGER counted_deletion AFTER DELETE ON ${inSchema}.record
+      FOR EACH ROW WHEN (OLD.collection IN ('prompt', 'resource')) EXECUTE FUNCTION ${inSchema}.counted();
+
+    CREATE OR REPLACE FUNCTION ${inSchema}.put(
+      in_schema text, in_collection text, in_owner text, in_key text, in_value text, in_bytes bytea, in_total bigint,
+      in_expected bigint, in_keep integer, in_counted text[], in_max_items bigint, in_max_bytes bigint, in_notice text,
+      OUT found_version bigint, OUT used_items bigint, OUT used_bytes bigint, OUT put_version bigint, OUT put_at bigint)
+    LANGUAGE plpgsql AS $body$
+    #variable_conflict use_column
+    BEGIN
+      IF in_counted IS NOT NULL THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(concat_ws(E'\\x01', in_schema, in_owner), 1));
+      END IF;
+      found_version := ${inSchema}.locked_version(in_schema, in_collection, in_owner, in_key);
+      IF in_expected <> found_version THEN RETURN; END IF;
+      IF in_counted <@ ARRAY['prompt', 'resource'] THEN
+        SELECT coalesce(sum(items), 0), coalesce(sum(bytes), 0) INTO used_items, used_bytes FROM ${inSchema}.usage
+          WHERE owner = in_owner AND collection = ANY (in_counted);
+        SELECT used_items - count(*), used_bytes - coalesce(sum(total_bytes), 0) INTO used_items, used_bytes
+          FROM ${inSchema}.record WHERE ${one} AND value IS NOT NULL AND in_collection = ANY (in_counted);
+      ELSIF in_counted IS NOT NULL THEN
+        SELECT count(*), coalesce(sum(total_bytes), 0) INTO used_items, used_bytes FROM ${inSchema}.record
+          WHERE owner = in_owner AND collection = ANY (in_counted) AND value IS NOT NULL
+          AND (collection, key) <> (in_collection, in_key);
+      END IF;
+      IF used_items + 1 > in_max_items OR used_bytes + in_total > in_max_bytes THEN RETURN; END IF;
+      PERFORM ${inSchema}.keep(in_collection, in_owner, in_key, in_keep);
+      put_at := floor(extract(epoch FROM clock_timestamp()) * 1000);
+      INSERT INTO ${inSchema}.record AS r VALUES (in_collection, in_owner, in_key, 1, put_at, in_value, in_bytes, in_total)
+        ON CONFLICT (collection, owner, key) DO UPDATE SET
+          version = r.version + 1, updated_at = put_at, value = in_value, bytes = in_bytes, total_bytes = in_total
+        RETURNING r.version INTO put_version;
+      PERFORM pg_notify(in_schema, put_version || ' ' || in_notice);
     END $body$`;
 }

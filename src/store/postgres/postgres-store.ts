@@ -18,8 +18,7 @@ import type {
 } from "../../core/store.ts";
 import { abortable } from "../../lib/promise.ts";
 import {
-  assertCollection,
-  assertOwner,
+  assertQuery,
   compareKeys,
   keepsVersions,
   parseRow,
@@ -104,27 +103,38 @@ class PostgresStore implements Store {
       const ofVersion = version !== undefined;
       const values = ofVersion ? [collection, owner, key, version] : [collection, owner, key];
       const [row] = await this.#read(this.#statements.get({ ofVersion, withBytes }), values, signal);
-      return row === undefined ? undefined : parseRow(row, "get");
+      return row === undefined ? undefined : parseRow(rowOf(row), "get");
     });
   }
 
-  list({ collection, owner }: RecordQuery, options: ListRecordsOptions = {}): Promise<RecordList> {
-    const { signal, bytes: withBytes = false } = options;
+  list(query: RecordQuery, options: ListRecordsOptions = {}): Promise<RecordList> {
+    const { signal, limit, bytes: withBytes = false } = options;
     return this.#begin("list", signal, async () => {
-      assertCollection(collection);
-      if (owner !== undefined) assertOwner(owner);
-      const ofOwner = owner !== undefined;
-      const statement = this.#statements.list({ ofOwner, withBytes });
-      const rows = await this.#read(statement, ofOwner ? [collection, owner] : [collection], signal);
+      assertQuery(query, limit);
+      const { owner, after, before } = query;
+      const statement = this.#statements.list({ owner, after, before, limit, withBytes });
+      const rows = (await this.#read(statement, valuesOf(query, limit), signal)).map(rowOf);
       // PostgreSQL knows the order of code points, not that of code units.
       return parseRows(rows.sort(compareKeys), "list");
+    });
+  }
+
+  count(query: RecordQuery, { signal }: StoreOptions = {}): Promise<number> {
+    return this.#begin("count", signal, async () => {
+      assertQuery(query);
+      const values = valuesOf(query);
+      const isCounted = query.owner !== undefined && values.length === 2 && keepsVersions(query.collection);
+      const statement = isCounted ? this.#statements.counted : this.#statements.count(query);
+      const [row] = await this.#read(statement, values, signal);
+      return Number(row?.count);
     });
   }
 
   history(named: RecordKey, { signal, bytes: withBytes = false }: ListRecordsOptions = {}): Promise<RecordList> {
     return this.#begin("history", signal, async () => {
       const { collection, owner, key } = readKey(named);
-      const rows = await this.#read(this.#statements.history({ withBytes }), [collection, owner, key], signal);
+      const statement = this.#statements.history({ withBytes });
+      const rows = (await this.#read(statement, [collection, owner, key], signal)).map(rowOf);
       return parseRows(rows, "history");
     });
   }
@@ -238,10 +248,9 @@ class PostgresStore implements Store {
     return keepsVersions(collection) ? this.#settings.keepVersions : undefined;
   }
 
-  async #read(statement: Statement, values: readonly unknown[], signal: AbortSignal | undefined): Promise<Row[]> {
+  async #read(statement: Statement, values: readonly unknown[], signal: AbortSignal | undefined) {
     await this.#ready();
-    const rows = await this.#connections.run(({ query }) => query(statement, values), { signal, endsEarly: true });
-    return rows.map(rowOf);
+    return this.#connections.run(({ query }) => query(statement, values), { signal, endsEarly: true });
   }
 
   /** Once it is sent, an abort does not end it: its outcome would be unknown. */
@@ -264,6 +273,10 @@ class PostgresStore implements Store {
     await this.#connections.run((session) => migrate(session, this.#settings.schema));
     this.#isMigrated = true;
   }
+}
+
+function valuesOf({ collection, owner, after, before }: RecordQuery, limit?: number): readonly unknown[] {
+  return [collection, owner, after, before, limit].filter((value) => value !== undefined);
 }
 
 function rowOf({ collection, owner, key, version, updated_at, value, size, bytes }: TextRow): Row {

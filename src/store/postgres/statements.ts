@@ -6,12 +6,23 @@ export interface Statement {
   readonly text: string;
 }
 
+/** The parts of a query that are given, each with a value in this order, after the collection. */
+export interface ListBounds {
+  readonly owner?: unknown;
+  readonly after?: unknown;
+  readonly before?: unknown;
+  readonly limit?: unknown;
+}
+
 /** The SQL statements of the store. */
 export interface Statements {
   get(which: { readonly ofVersion: boolean; readonly withBytes: boolean }): Statement;
   readonly put: Statement;
   readonly delete: Statement;
-  list(which: { readonly ofOwner: boolean; readonly withBytes: boolean }): Statement;
+  list(which: ListBounds & { readonly withBytes: boolean }): Statement;
+  count(which: ListBounds): Statement;
+  /** As `count`, of all prompts or resources of an owner. */
+  readonly counted: Statement;
   history(which: { readonly withBytes: boolean }): Statement;
 }
 
@@ -43,10 +54,28 @@ export function statementsOf(schema: string): Statements {
       ),
     put: statement(`SELECT * FROM ${inSchema}.put($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`),
     delete: statement(`SELECT * FROM ${inSchema}.remove($1, $2, $3, $4, $5, $6, $7)`),
-    list: ({ ofOwner, withBytes }) =>
-      statement(`${present(withBytes)} collection = $1${ofOwner ? " AND owner = $2" : ""}`),
+    list: ({ withBytes, ...bounds }) => statement(`${present(withBytes)} ${boundsOf(bounds)}`),
+    count: ({ owner, after, before }) =>
+      statement(
+        `SELECT count(*) AS count FROM ${inSchema}.record WHERE value IS NOT NULL AND ${boundsOf({ owner, after, before })}`,
+      ),
+    counted: statement(
+      `SELECT coalesce(sum(items), 0) AS count FROM ${inSchema}.usage WHERE collection = $1 AND owner = $2`,
+    ),
     history: ({ withBytes }) => statement(`${all(withBytes)} ORDER BY version DESC`),
   };
+}
+
+function boundsOf(bounds: ListBounds): string {
+  let count = 1;
+  const given = (what: keyof ListBounds, text: string) => {
+    if (bounds[what] === undefined) return "";
+    count += 1;
+    return `${text} $${count}`;
+  };
+  const { owner, after, before } = { owner: " AND owner =", after: " AND key >", before: " AND key <" };
+  const where = `${given("owner", owner)}${given("after", after)}${given("before", before)}`;
+  return `collection = $1${where}${given("limit", " ORDER BY key LIMIT")}`;
 }
 
 function columnsOf(withBytes: boolean): string {

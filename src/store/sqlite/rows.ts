@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Collection, Quota, RecordKey } from "../../core/store.ts";
+import type { Collection, Quota, RecordKey, RecordQuery } from "../../core/store.ts";
 import { keepsVersions, type ReadDraft, type Row } from "../record.ts";
 import { assertQuota, assertVersion, countedCollections, keptOfRemoved, needsUsage } from "../record-rules.ts";
 import type { Database } from "./database.ts";
@@ -68,31 +68,48 @@ export function readHistory(database: Database, key: RecordKey, withBytes: boole
   return all.all(collection, owner, name, collection, owner, name) as unknown as readonly Row[];
 }
 
-/** Which records are read, and how. */
-export interface Wanted {
-  readonly collection: Collection;
-  readonly owner: string | undefined;
+/** The records that are read, and with their bytes or not. */
+export interface Wanted extends RecordQuery {
   readonly withBytes: boolean;
+  readonly limit?: number | undefined;
+}
+
+/** The number of records that match. */
+export function countOf(database: Database, { collection, owner, after = "", before }: RecordQuery): number {
+  const where = owner === undefined ? "" : " AND owner = ?";
+  const values = owner === undefined ? [collection] : [collection, owner];
+  if (after === "" && before === undefined) {
+    const counted = database.statement(`SELECT total(items) AS count FROM usage WHERE collection = ?${where}`);
+    return Number(counted.get(...values)?.count);
+  }
+  const until = before === undefined ? "" : " AND key < ?";
+  const found = database.statement(
+    `SELECT count(*) AS count FROM record WHERE collection = ?${where} AND key > ?${until} AND deleted = 0`,
+  );
+  return Number(found.get(...values, after, ...(before === undefined ? [] : [before]))?.count);
 }
 
 /** Reads them in pages, so that others come in between: `read` runs what reads one. */
 export async function readAll(
-  { collection, owner, withBytes }: Wanted,
+  { collection, owner, after = "", before, limit = Number.POSITIVE_INFINITY, withBytes }: Wanted,
   read: (run: (database: Database) => readonly Row[]) => Promise<readonly Row[]>,
 ): Promise<Row[]> {
   const size = withBytes ? 20 : 500;
   const from = `SELECT ${columns}${withBytes ? ", c.bytes" : ""} FROM record r ${withBytes ? contentOf("r.version") : ""}`;
   // Rows in place of `(owner, key) > (?, ?)` where there is one owner: SQLite then takes the whole of the index.
   const where = owner === undefined ? "(r.owner, r.key) > (?, ?)" : "r.owner = ? AND r.key > ?";
-  const sql = `${from} WHERE r.collection = ? AND ${where} AND r.deleted = 0 ORDER BY r.owner, r.key LIMIT ${size}`;
+  const until = before === undefined ? "" : "AND r.key < ?";
+  const sql = `${from} WHERE r.collection = ? AND ${where} ${until} AND r.deleted = 0 ORDER BY r.owner, r.key LIMIT ?`;
+  const bounds = before === undefined ? [] : [before];
   const rows: Row[] = [];
-  for (let last = { owner: owner ?? "", key: "" }; ; ) {
+  for (let last = { owner: owner ?? "", key: after }; ; ) {
+    const count = Math.min(size, limit - rows.length);
     const page = await read(
-      (database) => database.statement(sql).all(collection, last.owner, last.key) as unknown as Row[],
+      (database) => database.statement(sql).all(collection, last.owner, last.key, ...bounds, count) as unknown as Row[],
     );
     for (const row of page) rows.push(row);
     const end = page.at(-1);
-    if (end === undefined || page.length < size) return rows;
+    if (end === undefined || page.length < size || rows.length >= limit) return rows;
     last = { owner: end.owner, key: end.key };
     await turn();
   }
@@ -205,11 +222,9 @@ function usageOf(
 ): { readonly items: number; readonly bytes: number } {
   let usage = { items: 0, bytes: 0 };
   if (!needsUsage(quota)) return usage;
-  const inAll = database.statement(
-    "SELECT count(*) AS items, total(total_bytes) AS bytes FROM record WHERE owner = ? AND collection = ? AND deleted = 0",
-  );
-  for (const collection of countedCollections(draft, quota)) {
-    const { items, bytes } = inAll.get(draft.owner, collection) as typeof usage;
+  const inAll = database.statement("SELECT items, bytes FROM usage WHERE owner = ? AND collection = ?");
+  for (const collection of new Set(countedCollections(draft, quota))) {
+    const { items = 0, bytes = 0 } = (inAll.get(draft.owner, collection) ?? {}) as Partial<typeof usage>;
     usage = { items: usage.items + items, bytes: usage.bytes + bytes };
   }
   const own = database.statement(

@@ -14,6 +14,7 @@ export const pastBytes =
  * - `past`: what was there before; of a tombstone `total_bytes` is that of these
  * - `content`: the bytes of both, apart so that lists need not step over them
  * - `counter`: the number of the last change, and of the last one whose tombstone is gone
+ * - `usage`: how much each owner has in a collection, kept by triggers: what a quota costs does not grow with it
  */
 const migrations: readonly string[] = [
   `
@@ -60,7 +61,33 @@ const migrations: readonly string[] = [
   UPDATE record SET total_bytes = ${pastBytes} WHERE deleted = 1;
   CREATE INDEX record_removed ON record (collection, owner, change) WHERE deleted = 1 AND total_bytes > 0;
   `,
+  `
+  DROP INDEX record_usage;
+  CREATE TABLE usage (
+    owner TEXT NOT NULL,
+    collection TEXT NOT NULL,
+    items INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (owner, collection)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO usage SELECT owner, collection, count(*), sum(total_bytes) FROM record WHERE deleted = 0 GROUP BY owner, collection;
+  CREATE TRIGGER usage_put AFTER INSERT ON record WHEN NEW.deleted = 0 BEGIN ${usageChange("NEW", "+")} END;
+  CREATE TRIGGER usage_back AFTER UPDATE ON record WHEN OLD.deleted = 1 AND NEW.deleted = 0 BEGIN ${usageChange("NEW", "+")} END;
+  CREATE TRIGGER usage_gone AFTER UPDATE ON record WHEN OLD.deleted = 0 AND NEW.deleted = 1 BEGIN ${usageChange("OLD", "-")} END;
+  CREATE TRIGGER usage_delete AFTER DELETE ON record WHEN OLD.deleted = 0 BEGIN ${usageChange("OLD", "-")} END;
+  CREATE TRIGGER usage_size AFTER UPDATE ON record
+    WHEN OLD.deleted = 0 AND NEW.deleted = 0 AND OLD.total_bytes <> NEW.total_bytes BEGIN
+    UPDATE usage SET bytes = bytes + NEW.total_bytes - OLD.total_bytes WHERE owner = NEW.owner AND collection = NEW.collection;
+  END;
+  `,
 ];
+
+/** The change of the usage of an owner when a record comes or goes; the row of one that has nothing goes too. */
+function usageChange(row: "NEW" | "OLD", sign: "+" | "-"): string {
+  return `INSERT INTO usage VALUES (${row}.owner, ${row}.collection, 1, ${row}.total_bytes)
+      ON CONFLICT DO UPDATE SET items = items ${sign} excluded.items, bytes = bytes ${sign} excluded.bytes;
+    DELETE FROM usage WHERE owner = ${row}.owner AND collection = ${row}.collection AND items = 0;`;
+}
 
 /**
  * Brings a database to the newest schema. Of several processes that do so at once one does it, and the others find it done.

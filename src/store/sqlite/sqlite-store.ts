@@ -17,12 +17,12 @@ import type {
   StoreOptions,
 } from "../../core/store.ts";
 import { type Clock, systemClock } from "../../lib/clock.ts";
-import { assertCollection, assertOwner, compareKeys, parseRow, parseRows, readDraft, readKey } from "../record.ts";
+import { assertQuery, compareKeys, parseRow, parseRows, readDraft, readKey } from "../record.ts";
 import { readKeepVersions } from "../record-rules.ts";
 import { Watchers } from "../watchers.ts";
 import { Access } from "./access.ts";
 import { accessWarning, type Database, openDatabase } from "./database.ts";
-import { readAll, readHistory, readOne, type WriteContext, writeDelete, writePut } from "./rows.ts";
+import { countOf, readAll, readHistory, readOne, type WriteContext, writeDelete, writePut } from "./rows.ts";
 import { SqliteFeed } from "./sqlite-feed.ts";
 
 /** The options of a store in an SQLite file. */
@@ -110,15 +110,21 @@ class SqliteStore implements Store {
     });
   }
 
-  list({ collection, owner }: RecordQuery, { bytes, signal }: ListRecordsOptions = {}): Promise<RecordList> {
+  list(query: RecordQuery, { bytes, limit, signal }: ListRecordsOptions = {}): Promise<RecordList> {
     return this.#run(signal, async () => {
-      assertCollection(collection);
-      if (owner !== undefined) assertOwner(owner);
-      const rows = await readAll({ collection, owner, withBytes: bytes === true }, (run) => {
+      assertQuery(query, limit);
+      const rows = await readAll({ ...query, limit, withBytes: bytes === true }, (run) => {
         throwIfAborted(signal);
         return this.#access.read("list", run, signal);
       });
       return parseRows(rows.sort(compareKeys), "list");
+    });
+  }
+
+  count(query: RecordQuery, { signal }: StoreOptions = {}): Promise<number> {
+    return this.#run(signal, async () => {
+      assertQuery(query);
+      return this.#access.read("count", (database) => countOf(database, query), signal);
     });
   }
 

@@ -10,6 +10,7 @@ import { project } from "../../../script/support/project.ts";
 import { type Comparison, timingOf } from "../harness.ts";
 import { arePeersWanted, installPeer } from "../peer.ts";
 import type { ModelServerOptions } from "../server/model.ts";
+import { promptKitProgram } from "./promptkit/build.ts";
 import type { SideOptions } from "./sides.ts";
 import type { Cost, Load } from "./weigh.ts";
 
@@ -38,9 +39,11 @@ export async function manyRunsAtOnce(): Promise<readonly Comparison[]> {
   return measured(answer, ["AI SDK", ...(peers === undefined ? [] : ["LangChain"])], loads, { peers });
 }
 
-/** The same in the profile of PromptKit, beside a client without any library too. */
-export function promptKitRuns(): Promise<readonly Comparison[]> {
-  return measured(promptKit, ["AI SDK", "node:http"], promptKitLoads, { isFarTool: true });
+/** The same in the profile of PromptKit, beside a client without any library too; with its checkout in BENCH_PROMPTKIT also beside itself. */
+export async function promptKitRuns(): Promise<readonly Comparison[]> {
+  const program = await promptKitProgram();
+  const others = ["AI SDK", "node:http", ...(program === undefined ? [] : ["PromptKit"])];
+  return measured(promptKit, others, promptKitLoads, { isFarTool: true }, { PromptKit: program });
 }
 
 async function measured(
@@ -48,6 +51,7 @@ async function measured(
   others: readonly string[],
   wanted: readonly Pick<Load, "atOnce" | "runs">[],
   options: Omit<SideOptions, "url">,
+  programs: Readonly<Record<string, string | undefined>> = {},
 ): Promise<readonly Comparison[]> {
   const folder = join(project, ".bench/agent");
   await mkdir(folder, { recursive: true });
@@ -60,9 +64,8 @@ async function measured(
     const costs = new Map(sides.map((side) => [side, [] as Cost[]]));
     for (let round = 0; round < rounds; round += 1) {
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
-        costs
-          .get(side)
-          ?.push(await weigh(folder, { ...load, ...options, side, url: model.url, pieces: served.pieces }));
+        const wanted = { ...load, ...options, side, url: model.url, pieces: served.pieces };
+        costs.get(side)?.push(await weigh(folder, wanted, programs[side]));
       }
     }
     for (const side of others) {
@@ -94,11 +97,9 @@ function compared(atOnce: number, side: string, ours: readonly Cost[], theirs: r
   ];
 }
 
-async function weigh(folder: string, load: Load): Promise<Cost> {
-  const { stdout } = await execute(process.execPath, [join(folder, "weigh.js"), JSON.stringify(load)], {
-    cwd: project,
-    maxBuffer: 2 ** 24,
-  });
+async function weigh(folder: string, load: Load, program?: string): Promise<Cost> {
+  const [command, ...files] = program === undefined ? [process.execPath, join(folder, "weigh.js")] : [program];
+  const { stdout } = await execute(command, [...files, JSON.stringify(load)], { cwd: project, maxBuffer: 2 ** 28 });
   return JSON.parse(stdout);
 }
 

@@ -73,8 +73,8 @@ const usage: LanguageModelV4Usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** A model that calls a tool so many times, then answers. */
-function modelOf(calls: number): LanguageModelV4 {
+/** A model that calls the tool `echo` so many times, then answers. */
+export function modelOf(calls: number): LanguageModelV4 {
   return {
     specificationVersion: "v4",
     provider: "bench",

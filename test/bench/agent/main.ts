@@ -5,7 +5,7 @@ import { loopBesideModel } from "./loop.ts";
 /**
  * The cost of the run of an agent: many at once, beside AI SDK's `streamText` doing the same, and with BENCH_PEERS=1 beside LangChain.
  * And the cost that a step adds to the call of the model. With `--profile promptkit`: the runs that PromptKit measures itself with, 100 to 2,000 at
- * once, beside AI SDK and a client of `node:http` alone. Builds the package first.
+ * once, beside AI SDK, a client of `node:http` alone, and with BENCH_PROMPTKIT=FOLDER, its checkout, itself. Builds the package first.
  */
 export const bench: Bench = {
   name: "agent",

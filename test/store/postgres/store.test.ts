@@ -21,7 +21,7 @@ describe("its schema", () => {
       const stores = Array.from({ length: 8 }, () => open(options));
       await Promise.all(stores.map((store) => store.open()));
       const { rows } = await postgres.admin.query(`SELECT version FROM ${quoted(options.schema)}.migration`);
-      expect(rows).toEqual([{ version: 1 }, { version: 2 }]);
+      expect(rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
       await postgres.drop(options.schema);
     });
   });
@@ -35,8 +35,25 @@ describe("its schema", () => {
       for (const asked of [() => newer.open(), () => newer.get(greet)]) {
         const error = await failure(asked());
         expect(error.code).toBe("STORE_FAILED");
-        expect(error.message).toMatch(/has version 99, and this version of Toolweave knows up to 2. Update Toolweave/);
+        expect(error.message).toMatch(/has version 99, and this version of Toolweave knows up to 3. Update Toolweave/);
       }
+      await postgres.drop(options.schema);
+    });
+  });
+
+  verifies("S1", "counts for quotas what was put by a version that kept no count", async () => {
+    await withStores(async (open) => {
+      const options = { connectionString: postgres.connectionString, schema: postgres.newSchema() };
+      const first = open(options);
+      await first.put({ ...greet, value: 1 });
+      await first.put({ ...greet, key: "gone", value: 1 });
+      await first.delete({ ...greet, key: "gone" });
+      const schema = quoted(options.schema);
+      await postgres.admin.query(`DROP FUNCTION ${schema}.counted CASCADE; DROP TABLE ${schema}.usage`);
+      await postgres.admin.query(`DELETE FROM ${schema}.migration WHERE version = 3`);
+      const draft = { ...greet, key: "more", value: 1 };
+      const refusal = await failure(open(options).put(draft, { quota: { items: 1 } }));
+      expect(refusal.details).toEqual({ limit: "items", max: 1, actual: 2 });
       await postgres.drop(options.schema);
     });
   });
