@@ -1,6 +1,6 @@
 import { cp, glob, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { type CodeSplittingGroup, type InputOptions, rolldown } from "rolldown";
+import { type InputOptions, rolldown } from "rolldown";
 
 /**
  * Makes of the many modules a compiler gave as few as the entries need: a module costs as much to find and to link as to run, and there are
@@ -25,16 +25,15 @@ export async function bundle(folder: string, entries: readonly string[]): Promis
 /** Writes the modules of the package that these files, relative to the folder, need; the sources serve as well as what was compiled. */
 export async function writeModules(folder: string, entries: readonly string[], target: string): Promise<void> {
   const input = Object.fromEntries(entries.map((entry) => [entry.replace(/\.[jt]s$/, ""), join(folder, entry)]));
-  const groups: CodeSplittingGroup[] = [];
-  // What several need is loaded at once by most of them: a chunk for each combination of entries would be sixty files for the first.
-  for (const [name, entry] of [
-    ["base", commandEntry],
-    ["core", mainEntry],
-  ] as const) {
-    const path = Object.values(input).find((file) => entry.test(file.slice(folder.length + 1)));
-    const modules = path === undefined ? undefined : await loadedBy(path);
-    if (modules !== undefined) groups.push({ name, test: (id) => modules.has(id) });
-  }
+  const loadedWith = async (entry: string): Promise<ReadonlySet<string>> =>
+    entry in input ? (await loadedBy(input[entry] ?? "")).modules : new Set();
+  const [core, command] = [await loadedWith("index"), await loadedWith("cli/main")];
+  // A chunk for each combination of entries that share something would be sixty files for the main one, and most load that. The command
+  // shows its help without the rest.
+  const groups = [
+    { name: "base", test: (id: string) => core.has(id) && command.has(id) },
+    { name: "core", test: (id: string) => core.has(id) },
+  ];
   const bundled = await rolldown({ ...options, input });
   await bundled.write({
     dir: target,
@@ -45,10 +44,6 @@ export async function writeModules(folder: string, entries: readonly string[], t
   await bundled.close();
 }
 
-const mainEntry = /^index\.[jt]s$/;
-/** The command starts often, and shows its help without the rest. */
-const commandEntry = /^cli\/main\.[jt]s$/;
-
 const options: InputOptions = {
   platform: "node",
   // Every package is the user's: it is found where they installed it.
@@ -57,8 +52,15 @@ const options: InputOptions = {
   logLevel: "warn",
 };
 
-/** The modules that are loaded with one, those apart that are imported later. */
-async function loadedBy(entry: string): Promise<ReadonlySet<string>> {
+/** The modules that are loaded with one, without those that are imported later. */
+export interface LoadedModules {
+  readonly modules: ReadonlySet<string>;
+  /** Those of Node, and of other packages. */
+  readonly externals: readonly string[];
+}
+
+/** Finds what Node loads with a file, before that does anything. */
+export async function loadedBy(entry: string): Promise<LoadedModules> {
   const bundled = await rolldown({ ...options, input: entry });
   const { output } = await bundled.generate({ format: "esm" });
   await bundled.close();
@@ -67,7 +69,8 @@ async function loadedBy(entry: string): Promise<ReadonlySet<string>> {
   const loaded = new Set([first.fileName]);
   // Grows while it is read.
   for (const name of loaded) for (const imported of chunks.get(name)?.imports ?? []) loaded.add(imported);
-  return new Set([...loaded].flatMap((name) => chunks.get(name)?.moduleIds ?? []));
+  const modules = new Set([...loaded].flatMap((name) => chunks.get(name)?.moduleIds ?? []));
+  return { modules, externals: [...loaded].filter((name) => !chunks.has(name)) };
 }
 
 function resolveLibraries(id: string, importer: string | undefined): { id: string; external: true } | undefined {
