@@ -8,7 +8,6 @@ import { ToolkitError } from "../core/error.ts";
 import type { CallContext, Kind, RenderedPrompt } from "../core/item.ts";
 import type { Content, ReadOptions } from "../core/resource.ts";
 import type { Progress } from "../core/session.ts";
-import { ConcurrencyLimit, ConcurrencyQueue } from "../lib/concurrency-queue.ts";
 import { isRecord } from "../lib/value.ts";
 import { lists } from "./descriptor.ts";
 import { readList } from "./read-list.ts";
@@ -178,17 +177,15 @@ export class McpSession implements ConnectorSession {
 
   #lists(): ConnectorSession["list"] {
     const { server, limits, redactor, transport, wire } = this.#parts;
-    const inTurn = turnsOf(transport.listsAtOnce);
     const lister = (kind: Kind) => (options: ReadOptions) => {
       const ownKeys = new Map<string, string>();
-      const request = (method: string, params: Record<string, unknown> | undefined) =>
-        wire.request(method, params, {
-          cancellation: cancellationOf(options),
-          // An entry that is too deep is left out by itself.
-          isUnchecked: true,
-        });
       return readList(kind, {
-        request: (method, params) => inTurn(() => request(method, params)),
+        request: (method, params) =>
+          wire.request(method, params, {
+            cancellation: cancellationOf(options),
+            // An entry that is too deep is left out by itself.
+            isUnchecked: true,
+          }),
         server: server.name,
         limits,
         redactor,
@@ -231,20 +228,6 @@ export class McpSession implements ConnectorSession {
     const { label, redactor } = this.#parts;
     throw failureOf(error, { ...attempt, label, redactor, server: this.server.name });
   }
-}
-
-/** Makes requests so many at once, each when it is its turn. */
-function turnsOf(atOnce = Number.POSITIVE_INFINITY): <T>(request: () => Promise<T>) => Promise<T> {
-  const places = new ConcurrencyQueue([new ConcurrencyLimit(atOnce, 0)], Number.POSITIVE_INFINITY);
-  return async (request) => {
-    if (!places.take())
-      await new Promise<void>((granted) => places.enter({ owner: "", granted, refused: () => granted() }));
-    try {
-      return await request();
-    } finally {
-      places.give();
-    }
-  };
 }
 
 function reporter(context: CallContext, redactor: Redactor): (progress: Progress) => void {

@@ -99,29 +99,6 @@ describe("Streamable HTTP", () => {
     expect(fixture.sessions.size).toBe(0);
   });
 
-  test("two lists are asked for at once, the tools first, since each takes a connection", async () => {
-    const { origin } = await serve(streamableFixture({ json: true }).handler);
-    const asked: string[] = [];
-    let inFlight = 0;
-    let most = 0;
-    const counting: typeof fetch = async (input, init) => {
-      const list = /"method":"(\w+(?:\/templates)?\/list)"/.exec(String(init?.body))?.[1];
-      if (list === undefined) return fetch(input, init);
-      asked.push(list);
-      most = Math.max(most, ++inFlight);
-      // All that are asked for in one turn are counted before the first is answered.
-      await new Promise(setImmediate);
-      return fetch(input, init).finally(() => {
-        inFlight -= 1;
-      });
-    };
-    const session = await connect(`${origin}/mcp`, { fetch: counting });
-    const lists = Object.values(session.list);
-    await Promise.all(lists.map((list) => list({ signal: never })));
-    expect([asked.length, asked[0], most]).toEqual([lists.length, "tools/list", 2]);
-    expect(lists.length).toBeGreaterThan(2);
-  });
-
   test("an answer that ends without a result fails its request at once, and no other", async () => {
     const { origin } = await serve(
       byHand((message, response) => {

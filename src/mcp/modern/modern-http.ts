@@ -7,7 +7,6 @@ import {
   exchange,
   type HttpAnswer,
   jsonType,
-  listsAtOnce,
   type McpEndpoint,
   networkOf,
   oddTextsOf,
@@ -39,7 +38,6 @@ export class ModernHttpTransport implements Transport {
   readonly name = "streamable-http";
   // A server that vanished leaves a socket that is open at this end.
   readonly silenceMs = 5_000;
-  readonly listsAtOnce = listsAtOnce;
   readonly network: Readonly<Record<string, string | number>>;
   readonly #endpoint: McpEndpoint;
   readonly #parameters: ParameterHeaders;

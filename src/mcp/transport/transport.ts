@@ -57,8 +57,6 @@ export interface Transport {
    * that it is, longer where silence only means that it is busy.
    */
   readonly silenceMs: number;
-  /** The most pages of lists that are asked for at once. Default: any number, for they go over one connection. */
-  readonly listsAtOnce?: number | undefined;
   /** True where messages are handed over as the objects they are: the server has those too. Missing, they are parsed from text. */
   readonly sharesObjects?: boolean;
   /** False where the server has no way to send notifications. Missing, it has. */

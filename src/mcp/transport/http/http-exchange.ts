@@ -33,11 +33,6 @@ export interface McpEndpoint {
 
 export const jsonType = "application/json";
 export const eventStreamType = "text/event-stream";
-/**
- * Each request takes a connection, and one that is new takes as long as one or two requests on one that is there: two connections have four
- * lists as soon as four do, and a server accepts half as many.
- */
-export const listsAtOnce = 2;
 const maxRedirects = 5;
 const quotedLength = 300;
 

@@ -10,7 +10,6 @@ import {
   exchange,
   type HttpAnswer,
   jsonType,
-  listsAtOnce,
   type McpEndpoint,
   networkOf,
   oddTextsOf,
@@ -34,7 +33,6 @@ export class StreamableHttpTransport implements Transport {
   readonly name = "streamable-http";
   // A server that vanished leaves a socket that is open at this end.
   readonly silenceMs = 5_000;
-  readonly listsAtOnce = listsAtOnce;
   readonly #endpoint: McpEndpoint;
   readonly #oddTexts: OddTexts;
   readonly #abort = new AbortController();
