@@ -2,7 +2,7 @@ import { cp, glob, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { rolldown } from "rolldown";
+import { type InputOptions, rolldown } from "rolldown";
 import packages from "./bundled-packages.json" with { type: "json" };
 import { noticesOf } from "./notices.ts";
 
@@ -55,21 +55,23 @@ export async function writeModules(
   target: string,
 ): Promise<readonly string[]> {
   const input = Object.fromEntries(entries.map((entry) => [entry.replace(/\.[jt]s$/, ""), join(folder, entry)]));
-  const bundled = await rolldown({
-    input,
-    platform: "node",
-    resolve: { mainFields: ["module", "main"] },
-    // Every other package is the user's: it is found where they installed it.
-    external: (id, importer) => !/^\./.test(id) && !isAbsolute(id) && !isPart(id, importer),
-    plugins: [{ name: "libraries", resolveId: (id, importer) => resolveLibraries(id, importer) }],
-    logLevel: "warn",
-  });
+  const loadedWith = async (entry: string): Promise<ReadonlySet<string>> =>
+    entry in input ? (await loadedBy(input[entry] ?? "")).modules : new Set();
+  const [core, command] = [await loadedWith("index"), await loadedWith("cli/main")];
+  // A chunk for each combination of entries that share something would be sixty files for the main one, and most load that. The command
+  // shows its help without the rest.
+  const groups = [
+    { name: "base", test: (id: string) => core.has(id) && command.has(id) },
+    { name: "core", test: (id: string) => core.has(id) },
+  ];
+  const bundled = await rolldown({ ...options, input });
   // Comments are for those who read the declarations.
   const { output } = await bundled.write({
     dir: target,
     format: "esm",
     chunkFileNames: "chunks/[name]-[hash].js",
     comments: { jsdoc: false },
+    codeSplitting: { groups },
   });
   await bundled.close();
   const modules = output.flatMap((each) => (each.type === "chunk" ? each.moduleIds : []));
@@ -87,6 +89,36 @@ function isPart(id: string, importer: string | undefined): boolean {
 /** The folder of the package that a module is in; undefined for one of ours. */
 function packageFolder(id: string): string | undefined {
   return /^.*[/\\]node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+/.exec(id)?.[0];
+}
+
+const options: InputOptions = {
+  platform: "node",
+  resolve: { mainFields: ["module", "main"] },
+  // Every other package is the user's: it is found where they installed it.
+  external: (id, importer) => !/^\./.test(id) && !isAbsolute(id) && !isPart(id, importer),
+  plugins: [{ name: "libraries", resolveId: (id, importer) => resolveLibraries(id, importer) }],
+  logLevel: "warn",
+};
+
+/** The modules that are loaded with one, without those that are imported later. */
+export interface LoadedModules {
+  readonly modules: ReadonlySet<string>;
+  /** Those of Node, and of other packages. */
+  readonly externals: readonly string[];
+}
+
+/** Finds what Node loads with a file, before that does anything. */
+export async function loadedBy(entry: string): Promise<LoadedModules> {
+  const bundled = await rolldown({ ...options, input: entry });
+  const { output } = await bundled.generate({ format: "esm" });
+  await bundled.close();
+  const chunks = new Map(output.flatMap((file) => (file.type === "chunk" ? [[file.fileName, file] as const] : [])));
+  const [first] = output;
+  const loaded = new Set([first.fileName]);
+  // Grows while it is read.
+  for (const name of loaded) for (const imported of chunks.get(name)?.imports ?? []) loaded.add(imported);
+  const modules = new Set([...loaded].flatMap((name) => chunks.get(name)?.moduleIds ?? []));
+  return { modules, externals: [...loaded].filter((name) => !chunks.has(name)) };
 }
 
 function resolveLibraries(id: string, importer: string | undefined): { id: string; external: true } | undefined {

@@ -31,6 +31,7 @@ export abstract class CallLifetime implements DeadlineOwner {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
+      this.#follow();
       if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
     }
     return this.#controller.signal;
@@ -42,6 +43,11 @@ export abstract class CallLifetime implements DeadlineOwner {
 
   set waitingFor(error: (() => Error | undefined) | undefined) {
     this.#waitingFor = error;
+  }
+
+  /** Code listens to its signal, or to its abort without one. */
+  get isFollowed(): boolean {
+    return this.#controller !== undefined || this.#abortListeners !== undefined || this.inner?.isFollowed === true;
   }
 
   /** It was ended early. */
@@ -61,6 +67,7 @@ export abstract class CallLifetime implements DeadlineOwner {
 
   /** Calls back with the reason should it be ended early: what its signal does, without the cost of one. */
   onAbort(listener: (reason: unknown) => void): void {
+    this.#follow();
     if (this.#aborted !== undefined) {
       listener(this.#aborted.reason);
       return;
@@ -112,6 +119,11 @@ export abstract class CallLifetime implements DeadlineOwner {
       if (this.#pauses === 0) this.#setPaused(false);
       release?.();
     };
+  }
+
+  #follow(): void {
+    this.#deadline?.follow();
+    this.#outerDeadline?.follow();
   }
 
   #setPaused(isPaused: boolean): void {

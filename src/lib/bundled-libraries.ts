@@ -1,3 +1,4 @@
+import * as OpenTelemetry from "@opentelemetry/api";
 import GrayMatter from "gray-matter";
 import Handlebars from "handlebars";
 import { RE2JS } from "re2js";
@@ -15,6 +16,9 @@ export const loadHandlebars = (): typeof Handlebars => Handlebars;
 
 /** The library `yaml`. */
 export const loadYaml = (): typeof Yaml => Yaml;
+
+/** The API of OpenTelemetry. */
+export const loadOpenTelemetry = (): typeof OpenTelemetry => OpenTelemetry;
 
 /** The class of the library `re2js`. */
 export const loadRe2js = (): typeof RE2JS => RE2JS;

@@ -1,3 +1,5 @@
+// Not the global one, which a test may replace together with its clock.
+import { setImmediate } from "node:timers";
 import type { Clock, Timer } from "./clock.ts";
 import { type DeadlineHost, type DeadlineOwner, ScheduledDeadline, type TimeLimits } from "./deadline.ts";
 
@@ -14,7 +16,8 @@ const minListenedTo = 64;
 
 /**
  * Waits for promises that may never settle. All waits share one timer, and one listener for each distinct signal, and the clock is read
- * once for all that began in one turn of the event loop, so that a wait costs none of these. Limits count from the end of that turn.
+ * once for all that began in one turn of the event loop, so that a wait costs none of these. Limits count from the end of that turn, and
+ * from then on signals are listened to: most waits are over by then. Until then an abort is noticed where a wait settles, or where its owner is followed.
  */
 export class DeadlineScheduler implements DeadlineHost {
   readonly clock: Clock;
@@ -29,6 +32,10 @@ export class DeadlineScheduler implements DeadlineHost {
   readonly #onAbort = DeadlineScheduler.#listenerOf(new WeakRef(this));
   /** Set while there are waits whose limits have not begun. */
   #starter: Timer | undefined;
+  /** Signals of waits that began in this turn are to be listened to at its end. */
+  #listensLater = false;
+  /** Counts the turns of the event loop in which such waits began. */
+  #turn = 0;
   #timer: Timer | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
 
@@ -83,11 +90,13 @@ export class DeadlineScheduler implements DeadlineHost {
   }
 
   #succeed(deadline: ScheduledDeadline, value: unknown): void {
+    if (deadline.isToListen) endWhereAborted(deadline);
     this.#leave(deadline);
     deadline.resolve(value);
   }
 
   #fail(deadline: ScheduledDeadline, error: unknown): void {
+    if (deadline.isToListen) endWhereAborted(deadline);
     this.#leave(deadline);
     deadline.reject(error);
   }
@@ -124,11 +133,35 @@ export class DeadlineScheduler implements DeadlineHost {
     }
     owner.onDeadline(deadline);
     const { callerSignal, outerSignals } = owner;
-    if (callerSignal !== undefined) this.#listen(callerSignal, deadline);
-    if (outerSignals === undefined) return deadline;
+    deadline.turn = this.#turn;
+    if (callerSignal === undefined && outerSignals === undefined) return deadline;
     deadline.outerSignals = outerSignals;
-    for (const signal of outerSignals) this.#listen(signal, deadline);
+    deadline.isToListen = true;
+    if (owner.isFollowed === true) this.listenTo(deadline);
+    else if (!this.#listensLater) {
+      this.#listensLater = true;
+      setImmediate(this.#listenToAll);
+    }
     return deadline;
+  }
+
+  /** Listens to the signals of the waits that began in this turn, as far as they still last. */
+  readonly #listenToAll = (): void => {
+    this.#listensLater = false;
+    const turn = this.#turn;
+    this.#turn += 1;
+    // Chosen first: a signal that has aborted ends waits.
+    const chosen: ScheduledDeadline[] = [];
+    for (let deadline = this.#first; deadline?.turn === turn; deadline = deadline.next)
+      if (deadline.isToListen) chosen.push(deadline);
+    for (const deadline of chosen.reverse()) this.listenTo(deadline);
+  };
+
+  listenTo(deadline: ScheduledDeadline): void {
+    deadline.isToListen = false;
+    const { callerSignal } = deadline.owner;
+    if (callerSignal !== undefined) this.#listen(callerSignal, deadline);
+    for (const signal of deadline.outerSignals ?? []) this.#listen(signal, deadline);
   }
 
   #leave(deadline: ScheduledDeadline): void {
@@ -252,6 +285,13 @@ export class DeadlineScheduler implements DeadlineHost {
     );
     this.#wakeUpAt(next);
   }
+}
+
+/** Ends a wait whose signals are not listened to yet, where one of them has aborted. */
+function endWhereAborted(deadline: ScheduledDeadline): void {
+  const { callerSignal } = deadline.owner;
+  const signal = callerSignal?.aborted === true ? callerSignal : deadline.outerSignals?.find(({ aborted }) => aborted);
+  if (signal !== undefined) deadline.end(signal.reason);
 }
 
 function limitError({ owner, limits, startedAt }: ScheduledDeadline, now: number): unknown {

@@ -14,6 +14,8 @@ export interface DeadlineOwner {
   readonly callerSignal: AbortSignal | undefined;
   /** Further signals that do. */
   readonly outerSignals?: readonly AbortSignal[] | undefined;
+  /** Code listens to it for an abort: it is to have one at once, also in the turn of the event loop in which the wait began. */
+  readonly isFollowed?: boolean | undefined;
   /** Called when a wait begins: it can be given signs of life from then on. */
   onDeadline(deadline: Deadline): void;
   /** Makes the error for a limit that was reached. */
@@ -33,6 +35,8 @@ export interface Deadline {
   pause(isPaused: boolean): void;
   /** Ends it with the reason, unless it has ended. */
   end(reason: unknown): void;
+  /** Its owner is followed from now on. */
+  follow(): void;
 }
 
 /** The scheduler of a deadline. */
@@ -42,6 +46,8 @@ export interface DeadlineHost {
   watch(deadline: ScheduledDeadline): void;
   /** Ends the wait with the reason, unless it has ended. */
   abort(deadline: ScheduledDeadline, reason: unknown): void;
+  /** Listens to the signals of the wait. */
+  listenTo(deadline: ScheduledDeadline): void;
 }
 
 /** A link in the list of all waits: to enter and to leave costs two pointers. */
@@ -55,6 +61,10 @@ export class ScheduledDeadline implements Deadline {
   next: ScheduledDeadline | undefined;
   /** Beside that of the caller. */
   outerSignals: readonly AbortSignal[] | undefined;
+  /** Its signals are not listened to yet. */
+  isToListen = false;
+  /** The turn of the event loop in which it began, as the scheduler counts them. */
+  turn = 0;
   /** Undefined in the turn of the event loop in which it began: a wait that is over by the end of that needs no clock. */
   startedAt: number | undefined;
   readonly #host: DeadlineHost;
@@ -94,6 +104,10 @@ export class ScheduledDeadline implements Deadline {
 
   end(reason: unknown): void {
     this.#host.abort(this, reason);
+  }
+
+  follow(): void {
+    if (this.isToListen && this.isActive) this.#host.listenTo(this);
   }
 
   get dueAt(): number {

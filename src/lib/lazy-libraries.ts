@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
+import type * as OpenTelemetry from "@opentelemetry/api";
 import type GrayMatter from "gray-matter";
 import type Handlebars from "handlebars";
 import type { RE2JS } from "re2js";
@@ -17,6 +18,7 @@ export type ConnectorMaker = (
 const require = createRequire(import.meta.url);
 let grayMatterModule: typeof GrayMatter | undefined;
 let handlebarsModule: typeof Handlebars | undefined;
+let openTelemetryModule: typeof OpenTelemetry | undefined;
 let re2jsClass: typeof RE2JS | undefined;
 let yamlModule: typeof Yaml | undefined;
 
@@ -36,6 +38,12 @@ export function loadHandlebars(): typeof Handlebars {
 export function loadYaml(): typeof Yaml {
   yamlModule ??= require("yaml") as typeof Yaml;
   return yamlModule;
+}
+
+/** The API of OpenTelemetry. Its copies share what is registered, so that it may be another one than that of the user. */
+export function loadOpenTelemetry(): typeof OpenTelemetry {
+  openTelemetryModule ??= require("@opentelemetry/api") as typeof OpenTelemetry;
+  return openTelemetryModule;
 }
 
 /** The class of the library `re2js`. */

@@ -1,21 +1,23 @@
 /**
- * Measures calls of one side alone, `ours` or `raw`, over `memory` or `stdio`, one after another or so many at once: what V8 learns from one
- * side is not to slow the other down. Prints the timing of one call as JSON.
+ * Measures calls of one side alone, `ours` or `raw`, over `memory` or `stdio`, one after another and so many at once: what V8 learns from one
+ * side is not to slow the other down. Prints the timings of one call as JSON, by how many are made at once.
  */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { inMemoryConnector } from "../../src/mcp/index.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { measure, type Operation, type Timing } from "./harness.ts";
 import { rawInMemoryClient, rawStdioClient, stdioServer } from "./raw.ts";
-import { createServer, message } from "./server/tools.ts";
+import { createServer } from "./server/tools.ts";
+import { ourCallOf, rawCallOf, together } from "./whole-call.ts";
 
-const [side = "", transport = "", atOnce = "1"] = process.argv.slice(2);
+const [side = "", transport = "", ...counts] = process.argv.slice(2);
 const call = side === "ours" ? await ourCall() : await rawCall();
-const count = Number(atOnce);
-const operation = count === 1 ? call : () => Promise.all(Array.from({ length: count }, call));
-const { alone } = await measure({ alone: operation }, { rounds: 10, roundMs: 100, warmUpMs: 1_500 });
-const each: Timing = { ...alone, p50: alone.p50 / count, p99: alone.p99 / count };
-process.stdout.write(JSON.stringify(each), () => process.exit(0));
+const timings: Record<string, Timing> = {};
+for (const count of counts.map(Number)) {
+  const { alone } = await measure({ alone: together(count, call) }, { rounds: 10, roundMs: 50, warmUpMs: 600 });
+  timings[count] = { ...alone, p50: alone.p50 / count, p99: alone.p99 / count };
+}
+process.stdout.write(JSON.stringify(timings), () => process.exit(0));
 
 async function ourCall(): Promise<Operation> {
   const toolkit = new Toolkit();
@@ -23,10 +25,9 @@ async function ourCall(): Promise<Operation> {
   const local = inMemoryConnector((far) => createServer("bench").connect(far as Transport));
   toolkit.addConnector(transport === "memory" ? local : stdioServer, { namespace: "bench" });
   await toolkit.start();
-  return () => toolkit.call("bench.echo", message);
+  return ourCallOf(toolkit, "bench.echo");
 }
 
 async function rawCall(): Promise<Operation> {
-  const client = await (transport === "memory" ? rawInMemoryClient() : rawStdioClient());
-  return () => client.callTool({ name: "echo", arguments: message });
+  return rawCallOf(await (transport === "memory" ? rawInMemoryClient() : rawStdioClient()));
 }

@@ -41,7 +41,8 @@ export interface Bench {
   readonly targets: Readonly<Record<string, Target>>;
   /** The profiles that can be measured instead. */
   readonly profiles?: readonly string[];
-  run(profile?: string): Promise<readonly Comparison[]>;
+  /** @param done - is called with each comparison as it is made, where a bench takes long */
+  run(profile?: string, done?: (comparison: Comparison) => void): Promise<readonly Comparison[]>;
 }
 
 /** The extent of a measurement. */
@@ -119,6 +120,13 @@ export async function report(bench: Bench, comparisons: readonly Comparison[], p
   const json = { bench: bench.name, node: process.version, cpus: cpus().length, date: new Date().toISOString(), rows };
   await writeFile(join(folder, `${bench.name}.json`), `${JSON.stringify(json, null, 2)}\n`);
   return tableOf(bench.name, rows);
+}
+
+/** One comparison in a line, before the table is there. */
+export function lineOf({ name, ours, peer, unit }: Comparison): string {
+  const shown = `${name}: ${amount(ours.p50, unit)}`;
+  if (peer === undefined) return shown;
+  return `${shown}, ${peer.name} ${amount(peer.timing.p50, unit)}, ${(ours.p50 / peer.timing.p50).toFixed(3)} x`;
 }
 
 interface Row extends Comparison {

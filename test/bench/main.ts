@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { project } from "../../script/support/project.ts";
 import type { Bench } from "./harness.ts";
-import { report } from "./harness.ts";
+import { lineOf, report } from "./harness.ts";
 
 /** Loaded one by one: what one bench imports is not to weigh on another. */
 const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>> = {
@@ -45,5 +45,6 @@ for (const name of named.length > 0 ? named : Object.keys(benches)) {
     console.error(`The bench ${name} has no profile ${profile}.`);
     process.exit(2);
   }
-  console.log(`${await report(bench, await bench.run(profile), project)}\n`);
+  const rows = await bench.run(profile, (row) => console.error(lineOf(row)));
+  console.log(`${await report(bench, rows, project)}\n`);
 }

@@ -25,6 +25,7 @@ function waiter(fields: Partial<DeadlineOwner> = {}) {
 }
 
 const never = new Promise<never>(() => {});
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 verifies(
   "C7",
@@ -130,6 +131,54 @@ test("a signal ends each of its waits, whichever listeners it has beside the sch
   expect([unrelated.told, one.size, other.size]).toEqual([[], 1, 0]);
 });
 
+test("a signal is listened to from the end of the turn on, or at once where its owner passes an abort on", async () => {
+  const room = new DeadlineScheduler(virtualClock());
+  const { signal } = new AbortController();
+  const listen = vi.spyOn(signal, "addEventListener");
+  for (let n = 0; n < 3; n++) await room.wait(Promise.resolve(n), waiter({ callerSignal: signal }).waiter, unlimited);
+  await nextTurn();
+  expect(listen.mock.calls.length).toBe(0);
+  const lasting = [1, 2].map(() => room.wait(never, waiter({ callerSignal: signal }).waiter, unlimited));
+  expect(listen.mock.calls.length).toBe(0);
+  await nextTurn();
+  expect([lasting.length, listen.mock.calls.length]).toEqual([2, 1]);
+  const other = new AbortController().signal;
+  const listenToOther = vi.spyOn(other, "addEventListener");
+  void room.wait(never, waiter({ outerSignals: [other], isFollowed: true }).waiter, unlimited);
+  expect(listenToOther.mock.calls.length).toBe(1);
+  const third = new AbortController();
+  let wait: Deadline | undefined;
+  const late = waiter({
+    callerSignal: third.signal,
+    onDeadline: (begun) => {
+      wait = begun;
+    },
+  });
+  const result = room.wait(never, late.waiter, unlimited);
+  wait?.follow();
+  third.abort("why");
+  expect(late.told).toEqual(["why"]);
+  await expect(result).rejects.toBe("why");
+});
+
+test("an abort in the turn in which a wait began is its reason, whatever its promise settles to", async () => {
+  for (const which of ["callerSignal", "outerSignals"] as const) {
+    const room = new DeadlineScheduler(virtualClock());
+    const controller = new AbortController();
+    const { signal } = controller;
+    const fields = which === "callerSignal" ? { callerSignal: signal } : { outerSignals: [signal] };
+    const begin = (promise: Promise<unknown>) => {
+      const one = waiter(fields);
+      return { told: one.told, result: room.wait(promise, one.waiter, unlimited) };
+    };
+    const waits = [Promise.resolve(1), Promise.reject(new Error("its own")), never].map(begin);
+    const outcomes = Promise.allSettled(waits.map(({ result }) => result));
+    controller.abort("why");
+    for (const outcome of await outcomes) expect(outcome).toEqual({ status: "rejected", reason: "why" });
+    expect([waits.map(({ told }) => told), room.size]).toEqual([[["why"], ["why"], ["why"]], 0]);
+  }
+});
+
 test("a signal that has aborted ends the wait at once, and a settled wait hears no abort", async () => {
   const room = new DeadlineScheduler(virtualClock());
   await expect(room.wait(never, waiter({ callerSignal: AbortSignal.abort("before") }).waiter, unlimited)).rejects.toBe(
@@ -222,7 +271,8 @@ test("a joined signal is not kept by its listener, and each signal with a wait s
   const useJoined = async () => {
     const signal = AbortSignal.any(sources);
     joined.push(new WeakRef(signal));
-    await room.wait(Promise.resolve(), waiter({ callerSignal: signal }).waiter, unlimited);
+    // A wait that is over in the turn in which it began listens to nothing.
+    await room.wait(new Promise(setImmediate).then(nextTurn), waiter({ callerSignal: signal }).waiter, unlimited);
   };
   for (let n = 0; n < 1_000; n++) await useJoined();
   for (const [at, controller] of controllers.entries()) controller.abort(at);

@@ -1,16 +1,9 @@
-import {
-  type Attributes,
-  type Context,
-  context,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace as spans,
-} from "@opentelemetry/api";
+import type { Attributes, Context, Span } from "@opentelemetry/api";
 import type { TokenUsage } from "../../core/agent-event.ts";
 import { ToolkitError } from "../../core/error.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { ModelSettings } from "../../core/model-settings.ts";
+import { loadOpenTelemetry } from "../../lib/lazy-libraries.ts";
 import { present } from "../../lib/value.ts";
 import { callStateOf } from "../call-port.ts";
 import { errorText } from "./attributes.ts";
@@ -68,11 +61,11 @@ class ModelTrace {
     this.#parts = parts;
     this.#asked = asked;
     this.#beganAt = parts.clock.now();
-    unharmed(() => this.#begin(outer ?? context.active()));
+    unharmed(() => this.#begin(outer ?? loadOpenTelemetry().context.active()));
   }
 
   within<R>(ask: () => Promise<R>): Promise<R> {
-    return this.#context === undefined ? ask() : context.with(this.#context, ask);
+    return this.#context === undefined ? ask() : loadOpenTelemetry().context.with(this.#context, ask);
   }
 
   succeed({ finishReason, usage, output }: ModelAnswered): void {
@@ -98,7 +91,7 @@ class ModelTrace {
     const type = aborted ? "aborted" : ToolkitError.is(error) ? error.code : "_OTHER";
     const message = aborted ? "Its caller ended it." : errorText(error, this.#parts.recorder !== undefined);
     unharmed(() => {
-      this.#span?.setStatus({ code: SpanStatusCode.ERROR, message });
+      this.#span?.setStatus({ code: loadOpenTelemetry().SpanStatusCode.ERROR, message });
       this.#span?.setAttribute("error.type", type);
       this.#span?.end();
       this.#parts.instruments?.answered(this.#seconds(), { ...this.#common(), "error.type": type });
@@ -119,6 +112,7 @@ class ModelTrace {
       "gen_ai.request.seed": seed,
       "gen_ai.request.stream": stream || undefined,
     });
+    const { SpanKind, trace: spans } = loadOpenTelemetry();
     const span = tracer.startSpan(`chat ${model}`, { kind: SpanKind.CLIENT, attributes }, outer);
     if (!spans.isSpanContextValid(span.spanContext())) return;
     if (recorder !== undefined) span.setAttribute("gen_ai.input.messages", recorder.record(input));

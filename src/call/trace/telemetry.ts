@@ -1,16 +1,9 @@
-import {
-  createNoopMeter,
-  type MeterProvider,
-  metrics,
-  ProxyTracerProvider,
-  type Tracer,
-  type TracerProvider,
-  trace,
-} from "@opentelemetry/api";
+import type { Meter, Tracer } from "@opentelemetry/api";
 import type { Connection } from "../../core/connection.ts";
 import type { ToolkitEvent } from "../../core/event.ts";
 import type { TelemetryOptions } from "../../core/telemetry-options.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { loadOpenTelemetry } from "../../lib/lazy-libraries.ts";
 import { packageVersion } from "../../lib/package.ts";
 import { type Gauges, Instruments } from "./instruments.ts";
 import { Recorder } from "./recorder.ts";
@@ -24,29 +17,33 @@ export interface TelemetryParts {
 }
 
 const scope = "toolweave";
-const noTracers: TracerProvider = new ProxyTracerProvider().getDelegate();
+/** The providers that are registered, as all copies of the API of version 1 keep them in the global object. */
+interface Registry {
+  readonly trace?: unknown;
+  readonly metrics?: unknown;
+}
+
+const registryKey = Symbol.for("opentelemetry.js.api.1");
+const nothing: Registry = {};
 
 /**
  * Begins traces where they go somewhere: a tracer or a meter was given, or an OpenTelemetry SDK is registered. It is asked at each call, so
- * that an SDK may be registered at any time; where there is none that costs some nanoseconds.
+ * that an SDK may be registered at any time; where there is none that costs some nanoseconds, and the API is not loaded.
  */
 export class Telemetry {
   readonly #parts: TelemetryParts;
   readonly #recorder: Recorder | undefined;
   readonly #connected = new WeakSet<Connection>();
-  /** The proxy behind which an SDK is registered. Undefined while one is: then it is looked up each time. */
-  #idle: ProxyTracerProvider | undefined;
-  #tracers: TracerProvider | undefined;
+  /** The providers that were registered when they were looked at last. */
+  #traceProvider: unknown;
+  #meterProvider: unknown;
   #tracer: Tracer | undefined;
-  #meters: MeterProvider | undefined;
   #instruments: Instruments | undefined;
 
   constructor(parts: TelemetryParts) {
     const { tracer, meter, recordContent = false, redact = [] } = parts.options;
     this.#parts = parts;
     this.#recorder = recordContent ? new Recorder(redact) : undefined;
-    // Behind one of our own nothing will be registered.
-    if (tracer !== undefined) this.#idle = new ProxyTracerProvider();
     if (tracer) this.#tracer = tracer;
     if (meter) this.#instruments = new Instruments(meter, parts.gauges);
     this.look();
@@ -59,8 +56,7 @@ export class Telemetry {
 
   /** True where a tracer or a meter is there. */
   get isOn(): boolean {
-    if (this.#idle?.getDelegate() !== noTracers) this.#findTracer();
-    if (this.#parts.options.meter === undefined) this.#findMeter();
+    this.look();
     return this.#tracer !== undefined || this.#instruments !== undefined;
   }
 
@@ -69,10 +65,19 @@ export class Telemetry {
     return new Trace({ tracer: this.#tracer, instruments: this.#instruments, recorder: this.#recorder, clock }, wish);
   }
 
-  /** Looks for an SDK that is registered now: also by another copy of the API, which does not notify ours. */
+  /** Looks for an SDK that is registered now, by whichever copy of the API. */
   look(): void {
-    if (this.#parts.options.tracer === undefined) this.#findTracer();
-    if (this.#parts.options.meter === undefined) this.#findMeter();
+    const { trace, metrics } = (globalThis as { readonly [registryKey]?: Registry })[registryKey] ?? nothing;
+    const { tracer, meter } = this.#parts.options;
+    if (trace !== this.#traceProvider && tracer === undefined) {
+      this.#traceProvider = trace;
+      this.#tracer = trace === undefined ? undefined : registeredTracer();
+    }
+    if (metrics === this.#meterProvider || meter !== undefined) return;
+    this.#meterProvider = metrics;
+    this.#instruments?.close();
+    const found = metrics === undefined ? undefined : registeredMeter();
+    this.#instruments = found && new Instruments(found, this.#parts.gauges);
   }
 
   /** Counts what becomes of connections. */
@@ -88,23 +93,19 @@ export class Telemetry {
   close(): void {
     this.#instruments?.close();
   }
+}
 
-  #findTracer(): void {
-    const provider = trace.getTracerProvider();
-    const isProxy = provider instanceof ProxyTracerProvider;
-    const tracers = isProxy ? provider.getDelegate() : provider;
-    this.#idle = isProxy && tracers === noTracers ? provider : undefined;
-    if (tracers === this.#tracers) return;
-    this.#tracers = tracers;
-    this.#tracer = tracers === noTracers ? undefined : tracers.getTracer(scope, packageVersion());
-  }
+/** Undefined where what is registered is of another version of the API. */
+function registeredTracer(): Tracer | undefined {
+  const { trace, ProxyTracerProvider } = loadOpenTelemetry();
+  const provider = trace.getTracerProvider();
+  const tracers = provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
+  const none = new ProxyTracerProvider().getDelegate();
+  return tracers === none ? undefined : tracers.getTracer(scope, packageVersion());
+}
 
-  #findMeter(): void {
-    const meters = metrics.getMeterProvider();
-    if (meters === this.#meters) return;
-    this.#meters = meters;
-    this.#instruments?.close();
-    const meter = meters.getMeter(scope, packageVersion());
-    this.#instruments = meter === createNoopMeter() ? undefined : new Instruments(meter, this.#parts.gauges);
-  }
+function registeredMeter(): Meter | undefined {
+  const { metrics, createNoopMeter } = loadOpenTelemetry();
+  const meter = metrics.getMeterProvider().getMeter(scope, packageVersion());
+  return meter === createNoopMeter() ? undefined : meter;
 }

@@ -1,21 +1,10 @@
-import {
-  type Attributes,
-  type Context,
-  context,
-  diag,
-  propagation,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace as spans,
-  type TextMapGetter,
-  type Tracer,
-} from "@opentelemetry/api";
+import type { Attributes, Context, Span, TextMapGetter, Tracer } from "@opentelemetry/api";
 import { ToolkitError } from "../../core/error.ts";
 import type { Entry } from "../../core/item.ts";
 import type { Verb } from "../../core/middleware.ts";
 import type { CallOptions } from "../../core/session.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { loadOpenTelemetry } from "../../lib/lazy-libraries.ts";
 import type { MaybePromise } from "../../lib/promise.ts";
 import {
   type CallOutcome,
@@ -110,7 +99,7 @@ export class Trace {
     this.#call = call;
     unharmed(() => this.#begin());
     if (input !== undefined) this.#record("arguments", input);
-    return this.#context === undefined ? run() : context.with(this.#context, run);
+    return this.#context === undefined ? run() : loadOpenTelemetry().context.with(this.#context, run);
   }
 
   /** Ends with what it comes to. */
@@ -136,7 +125,7 @@ export class Trace {
     const message = aborted ? "Its caller ended it." : errorText(error, this.parts.recorder !== undefined);
     unharmed(() => {
       if (this.#entry === undefined) this.#begin();
-      this.#span?.setStatus({ code: SpanStatusCode.ERROR, message });
+      this.#span?.setStatus({ code: loadOpenTelemetry().SpanStatusCode.ERROR, message });
       this.#end(outcome);
     });
   }
@@ -149,7 +138,7 @@ export class Trace {
   /** Puts into a carrier, such as headers, by which the far side knows whose part it is. */
   inject<C extends Carrier>(carrier: C): C {
     const { context: own } = this;
-    if (own !== undefined) unharmed(() => propagation.inject(own, carrier));
+    if (own !== undefined) unharmed(() => loadOpenTelemetry().propagation.inject(own, carrier));
     return carrier;
   }
 
@@ -172,6 +161,7 @@ export class Trace {
     if (tracer === undefined) return;
     const outer = this.#outerContext();
     const waitedMs = clock.now() - this.#beganAt;
+    const { SpanKind, trace: spans } = loadOpenTelemetry();
     const kind = isRemote(entry) ? SpanKind.CLIENT : SpanKind.INTERNAL;
     const attributes = { ...spanAttributes(this.#operation, entry, key), ...this.#place() };
     // To give a start costs precision: only where a lookup was waited for.
@@ -194,6 +184,7 @@ export class Trace {
 
   /** Its parent: the active span, that of the call around it, or the one that a remote caller names. */
   #outerContext(): Context {
+    const { context, propagation, trace: spans } = loadOpenTelemetry();
     const active = context.active();
     if (spans.getSpan(active) !== undefined) return active;
     const { parent, meta } = this.#wish;
@@ -239,7 +230,7 @@ export function unharmed(run: () => void): void {
   try {
     run();
   } catch (error) {
-    diag.error("toolweave: the SDK failed", error);
+    loadOpenTelemetry().diag.error("toolweave: the SDK failed", error);
   }
 }
 
