@@ -2,6 +2,7 @@
 import { access, chmod, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { bundle } from "./support/bundle.ts";
+import { writePage } from "./support/page.ts";
 import { commandOf, exportTargets, moduleEntries, project, readManifest } from "./support/project.ts";
 import { run, seconds } from "./support/run.ts";
 
@@ -13,7 +14,10 @@ const compiled = await run(process.execPath, [tsc, "-p", "tsconfig.build.json"],
 const problems: string[] = [];
 if (compiled.failure !== undefined) problems.push(`tsc ${compiled.failure}\n${compiled.output}`);
 
-if (problems.length === 0) await bundle(join(project, "dist"), moduleEntries(manifest));
+if (problems.length === 0) {
+  await bundle(join(project, "dist"), moduleEntries(manifest));
+  await writePage(join(project, "dist", "inspect", "page"));
+}
 
 for (const target of exportTargets(manifest)) {
   const exists = await access(join(project, target)).then(
