@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
-import { pageFiles } from "../../src/inspect/page-assets.ts";
+import type { pageFiles } from "../../src/inspect/page-assets.ts";
 import { project } from "./project.ts";
 
 type PageTexts = Readonly<Record<keyof typeof pageFiles, string>>;
@@ -14,7 +14,6 @@ export async function bundlePage(): Promise<PageTexts> {
     input: join(folder, "main.tsx"),
     platform: "browser",
     tsconfig: join(folder, "tsconfig.json"),
-    transform: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
     logLevel: "warn",
   });
   const { output } = await bundled.generate({ format: "esm", minify: true });

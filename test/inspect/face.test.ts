@@ -195,7 +195,7 @@ describe("health", () => {
       return [answer.status, await answer.json()];
     };
     expect(await health()).toEqual([503, { health: "degraded", down: ["far"] }]);
-    const open: InspectionStatus = await (await fetch(`${page.origin}/status.json`)).json();
+    const open = (await (await fetch(`${page.origin}/status.json`)).json()) as InspectionStatus;
     expect(open.namespaces).toMatchObject([{ namespace: "far", state: "waiting" }]);
     expect(JSON.stringify(open)).not.toContain("no such host");
     expect(JSON.stringify(await page.json("/status.json"))).toContain("no such host");

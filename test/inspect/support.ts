@@ -57,7 +57,7 @@ async function signIn(inspection: Inspection): Promise<OpenedPage> {
     cookie,
     get,
     post,
-    json: async (path) => (await get(path)).json(),
-    act: async (path, body) => (await post(path, body)).json(),
+    json: async <T>(path: string) => (await (await get(path)).json()) as T,
+    act: async <T>(path: string, body: unknown) => (await (await post(path, body)).json()) as T,
   };
 }

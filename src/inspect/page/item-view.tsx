@@ -134,7 +134,8 @@ function LintView({ name }: { readonly name: string }) {
   const { value, error } = useRead("lint", () => read<ShownLint>("lint"), ["promptListChanged"]);
   if (value === undefined) return <Problem error={error} />;
   if (value.isUnknown === true) return null;
-  const base = (file: string) => file.replace(/^.*[/\\]/, "").replace(/\..*$/, "");
+  const nameOf = (file: string) => file.replace(/^.*[/\\]/, "");
+  const base = (file: string) => nameOf(file).replace(/\..*$/, "");
   const own = value.files.filter((file) => base(file) === name.replace(/^.*[./]/, ""));
   const problems = value.problems.filter(({ file }) => own.length === 0 || own.includes(file));
   return (
@@ -146,9 +147,9 @@ function LintView({ name }: { readonly name: string }) {
           <li key={`${file} ${line} ${column} ${code}`}>
             <Badge tone={severity === "error" ? "bad" : severity === "warning" ? "busy" : "plain"}>{severity}</Badge>{" "}
             {message} {hint}
-            <span class="quiet breaks">
+            <span class="quiet breaks" title={file}>
               {" "}
-              {file}:{line}:{column}
+              {nameOf(file)}:{line}:{column}
             </span>
           </li>
         ))}
