@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { crc32, deflateSync } from "node:zlib";
 import { z } from "zod";
 import { agent } from "../../src/agent/index.ts";
-import type { Connection } from "../../src/core/connection.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { readPrompts } from "../../src/prompt/read-prompts.ts";
 import { resource } from "../../src/resource/resource-factory.ts";
@@ -15,8 +14,8 @@ import { child, server } from "../support/hand-server.ts";
 /** A toolkit that has something for each view of the page. */
 export interface Demo extends AsyncDisposable {
   readonly toolkit: Toolkit;
-  /** Its child process may be killed. */
-  readonly files: Connection;
+  /** Kills the server `files`, which does not come back. */
+  killFiles(): Promise<void>;
   readonly prompts: string;
 }
 
@@ -57,12 +56,13 @@ const refund = defineTool({
   run: ({ order: id, amount }) => `Paid ${amount} back for ${id}.`,
 });
 
-const files = server(`
+const files = (flag: string) => `if (!require("node:fs").existsSync(${JSON.stringify(flag)})) process.exit(1);
+${server(`
   const tools = [{ name: "sum", description: "Adds two numbers.", inputSchema: { type: "object", required: ["a", "b"],
     properties: { a: { type: "number" }, b: { type: "number" } } } }];
   if (m.method === "tools/list") send({ id: m.id, result: { tools } });
   if (m.method === "tools/call") send({ id: m.id, result: { content: [{ type: "text", text: String(m.params.arguments.a + m.params.arguments.b) }] } });
-`);
+`)}`;
 
 const text = { type: "string" };
 const send = {
@@ -105,13 +105,15 @@ export async function openDemo(count = 0): Promise<Demo> {
   const many = Array.from({ length: count }, (_, at) => manyTool(at));
   const toolkit = new Toolkit({
     items: [order, orders, sign, refund, ...many, resource.text("motto", "Many threads, one cloth.")],
-    delegate: agent({ defaultModel: model, prices: { "scripted/scripted": { input: 2, output: 8 } } }),
+    delegate: agent({ defaultModel: model, prices: { "scripted/model": { input: 2, output: 8 } } }),
   });
   toolkit.add(...(await readPrompts(prompts)));
   // Found by lint from now on.
   await writeFile(join(prompts, "week_report.md"), brief);
+  const flag = join(prompts, "flag.txt");
+  await writeFile(flag, "");
   toolkit.addConnector(mail.connector(), { namespace: "mail", pins: { onChange: "quarantine" } });
-  const connection = toolkit.addConnector(child(files), { namespace: "files" });
+  const connection = toolkit.addConnector(child(files(flag)), { namespace: "files" });
   await toolkit.start();
   await connection.ready();
   const changed = new Promise<void>((resolve) => toolkit.on("contractChanged", () => resolve()));
@@ -119,7 +121,10 @@ export async function openDemo(count = 0): Promise<Demo> {
   await changed;
   return {
     toolkit,
-    files: connection,
+    killFiles: async () => {
+      await rm(flag);
+      process.kill(connection.processId ?? 0, "SIGKILL");
+    },
     prompts,
     [Symbol.asyncDispose]: async () => {
       await toolkit.close();
