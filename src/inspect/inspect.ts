@@ -28,7 +28,7 @@ export interface InspectionOptions {
   /** Files and folders of prompts, which lint checks beside a rendered prompt. Default: none. */
   readonly prompts?: readonly string[] | undefined;
   /**
-   * Who may read `/health` and `/status.json`: those who opened the page, who send a token of at least 16 characters as `Authorization: Bearer`,
+   * The readers of `/health` and `/status.json`: those who opened the page, those who send a token of at least 16 characters as `Authorization: Bearer`,
    * or everyone who reaches the port, who learns of namespaces and states alone. Default `page`.
    */
   readonly health?: "page" | "open" | { readonly token: string } | undefined;

@@ -20,7 +20,7 @@ export interface PageServerParts {
   readonly data: InspectionData;
   readonly feed: EventFeed;
   readonly runs: RunLog;
-  /** Who may read `/health` and `/status.json` without having opened the page. */
+  /** The readers of `/health` and `/status.json`. */
   readonly health: "page" | "open" | { readonly token: string };
   readonly logger: Logger;
 }

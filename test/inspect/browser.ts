@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
+import axe from "axe-core";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 const usual = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -58,15 +57,10 @@ export function violationsIn(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => (globalThis as unknown as { seenViolations: string[] }).seenViolations);
 }
 
-let axe: string | undefined;
-
-/** What axe finds in the page: rules with the elements. It is evaluated by the debugger, to which the policy of the page does not apply. */
+/** Findings of axe in the page: rules with the elements. It is evaluated by the debugger, to which the policy of the page does not apply. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
-  axe ??= await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    type Run = { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-    const { violations } = await (globalThis as unknown as { axe: Run }).axe.run();
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
-  });
+  await page.evaluate(axe.source);
+  const { passes, violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+  if (passes.length < 5) throw new Error(`axe has looked at nothing: ${passes.length} rules passed.`);
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`);
 }

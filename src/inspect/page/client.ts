@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { EventBatch, ShownError, ShownEvent } from "../inspection-face.ts";
 
 /** An error that the service answered, or the lack of an answer. */
-export class FaceError extends Error {
+class FaceError extends Error {
   readonly shown: ShownError;
 
   constructor(shown: ShownError) {

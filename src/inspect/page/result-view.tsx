@@ -66,7 +66,7 @@ const maxRows = 200;
 const maxColumns = 12;
 
 /** A value, as a table where it is a list of objects that are flat. */
-export function Value({ value }: { readonly value: unknown }) {
+function Value({ value }: { readonly value: unknown }) {
   const rows = rowsIn(value);
   const columns = [...new Set((rows ?? []).flatMap((row) => Object.keys(row)))];
   if (rows === undefined || columns.length === 0 || columns.length > maxColumns)

@@ -6,7 +6,7 @@ type Schema = Readonly<Record<string, unknown>>;
 export type FieldForm = "group" | "choice" | "check" | "number" | "line" | "text" | "json";
 
 /** A field of a form. */
-export interface FieldSchema {
+export interface FormField {
   readonly name: string;
   readonly form: FieldForm;
   readonly type: string | undefined;
@@ -14,7 +14,7 @@ export interface FieldSchema {
   readonly isRequired: boolean;
   readonly choices: readonly unknown[];
   /** Of a group. */
-  readonly members: readonly FieldSchema[];
+  readonly members: readonly FormField[];
 }
 
 /** Groups within groups beyond this are filled in as JSON. */
@@ -26,7 +26,7 @@ export function isMember(value: unknown): value is Schema {
 }
 
 /** The fields of an object's schema, those that are required first. */
-export function fieldsOf(given: unknown, root: JsonSchema | undefined, depth = 0): readonly FieldSchema[] {
+export function fieldsOf(given: unknown, root: JsonSchema | undefined, depth = 0): readonly FormField[] {
   const schema = resolved(given, root);
   const { properties, required } = schema;
   if (!isMember(properties)) return [];
@@ -43,7 +43,7 @@ function fieldOf(
   isRequired: boolean,
   root: JsonSchema | undefined,
   depth: number,
-): FieldSchema {
+): FormField {
   const type = typeOf(schema);
   const choices = Array.isArray(schema.enum) ? schema.enum.filter(isPlain) : [];
   const members = type === "object" && depth < maxDepth ? fieldsOf(schema, root, depth + 1) : [];

@@ -1,6 +1,6 @@
 import { useId, useState } from "preact/hooks";
 import type { JsonSchema } from "../../core/schema/types.ts";
-import { exampleOf, type FieldSchema, fieldsOf, isMember } from "./schema-fields.ts";
+import { exampleOf, type FormField, fieldsOf, isMember } from "./schema-fields.ts";
 
 /** An action of a form. */
 export interface FormAction {
@@ -104,7 +104,7 @@ function parsed(text: string): { readonly value: Input } | undefined {
 }
 
 interface FieldsProps {
-  readonly fields: readonly FieldSchema[];
+  readonly fields: readonly FormField[];
   readonly value: Input;
   readonly root: JsonSchema | undefined;
   onChange(value: Input): void;
@@ -130,7 +130,7 @@ function Fields({ fields, value, root, onChange }: FieldsProps) {
 }
 
 interface FieldProps {
-  readonly field: FieldSchema;
+  readonly field: FormField;
   readonly value: unknown;
   readonly root: JsonSchema | undefined;
   /** Undefined leaves the field out. */
