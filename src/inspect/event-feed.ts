@@ -26,10 +26,11 @@ export class EventFeed {
   #batch: NodeJS.Timeout | undefined;
   #last = 0;
 
-  constructor(host: Host, onEvent: (event: ToolkitEvent) => void) {
+  /** @param isOperator - the errors of connectors are for operators alone */
+  constructor(host: Host, isOperator: boolean, onEvent: (event: ToolkitEvent) => void) {
     this.#stop = host.on("*", (event) => {
       onEvent(event);
-      this.#add(event);
+      this.#add(isOperator ? event : withoutErrors(event));
     });
     this.#keepAlive = setInterval(() => this.#sendAll(": \n\n"), keepAliveMs).unref();
   }
@@ -84,6 +85,18 @@ export class EventFeed {
       this.#sinks.delete(sink);
       sink.destroy();
     }
+  }
+}
+
+function withoutErrors(event: ToolkitEvent): ToolkitEvent {
+  switch (event.type) {
+    case "connectorDisconnected":
+    case "connectorRemoved":
+      return { ...event, error: undefined };
+    case "connectorConnecting":
+      return { ...event, hint: undefined };
+    default:
+      return event;
   }
 }
 

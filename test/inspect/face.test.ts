@@ -15,7 +15,7 @@ import type {
 import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
-import { inspections } from "./support.ts";
+import { inspections, type OpenedPage } from "./support.ts";
 
 const make = inspections();
 
@@ -117,6 +117,58 @@ describe("the face", () => {
     expect(failed).toMatchObject({ error: { code: "INVALID_INPUT", remedy: expect.any(String) } });
     expect((await page.get("/api/item?ref=none&kind=tool")).status).toBe(404);
     expect((await page.post("/api/call", { input: {} })).status).toBe(400);
+  });
+
+  verifies("Y1", "a call ends when its page goes", async () => {
+    const started = Promise.withResolvers<void>();
+    const aborted = Promise.withResolvers<void>();
+    const wait = defineTool({
+      name: "wait",
+      run: (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => {
+            aborted.resolve();
+            reject(signal.reason);
+          });
+          started.resolve();
+        }),
+    });
+    const page = await make.open(make.toolkit({ items: [wait] }));
+    const gone = new AbortController();
+    const call = fetch(`${page.origin}/api/call`, {
+      method: "POST",
+      headers: { cookie: page.cookie, "content-type": "application/json" },
+      body: JSON.stringify({ ref: "builtin.wait" }),
+      signal: gone.signal,
+    });
+    await started.promise;
+    gone.abort();
+    await expect(call).rejects.toThrow("abort");
+    await aborted.promise;
+  });
+
+  verifies("Y1", "a principal sees that a connector is gone, and not why", async () => {
+    const toolkit = make.toolkit();
+    const far = new FakeConnector({ label: "far", lists: { tool: [{ name: "x" }] } });
+    const connection = toolkit.addConnector(far, { namespace: "far" });
+    await toolkit.start();
+    const [operator, page] = [
+      await make.open(toolkit),
+      await make.open(toolkit, { selection: { principal: "ada", include: ["far.*"] } }),
+    ];
+    const lost = new Promise<void>((resolve) => toolkit.on("connectorDisconnected", () => resolve()));
+    far.sessions.at(-1)?.lose(new Error("key abc was refused"));
+    await lost;
+    await connection.ready();
+    const firstOf = async ({ get }: OpenedPage) => {
+      const { value = "" } =
+        (await (await get("/api/stream")).body?.pipeThrough(new TextDecoderStream()).getReader().read()) ?? {};
+      return value;
+    };
+    expect(await firstOf(operator)).toContain("key abc was refused");
+    const seen = await firstOf(page);
+    expect(seen).toContain("connectorDisconnected");
+    expect(seen).not.toContain("abc");
   });
 
   verifies("Y1", "renders a prompt", async () => {

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { InspectionStatus } from "../inspection-face.ts";
 import { ApprovalsView } from "./approvals-view.tsx";
 import { CatalogueView } from "./catalogue-view.tsx";
-import { approvalTypes, namespaceTypes, read, useLive, useRead } from "./client.ts";
+import { approvalTypes, namespaceTypes, read, useReached, useRead } from "./client.ts";
 import { ContractsView } from "./contracts-view.tsx";
 import { EventsView } from "./events-view.tsx";
 import { NamespacesView } from "./namespaces-view.tsx";
@@ -46,7 +46,7 @@ export function App() {
     addEventListener("hashchange", move);
     return () => removeEventListener("hashchange", move);
   }, []);
-  const { isReached } = useLive();
+  const isReached = useReached();
   const types = [...namespaceTypes, ...approvalTypes, "contractChanged"];
   const status = useRead("status", () => read<InspectionStatus>("status"), types);
   return (

@@ -108,6 +108,20 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
+/** Whether the service is reached: unlike the events it rarely changes. */
+export function useReached(): boolean {
+  const [isReached, set] = useState(live.isReached);
+  useEffect(() => {
+    const watcher = () => set(live.isReached);
+    watchers.add(watcher);
+    return () => void watchers.delete(watcher);
+  }, []);
+  return isReached;
+}
+
+/** Time between two reads of the same, however many events there are. */
+const restMs = 150;
+
 /** Reads at once, when the key changes, and after each event of the types. One read is made at a time. */
 export function useRead<T>(key: string, reading: () => Promise<T>, types: readonly string[]): Loaded<T> {
   const [state, set] = useState<Omit<Loaded<T>, "reload"> & { readonly key: string }>({
@@ -131,6 +145,7 @@ export function useRead<T>(key: string, reading: () => Promise<T>, types: readon
           (error: unknown) => ({ key, value: undefined, error: errorOf(error) }),
         );
         if (!isOver) set((before) => (next.error === undefined ? next : { ...next, value: before.value }));
+        await new Promise((resolve) => setTimeout(resolve, restMs));
       }
       isReading = false;
     };
