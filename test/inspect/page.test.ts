@@ -173,6 +173,44 @@ describe.skipIf(chromiumPath === undefined)(`the page in Chromium${reason}`, () 
     await page.getByText("1 event", { exact: true }).waitFor();
   });
 
+  verifies("Y1", "opens a tape, which stays in the browser, and says what is none", async () => {
+    await using toolkit = new Toolkit();
+    const page = await show(toolkit);
+    const lines = [
+      { type: "tape", version: 1, toolweave: "1.0.0", beganAt: "2026-11-22T10:00:00.000Z", redact: [] },
+      { type: "call", at: 5, call: 1, verb: "call", kind: "prompt", ref: "builtin.report", input: { week: "1" } },
+      {
+        type: "turn",
+        at: 6,
+        call: 1,
+        run: "r",
+        ref: "builtin.report",
+        step: 0,
+        provider: "p",
+        model: "m",
+        durationMs: 40,
+      },
+      { type: "call", at: 50, call: 2, parent: 1, verb: "call", kind: "tool", ref: "far.<img src=x onerror=alert(1)>" },
+      { type: "result", at: 60, call: 2, durationMs: 10, error: { code: "TIMEOUT", message: "too slow" } },
+      { type: "of another version", at: 61 },
+      { type: "result", at: 70, call: 1, durationMs: 65, content: { text: "26 pieces" } },
+    ];
+    const tape = lines.map((line) => JSON.stringify(line)).join("\n");
+    const choose = (name: string, text: string) =>
+      page.getByLabel("A tape").setInputFiles({ name, mimeType: "application/jsonl", buffer: Buffer.from(text) });
+    await page.getByRole("link", { name: "Tape" }).click();
+    await choose("run.jsonl", `${tape}\n{"type":"resu`);
+    await page.getByRole("img", { name: /Timeline of 3 steps in 70 ms/ }).waitFor();
+    await page.getByText("it has no end: the process ended first").waitFor();
+    await page.locator("summary", { hasText: "far.<img src=x onerror=alert(1)>" }).click();
+    await page.getByText("TIMEOUT: too slow").waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await choose("other.jsonl", tape.replace('"version":1', '"version":2'));
+    await page.getByText("other.jsonl: This tape is of version 2").waitFor();
+    await choose("none.txt", "no tape");
+    await page.getByText("none.txt: This file is no tape").waitFor();
+  });
+
   verifies("Y1", "ten thousand tools are a hundred rows and a search", async () => {
     const { toolkit } = await demo(10_000);
     const page = await show(toolkit);

@@ -8,6 +8,7 @@ import { EventsView } from "./events-view.tsx";
 import { NamespacesView } from "./namespaces-view.tsx";
 import { Problem } from "./parts.tsx";
 import { RunsView } from "./runs-view.tsx";
+import { TapeView } from "./tape-view.tsx";
 
 /** The place in the page: `#/view/part/part`. */
 interface Place {
@@ -23,6 +24,7 @@ const views = [
   ["runs", "Runs"],
   ["contracts", "Contracts"],
   ["events", "Events"],
+  ["tape", "Tape"],
 ] as const;
 
 function placeNow(): Place {
@@ -89,6 +91,8 @@ function View({ view, parts, status, reload }: ViewProps) {
       return <ContractsView isOperator={isOperator} reload={reload} />;
     case "events":
       return <EventsView />;
+    case "tape":
+      return <TapeView />;
     default:
       return <NamespacesView status={status} />;
   }

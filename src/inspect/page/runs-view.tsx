@@ -2,6 +2,7 @@ import type { TokenUsage } from "../../core/agent-event.ts";
 import type { RunCall, RunStep, ShownRun } from "../inspection-face.ts";
 import { read, useRead } from "./client.ts";
 import { Badge, duration, Heading, Problem, plural, Time } from "./parts.tsx";
+import { Timeline, type TimelineRow } from "./timeline.tsx";
 
 const runTypes = ["agentStep", "callStarted", "callFinished"];
 
@@ -40,10 +41,16 @@ function usageText({ inputTokens, outputTokens, cost }: TokenUsage): string {
 }
 
 function Run({ run }: { readonly run: ShownRun }) {
+  const rows = [...run.steps.map(stepRow), ...run.calls.map((call) => callRow(call, run.lastAt))];
   return (
     <section class="card" aria-label={`Run of ${run.ref}`}>
       <h2>{run.ref}</h2>
-      <Timeline run={run} />
+      <Timeline
+        rows={rows}
+        beganAt={run.startedAt}
+        endedAt={run.lastAt}
+        label={`${plural(run.steps.length, "step")} and ${plural(run.calls.length, "tool call")}`}
+      />
       <table>
         <caption>Steps</caption>
         <thead>
@@ -105,56 +112,11 @@ function Calls({ calls }: { readonly calls: readonly RunCall[] }) {
   );
 }
 
-const width = 800;
-const nameWidth = 180;
-const rowHeight = 22;
-const barHeight = 14;
-
-/** The run as a picture: a row for each model and each tool call, from left to right in time. */
-function Timeline({ run }: { readonly run: ShownRun }) {
-  const rows = [...run.steps.map(stepRow), ...run.calls.map((call) => callRow(call, run.lastAt))].toSorted(
-    (one, other) => one.startedAt - other.startedAt,
-  );
-  const end = Math.max(run.lastAt, ...rows.map(({ startedAt, durationMs }) => startedAt + durationMs));
-  const scale = (width - nameWidth - 10) / Math.max(1, end - run.startedAt);
-  const height = rows.length * rowHeight + 24;
-  const label = `Timeline of ${plural(run.steps.length, "step")} and ${plural(run.calls.length, "tool call")} in ${duration(end - run.startedAt)}`;
-  return (
-    <svg class="timeline" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label}>
-      {rows.map(({ name, kind, startedAt, durationMs }, at) => (
-        <g key={at} transform={`translate(0 ${at * rowHeight})`}>
-          <text x={nameWidth - 8} y={barHeight} text-anchor="end">
-            {name.length > 26 ? `${name.slice(0, 25)}…` : name}
-          </text>
-          <rect
-            class={kind}
-            x={nameWidth + (startedAt - run.startedAt) * scale}
-            y={2}
-            width={Math.max(2, durationMs * scale)}
-            height={barHeight}
-            rx={2}
-          >
-            <title>
-              {name}: {duration(durationMs)}
-            </title>
-          </rect>
-        </g>
-      ))}
-      <text x={nameWidth} y={height - 4}>
-        0
-      </text>
-      <text x={width - 8} y={height - 4} text-anchor="end">
-        {duration(end - run.startedAt)}
-      </text>
-    </svg>
-  );
-}
-
-function stepRow({ step, model, startedAt, durationMs }: RunStep) {
+function stepRow({ step, model, startedAt, durationMs }: RunStep): TimelineRow {
   return { name: `${step + 1}. ${model}`, kind: "model", startedAt, durationMs };
 }
 
-function callRow({ name, startedAt, durationMs, status }: RunCall, lastAt: number) {
+function callRow({ name, startedAt, durationMs, status }: RunCall, lastAt: number): TimelineRow {
   const kind = status === "ok" || status === "running" ? "tool" : "failed";
   return { name, kind, startedAt, durationMs: durationMs ?? Math.max(0, lastAt - startedAt) };
 }
