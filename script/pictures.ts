@@ -11,6 +11,7 @@ import { project } from "./support/project.ts";
 import { smallPng } from "./support/small-png.ts";
 
 const folder = join(project, "docs", "images");
+const viewport = { width: 940, height: 580 };
 /** They are packed with the page that shows them. */
 const maxBytes = 30 * 1024;
 await mkdir(folder, { recursive: true });
@@ -20,7 +21,7 @@ await using inspection = await serveInspection(toolkit, { prompts: [prompts] }, 
 await toolkit.call("builtin.refund", { order: "A-17", amount: 12 }).catch(() => undefined);
 const browser = await startBrowser();
 try {
-  const { page, context } = await openLink(browser, inspection.url, { viewport: { width: 1000, height: 640 } });
+  const { page, context } = await openLink(browser, inspection.url, { viewport });
   const picture = (name: string) => take(page, name);
   const { origin } = new URL(inspection.url);
   const open = (place: string) => page.goto(`${origin}/#/${place}`);
@@ -51,7 +52,7 @@ try {
   await picture("contracts");
   await context.close();
   const dark = await openLink(browser, inspection.link(), {
-    viewport: { width: 1000, height: 640 },
+    viewport,
     colorScheme: "dark",
   });
   await dark.page.goto(`${origin}/#/events`);

@@ -3,7 +3,7 @@ import { crc32, deflateSync, inflateSync } from "node:zlib";
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** The most colours of a picture: those of text with its smoothed edges, of which a page has few. */
-const maxColors = 64;
+const maxColors = 32;
 
 /** The same picture with a palette of its most frequent colours: pictures of pages are a fifth of their size then. */
 export function smallPng(png: Buffer): Buffer {

@@ -43,10 +43,10 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
     logger: loggerOf(terminal, options.verbose === true ? "debug" : "warn"),
   };
   void toolkit.start();
-  await using _page = port === undefined ? undefined : await showPage(workspace, port, shared.logger, terminal);
+  await using page = port === undefined ? undefined : await showPage(workspace, port, shared.logger, terminal);
   if (options.http !== undefined) await serveHttp(workspace, options.http, written, shared, terminal, signal);
   // A person who looks at the page types no messages of MCP.
-  else if (port !== undefined && terminal.streams.stdin.isTTY === true) await untilAborted(signal);
+  else if (page !== undefined && terminal.streams.stdin.isTTY === true) await showLinks(page, terminal, signal);
   else await serveOverStdio(toolkit, shared, signal);
   return exitCodes.ok;
 }
@@ -62,6 +62,16 @@ async function showPage(
   const page = await inspect(toolkit, { port, prompts, logger });
   terminal.note(`Look at it, once with this link: ${page.url}`);
   return page;
+}
+
+/** Prints another link whenever Enter is pressed: each opens the page once. */
+async function showLinks(page: Inspection, terminal: Terminal, signal: AbortSignal): Promise<void> {
+  const { stdin } = terminal.streams;
+  terminal.note("Press Enter for another link, Ctrl-C to end.", "dim");
+  const show = () => terminal.note(page.link());
+  stdin.on("data", show);
+  await untilAborted(signal);
+  stdin.off("data", show).pause();
 }
 
 async function untilAborted(signal: AbortSignal): Promise<void> {
