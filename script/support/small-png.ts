@@ -4,16 +4,15 @@ const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** The most colours of a picture: those of text with its smoothed edges, of which a page has few. */
 const maxColors = 32;
+/** Colours nearer than this are one. */
+const minDistance = 8 ** 2;
 
 /** The same picture with a palette of its most frequent colours: pictures of pages are a fifth of their size then. */
 export function smallPng(png: Buffer): Buffer {
   const { width, height, pixels } = decoded(png);
   const counts = new Map<number, number>();
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
-  const palette = [...counts]
-    .sort(([, one], [, other]) => other - one)
-    .slice(0, maxColors)
-    .map(([color]) => color);
+  const palette = paletteOf(counts);
   const indexes = new Map([...counts.keys()].map((color) => [color, nearest(color, palette)]));
   const rows = Buffer.alloc((width + 1) * height);
   for (let y = 0; y < height; y += 1)
@@ -75,12 +74,25 @@ function paeth(left: number, up: number, corner: number): number {
 
 const channelsOf = (color: number) => [color >> 16, (color >> 8) & 255, color & 255];
 
+/** The most frequent colours, without those that look like one before. */
+function paletteOf(counts: ReadonlyMap<number, number>): readonly number[] {
+  const palette: number[] = [];
+  for (const [color] of [...counts].sort(([, one], [, other]) => other - one)) {
+    if (palette.length === maxColors) break;
+    if (palette.every((each) => distance(each, color) >= minDistance)) palette.push(color);
+  }
+  return palette;
+}
+
 function nearest(color: number, palette: readonly number[]): number {
-  const distances = palette.map((each) => {
-    const other = channelsOf(each);
-    return channelsOf(color).reduce((sum, value, at) => sum + (value - (other[at] ?? 0)) ** 2, 0);
-  });
+  const distances = palette.map((each) => distance(each, color));
   return distances.indexOf(Math.min(...distances));
+}
+
+/** The square of the distance of two colours. */
+function distance(one: number, other: number): number {
+  const channels = channelsOf(other);
+  return channelsOf(one).reduce((sum, value, at) => sum + (value - (channels[at] ?? 0)) ** 2, 0);
 }
 
 function chunk(type: string, data: Uint8Array): Buffer {
