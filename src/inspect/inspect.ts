@@ -23,7 +23,7 @@ export interface InspectionOptions {
   readonly port?: number | undefined;
   /** The part of the toolkit that the page shows, and the principal whose calls it makes. Default: everything, for an operator. */
   readonly selection?: ViewSelection | undefined;
-  /** The page may decide approvals, accept contracts and reconnect, and explains calls. Default: true without a selection, else false. */
+  /** The page may decide approvals, accept contracts and reconnect, in what it shows. Default: true without a selection, else false. */
   readonly operator?: boolean | undefined;
   /** Files and folders of prompts, which lint checks beside a rendered prompt. Default: none. */
   readonly prompts?: readonly string[] | undefined;

@@ -91,7 +91,7 @@ export class InspectionData {
       isOperator,
       namespaces: [...local, ...remote],
       pendingApprovals: waiting.filter(({ status }) => status === "pending").length,
-      changedContracts: this.pins().length,
+      changedContracts: (await this.pins()).length,
     };
   }
 
@@ -112,14 +112,12 @@ export class InspectionData {
 
   async item(ref: string, kind: Kind): Promise<ShownItem> {
     const entry = await this.#entry(ref, kind);
-    if (!this.#parts.isOperator || kind === "template") return shownItem(entry);
-    const explanation = await this.#parts.toolkit.explain(ref, { session: this.#session });
-    const { steps } = explanation;
-    return {
-      ...shownItem(entry),
-      steps: steps.map(({ name, settings }) => ({ name, settings: { ...settings } })),
-      explanation: String(explanation),
-    };
+    const { toolkit, selection, isOperator } = this.#parts;
+    // An explanation names everything that a key may mean, what a selection hides included.
+    if (!isOperator || selection !== undefined || kind === "template") return shownItem(entry);
+    const explanation = await toolkit.explain(ref, { session: this.#session });
+    const steps = explanation.steps.map(({ name, settings }) => ({ name, settings: { ...settings } }));
+    return { ...shownItem(entry), steps, explanation: String(explanation) };
   }
 
   async call(ref: string, kind: "tool" | "prompt", input: unknown, signal: AbortSignal): Promise<ShownOutcome> {
@@ -170,30 +168,32 @@ export class InspectionData {
   /** Decides. What is approved runs before this resolves. */
   async decide(id: string, approved: boolean, reason: string | undefined): Promise<void> {
     this.#assertOperator("Approvals are decided");
-    if (!(await this.approvals()).some((each) => each.id === id))
-      throw new ToolkitError("NOT_FOUND", `There is no approval ${JSON.stringify(id)}.`, { key: id, suggestions: [] });
+    if (!(await this.approvals()).some((each) => each.id === id)) throw missing("approval", id);
     await this.#parts.toolkit.approvals.resolve(id, { approved, by: "page", ...present({ reason }) });
   }
 
   /** The contracts that changed. */
-  pins(): readonly ShownPin[] {
+  async pins(): Promise<readonly ShownPin[]> {
     if (!this.#parts.isOperator) return [];
-    return this.#parts.toolkit.pins.list({ changed: true });
+    const changed = this.#parts.toolkit.pins.list({ changed: true });
+    const counts = await this.#counts();
+    const seen = changed.map(async (pin) => {
+      const isSeen = pin.kind === "instructions" ? this.#sees(pin.namespace, counts) : await this.#isSeen(pin.ref);
+      return isSeen ? [pin] : [];
+    });
+    return (await Promise.all(seen)).flat();
   }
 
   async accept(ref: string, version: string): Promise<void> {
     this.#assertOperator("Contracts are accepted");
+    if (!(await this.pins()).some((pin) => pin.ref === ref)) throw missing("changed contract", ref);
     await this.#parts.toolkit.pins.accept({ ref, version });
   }
 
-  reconnect(namespace: string): void {
+  async reconnect(namespace: string): Promise<void> {
     this.#assertOperator("Connectors are reconnected");
     const connection = this.#parts.toolkit.connections.find((each) => each.namespace === namespace);
-    if (connection === undefined)
-      throw new ToolkitError("NOT_FOUND", `There is no connector ${JSON.stringify(namespace)}.`, {
-        key: namespace,
-        suggestions: [],
-      });
+    if (connection === undefined || !this.#sees(namespace, await this.#counts())) throw missing("connector", namespace);
     connection.reconnect();
   }
 
@@ -239,6 +239,11 @@ export class InspectionData {
       rule: "operator: false",
     });
   }
+}
+
+function missing(what: string, key: string): ToolkitError<"NOT_FOUND"> {
+  const message = `There is no ${what} ${JSON.stringify(key)}.`;
+  return new ToolkitError("NOT_FOUND", message, { key, suggestions: [] });
 }
 
 function isWell({ state }: Connection): boolean {

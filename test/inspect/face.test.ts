@@ -1,6 +1,7 @@
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { ToolkitError } from "../../src/core/error.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { inspect } from "../../src/inspect/index.ts";
 import type {
@@ -171,6 +172,27 @@ describe("the face", () => {
     expect(seen).not.toContain("abc");
   });
 
+  verifies("Y1", "an operator's page with a selection changes nothing beyond that", async () => {
+    const toolkit = make.toolkit({ items: [greet, pay] });
+    toolkit.addConnector(new FakeConnector({ label: "far" }), { namespace: "far" });
+    await toolkit.start();
+    const asked = await toolkit.call("builtin.pay", { amount: 9 }).catch((error: unknown) => error);
+    const page = await make.open(toolkit, { operator: true, selection: { include: ["builtin.greet"] } });
+    expect(await page.json("/api/approvals")).toEqual([]);
+    const id = ToolkitError.is(asked, "PENDING") ? asked.details.id : "";
+    expect((await page.post("/api/decide", { id, approved: true })).status).toBe(404);
+    expect((await page.post("/api/reconnect", { namespace: "far" })).status).toBe(404);
+    expect((await page.post("/api/accept", { ref: "far.x", version: "1" })).status).toBe(404);
+    expect((await page.json<ShownItem>("/api/item?ref=builtin.greet&kind=tool")).explanation).toBeUndefined();
+  });
+
+  test("a result of many bytes is shown in part", async () => {
+    const long = defineTool({ name: "long", run: () => "x".repeat(5_000_000) });
+    const page = await make.open(make.toolkit({ items: [long] }));
+    const { content, cutFrom } = await page.act<ShownOutcome>("/api/call", { ref: "builtin.long" });
+    expect([content?.text?.length, cutFrom]).toEqual([200_000, 5_000_000]);
+  });
+
   verifies("Y1", "renders a prompt", async () => {
     const brief = parsePrompt("---\nname: brief\n---\nAbout {{city}}.");
     const page = await make.open(make.toolkit({ items: [brief] }));
@@ -238,7 +260,8 @@ describe("health", () => {
   verifies("Y1", "is 200 while everything is connected, 503 with names while something is not", async () => {
     const toolkit = make.toolkit();
     const far = new FakeConnector({ label: "far" });
-    far.outcomes = [new Error("no such host")];
+    // It stays down for as long as the test wants it.
+    far.outcomes = Array.from({ length: 1_000 }, () => new Error("no such host"));
     const connection = toolkit.addConnector(far, { namespace: "far" });
     await toolkit.start();
     const page = await make.open(toolkit, { health: "open" });
@@ -248,9 +271,10 @@ describe("health", () => {
     };
     expect(await health()).toEqual([503, { health: "degraded", down: ["far"] }]);
     const open = (await (await fetch(`${page.origin}/status.json`)).json()) as InspectionStatus;
-    expect(open.namespaces).toMatchObject([{ namespace: "far", state: "waiting" }]);
+    expect(open.namespaces).toMatchObject([{ namespace: "far", state: expect.stringMatching(/waiting|connecting/) }]);
     expect(JSON.stringify(open)).not.toContain("no such host");
     expect(JSON.stringify(await page.json("/status.json"))).toContain("no such host");
+    far.outcomes = [];
     connection.reconnect();
     await connection.ready();
     expect(await health()).toEqual([200, { health: "ok", down: [] }]);
