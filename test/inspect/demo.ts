@@ -122,8 +122,10 @@ export async function openDemo(count = 0): Promise<Demo> {
   return {
     toolkit,
     killFiles: async () => {
+      const { processId } = connection;
+      if (processId === undefined) throw new Error("The server has no process.");
       await rm(flag);
-      process.kill(connection.processId ?? 0, "SIGKILL");
+      process.kill(processId, "SIGKILL");
     },
     prompts,
     [Symbol.asyncDispose]: async () => {
