@@ -19,7 +19,8 @@ const maxText = 500;
 /** The latest events, and the streams that follow them. */
 export class EventFeed {
   readonly #process = randomUUID();
-  readonly #events: ShownEvent[] = [];
+  /** They are described when they are sent: without a page an event costs next to nothing. */
+  readonly #events: { readonly id: number; readonly at: number; readonly event: ToolkitEvent }[] = [];
   readonly #sinks = new Map<EventSink, number>();
   readonly #stop: () => void;
   readonly #keepAlive: NodeJS.Timeout;
@@ -43,7 +44,7 @@ export class EventFeed {
   /** Sends the latest events and those that follow, until the returned function is called. */
   follow(sink: EventSink): () => void {
     this.#sinks.set(sink, this.#last);
-    sink.write(`retry: 500\n${this.#message(this.#events)}`);
+    sink.write(`retry: 500\n${this.#message(0)}`);
     return () => void this.#sinks.delete(sink);
   }
 
@@ -57,7 +58,7 @@ export class EventFeed {
 
   #add(event: ToolkitEvent): void {
     this.#last += 1;
-    this.#events.push({ id: this.#last, at: Date.now(), type: event.type, ...described(event) });
+    this.#events.push({ id: this.#last, at: Date.now(), event });
     if (this.#events.length > maxEvents) this.#events.shift();
     if (this.#sinks.size > 0) this.#batch ??= setTimeout(() => this.#flush(), batchMs).unref();
   }
@@ -66,11 +67,14 @@ export class EventFeed {
     this.#batch = undefined;
     for (const [sink, sent] of this.#sinks) {
       this.#sinks.set(sink, this.#last);
-      this.#send(sink, this.#message(this.#events.filter(({ id }) => id > sent)));
+      this.#send(sink, this.#message(sent));
     }
   }
 
-  #message(events: readonly ShownEvent[]): string {
+  /** The events after one. */
+  #message(sent: number): string {
+    const fresh = this.#events.filter(({ id }) => id > sent);
+    const events = fresh.map(({ id, at, event }): ShownEvent => ({ id, at, type: event.type, ...described(event) }));
     const batch: EventBatch = { process: this.#process, events };
     return `data: ${JSON.stringify(batch)}\n\n`;
   }

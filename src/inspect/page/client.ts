@@ -67,27 +67,42 @@ function update(next: Live): void {
   for (const watcher of watchers) watcher();
 }
 
-/** Follows the events of the service until the page is closed. */
+let source: EventSource | undefined;
+
+/** Follows the events of the service while the page is seen: a browser has six connections to a host, for all its pages together. */
 export function follow(): void {
-  const source = new EventSource("/api/stream");
-  source.onmessage = ({ data }) => {
-    const batch: EventBatch = JSON.parse(data);
-    const last = live.events.at(-1)?.id ?? 0;
-    const isSame = batch.process === current;
-    const wasReached = live.isReached && isSame;
-    const fresh = isSame ? batch.events.filter(({ id }) => id > last) : batch.events;
-    const hasGap = (fresh[0]?.id ?? last + 1) > last + 1;
-    current = batch.process;
-    update({ events: [...(isSame ? live.events : []), ...fresh].slice(-maxEvents), isReached: true });
-    // After a gap anything may have changed.
-    const types = wasReached && !hasGap ? new Set(fresh.map(({ type }) => type)) : undefined;
-    for (const listener of listeners) listener(types);
-  };
+  connect();
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) connect();
+    else {
+      source?.close();
+      source = undefined;
+    }
+  });
+}
+
+function connect(): void {
+  if (document.hidden || (source !== undefined && source.readyState !== EventSource.CLOSED)) return;
+  source = new EventSource("/api/stream");
+  source.onmessage = ({ data }) => receive(JSON.parse(data));
   source.onerror = () => {
     update({ ...live, isReached: false });
     // A browser gives up after an answer that is no stream.
-    if (source.readyState === EventSource.CLOSED) setTimeout(follow, 2_000);
+    if (source?.readyState === EventSource.CLOSED) setTimeout(connect, 2_000);
   };
+}
+
+function receive(batch: EventBatch): void {
+  const last = live.events.at(-1)?.id ?? 0;
+  const isSame = batch.process === current;
+  const wasReached = live.isReached && isSame;
+  const fresh = isSame ? batch.events.filter(({ id }) => id > last) : batch.events;
+  const hasGap = (fresh[0]?.id ?? last + 1) > last + 1;
+  current = batch.process;
+  update({ events: [...(isSame ? live.events : []), ...fresh].slice(-maxEvents), isReached: true });
+  // After a gap anything may have changed.
+  const types = wasReached && !hasGap ? new Set(fresh.map(({ type }) => type)) : undefined;
+  for (const listener of listeners) listener(types);
 }
 
 /** The events so far, as they come. */
