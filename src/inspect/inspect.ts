@@ -87,7 +87,10 @@ export async function serveInspection(
   const allowedOrigins = ["127.0.0.1", "localhost"].map((host) => `http://${host}:${actual}`);
   const gate = new RequestGate(readHandlerOptions(data.host, { allowedOrigins, logger }));
   const sessions = new PageSessions(actual);
-  const feed = new EventFeed(data.host, operator, (event) => event.type === "agentStep" && runs.step(event));
+  const feed = new EventFeed(data.host, operator, (event) => {
+    if (event.type === "agentStep") runs.step(event);
+    else if (event.type === "callFinished") runs.ended(event);
+  });
   const server = new PageServer({ gate, sessions, assets, data, feed, runs, health, logger });
   http.on("request", (request, response) => void server.answer(new NodeExchange(request, response)));
   http.on("error", (error) => logger.error(`The page failed: ${messageOf(error)}`, { error }));

@@ -184,7 +184,8 @@ export interface ShownRun {
   readonly principal?: string | undefined;
   readonly startedAt: number;
   readonly lastAt: number;
-  readonly isFinished: boolean;
+  /** `waiting` for an approval, or for work elsewhere. */
+  readonly status: "running" | "finished" | "failed" | "waiting";
   readonly usage: TokenUsage;
   readonly steps: readonly RunStep[];
   readonly calls: readonly RunCall[];

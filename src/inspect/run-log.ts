@@ -1,4 +1,5 @@
 import type { AgentEvent, TokenUsage } from "../core/agent-event.ts";
+import { ToolkitError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import { present } from "../lib/value.ts";
 import { visible } from "../lib/visible-text.ts";
@@ -8,9 +9,9 @@ import type { RunCall, RunStep, ShownRun } from "./inspection-face.ts";
 const maxRuns = 200;
 const maxParts = 500;
 
-interface KeptRun extends Omit<ShownRun, "steps" | "calls" | "usage" | "lastAt" | "isFinished"> {
+interface KeptRun extends Omit<ShownRun, "steps" | "calls" | "usage" | "lastAt" | "status"> {
   lastAt: number;
-  isFinished: boolean;
+  status: ShownRun["status"];
   usage: TokenUsage;
   readonly steps: RunStep[];
   readonly calls: RunCall[];
@@ -33,7 +34,7 @@ export class RunLog {
     const now = Date.now();
     const run = this.#run(event, now - durationMs, principal);
     run.lastAt = now;
-    run.isFinished = finishReason !== "tool-calls";
+    run.status = finishReason === "tool-calls" ? "running" : "finished";
     run.usage = sum(run.usage, usage);
     if (run.steps.length >= maxParts) return;
     const startedAt = now - durationMs;
@@ -54,7 +55,18 @@ export class RunLog {
       const call = run.calls[at];
       if (call !== undefined) run.calls[at] = { ...call, status: event.status, durationMs: event.durationMs };
       run.lastAt = now;
-    } else if (event.type === "finish") this.#run(event, now, undefined).isFinished = true;
+    } else if (event.type === "finish") this.#run(event, now, undefined).status = "finished";
+  }
+
+  /** Takes down the end of a call: that of a run, where it is the only one of its prompt and principal. */
+  ended({ ref, principal, error }: ToolkitEvent<"callFinished">): void {
+    const [run, ...others] = [...this.#runs.values()].filter(
+      (each) => each.status === "running" && each.ref === visible(ref) && each.principal === principal,
+    );
+    if (run === undefined || others.length > 0) return;
+    run.lastAt = Date.now();
+    if (error === undefined) run.status = "finished";
+    else run.status = ToolkitError.is(error, "PENDING") ? "waiting" : "failed";
   }
 
   #run(
@@ -64,7 +76,7 @@ export class RunLog {
   ): KeptRun {
     const known = this.#runs.get(run);
     if (known !== undefined) return known;
-    const state = { lastAt: startedAt, isFinished: false, usage: noUsage, steps: [], calls: [] };
+    const state = { lastAt: startedAt, status: "running" as const, usage: noUsage, steps: [], calls: [] };
     const made: KeptRun = { run, ref: visible(ref), depth, startedAt, ...present({ principal }), ...state };
     this.#runs.set(run, made);
     for (const oldest of this.#runs.keys()) {

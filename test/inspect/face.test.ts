@@ -1,6 +1,7 @@
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { agent } from "../../src/agent/index.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import { defineTool } from "../../src/core/tool.ts";
 import { inspect } from "../../src/inspect/index.ts";
@@ -12,8 +13,10 @@ import type {
   ShownItem,
   ShownOutcome,
   ShownPrompt,
+  ShownRun,
 } from "../../src/inspect/inspection-face.ts";
 import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
 import { verifies } from "../support/verifies.ts";
 import { inspections, type OpenedPage } from "./support.ts";
@@ -198,6 +201,27 @@ describe("the face", () => {
     const page = await make.open(make.toolkit({ items: [brief] }));
     const shown = await page.act<ShownPrompt>("/api/render", { ref: "builtin.brief", input: { city: "Bern" } });
     expect(shown.messages).toMatchObject([{ role: "user", content: [{ content: { text: "About Bern." } }] }]);
+  });
+
+  verifies("Y1", "the runs of agents are listed with their steps, and those that failed or wait", async () => {
+    const model = scriptedModel([
+      { toolCalls: [{ name: "greet", input: { name: "Ada" } }] },
+      { error: { status: 400, message: "no" } },
+      { toolCalls: [{ name: "pay", input: { amount: 3 } }] },
+      "Hello.",
+    ]);
+    const write = parsePrompt("---\nname: write\ntools: [greet, pay]\n---\nWrite.");
+    const toolkit = make.toolkit({ items: [greet, pay, write], delegate: agent({ defaultModel: model }) });
+    const page = await make.open(toolkit);
+    await page.act("/api/call", { ref: "builtin.write", kind: "prompt" });
+    for (let run = 0; run < 2; run += 1) await toolkit.call("builtin.write").catch(() => undefined);
+    const runs = await page.json<readonly ShownRun[]>("/api/runs");
+    expect(runs.map(({ status, steps, calls }) => [status, steps.length, calls.length])).toEqual([
+      ["finished", 1, 0],
+      ["waiting", 1, 0],
+      ["failed", 1, 1],
+    ]);
+    expect(runs[2]?.calls[0]).toMatchObject({ name: "greet", status: "ok", step: 0 });
   });
 
   verifies("Y1", "an approval is answered on the page, and what was approved ran", async () => {

@@ -1,9 +1,15 @@
 import type { TokenUsage } from "../../core/agent-event.ts";
 import type { RunCall, RunStep, ShownRun } from "../inspection-face.ts";
 import { read, useRead } from "./client.ts";
-import { Badge, duration, Heading, Problem, plural, Time } from "./parts.tsx";
+import { Badge, duration, Heading, Problem, plural, Time, type Tone } from "./parts.tsx";
 import { Timeline, type TimelineRow } from "./timeline.tsx";
 
+const tones: Readonly<Record<ShownRun["status"], Tone>> = {
+  running: "busy",
+  waiting: "busy",
+  finished: "good",
+  failed: "bad",
+};
 const runTypes = ["agentStep", "callStarted", "callFinished"];
 
 /** The runs of agents, and the steps of the one that is open. */
@@ -19,8 +25,7 @@ export function RunsView({ chosen }: { readonly chosen: string | undefined }) {
         {(value ?? []).map((each) => (
           <li key={each.run}>
             <a href={`#/runs/${encodeURIComponent(each.run)}`} aria-current={each.run === chosen ? "true" : undefined}>
-              <span class="ref">{each.ref}</span>{" "}
-              <Badge tone={each.isFinished ? "good" : "busy"}>{each.isFinished ? "finished" : "running"}</Badge>
+              <span class="ref">{each.ref}</span> <Badge tone={tones[each.status]}>{each.status}</Badge>
               <span class="about">
                 <Time at={each.startedAt} /> · {plural(each.steps.length, "step")} ·{" "}
                 {duration(each.lastAt - each.startedAt)} · {usageText(each.usage)}
