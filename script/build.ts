@@ -2,6 +2,7 @@
 import { access, chmod, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { bundle } from "./support/bundle.ts";
+import { writePage } from "./support/page.ts";
 import { commandOf, exportTargets, moduleEntries, project, readManifest } from "./support/project.ts";
 import { run, seconds } from "./support/run.ts";
 
@@ -17,6 +18,7 @@ if (problems.length === 0) {
   const types = exportTargets(manifest).filter((target) => target.endsWith(".d.ts"));
   const files = { entries: moduleEntries(manifest), types: types.map((target) => target.replace("./dist/", "")) };
   await bundle(join(project, "dist"), files);
+  await writePage(join(project, "dist", "inspect", "page"));
 }
 
 for (const target of exportTargets(manifest)) {

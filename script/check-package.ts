@@ -27,6 +27,7 @@ try {
     ["every export is required from CommonJS", async () => requireExports(manifest)],
     ["a user of the types in CommonJS compiles and runs", async () => compileCommonJs()],
     ["a server that starts slowly is called", async () => slowStart()],
+    ["the page is served", async () => servedPage(installed, manifest)],
     ["the command looks at that server", async () => installedCommand(installed, manifest)],
     ["nothing of this machine", async () => foreignText(installed)],
   ];
@@ -188,6 +189,29 @@ async function installedCommand(installed: string, { bin = {} }: Manifest): Prom
     }
   }
   return undefined;
+}
+
+/** The page with its files, from the package and from the command: `serve --ui` ends when its client closes stdin. */
+async function servedPage(installed: string, { bin = {} }: Manifest): Promise<string | undefined> {
+  const script = `
+import assert from "node:assert/strict";
+import { Toolkit } from "toolweave";
+import { inspect } from "toolweave/inspect";
+const page = await inspect(new Toolkit());
+const { origin } = new URL(page.url);
+const [cookie] = (await fetch(page.url)).headers.get("set-cookie").split(";");
+for (const path of ["/", "/page.js", "/page.css", "/icon.svg", "/api/status"])
+  assert.equal((await fetch(origin + path, { headers: { cookie } })).status, 200, path);
+await page.close();
+`;
+  await writeFile(join(folder, "page.mjs"), script);
+  const problem = await command(["page.mjs"]);
+  if (problem !== undefined) return problem;
+  const args = [join(installed, bin.toolweave ?? ""), "serve", "--ui", "--server", `${node} server.cjs`];
+  const served = await run(node, args, { cwd: folder, env: { ...process.env, NO_COLOR: "1" } });
+  if (served.failure === undefined && served.output.includes("Look at it, once with this link: http://127.0.0.1:"))
+    return undefined;
+  return `serve --ui: ${served.failure ?? "it prints no link"}\n${served.output}`;
 }
 
 /** True for an entry whose declarations export something: one for those who write a part may have types alone. */

@@ -32,7 +32,7 @@ async function readSources(): Promise<readonly SourceFile[]> {
   const paths = await readdir(join(project, "src"), { recursive: true });
   return Promise.all(
     paths
-      .filter((path) => path.endsWith(".ts"))
+      .filter((path) => /\.tsx?$/.test(path))
       .sort()
       .map(async (path) => {
         const text = await readFile(join(project, "src", path), "utf8");
@@ -109,7 +109,7 @@ function isPort(path: string): boolean {
 
 async function comments(): Promise<readonly string[]> {
   const riddles: string[] = [];
-  for await (const path of glob("{src,test,script}/**/*.{ts,mjs}", { cwd: project })) {
+  for await (const path of glob("{src,test,script}/**/*.{ts,tsx,mjs}", { cwd: project })) {
     const lines = (await readFile(join(project, path), "utf8")).split("\n");
     riddles.push(...lines.flatMap((line, at) => (riddle.test(line) ? [`  ${path}:${at + 1} ${line.trim()}`] : [])));
   }

@@ -171,8 +171,8 @@ try {
 step("Restart: what was written is still there");
 await findPrompt(file, assistant);
 await rm(memory, { recursive: true });
-console.log("\nEverything is as it should be. Look at one of these servers yourself, and call it:");
-for (const words of ["list", "call echo message=hello"]) {
+console.log("\nEverything is as it should be. Look at one of these servers yourself, call it, and see it on a page:");
+for (const words of ["list", "call echo message=hello", "serve --ui"]) {
   const server = "node node_modules/@modelcontextprotocol/server-everything/dist/index.js stdio";
   console.log(`  npm run -s toolweave -- ${words} --server '${server}'`);
 }

@@ -49,6 +49,8 @@ export interface WorkspaceUse {
   readonly watch?: boolean | undefined;
   /** Leave it to the caller to start it. Default false. */
   readonly isBackground?: boolean | undefined;
+  /** Approvals are decided elsewhere, such as on the page, and not asked for in the terminal. Default false. */
+  readonly decidesElsewhere?: boolean | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -62,8 +64,9 @@ const downloadMs = 120_000;
  */
 export async function openWorkspace(options: GlobalOptions, terminal: Terminal, use: WorkspaceUse): Promise<Workspace> {
   const person = answersOf(terminal);
+  const delegate = use.decidesElsewhere === true ? {} : person.delegate;
   const shared: ToolkitOptions = {
-    delegate: person.delegate,
+    delegate,
     startTimeoutMs: downloadMs,
     ...(options.verbose === true ? { logger: loggerOf(terminal, "debug") } : {}),
   };
@@ -83,7 +86,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
     serversOf(options, terminal, {
       ...use,
       openPage: person.openPage,
-      toolkit: { ...shared, delegate: [person.delegate, agent()] },
+      toolkit: { ...shared, delegate: [delegate, agent()] },
     });
   const follower =
     configured === undefined || config === undefined || use.watch !== true

@@ -1,12 +1,26 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
+import { writePage } from "../../script/support/page.ts";
+import { project } from "../../script/support/project.ts";
+import { verifies } from "../support/verifies.ts";
 import { commandArgs, commandFolder, handConfig } from "./support.ts";
 
 /** `script` of util-linux runs a command in a terminal of its own. */
 const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
 const limitMs = 60_000;
+
+/** Makes sure that the package has its page, which the build makes. @returns what takes it away again, where it was not there */
+async function packagePage(): Promise<() => Promise<void>> {
+  const page = join(project, "dist", "inspect", "page");
+  if (existsSync(page)) return async () => undefined;
+  await writePage(page);
+  return () => rm(page, { recursive: true });
+}
 
 describe.skipIf(!hasScript)("in a terminal (skipped where there is no `script` of util-linux)", () => {
   const folder = commandFolder();
@@ -42,6 +56,7 @@ describe.skipIf(!hasScript)("in a terminal (skipped where there is no `script` o
           waiting.add(check);
           check();
         }),
+      shown: () => shown,
       ended: once(child, "close").then(([code]) => ({ code, shown })),
     };
   }
@@ -55,6 +70,46 @@ describe.skipIf(!hasScript)("in a terminal (skipped where there is no `script` o
       command.type("Ada\r");
       const { code, shown } = await command.ended;
       expect([code, stripVTControlCharacters(shown)]).toEqual([0, expect.stringContaining("Hello, Ada! ! number")]);
+    },
+    limitMs,
+  );
+
+  verifies(
+    ["X1", "Y1"],
+    "serve --ui shows a page, prints another link after Enter, and asks for approvals there",
+    async () => {
+      const removePage = await packagePage();
+      try {
+        await folder.write("toolweave.yaml", `${handConfig}policy: { ask: ["hand.greet"] }\n`);
+        const command = start("serve --ui", { columns: 200 });
+        const link = async (after = "") => {
+          await command.shows(`${after}http://127.0.0.1:`);
+          const links = () => stripVTControlCharacters(command.shown()).match(/http:\S{60,}/g) ?? [];
+          await expect.poll(() => links().length).toBeGreaterThan(opened);
+          opened += 1;
+          return links().at(-1) ?? "";
+        };
+        let opened = 0;
+        const first = await fetch(await link("Look at it, once with this link: "));
+        expect(first.status).toBe(200);
+        await command.shows("Press Enter");
+        command.type("\r");
+        const url = await link();
+        const headers = { cookie: (await fetch(url)).headers.get("set-cookie")?.split(";", 1)[0] ?? "" };
+        const call = { ref: "hand.greet", input: { name: "Ada", times: 1 } };
+        const { origin } = new URL(url);
+        const answer = await fetch(`${origin}/api/call`, {
+          method: "POST",
+          headers: { ...headers, "content-type": "application/json" },
+          body: JSON.stringify(call),
+        });
+        expect(await answer.json()).toMatchObject({ error: { code: "PENDING" } });
+        command.type("\u0003");
+        const { code, shown } = await command.ended;
+        expect([code, shown.includes("Run it?")]).toEqual([0, false]);
+      } finally {
+        await removePage();
+      }
     },
     limitMs,
   );

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expanded } from "../../config/config-parts.ts";
+import { expanded, promptFolders } from "../../config/config-parts.ts";
 import type { WrittenConfig } from "../../config/config-schema.ts";
+import type { Logger } from "../../core/session.ts";
+import type { Inspection } from "../../inspect/inspect.ts";
 import { createMcpHandler } from "../../server/http/mcp-handler.ts";
 import type { ServeOptions } from "../../server/serve-options.ts";
 import { serveStdio } from "../../server/stdio/serve-stdio.ts";
@@ -17,6 +19,8 @@ export interface ServeCommandOptions extends GlobalOptions {
   readonly http?: string | true | undefined;
   readonly names?: string | undefined;
   readonly promptsAsTools?: boolean | undefined;
+  /** The port of the page; true without one. */
+  readonly ui?: string | true | undefined;
 }
 
 type Served = NonNullable<WrittenConfig["server"]>;
@@ -26,7 +30,9 @@ const defaultPort = 8_808;
 /** Serves the toolkit until the client is gone, or the command is interrupted. @returns the exit code */
 export async function serve(options: ServeCommandOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
   // Clients connect at once: servers that are slow appear when they are ready.
-  await using workspace = await openWorkspace(options, terminal, { watch: true, isBackground: true, signal });
+  const port = uiPortOf(options.ui);
+  const use = { watch: true, isBackground: true, decidesElsewhere: port !== undefined, signal };
+  await using workspace = await openWorkspace(options, terminal, use);
   const { toolkit, config } = workspace;
   const written = config?.written.server ?? {};
   const shared: ServeOptions = {
@@ -37,9 +43,46 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
     logger: loggerOf(terminal, options.verbose === true ? "debug" : "warn"),
   };
   void toolkit.start();
+  await using page = port === undefined ? undefined : await showPage(workspace, port, shared.logger, terminal);
   if (options.http !== undefined) await serveHttp(workspace, options.http, written, shared, terminal, signal);
+  // A person who looks at the page types no messages of MCP.
+  else if (page !== undefined && terminal.streams.stdin.isTTY === true) await showLinks(page, terminal, signal);
   else await serveOverStdio(toolkit, shared, signal);
   return exitCodes.ok;
+}
+
+async function showPage(
+  { toolkit, config }: Workspace,
+  port: number,
+  logger: Logger | undefined,
+  terminal: Terminal,
+): Promise<Inspection> {
+  const { inspect } = await import("../../inspect/inspect.ts");
+  const prompts = config === undefined ? [] : promptFolders(config).map(({ folder }) => folder);
+  const page = await inspect(toolkit, { port, prompts, logger });
+  terminal.note(`Look at it, once with this link: ${page.url}`);
+  return page;
+}
+
+/** Prints another link whenever Enter is pressed: each opens the page once. */
+async function showLinks(page: Inspection, terminal: Terminal, signal: AbortSignal): Promise<void> {
+  const { stdin } = terminal.streams;
+  terminal.note("Press Enter for another link, Ctrl-C to end.", "dim");
+  const show = () => terminal.note(page.link());
+  stdin.on("data", show);
+  await untilAborted(signal);
+  stdin.off("data", show).pause();
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, "abort");
+}
+
+/** @throws UsageMistake for what is no port */
+function uiPortOf(given: string | true | undefined): number | undefined {
+  if (given === undefined || given === true) return given === true ? 0 : undefined;
+  if (/^\d+$/.test(given) && Number(given) <= 65_535) return Number(given);
+  throw new UsageMistake(`--ui is a port, and not ${given}.`);
 }
 
 function namesOf(given: string | undefined): "prefixed" | "bare" | undefined {
@@ -89,7 +132,7 @@ async function serveHttp(
   const shown = address.family === "IPv6" ? `[${address.address}]` : address.address;
   terminal.note(`Serving on http://${shown}:${address.port}${path}`);
   try {
-    if (!signal.aborted) await once(signal, "abort");
+    await untilAborted(signal);
   } finally {
     const closed = once(http, "close");
     http.close();

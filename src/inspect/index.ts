@@ -1,0 +1,1 @@
+export { type Inspection, type InspectionOptions, inspect } from "./inspect.ts";
