@@ -1,4 +1,5 @@
 import type { Clock } from "../../lib/clock.ts";
+import { modernVersion } from "../../mcp/modern/revision.ts";
 import { ActiveFaults } from "./active-faults.ts";
 import { defaultOffer } from "./default-offer.ts";
 import type { FaultyOffer, FaultyServerOptions } from "./faulty-offer.ts";
@@ -9,6 +10,8 @@ export class FaultyState {
   readonly pageSize: number;
   readonly capabilities: object;
   readonly clock: Clock;
+  /** Without sessions: the second era. */
+  readonly isStateless: boolean;
   readonly faults = new ActiveFaults();
   offer: Required<FaultyOffer>;
   readonly #runs = new Map<string, number>();
@@ -19,6 +22,7 @@ export class FaultyState {
     this.pageSize = pageSize;
     this.capabilities = capabilities;
     this.clock = clock;
+    this.isStateless = options.protocol === modernVersion;
     const defaults = defaultOffer({ clock, runs: (id) => this.runs(id) });
     this.offer = {
       tools: options.tools ?? defaults.tools,

@@ -53,7 +53,12 @@ export class FaultyServer implements AsyncDisposable {
   async fault(name: FaultName, options: FaultOptions = {}): Promise<Fault> {
     const changed = (how: FaultEnd) => this.#changed(name, how);
     const fault = this.#state.faults.add(name, options, changed);
-    const { transports } = describeFault(name);
+    const { transports, needsSession = false } = describeFault(name);
+    if (needsSession && this.#state.isStateless) {
+      await fault.off();
+      const message = `The fault ${name} happens to a session, and a server of 2026-07-28 has none.`;
+      throw new ToolkitError("INVALID_CONFIG", message, { path: "fault" });
+    }
     const open = [...this.#endpoints].map(({ transport }) => transport);
     if (open.length > 0 && !open.some((transport) => transports.includes(transport))) {
       await fault.off();
