@@ -2,8 +2,8 @@ import type { ErrorCode } from "../../src/core/error-catalog.ts";
 import type { FaultName, FaultOptions } from "../../src/testing/index.ts";
 import type { Chance } from "./chance.ts";
 
-/** Where a server runs: a faulty one by its transport; a real one as our child, or as a service that listens. */
-export type Place = "in-memory" | "stdio" | "http" | "child" | "service";
+/** Where a server runs: a faulty one by its transport, over HTTP with sessions or without; a real one as our child, or as a service that listens. */
+export type Place = "in-memory" | "stdio" | "http" | "stateless-http" | "child" | "service";
 
 /** Faults of the faulty server, and what is done to processes and offers from outside. */
 export type TroubleName = FaultName | "kill" | "freeze" | "change";
@@ -31,9 +31,10 @@ export interface Trouble {
   readonly options?: (chance: Chance) => FaultOptions;
 }
 
-const faulty: readonly Place[] = ["in-memory", "stdio", "http"];
-const http: readonly Place[] = ["http"];
-const wired: readonly Place[] = ["stdio", "http"];
+const faulty: readonly Place[] = ["in-memory", "stdio", "http", "stateless-http"];
+const http: readonly Place[] = ["http", "stateless-http"];
+const sessions: readonly Place[] = ["http"];
+const wired: readonly Place[] = ["stdio", "http", "stateless-http"];
 const stdio: readonly Place[] = ["stdio"];
 const processes: readonly Place[] = ["stdio", "child", "service"];
 
@@ -60,8 +61,8 @@ export const troubles = {
     codes: ["REMOTE_ERROR", "RATE_LIMITED", "UNAUTHORIZED"],
     options: (chance) => ({ ...aFew(chance), status: chance.pick(statuses) }),
   },
-  "drop-session-404": { places: http, loses: true, options: once },
-  "drop-session-400": { places: http, loses: true, options: once },
+  "drop-session-404": { places: sessions, loses: true, options: once },
+  "drop-session-400": { places: sessions, loses: true, options: once },
   // A question of the server is lost with its stream, which is opened again more and more slowly.
   "close-stream": { places: http, loses: false, forMs: [500, 3_000], codes: ["TIMEOUT"], healMs: 30_000 },
   garbage: { places: faulty, loses: false, forMs: short },
