@@ -28,7 +28,7 @@ interface ForeignClient {
 }
 
 /** The revisions that are served, one of each era. */
-const served: readonly Asked[] = ["2025-11-25"];
+const served: readonly Asked[] = ["2025-11-25", "2026-07-28"];
 const token = "ada-3f1c9a7d5e20";
 const limitMs = 60_000;
 
