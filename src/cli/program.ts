@@ -175,6 +175,7 @@ function addOperatorCommands(program: Command, on: On, terminal: Terminal, signa
     .option("--http [host:port]", "over HTTP (default: 127.0.0.1:8808); without it over stdio")
     .option("--names <names>", "prefixed or bare")
     .option("--prompts-as-tools", "each prompt is a tool too, which runs it")
+    .option("--wait <seconds>", "over stdio, the longest wait for its servers before it answers (default: 5)")
     .action(on(async (_, options) => (await import("./commands/serve-command.ts")).serve(options, terminal, signal)));
   program
     .command("status")

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { expanded } from "../../config/config-parts.ts";
 import type { WrittenConfig } from "../../config/config-schema.ts";
 import { createMcpHandler } from "../../server/http/mcp-handler.ts";
@@ -17,15 +18,19 @@ export interface ServeCommandOptions extends GlobalOptions {
   readonly http?: string | true | undefined;
   readonly names?: string | undefined;
   readonly promptsAsTools?: boolean | undefined;
+  /** The number of seconds. */
+  readonly wait?: string | undefined;
 }
 
 type Served = NonNullable<WrittenConfig["server"]>;
 
 const defaultPort = 8_808;
+/** Clients give a command some ten seconds to answer. */
+const defaultWaitMs = 5_000;
 
 /** Serves the toolkit until the client is gone, or the command is interrupted. @returns the exit code */
 export async function serve(options: ServeCommandOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
-  // Clients connect at once: servers that are slow appear when they are ready.
+  // Over HTTP clients connect at once: servers that are slow appear when they are ready.
   await using workspace = await openWorkspace(options, terminal, { watch: true, isBackground: true, signal });
   const { toolkit, config } = workspace;
   const written = config?.written.server ?? {};
@@ -38,8 +43,15 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
   };
   void toolkit.start();
   if (options.http !== undefined) await serveHttp(workspace, options.http, written, shared, terminal, signal);
-  else await serveOverStdio(toolkit, shared, signal);
+  else await serveOverStdio(toolkit, shared, signal, waitOf(options.wait));
   return exitCodes.ok;
+}
+
+/** @throws UsageMistake for what is no number of seconds */
+function waitOf(given: string | undefined): number {
+  if (given === undefined) return defaultWaitMs;
+  if (!/^\d+(\.\d+)?$/.test(given)) throw new UsageMistake(`--wait is a number of seconds, and not ${given}.`);
+  return Number(given) * 1_000;
 }
 
 function namesOf(given: string | undefined): "prefixed" | "bare" | undefined {
@@ -47,7 +59,17 @@ function namesOf(given: string | undefined): "prefixed" | "bare" | undefined {
   throw new UsageMistake(`--names is prefixed or bare, and not ${given}.`);
 }
 
-async function serveOverStdio(toolkit: Toolkit, shared: ServeOptions, signal: AbortSignal): Promise<void> {
+async function serveOverStdio(
+  toolkit: Toolkit,
+  shared: ServeOptions,
+  signal: AbortSignal,
+  waitMs: number,
+): Promise<void> {
+  // Many clients list once, after they have started the command: a list that is still empty would stay it.
+  const late = new AbortController();
+  const waited = delay(waitMs, undefined, { signal: AbortSignal.any([signal, late.signal]) });
+  await Promise.race([toolkit.start(), waited.catch(() => undefined)]);
+  late.abort();
   const service = await serveStdio(toolkit, { ...shared, exitAtEnd: false });
   const stop = () => void service.close();
   signal.addEventListener("abort", stop, { once: true });
