@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { freePort } from "../e2e/support.ts";
-import { type Bench, type Comparison, measure, type Operation, type Timing } from "./harness.ts";
+import { type Bench, type Comparison, measure, type Operation, type Timing, timingOf } from "./harness.ts";
 import { arePeersWanted, installPeer, installPythonPeer } from "./peer.ts";
 import { rawHttpClient, startHttpServers, stdioServer } from "./raw.ts";
 import { message } from "./server/tools.ts";
@@ -15,6 +15,8 @@ const many = 10;
 const gatewayFile = fileURLToPath(new URL("server/gateway.ts", import.meta.url));
 const fastmcpFile = fileURLToPath(new URL("server/fastmcp_proxy.py", import.meta.url));
 const startMs = 60_000;
+const cpuRounds = 5;
+const cpuCalls = 200;
 
 /**
  * A call of a client of the SDK through a gateway, each in a process of its own, against the same call of the server itself over HTTP.
@@ -34,9 +36,11 @@ export const bench: Bench = {
     const [first = ""] = servers.urls;
     await using started = new AsyncDisposableStack();
     const calls = new Map<string, Operation>([["direct", await callOf(first, ["echo"])]]);
+    const usages = new Map<string, Usage>();
     const add = async (name: string, command: Command, tools: readonly string[]) => {
-      const url = await startGateway(started, command);
+      const { url, usage } = await startGateway(started, command);
       calls.set(name, await callOf(url, tools));
+      if (usage !== undefined) usages.set(name, usage);
     };
     const one = toolsOf(1);
     for (const side of ["ours", "sdk"]) {
@@ -52,7 +56,8 @@ export const bench: Bench = {
         [...calls].map(([name, call]) => [name, () => Promise.all(Array.from({ length: atOnce }, call))]),
       ),
     );
-    return [...compared(alone, ""), ...compared(together, `, ${atOnce} at once`)];
+    const spent = await measureCpu(calls, usages);
+    return [...compared(alone, ""), ...compared(together, `, ${atOnce} at once`), ...comparedCpu(spent)];
   },
 };
 
@@ -63,6 +68,8 @@ interface Command {
   readonly url?: string;
 }
 
+/** The CPU time that a gateway has taken, in microseconds. */
+type Usage = () => Promise<number>;
 type Add = (name: string, command: Command, tools: readonly string[]) => Promise<void>;
 
 function ownGateway(side: string, upstreams: number | readonly string[]): Command {
@@ -93,13 +100,45 @@ async function addPeers(add: Add, upstream: string): Promise<void> {
   }
 }
 
-/** Starts a gateway that ends with the bench. @returns its URL, once it answers */
-async function startGateway(started: AsyncDisposableStack, { command, args, url }: Command): Promise<string> {
+/** Starts a gateway that ends with the bench. One of others may not listen yet. */
+async function startGateway(
+  started: AsyncDisposableStack,
+  { command, args, url }: Command,
+): Promise<{ readonly url: string; readonly usage?: Usage }> {
   const child = spawn(command, args, { stdio: ["pipe", url === undefined ? "pipe" : "ignore", "inherit"] });
   started.defer(() => end(child, url !== undefined));
-  if (child.stdout === null) return url ?? "";
-  const [line] = await once(createInterface(child.stdout), "line");
-  return String(line);
+  if (child.stdout === null) return { url: url ?? "" };
+  const lines = createInterface(child.stdout);
+  const [line] = await once(lines, "line");
+  const usage = async () => {
+    child.stdin?.write("\n");
+    return Number((await once(lines, "line"))[0]);
+  };
+  return { url: String(line), usage };
+}
+
+/** The CPU time of a gateway for one call: it says more than the wall on a machine that does other work. */
+async function measureCpu(
+  calls: ReadonlyMap<string, Operation>,
+  usages: ReadonlyMap<string, Usage>,
+): Promise<Readonly<Record<string, Timing>>> {
+  const samples = new Map<string, number[]>();
+  for (let round = 0; round < cpuRounds; round += 1) {
+    for (const [name, usage] of usages) {
+      const before = await usage();
+      for (let done = 0; done < cpuCalls; done += 1) await calls.get(name)?.();
+      samples.set(name, [...(samples.get(name) ?? []), ((await usage()) - before) / cpuCalls]);
+    }
+  }
+  return Object.fromEntries([...samples].map(([name, all]) => [name, timingOf(all)]));
+}
+
+function comparedCpu(timings: Readonly<Record<string, Timing>>): readonly Comparison[] {
+  return ["stdio", "HTTP"].flatMap((to) => {
+    const [ours, sdk] = [timings[`ours ${to}`], timings[`sdk ${to}`]];
+    if (ours === undefined || sdk === undefined) return [];
+    return [{ name: `CPU of the gateway to ${to}`, ours, peer: { name: `sdk ${to}`, timing: sdk } }];
+  });
 }
 
 async function end(child: ChildProcess, isForeign: boolean): Promise<void> {

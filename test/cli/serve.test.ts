@@ -72,7 +72,7 @@ verifies(
     await folder.write("toolweave.yaml", `connectors: { silent: ${JSON.stringify(silent)} }\n`);
     expect(await first("0.1")).toEqual([]);
   },
-  60_000,
+  120_000,
 );
 
 verifies(

@@ -1,10 +1,11 @@
 /**
  * A gateway in a process of its own: `ours` or `sdk`, in front of HTTP servers (their URLs as JSON) or of so many stdio servers (a number).
- * Prints its URL; ends when stdin does.
+ * Prints its URL, and for each line that comes the CPU time it has taken, in microseconds; ends when stdin does.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
@@ -25,7 +26,12 @@ const listener = side === "ours" ? await ours() : await handWritten();
 const http = createServer(listener).listen(0, "127.0.0.1", () => {
   process.stdout.write(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp\n`);
 });
-process.stdin.resume().once("end", () => process.exit(0));
+createInterface(process.stdin)
+  .on("line", () => {
+    const { user, system } = process.cpuUsage();
+    process.stdout.write(`${user + system}\n`);
+  })
+  .once("close", () => process.exit(0));
 
 async function ours(): Promise<RequestListener> {
   const toolkit = new Toolkit();
