@@ -86,6 +86,18 @@ describe.each(Object.entries(targets))("a faulty server of 2026-07-28, %s", (way
   }
 });
 
+test("a state that is none of the server's is refused, and an era that there is not", async () => {
+  await using server = faultyServer({ protocol: "2026-07-28" });
+  const { url } = await server.listen({ answers: "json" });
+  const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
+  const params = { name: "ask", arguments: {}, requestState: "{", _meta };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+  const answer = await fetch(url, { method: "POST", body });
+  expect(await answer.json()).toMatchObject({ error: { code: -32602 } });
+  const protocol = "2024-11-05" as "2025-11-25";
+  expect(() => faultyServer({ protocol })).toThrow(expect.objectContaining({ code: "INVALID_CONFIG" }));
+});
+
 test("an elder client of a faulty server of 2026-07-28 is told what it speaks", async () => {
   await using server = faultyServer({ protocol: "2026-07-28" });
   await using toolkit = new Toolkit();

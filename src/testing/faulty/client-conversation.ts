@@ -12,7 +12,7 @@ import type { FaultName, FaultTransport } from "./faults.ts";
 import type { FaultyState } from "./faulty-state.ts";
 import { Flood, type FloodMessage, floods } from "./flood.ts";
 import { outcomeOf, runTool } from "./methods.ts";
-import { completed, InputQuestions, ListenRequests, revisionError, wantsLogs } from "./stateless.ts";
+import { completed, earlierAnswers, InputQuestions, ListenRequests, revisionError, wantsLogs } from "./stateless.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -159,7 +159,9 @@ export class ClientConversation {
     if (refused !== undefined) return refused;
     if (method === "subscriptions/listen") return this.#listen(id, params, signal);
     if (method !== "tools/call") return completed(outcomeOf(this.#state, method, params), method);
-    const questions = new InputQuestions(params);
+    const earlier = earlierAnswers(params);
+    if (earlier === undefined) return { error: { code: -32602, message: "Invalid requestState" } };
+    const questions = new InputQuestions(earlier, params);
     const outcome = await this.#call(id, params, signal, questions);
     return questions.required ?? completed(outcome, method);
   }

@@ -1,3 +1,4 @@
+import { ToolkitError } from "../../core/error.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { modernVersion } from "../../mcp/modern/revision.ts";
 import { ActiveFaults } from "./active-faults.ts";
@@ -17,12 +18,16 @@ export class FaultyState {
   readonly #runs = new Map<string, number>();
 
   constructor(options: FaultyServerOptions, clock: Clock) {
-    const { name = "faulty", pageSize = Number.POSITIVE_INFINITY, capabilities = allCapabilities } = options;
+    const { name = "faulty", pageSize = Number.POSITIVE_INFINITY, capabilities = allCapabilities, protocol } = options;
+    if (protocol !== undefined && protocol !== "2025-11-25" && protocol !== modernVersion) {
+      const message = `The option protocol of a faulty server is "2025-11-25" or "${modernVersion}", and not ${JSON.stringify(protocol)}.`;
+      throw new ToolkitError("INVALID_CONFIG", message, { path: "protocol" });
+    }
     this.name = name;
     this.pageSize = pageSize;
     this.capabilities = capabilities;
     this.clock = clock;
-    this.isStateless = options.protocol === modernVersion;
+    this.isStateless = protocol === modernVersion;
     const defaults = defaultOffer({ clock, runs: (id) => this.runs(id) });
     this.offer = {
       tools: options.tools ?? defaults.tools,

@@ -163,6 +163,8 @@ const changesTools: ReadonlySet<FaultName> = new Set(["schema-drift", "odd-schem
  * Makes an MCP server for fault tests of a service: in this process, as a child process and over HTTP, with tools that count their runs.
  * It has a JSON-RPC of its own, so that it can violate the protocol.
  *
+ * @throws ToolkitError `INVALID_CONFIG` for a `protocol` that there is not
+ *
  * @example
  * ```ts
  * await using server = faultyServer();

@@ -65,9 +65,8 @@ export class InputQuestions {
   readonly #open: Record<string, object> = {};
   #count = 0;
 
-  constructor({ requestState, inputResponses }: Fields) {
-    const earlier: unknown = typeof requestState === "string" ? JSON.parse(requestState) : {};
-    this.#answers = { ...(isRecord(earlier) && earlier), ...(isRecord(inputResponses) && inputResponses) };
+  constructor(earlier: Fields, { inputResponses }: Fields) {
+    this.#answers = { ...earlier, ...(isRecord(inputResponses) && inputResponses) };
   }
 
   /** The answer to the next question. @throws Error where there is none yet */
@@ -83,6 +82,16 @@ export class InputQuestions {
     if (Object.keys(this.#open).length === 0) return undefined;
     const requestState = JSON.stringify(this.#answers);
     return { result: { resultType: "input_required", inputRequests: this.#open, requestState } };
+  }
+}
+
+/** The answers of earlier requests of a call; undefined for a state that is none of this server. */
+export function earlierAnswers({ requestState = "{}" }: Fields): Fields | undefined {
+  try {
+    const answers: unknown = JSON.parse(String(requestState));
+    return isRecord(answers) ? answers : undefined;
+  } catch {
+    return undefined;
   }
 }
 
