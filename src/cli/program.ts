@@ -176,6 +176,7 @@ function addOperatorCommands(program: Command, on: On, terminal: Terminal, signa
     .option("--names <names>", "prefixed or bare")
     .option("--prompts-as-tools", "each prompt is a tool too, which runs it")
     .option("--ui [port]", "and a page of this machine that shows everything (default: any port)")
+    .option("--wait <seconds>", "over stdio, the longest wait for its servers before it answers (default: 5)")
     .action(on(async (_, options) => (await import("./commands/serve-command.ts")).serve(options, terminal, signal)));
   program
     .command("status")

@@ -122,8 +122,11 @@ function serverOf(entry: unknown): Pick<FoundServer, "connector" | "variables"> 
       : undefined;
   const url = [entry.url, entry.serverUrl, entry.httpUrl].find((each) => typeof each === "string");
   if (url !== undefined) {
-    const headers = values(entry.headers ?? entry.http_headers);
-    return { connector: { url: text(String(url)), ...(headers && { headers }) }, variables: [...variables] };
+    const headers = { ...values(entry.headers ?? entry.http_headers), ...codexHeaders(entry, variables) };
+    return {
+      connector: { url: text(String(url)), ...(Object.keys(headers).length > 0 && { headers }) },
+      variables: [...variables],
+    };
   }
   // Zed writes { command: { path, args } }, opencode { command: ["npx", "..."] }.
   const { command } = entry;
@@ -138,6 +141,21 @@ function serverOf(entry: unknown): Pick<FoundServer, "connector" | "variables"> 
     ...(typeof entry.cwd === "string" && { cwd: entry.cwd }),
   };
   return { connector, variables: [...variables] };
+}
+
+/** Codex names the variables that hold headers and the token. */
+function codexHeaders(
+  entry: Readonly<Record<string, unknown>>,
+  variables: Set<string>,
+): Readonly<Record<string, string>> {
+  const { bearer_token_env_var: token, env_http_headers: named } = entry;
+  const from = (variable: unknown): string => {
+    variables.add(String(variable));
+    return `\${${String(variable)}}`;
+  };
+  const headers = Object.entries(isRecord(named) ? named : {}).map(([name, variable]) => [name, from(variable)]);
+  if (typeof token === "string") headers.push(["Authorization", `Bearer ${from(token)}`]);
+  return Object.fromEntries(headers);
 }
 
 function listOf(value: unknown): readonly unknown[] {

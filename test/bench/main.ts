@@ -13,6 +13,7 @@ const benches: Readonly<Record<string, () => Promise<{ readonly bench: Bench }>>
   list: () => import("./list.ts"),
   cold: () => import("./cold.ts"),
   load: () => import("./load.ts"),
+  gateway: () => import("./gateway.ts"),
   memory: () => import("./memory.ts"),
   prompts: () => import("./prompts.ts"),
   folder: () => import("./folder.ts"),

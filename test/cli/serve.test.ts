@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterEach, expect } from "vitest";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { verifies } from "../support/verifies.ts";
@@ -14,6 +16,8 @@ afterEach(async () => {
   for (const toolkit of opened.splice(0)) await toolkit.close();
   for (const child of children.splice(0)) child.kill("SIGKILL");
 });
+
+const silent = { command: process.execPath, args: ["-e", "process.stdin.resume()"] };
 
 function client(): Toolkit {
   const toolkit = new Toolkit();
@@ -47,6 +51,28 @@ verifies(
     await has("wave");
   },
   60_000,
+);
+
+verifies(
+  ["X1", "V1"],
+  "the first list over stdio has the servers of the configuration: many clients ask for no other",
+  async () => {
+    await folder.write("toolweave.yaml", handConfig);
+    const first = async (wait: string) => {
+      const args = [...commandArgs, "serve", "--wait", wait];
+      const transport = new StdioClientTransport({ command: process.execPath, args, cwd: folder.path });
+      const sdk = new Client({ name: "once", version: "1" });
+      await sdk.connect(transport);
+      const { tools } = await sdk.listTools();
+      await sdk.close();
+      return tools.map(({ name }) => name);
+    };
+    expect(await first("60")).toContain("hand__greet");
+    // A server that is never ready holds nothing up for longer.
+    await folder.write("toolweave.yaml", `connectors: { silent: ${JSON.stringify(silent)} }\n`);
+    expect(await first("0.1")).toEqual([]);
+  },
+  120_000,
 );
 
 verifies(

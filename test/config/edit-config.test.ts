@@ -48,7 +48,8 @@ verifies("X1", "the servers of other clients are found in the forms of each, wit
     }),
     "work/.vscode/mcp.json":
       '{ // ours\n "inputs": [], "servers": { "gh": { "url": "https://gh/mcp", "headers": { "Authorization": "Bearer ${input:gh-token}" } } } }',
-    ".codex/config.toml": '[mcp_servers.codex]\ncommand = "uvx"\nargs = ["x"]\n[mcp_servers.codex.env]\nTOKEN = "t"\n',
+    ".codex/config.toml":
+      '[mcp_servers.codex]\ncommand = "uvx"\nargs = ["x"]\n[mcp_servers.codex.env]\nTOKEN = "t"\n[mcp_servers.remote]\nurl = "https://r/mcp"\nbearer_token_env_var = "R_TOKEN"\nenv_http_headers = { "X-Team" = "TEAM" }\n',
     ".config/zed/settings.json":
       '{ "context_servers": { "zed": { "command": { "path": "z", "args": ["1"] } }, "off": { "command": "y", "enabled": false } } }',
     ".config/opencode/opencode.json":
@@ -74,6 +75,11 @@ verifies("X1", "the servers of other clients are found in the forms of each, wit
     local: ["claude-code", { url: "https://l/mcp" }, []],
     gh: ["vscode", { url: "https://gh/mcp", headers: { Authorization: "Bearer ${GH_TOKEN}" } }, ["GH_TOKEN"]],
     codex: ["codex", { command: "uvx", args: ["x"], env: { TOKEN: "${TOKEN}" } }, ["TOKEN"]],
+    remote: [
+      "codex",
+      { url: "https://r/mcp", headers: { "X-Team": "${TEAM}", Authorization: "Bearer ${R_TOKEN}" } },
+      ["TEAM", "R_TOKEN"],
+    ],
     zed: ["zed", { command: "z", args: ["1"] }, []],
     oc: ["opencode", { command: "npx", args: ["oc"], env: { A: "1" } }, []],
   });

@@ -19,6 +19,13 @@ const immediate = { happened: Promise.resolve(), end: async () => undefined };
 /** The transport to a faulty server. */
 export type Way = "in-memory" | "stdio" | "sse" | "json";
 
+/** The transport and the era of a faulty server. */
+export interface Spoken {
+  readonly way: Way;
+  /** Without sessions: the second era. */
+  readonly isStateless: boolean;
+}
+
 /** A server that fails as it is told to, and knows what it ran. */
 export class FaultySoakServer implements SoakServer {
   readonly name: string;
@@ -36,10 +43,11 @@ export class FaultySoakServer implements SoakServer {
     this.#tools = parts.tools;
   }
 
-  static async open(name: string, way: Way, ledger: Ledger): Promise<FaultySoakServer> {
-    const tools = countedTools(ledger);
-    const server = faultyServer({ name, tools, pageSize: 3 });
-    const place = way === "sse" || way === "json" ? "http" : way;
+  static async open(name: string, { way, isStateless }: Spoken, ledger: Ledger): Promise<FaultySoakServer> {
+    const tools = countedTools(ledger, isStateless);
+    const server = faultyServer({ name, tools, pageSize: 3, protocol: isStateless ? "2026-07-28" : "2025-11-25" });
+    const http = isStateless ? "stateless-http" : "http";
+    const place = way === "sse" || way === "json" ? http : way;
     return new FaultySoakServer(name, place, { target: await targetOf(server, way), server, tools });
   }
 

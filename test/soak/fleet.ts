@@ -8,11 +8,13 @@ import { ChildSoakServer, ServiceSoakServer } from "./real-soak-server.ts";
 import type { SoakServer } from "./server.ts";
 
 const ways: readonly (readonly [Way, number])[] = [
-  ["in-memory", 5],
-  ["stdio", 4],
-  ["sse", 4],
-  ["json", 3],
+  ["in-memory", 4],
+  ["stdio", 3],
+  ["sse", 3],
+  ["json", 2],
 ];
+/** One of each speaks the second era. */
+const statelessWays = ways.map(([way]) => way);
 
 /** The servers of a soak. Disposed of, all are gone. */
 export interface Fleet extends AsyncDisposable {
@@ -20,7 +22,7 @@ export interface Fleet extends AsyncDisposable {
 }
 
 /**
- * Twenty servers on all transports: sixteen that can do anything wrong, and four people use.
+ * Twenty servers on all transports: sixteen that can do anything wrong, of which four have no sessions, and four people use.
  *
  * @param only - the name of the one to open; undefined for all
  */
@@ -45,12 +47,17 @@ function makers(ledger: Ledger, folder: string): readonly Maker[] {
   const faulty = ways.flatMap(([way, count]) =>
     Array.from({ length: count }, (_, at) => ({
       name: `${way}-${at + 1}`,
-      open: (name: string) => FaultySoakServer.open(name, way, ledger),
+      open: (name: string) => FaultySoakServer.open(name, { way, isStateless: false }, ledger),
     })),
   );
+  const stateless = statelessWays.map((way) => ({
+    name: `stateless-${way}`,
+    open: (name: string) => FaultySoakServer.open(name, { way, isStateless: true }, ledger),
+  }));
   const env = { MEMORY_FILE_PATH: join(folder, "memory.jsonl") };
   return [
     ...faulty,
+    ...stateless,
     { name: "everything-stdio", open: ChildSoakServer.everything },
     { name: "everything-http", open: (name) => ServiceSoakServer.open(name, "streamableHttp") },
     { name: "everything-sse", open: (name) => ServiceSoakServer.open(name, "sse") },

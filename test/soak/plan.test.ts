@@ -6,6 +6,7 @@ const servers = [
   { name: "inner", place: "in-memory" },
   { name: "child", place: "stdio" },
   { name: "web", place: "http" },
+  { name: "stateless", place: "stateless-http" },
   { name: "real", place: "service" },
 ] as const;
 

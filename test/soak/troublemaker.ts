@@ -74,7 +74,8 @@ export class Troublemaker {
 
   async #noticed({ planned: { trouble }, startedAt }: Window, happenedAt: number): Promise<void> {
     const { server, recoveries, breaches } = this.#host;
-    if (describeTrouble(trouble).loses !== true) return;
+    const { loses, survivedAt = [] } = describeTrouble(trouble);
+    if (loses !== true || survivedAt.includes(server.place)) return;
     const lost = () => this.#lostAt >= startedAt;
     const limit = this.#limit(happenedAt, noticeMs + marginMs);
     while (!lost() && !limit.isOver()) await sleep(lookMs);

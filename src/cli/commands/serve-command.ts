@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { expanded, promptFolders } from "../../config/config-parts.ts";
 import type { WrittenConfig } from "../../config/config-schema.ts";
 import type { Logger } from "../../core/session.ts";
@@ -21,15 +22,19 @@ export interface ServeCommandOptions extends GlobalOptions {
   readonly promptsAsTools?: boolean | undefined;
   /** The port of the page; true without one. */
   readonly ui?: string | true | undefined;
+  /** The number of seconds. */
+  readonly wait?: string | undefined;
 }
 
 type Served = NonNullable<WrittenConfig["server"]>;
 
 const defaultPort = 8_808;
+/** Clients give a command some ten seconds to answer. */
+const defaultWaitMs = 5_000;
 
 /** Serves the toolkit until the client is gone, or the command is interrupted. @returns the exit code */
 export async function serve(options: ServeCommandOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
-  // Clients connect at once: servers that are slow appear when they are ready.
+  // Over HTTP clients connect at once: servers that are slow appear when they are ready.
   const port = uiPortOf(options.ui);
   const use = { watch: true, isBackground: true, decidesElsewhere: port !== undefined, signal };
   await using workspace = await openWorkspace(options, terminal, use);
@@ -47,7 +52,7 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
   if (options.http !== undefined) await serveHttp(workspace, options.http, written, shared, terminal, signal);
   // A person who looks at the page types no messages of MCP.
   else if (page !== undefined && terminal.streams.stdin.isTTY === true) await showLinks(page, terminal, signal);
-  else await serveOverStdio(toolkit, shared, signal);
+  else await serveOverStdio(toolkit, shared, signal, waitOf(options.wait));
   return exitCodes.ok;
 }
 
@@ -85,12 +90,29 @@ function uiPortOf(given: string | true | undefined): number | undefined {
   throw new UsageMistake(`--ui is a port, and not ${given}.`);
 }
 
+/** @throws UsageMistake for what is no number of seconds */
+function waitOf(given: string | undefined): number {
+  if (given === undefined) return defaultWaitMs;
+  if (!/^\d+(\.\d+)?$/.test(given)) throw new UsageMistake(`--wait is a number of seconds, and not ${given}.`);
+  return Number(given) * 1_000;
+}
+
 function namesOf(given: string | undefined): "prefixed" | "bare" | undefined {
   if (given === undefined || given === "prefixed" || given === "bare") return given;
   throw new UsageMistake(`--names is prefixed or bare, and not ${given}.`);
 }
 
-async function serveOverStdio(toolkit: Toolkit, shared: ServeOptions, signal: AbortSignal): Promise<void> {
+async function serveOverStdio(
+  toolkit: Toolkit,
+  shared: ServeOptions,
+  signal: AbortSignal,
+  waitMs: number,
+): Promise<void> {
+  // Many clients list once, after they have started the command: a list that is still empty would stay it.
+  const late = new AbortController();
+  const waited = delay(waitMs, undefined, { signal: AbortSignal.any([signal, late.signal]) });
+  await Promise.race([toolkit.start(), waited.catch(() => undefined)]);
+  late.abort();
   const service = await serveStdio(toolkit, { ...shared, exitAtEnd: false });
   const stop = () => void service.close();
   signal.addEventListener("abort", stop, { once: true });

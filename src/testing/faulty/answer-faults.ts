@@ -1,6 +1,5 @@
 import type { ActiveFaults, FaultedRequest } from "./active-faults.ts";
-import type { JsonRpcId } from "./client-channel.ts";
-import type { MethodOutcome } from "./methods.ts";
+import type { JsonRpcId, MethodOutcome } from "./client-channel.ts";
 
 /** A message to write, and whether it is the answer. */
 type Text = readonly [text: string, answer: boolean];

@@ -10,6 +10,11 @@ export interface RelatedRequest {
   readonly answer: boolean;
 }
 
+/** The outcome of a request. */
+export type MethodOutcome =
+  | { readonly result: unknown }
+  | { readonly error: { readonly code: number; readonly message: string; readonly data?: object } };
+
 /** The transport to one client, for one connection. No method throws. */
 export interface ClientChannel {
   readonly transport: FaultTransport;

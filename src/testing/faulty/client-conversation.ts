@@ -1,11 +1,18 @@
 import { pause } from "../../lib/backoff.ts";
 import { isRecord } from "../../lib/value.ts";
 import { AnswerFaults } from "./answer-faults.ts";
-import { type ClientChannel, ClientRequests, type JsonRpcId, type RelatedRequest } from "./client-channel.ts";
+import {
+  type ClientChannel,
+  ClientRequests,
+  type JsonRpcId,
+  type MethodOutcome,
+  type RelatedRequest,
+} from "./client-channel.ts";
 import type { FaultName, FaultTransport } from "./faults.ts";
 import type { FaultyState } from "./faulty-state.ts";
-import { Flood, floods } from "./flood.ts";
-import { type MethodOutcome, outcomeOf, runTool } from "./methods.ts";
+import { Flood, type FloodMessage, floods } from "./flood.ts";
+import { outcomeOf, runTool } from "./methods.ts";
+import { completed, earlierAnswers, InputQuestions, ListenRequests, revisionError, wantsLogs } from "./stateless.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -20,6 +27,8 @@ export class ClientConversation {
   readonly #running = new Map<JsonRpcId, AbortController>();
   readonly #floods = new Map<FaultName, Flood>();
   readonly #subscriptions = new Set<string>();
+  /** Of a client without a session. */
+  readonly #listens = new ListenRequests();
   #open = true;
   #frozen = false;
   #ready = false;
@@ -29,6 +38,7 @@ export class ClientConversation {
     this.channel = channel;
     this.#client = new ClientRequests((message, about) => this.#write(message, about));
     if (freezing.some((name) => state.faults.take(name) !== undefined)) this.freeze();
+    if (state.isStateless) this.#begin();
   }
 
   get frozen(): boolean {
@@ -37,7 +47,12 @@ export class ClientConversation {
 
   /** The URIs that the client subscribed to. */
   get subscriptions(): ReadonlySet<string> {
-    return this.#subscriptions;
+    return this.#state.isStateless ? this.#listens.uris : this.#subscriptions;
+  }
+
+  /** The number of streams of notifications that are open to a client without a session. */
+  get listens(): number {
+    return this.#listens.count;
   }
 
   /** Receives a parsed message of the client. It never throws. */
@@ -52,7 +67,10 @@ export class ClientConversation {
 
   /** Sends a notification, once the handshake is done. */
   notify(method: string, params?: object, about?: RelatedRequest): void {
-    if (this.#ready) this.#write({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) }, about);
+    if (this.#state.isStateless && about === undefined) {
+      for (const [request, message] of this.#listens.copiesOf(method, { ...params }))
+        this.#write(message, { request, answer: false });
+    } else if (this.#ready) this.#write({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) }, about);
   }
 
   /** Sends a request, and gives its result. @throws Error with the answer of the client, or when the connection ends first */
@@ -73,7 +91,10 @@ export class ClientConversation {
     this.#floods.get(name)?.stop();
     this.#floods.delete(name);
     if (!this.#open || this.#state.faults.find(name) === undefined) return;
-    const write = (message: object) => this.#write(message);
+    const write = (message: FloodMessage) => {
+      if (this.#state.isStateless && message.id === undefined) this.notify(message.method, message.params);
+      else this.#write(message);
+    };
     this.#floods.set(name, new Flood({ name, state: this.#state, write, message: flood }));
   }
 
@@ -89,7 +110,11 @@ export class ClientConversation {
   #notified(method: string, params: Params): void {
     if (method === "notifications/cancelled")
       this.#running.get(params.requestId as JsonRpcId)?.abort(new Error("cancelled"));
-    if (method !== "notifications/initialized" || this.#ready) return;
+    if (method === "notifications/initialized" && !this.#ready) this.#begin();
+  }
+
+  /** From now on it may be notified. */
+  #begin(): void {
     this.#ready = true;
     for (const name of Object.keys(floods)) this.faultChanged(name as FaultName);
   }
@@ -121,6 +146,7 @@ export class ClientConversation {
   }
 
   async #outcome(id: JsonRpcId, method: string, params: Params, signal: AbortSignal): Promise<MethodOutcome> {
+    if (this.#state.isStateless) return this.#stateless(id, method, params, signal);
     if (method === "tools/call") return this.#call(id, params, signal);
     const { uri } = params;
     if (method === "resources/subscribe") this.#subscriptions.add(String(uri));
@@ -128,7 +154,27 @@ export class ClientConversation {
     return outcomeOf(this.#state, method, params);
   }
 
-  async #call(id: JsonRpcId, params: Params, signal: AbortSignal): Promise<MethodOutcome> {
+  async #stateless(id: JsonRpcId, method: string, params: Params, signal: AbortSignal): Promise<MethodOutcome> {
+    const refused = revisionError(params);
+    if (refused !== undefined) return refused;
+    if (method === "subscriptions/listen") return this.#listen(id, params, signal);
+    if (method !== "tools/call") return completed(outcomeOf(this.#state, method, params), method);
+    const earlier = earlierAnswers(params);
+    if (earlier === undefined) return { error: { code: -32602, message: "Invalid requestState" } };
+    const questions = new InputQuestions(earlier, params);
+    const outcome = await this.#call(id, params, signal, questions);
+    return questions.required ?? completed(outcome, method);
+  }
+
+  /** Goes on until the client ends it, or the connection ends. */
+  async #listen(id: JsonRpcId, params: Params, signal: AbortSignal): Promise<MethodOutcome> {
+    this.#write(this.#listens.open(id, params), { request: id, answer: false });
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    this.#listens.end(id);
+    return { result: {} };
+  }
+
+  async #call(id: JsonRpcId, params: Params, signal: AbortSignal, questions?: InputQuestions): Promise<MethodOutcome> {
     const about = { request: id, answer: false };
     const { progressToken } = isRecord(params._meta) ? params._meta : {};
     const context = {
@@ -137,8 +183,11 @@ export class ClientConversation {
         if (progressToken === undefined || signal.aborted) return;
         this.notify("notifications/progress", { progressToken, progress, total, message }, about);
       },
-      notify: (method: string, more?: object) => this.notify(method, more, about),
-      request: (method: string, more?: object) => this.request(method, more, about),
+      notify: (method: string, more?: object) => {
+        const isWanted = questions === undefined || method !== "notifications/message" || wantsLogs(params);
+        if (isWanted) this.notify(method, more, about);
+      },
+      request: (method: string, more?: object) => questions?.ask(method, more) ?? this.request(method, more, about),
     };
     return runTool(this.#state, params, context);
   }

@@ -27,6 +27,8 @@ interface FaultDescription {
   /** The unit of `times`. */
   readonly time: "request" | "connection" | "list" | "message" | "stream" | "handshake";
   readonly transports: readonly FaultTransport[];
+  /** True where it happens to sessions, which only the first era has. */
+  readonly needsSession?: boolean;
   /** Its options beside `times`. */
   readonly options?: readonly Exclude<keyof FaultOptions, "times">[];
 }
@@ -96,11 +98,13 @@ export const faultCatalog = {
     summary: "The session is forgotten; its next request is answered with 404, as the specification has it.",
     time: "request",
     transports: http,
+    needsSession: true,
   },
   "drop-session-400": {
     summary: "The session is forgotten; its next request is answered with 400, as some servers have it.",
     time: "request",
     transports: http,
+    needsSession: true,
   },
   "close-stream": {
     summary: "The stream of server messages is closed politely as soon as it is open.",

@@ -62,6 +62,11 @@ export interface FaultyServerOptions extends FaultyOffer {
   readonly name?: string | undefined;
   /** Entries on a page of a list. Default: all. */
   readonly pageSize?: number | undefined;
+  /**
+   * The era that it speaks: `2025-11-25` shakes hands, in whatever revision a client asks for, and keeps a session; `2026-07-28` has neither,
+   * and a tool that asks runs again with the answers. Default: `2025-11-25`.
+   */
+  readonly protocol?: "2025-11-25" | "2026-07-28" | undefined;
   /** The capabilities it declares. Default: all, with `listChanged` and `subscribe`. */
   readonly capabilities?: object | undefined;
   /** The clock of `slow` and of floods. Default: the system clock. */

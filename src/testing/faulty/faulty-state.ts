@@ -1,4 +1,6 @@
+import { ToolkitError } from "../../core/error.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { modernVersion } from "../../mcp/modern/revision.ts";
 import { ActiveFaults } from "./active-faults.ts";
 import { defaultOffer } from "./default-offer.ts";
 import type { FaultyOffer, FaultyServerOptions } from "./faulty-offer.ts";
@@ -9,16 +11,23 @@ export class FaultyState {
   readonly pageSize: number;
   readonly capabilities: object;
   readonly clock: Clock;
+  /** Without sessions: the second era. */
+  readonly isStateless: boolean;
   readonly faults = new ActiveFaults();
   offer: Required<FaultyOffer>;
   readonly #runs = new Map<string, number>();
 
   constructor(options: FaultyServerOptions, clock: Clock) {
-    const { name = "faulty", pageSize = Number.POSITIVE_INFINITY, capabilities = allCapabilities } = options;
+    const { name = "faulty", pageSize = Number.POSITIVE_INFINITY, capabilities = allCapabilities, protocol } = options;
+    if (protocol !== undefined && protocol !== "2025-11-25" && protocol !== modernVersion) {
+      const message = `The option protocol of a faulty server is "2025-11-25" or "${modernVersion}", and not ${JSON.stringify(protocol)}.`;
+      throw new ToolkitError("INVALID_CONFIG", message, { path: "protocol" });
+    }
     this.name = name;
     this.pageSize = pageSize;
     this.capabilities = capabilities;
     this.clock = clock;
+    this.isStateless = protocol === modernVersion;
     const defaults = defaultOffer({ clock, runs: (id) => this.runs(id) });
     this.offer = {
       tools: options.tools ?? defaults.tools,

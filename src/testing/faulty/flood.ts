@@ -2,8 +2,15 @@ import type { Timer } from "../../lib/clock.ts";
 import type { FaultName } from "./faults.ts";
 import type { FaultyState } from "./faulty-state.ts";
 
-/** A message of a flood, by number. */
-type MessageOf = (number: number) => object;
+/** A message of a flood. */
+export interface FloodMessage {
+  readonly jsonrpc: "2.0";
+  readonly id?: string;
+  readonly method: string;
+  readonly params?: object;
+}
+
+type MessageOf = (number: number) => FloodMessage;
 
 const lists = ["tools", "prompts", "resources"];
 const tickMs = 10;
@@ -29,7 +36,7 @@ export interface FloodParts {
   readonly name: FaultName;
   readonly state: FaultyState;
   readonly message: MessageOf;
-  write(message: object): void;
+  write(message: FloodMessage): void;
 }
 
 /** Sends messages to one client, until it is stopped or its fault is off. */

@@ -5,6 +5,7 @@ import { isRecord } from "../../lib/value.ts";
 import type { ClientConversation, Endpoint } from "./client-conversation.ts";
 import type { FaultName } from "./faults.ts";
 import type { FaultyState } from "./faulty-state.ts";
+import { HttpPost } from "./http-post.ts";
 import { HttpSession } from "./http-session.ts";
 
 /** Options of listening. */
@@ -32,6 +33,8 @@ export class HttpEndpoint implements Endpoint, Listening {
   readonly #state: FaultyState;
   readonly #answers: "sse" | "json";
   readonly #sessions = new Map<string, HttpSession>();
+  /** The requests that are under way, of clients without sessions. */
+  readonly #posts = new Set<HttpPost>();
   /** The open responses, each in words. */
   readonly #responses = new Map<ServerResponse, string>();
   readonly #sockets = new Set<Socket>();
@@ -63,7 +66,7 @@ export class HttpEndpoint implements Endpoint, Listening {
   }
 
   get conversations(): Iterable<ClientConversation> {
-    return [...this.#sessions.values()].map(({ conversation }) => conversation);
+    return [...this.#sessions.values(), ...this.#posts].map(({ conversation }) => conversation);
   }
 
   running(): readonly string[] {
@@ -97,8 +100,11 @@ export class HttpEndpoint implements Endpoint, Listening {
       this.#down = on;
       await (on ? this.stop() : this.start());
     }
-    if (name === "black-hole" && on) for (const socket of this.#sockets) this.#swallowed.add(socket);
-    if (name === "close-stream" && on) for (const session of this.#sessions.values()) session.streamFault();
+    // Without sessions a client is its connections.
+    const isFrozen = name === "black-hole" || (name === "half-open" && this.#state.isStateless);
+    if (isFrozen && on) for (const socket of this.#sockets) this.#swallowed.add(socket);
+    if (name !== "close-stream" || !on) return;
+    for (const each of [...this.#sessions.values(), ...this.#posts]) each.streamFault();
   }
 
   close(): Promise<void> {
@@ -118,9 +124,10 @@ export class HttpEndpoint implements Endpoint, Listening {
 
   /** Breaks all connections, and forgets all sessions. */
   #crash(server: Server): void {
-    const sessions = [...this.#sessions.values()];
+    const conversations = [...this.conversations];
     this.#sessions.clear();
-    for (const { conversation } of sessions) conversation.end();
+    this.#posts.clear();
+    for (const conversation of conversations) conversation.end();
     server.closeAllConnections();
   }
 
@@ -138,6 +145,7 @@ export class HttpEndpoint implements Endpoint, Listening {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.#swallowed.has(request.socket)) return;
+    if (this.#state.isStateless) return this.#request(request, response);
     const id = request.headers["mcp-session-id"];
     const session = typeof id === "string" ? this.#sessions.get(id) : undefined;
     // Unread data fills the buffers in between, as with a machine that is gone.
@@ -148,6 +156,24 @@ export class HttpEndpoint implements Endpoint, Listening {
     else if (request.method === "POST") await this.#post(session, await json(request), response);
     else response.writeHead(405).end();
   }
+
+  /** Answers a client without a session. */
+  async #request(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method !== "POST") {
+      response.writeHead(405).end();
+      return;
+    }
+    const message = await json(request);
+    const freeze = () => this.#swallowed.add(request.socket);
+    const post = new HttpPost({ state: this.#state, answers: this.#answers, kill: this.#kill, response, freeze });
+    this.#posts.add(post);
+    response.on("close", () => this.#posts.delete(post));
+    post.receive(message);
+  }
+
+  readonly #kill = (): void => {
+    if (this.#server !== undefined) this.#crash(this.#server);
+  };
 
   /** Answers for an unknown session, or one that a fault drops now. */
   #refuse(session: HttpSession | undefined, response: ServerResponse): boolean {
@@ -188,10 +214,7 @@ export class HttpEndpoint implements Endpoint, Listening {
   }
 
   #open(): HttpSession {
-    const kill = () => {
-      if (this.#server !== undefined) this.#crash(this.#server);
-    };
-    const session = new HttpSession({ state: this.#state, answers: this.#answers, kill });
+    const session = new HttpSession({ state: this.#state, answers: this.#answers, kill: this.#kill });
     this.#sessions.set(session.id, session);
     return session;
   }

@@ -13,7 +13,7 @@ export interface HttpSessionParts {
   kill(): void;
 }
 
-const eventStream = { "content-type": "text/event-stream", "cache-control": "no-cache" };
+export const eventStream = { "content-type": "text/event-stream", "cache-control": "no-cache" };
 
 /** One session of Streamable HTTP: its stream of server messages, and its open responses. */
 export class HttpSession {
@@ -56,7 +56,7 @@ export class HttpSession {
       for (const id of ids) if (this.#answers.get(id) === response) this.#answers.delete(id);
     });
     if (ids.length === 0) response.writeHead(202).end();
-    else if (this.#error(requests, response)) return;
+    else if (refusedByFault(this.#parts.state, requests[0], response)) return;
     else if (this.#parts.answers === "sse") {
       response.writeHead(200, { ...eventStream, "mcp-session-id": this.id }).flushHeaders();
     }
@@ -67,16 +67,6 @@ export class HttpSession {
     this.conversation.end();
     this.#stream?.end();
     for (const response of this.#answers.values()) response.end();
-  }
-
-  #error([request]: readonly unknown[], response: ServerResponse): boolean {
-    const { method, params } = isRecord(request) ? request : {};
-    const tool = isRecord(params) ? String(params.name) : undefined;
-    const fault = this.#parts.state.faults.take("http-error", { method: String(method), tool });
-    if (fault === undefined) return false;
-    const { status = 503 } = fault;
-    response.writeHead(status).end(`The fault http-error answers ${status}.`);
-    return true;
   }
 
   #channel(): ClientChannel {
@@ -115,6 +105,17 @@ export class HttpSession {
   }
 }
 
-function eventOf(text: string): string {
+export function eventOf(text: string): string {
   return `event: message\ndata: ${text}\n\n`;
+}
+
+/** Answers a request with a status, if the fault `http-error` is on. */
+export function refusedByFault({ faults }: FaultyState, request: unknown, response: ServerResponse): boolean {
+  const { method, params } = isRecord(request) ? request : {};
+  const tool = isRecord(params) ? String(params.name) : undefined;
+  const fault = faults.take("http-error", { method: String(method), tool });
+  if (fault === undefined) return false;
+  const { status = 503 } = fault;
+  response.writeHead(status).end(`The fault http-error answers ${status}.`);
+  return true;
 }

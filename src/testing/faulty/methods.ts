@@ -1,13 +1,10 @@
 import { messageOf } from "../../core/error.ts";
 import { isRecord } from "../../lib/value.ts";
+import type { MethodOutcome } from "./client-channel.ts";
 import type { FaultyToolContext } from "./faulty-offer.ts";
 import type { FaultyState } from "./faulty-state.ts";
 import { pageOf } from "./lists.ts";
-
-/** The outcome of a request. */
-export type MethodOutcome =
-  | { readonly result: unknown }
-  | { readonly error: { readonly code: number; readonly message: string } };
+import { discovered } from "./stateless.ts";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -17,10 +14,11 @@ const latestVersion = "2025-11-25";
 export function outcomeOf(state: FaultyState, method: string, params: Params): MethodOutcome {
   const page = pageOf(state, method, params.cursor);
   if (page !== undefined) return { result: page };
-  if (method === "initialize") return { result: hello(state, params) };
+  if (method === "initialize" && !state.isStateless) return { result: hello(state, params) };
+  if (method === "server/discover" && state.isStateless) return { result: discovered(state) };
   if (method === "prompts/get") return rendered(state, params);
   if (method === "resources/read") return contents(state, params);
-  return emptyResults.has(method)
+  return emptyResults.has(method) && !state.isStateless
     ? { result: {} }
     : { error: { code: -32601, message: `Method not found: ${method}` } };
 }
@@ -55,14 +53,15 @@ function contents({ offer }: FaultyState, { uri }: Params): MethodOutcome {
 /** Answers `tools/call`: counts the run and converts its result. It never rejects. */
 export async function runTool(
   state: FaultyState,
-  { name, arguments: given }: Readonly<Record<string, unknown>>,
+  { name, arguments: given, requestState }: Readonly<Record<string, unknown>>,
   context: FaultyToolContext,
 ): Promise<MethodOutcome> {
   const { tools } = state.offer;
   const tool = Object.hasOwn(tools, String(name)) ? tools[String(name)] : undefined;
   if (tool === undefined) return { error: { code: -32602, message: `There is no tool ${String(name)}.` } };
   const input = isRecord(given) ? given : {};
-  state.ran(input.id);
+  // A call that goes on with answers was counted.
+  if (requestState === undefined) state.ran(input.id);
   try {
     return { result: resultOf(await tool.run(input, context)) };
   } catch (error) {

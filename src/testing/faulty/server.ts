@@ -53,7 +53,12 @@ export class FaultyServer implements AsyncDisposable {
   async fault(name: FaultName, options: FaultOptions = {}): Promise<Fault> {
     const changed = (how: FaultEnd) => this.#changed(name, how);
     const fault = this.#state.faults.add(name, options, changed);
-    const { transports } = describeFault(name);
+    const { transports, needsSession = false } = describeFault(name);
+    if (needsSession && this.#state.isStateless) {
+      await fault.off();
+      const message = `The fault ${name} happens to a session, and a server of 2026-07-28 has none.`;
+      throw new ToolkitError("INVALID_CONFIG", message, { path: "fault" });
+    }
     const open = [...this.#endpoints].map(({ transport }) => transport);
     if (open.length > 0 && !open.some((transport) => transports.includes(transport))) {
       await fault.off();
@@ -157,6 +162,8 @@ const changesTools: ReadonlySet<FaultName> = new Set(["schema-drift", "odd-schem
 /**
  * Makes an MCP server for fault tests of a service: in this process, as a child process and over HTTP, with tools that count their runs.
  * It has a JSON-RPC of its own, so that it can violate the protocol.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for a `protocol` that there is not
  *
  * @example
  * ```ts
