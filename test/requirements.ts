@@ -496,4 +496,8 @@ export const requirements: readonly Requirement[] = [
     id: "X1",
     text: "The command lists, calls, runs, reads, lints and explains what a configuration or a server named on the command line has, shows the state of servers, decides approvals, edits the configuration and keeps its comments, imports the servers of other clients, and writes lock files and types. Configurations are YAML, JSON or JSON with comments, in our form or in that of other clients; mistakes are named with file, line and column. --json everywhere; exit codes 0 ok, 1 failed, 2 usage, 3 not found, 4 unreachable, 5 tool error. In a terminal it shows tables and progress and asks for what is missing; texts of servers cannot steer the terminal.",
   },
+  {
+    id: "W2",
+    text: "A pack of tools is a folder of its own: schemas in and out, shared guidance once, and a function that gives a Source. Its descriptions and guidance stay within a budget of tokens. fs stays under its root, whatever `..`, links and races do; http refuses private addresses by default; code reads and analyses, and executes nothing.",
+  },
 ];

@@ -1,0 +1,37 @@
+import type { Source } from "../../core/source.ts";
+import { type PackHost, packOf } from "../pack.ts";
+import { ContainedFolder } from "./contained-folder.ts";
+import { type FsPackConfig, readFsConfig } from "./fs-config.ts";
+import { readFileTool, readTreeTool, statTool } from "./read-tools.ts";
+import { searchTool } from "./search-tool.ts";
+import { editFileTool, writeFileTool } from "./write-tools.ts";
+
+export type { PackHost, PackPlace } from "../pack.ts";
+export type { FsPackConfig } from "./fs-config.ts";
+
+/**
+ * The file pack: `read_tree`, `read_file`, `search` and `stat`, and with `write` also `write_file` and `edit_file`, in one folder. Neither `..`
+ * nor a link leads out of it, also where links change meanwhile; devices and pipes are not opened; sizes, entries and time are bounded.
+ *
+ * @throws ToolkitError `INVALID_CONFIG`
+ */
+export function fsPack(config: FsPackConfig): Source {
+  const { root, write, ...limits } = readFsConfig(config);
+  const folder = new ContainedFolder(root);
+  const reading = [
+    readTreeTool(folder, limits),
+    readFileTool(folder, limits),
+    searchTool(folder, limits),
+    statTool(folder),
+  ];
+  return packOf(write ? [...reading, writeFileTool(folder, limits), editFileTool(folder, limits)] : reading);
+}
+
+/**
+ * Adds the file pack to a toolkit; disposing of what is returned takes it away.
+ *
+ * @throws ToolkitError `INVALID_CONFIG`, `INVALID_NAME`, `RESERVED_NAME` or `CONFLICT`
+ */
+export function registerWith(host: PackHost, config: FsPackConfig): Disposable {
+  return host.addSource(config.namespace ?? "fs", fsPack(config));
+}
