@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Toolkit } from "../../src/index.ts";
+import { IgnoreRules } from "../../src/tool-packs/folder/ignore-rules.ts";
 import { registerWith } from "../../src/tool-packs/fs/index.ts";
-import { IgnoreRules } from "../../src/tool-packs/ignore-rules.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
 

@@ -1,13 +1,22 @@
+import { assertOptionNames, invalidOption } from "../../core/options.ts";
 import type { Source } from "../../core/source.ts";
+import { ContainedFolder } from "../folder/contained-folder.ts";
+import { type FolderPackConfig, folderOptionNames, readFolderConfig } from "../folder/folder-config.ts";
 import { type PackHost, packOf } from "../pack.ts";
-import { ContainedFolder } from "./contained-folder.ts";
-import { type FsPackConfig, readFsConfig } from "./fs-config.ts";
 import { readFileTool, readTreeTool, statTool } from "./read-tools.ts";
 import { searchTool } from "./search-tool.ts";
 import { editFileTool, writeFileTool } from "./write-tools.ts";
 
+export type { FolderPackConfig } from "../folder/folder-config.ts";
 export type { PackHost, PackPlace } from "../pack.ts";
-export type { FsPackConfig } from "./fs-config.ts";
+
+/** The options of the file pack. */
+export interface FsPackConfig extends FolderPackConfig {
+  /** Whether there are `write_file` and `edit_file`. Default false. */
+  readonly write?: boolean | undefined;
+}
+
+const owner = "of the file pack";
 
 /**
  * The file pack: `read_tree`, `read_file`, `search` and `stat`, and with `write` also `write_file` and `edit_file`, in one folder. Neither `..`
@@ -16,7 +25,10 @@ export type { FsPackConfig } from "./fs-config.ts";
  * @throws ToolkitError `INVALID_CONFIG`
  */
 export function fsPack(config: FsPackConfig): Source {
-  const { root, write, ...limits } = readFsConfig(config);
+  assertOptionNames<FsPackConfig>(config, { ...folderOptionNames, write: true }, owner);
+  const { write = false } = config;
+  if (typeof write !== "boolean") throw invalidOption("write", "true or false", write, owner);
+  const { root, ...limits } = readFolderConfig(config, owner);
   const folder = new ContainedFolder(root);
   const reading = [
     readTreeTool(folder, limits),

@@ -1,17 +1,16 @@
-import type { FileHandle } from "node:fs/promises";
 import { extname } from "node:path";
 import { z } from "zod";
-import { ToolkitError } from "../../core/error.ts";
 import type { Tool } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
 import { defineTool } from "../../core/tool.ts";
 import { textContent } from "../../resource/content.ts";
 import { contentOfBytes } from "../../resource/sniff.ts";
-import { IgnoreRules } from "../ignore-rules.ts";
-import type { ContainedFolder, OpenFile } from "./contained-folder.ts";
-import type { FsLimits } from "./fs-config.ts";
-import { invalidPath } from "./fs-errors.ts";
-import { walk } from "./walk.ts";
+import type { ContainedFolder } from "../folder/contained-folder.ts";
+import { invalidPath } from "../folder/file-errors.ts";
+import type { FolderLimits } from "../folder/folder-config.ts";
+import { IgnoreRules } from "../folder/ignore-rules.ts";
+import { readWhole, withFile } from "../folder/read-whole.ts";
+import { walk } from "../folder/walk.ts";
 
 /** How the tools are used: said once for all of them. */
 export const fsGuidance =
@@ -27,7 +26,7 @@ const shared = { guidance: fsGuidance } as const;
 const maxTreeLength = 100_000;
 
 /** `read_tree`. */
-export function readTreeTool(folder: ContainedFolder, { maxEntries }: FsLimits): Tool {
+export function readTreeTool(folder: ContainedFolder, { maxEntries }: FolderLimits): Tool {
   return defineTool({
     name: "read_tree",
     description: "Lists the files and folders below a folder as an indented tree, with sizes.",
@@ -75,7 +74,7 @@ function oneLine(name: string): string {
 }
 
 /** `read_file`. */
-export function readFileTool(folder: ContainedFolder, { maxFileBytes }: FsLimits): Tool {
+export function readFileTool(folder: ContainedFolder, { maxFileBytes }: FolderLimits): Tool {
   return defineTool({
     name: "read_file",
     description: "Reads a file: a text by lines, anything else as bytes with its media type.",
@@ -144,38 +143,4 @@ export function statTool(folder: ContainedFolder): Tool {
       return { path, kind, bytes: stats.size, modified: stats.mtime.toISOString() };
     },
   });
-}
-
-/** Does work with a file that is open, and closes it. */
-export async function withFile<T>({ handle, stats }: OpenFile, work: (file: OpenFile) => Promise<T>): Promise<T> {
-  try {
-    return await work({ handle, stats });
-  } finally {
-    await handle.close();
-  }
-}
-
-/** The bytes of a file. @throws ToolkitError `LIMIT_EXCEEDED` for one that is too large, also where it grows meanwhile */
-export async function readWhole({ handle, stats }: OpenFile, path: string, maxBytes: number): Promise<Buffer> {
-  if (stats.size > maxBytes) throw tooLarge(path, maxBytes, stats.size);
-  const bytes = await readUpTo(handle, maxBytes + 1);
-  if (bytes.length > maxBytes) throw tooLarge(path, maxBytes, bytes.length);
-  return bytes;
-}
-
-async function readUpTo(handle: FileHandle, limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  while (total < limit) {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(65_536, limit - total)));
-    if (bytesRead === 0) break;
-    chunks.push(buffer.subarray(0, bytesRead));
-    total += bytesRead;
-  }
-  return Buffer.concat(chunks, total);
-}
-
-function tooLarge(path: string, max: number, actual: number): ToolkitError<"LIMIT_EXCEEDED"> {
-  const message = `${JSON.stringify(path)} has ${actual} bytes, and at most ${max} are read or written. Search it instead.`;
-  return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "maxFileBytes", max, actual });
 }

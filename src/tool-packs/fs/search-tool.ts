@@ -5,21 +5,20 @@ import type { LinearSearch } from "../../core/schema/linear-pattern.ts";
 import { UnsupportedPattern } from "../../core/schema/linear-syntax.ts";
 import { findMatches, toTextSearch } from "../../core/schema/text-search.ts";
 import { defineTool } from "../../core/tool.ts";
-import { IgnoreRules } from "../ignore-rules.ts";
-import { type ContainedFolder, openChildFile } from "./contained-folder.ts";
-import type { FsLimits } from "./fs-config.ts";
-import { fsGuidance, pathSchema, readWhole, withFile } from "./read-tools.ts";
-import { maxDepth, type WalkEntry, walk } from "./walk.ts";
+import type { ContainedFolder } from "../folder/contained-folder.ts";
+import type { FolderLimits } from "../folder/folder-config.ts";
+import { IgnoreRules } from "../folder/ignore-rules.ts";
+import { childText } from "../folder/read-whole.ts";
+import { maxDepth, walk } from "../folder/walk.ts";
+import { fsGuidance, pathSchema } from "./read-tools.ts";
 
 /** The longest excerpt of a line, in characters. */
 const maxExcerpt = 300;
-/** A file with a zero byte among so many is no text. */
-const sniffedBytes = 8_192;
 
 const matchSchema = z.object({ path: z.string(), line: z.int(), text: z.string() });
 
 /** `search`. */
-export function searchTool(folder: ContainedFolder, limits: FsLimits): Tool {
+export function searchTool(folder: ContainedFolder, limits: FolderLimits): Tool {
   return defineTool({
     name: "search",
     description: "Finds text in files, line by line.",
@@ -52,7 +51,7 @@ export function searchTool(folder: ContainedFolder, limits: FsLimits): Tool {
         if (step.done === true) return { matches: found, ...counts, complete: step.value.complete };
         const { kind, parts } = step.value;
         if (kind !== "file" || wanted?.fits(parts) === false) continue;
-        const text = await textOf(step.value, limits.maxFileBytes);
+        const text = await childText(step.value.folder, step.value.name, limits.maxFileBytes);
         counts[text === undefined ? "skipped" : "searched"] += 1;
         if (text === undefined) continue;
         const { matches, next } = await findMatches(text, search, { offset: 0, limit: limit - found.length, signal });
@@ -85,16 +84,6 @@ function literalSearch(wanted: string): LinearSearch {
         yield { start: at, end: at + wanted.length };
     },
   };
-}
-
-/** The text of a file; undefined for one that is none, too large, or gone. */
-async function textOf({ folder, name }: WalkEntry, maxBytes: number): Promise<string | undefined> {
-  try {
-    const bytes = await withFile(await openChildFile(folder, name), (file) => readWhole(file, name, maxBytes));
-    return bytes.subarray(0, sniffedBytes).includes(0) ? undefined : bytes.toString("utf8");
-  } catch {
-    return undefined;
-  }
 }
 
 /** The lines in which matches begin, each once. */

@@ -3,15 +3,16 @@ import { z } from "zod";
 import { ToolkitError } from "../../core/error.ts";
 import type { Tool } from "../../core/item.ts";
 import { defineTool } from "../../core/tool.ts";
-import type { ContainedFolder } from "./contained-folder.ts";
-import type { FsLimits } from "./fs-config.ts";
-import { invalidPath } from "./fs-errors.ts";
-import { fsGuidance, pathSchema, readWhole, withFile } from "./read-tools.ts";
+import type { ContainedFolder } from "../folder/contained-folder.ts";
+import { invalidPath } from "../folder/file-errors.ts";
+import type { FolderLimits } from "../folder/folder-config.ts";
+import { readWhole, withFile } from "../folder/read-whole.ts";
+import { fsGuidance, pathSchema } from "./read-tools.ts";
 
 const options = { guidance: fsGuidance, maxConcurrent: 1 } as const;
 
 /** `write_file`. */
-export function writeFileTool(folder: ContainedFolder, { maxFileBytes }: FsLimits): Tool {
+export function writeFileTool(folder: ContainedFolder, { maxFileBytes }: FolderLimits): Tool {
   return defineTool({
     name: "write_file",
     description: "Writes a text file whole, and makes its folders. To change a part of a file use edit_file.",
@@ -33,7 +34,7 @@ export function writeFileTool(folder: ContainedFolder, { maxFileBytes }: FsLimit
 }
 
 /** `edit_file`. */
-export function editFileTool(folder: ContainedFolder, { maxFileBytes }: FsLimits): Tool {
+export function editFileTool(folder: ContainedFolder, { maxFileBytes }: FolderLimits): Tool {
   return defineTool({
     name: "edit_file",
     description: "Replaces parts of a text file. All edits are made, or none.",

@@ -2,7 +2,7 @@ import { constants, type Dirent, type Stats } from "node:fs";
 import { access, type FileHandle, lstat, mkdir, open, opendir, readlink, realpath, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { ToolkitError } from "../../core/error.ts";
-import { invalidPath, outside, toFileError } from "./fs-errors.ts";
+import { invalidPath, outside, toFileError } from "./file-errors.ts";
 
 // Absent on Windows. A pipe is opened at once, instead of when it has a writer.
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;

@@ -1,12 +1,10 @@
-import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
+import { invalidOption } from "../../core/options.ts";
 import type { PackPlace } from "../pack.ts";
 
-/** The options of the file pack. */
-export interface FsPackConfig extends PackPlace {
+/** The options of a pack that works in one folder. */
+export interface FolderPackConfig extends PackPlace {
   /** The folder that is used, and what is below it: nothing leads out of it. A relative one counts from the working directory. */
   readonly root: string;
-  /** Whether there are `write_file` and `edit_file`. Default false. */
-  readonly write?: boolean | undefined;
   /** The largest file that is read or written, in bytes. Default 5 MiB. */
   readonly maxFileBytes?: number | undefined;
   /** The most entries that one call looks at. Default 20,000. */
@@ -15,30 +13,32 @@ export interface FsPackConfig extends PackPlace {
   readonly searchMs?: number | undefined;
 }
 
-/** The bounds of the tools. */
-export interface FsLimits {
+/** The bounds of tools that work in a folder. */
+export interface FolderLimits {
   readonly maxFileBytes: number;
   readonly maxEntries: number;
   readonly searchMs: number;
 }
 
-const names: OptionNames<FsPackConfig> = {
+/** The names of the options, for those of a pack. */
+export const folderOptionNames = {
   root: true,
-  write: true,
   maxFileBytes: true,
   maxEntries: true,
   searchMs: true,
   namespace: true,
-};
+} as const;
 
-/** @throws ToolkitError `INVALID_CONFIG` */
-export function readFsConfig(config: FsPackConfig): FsLimits & { readonly root: string; readonly write: boolean } {
-  const owner = "of the file pack";
-  assertOptionNames(config, names, owner);
-  const { root, write = false, maxFileBytes = 5 * 2 ** 20, maxEntries = 20_000, searchMs = 10_000 } = config;
+/**
+ * Reads the options.
+ *
+ * @param owner - the pack, for messages: `of the file pack`
+ * @throws ToolkitError `INVALID_CONFIG`
+ */
+export function readFolderConfig(config: FolderPackConfig, owner: string): FolderLimits & { readonly root: string } {
+  const { root, maxFileBytes = 5 * 2 ** 20, maxEntries = 20_000, searchMs = 10_000 } = config;
   if (typeof root !== "string" || root === "") throw invalidOption("root", "the path of a folder", root, owner);
-  if (typeof write !== "boolean") throw invalidOption("write", "true or false", write, owner);
   for (const [name, value] of Object.entries({ maxFileBytes, maxEntries, searchMs }))
     if (!Number.isSafeInteger(value) || value < 1) throw invalidOption(name, "a whole number from 1", value, owner);
-  return { root, write, maxFileBytes, maxEntries, searchMs };
+  return { root, maxFileBytes, maxEntries, searchMs };
 }

@@ -1,4 +1,4 @@
-import { anyNumber, fitsInOrder, type Piece } from "../lib/glob.ts";
+import { anyNumber, fitsInOrder, type Piece } from "../../lib/glob.ts";
 
 /** More rules of one file, and longer ones, are left out: those of a stranger must not take long for each file. */
 const maxRules = 1_000;

@@ -1,7 +1,6 @@
 import type { Dirent } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
-import { IgnoreRules } from "../ignore-rules.ts";
 import {
   type ContainedFolder,
   entriesOf,
@@ -11,6 +10,7 @@ import {
   openChild,
   openChildFile,
 } from "./contained-folder.ts";
+import { IgnoreRules } from "./ignore-rules.ts";
 
 /** Folders deeper than this are not entered: each one above is open meanwhile. */
 export const maxDepth = 40;
