@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Tool } from "../../core/item.ts";
 import { defineTool } from "../../core/tool.ts";
 import type { ContainedFolder } from "../folder/contained-folder.ts";
-import type { FolderLimits } from "../folder/folder-config.ts";
+import type { ReadLimits } from "../folder/folder-config.ts";
 import { IgnoreRules } from "../folder/ignore-rules.ts";
 import { childText, readWhole, withFile } from "../folder/read-whole.ts";
 import { maxDepth, walk } from "../folder/walk.ts";
@@ -27,7 +27,7 @@ interface ScannedFile extends FileFacts {
 }
 
 /** `analyze`. */
-export function analyzeTool(folder: ContainedFolder, limits: FolderLimits): Tool {
+export function analyzeTool(folder: ContainedFolder, limits: ReadLimits): Tool {
   return defineTool({
     name: "analyze",
     description:
@@ -61,7 +61,7 @@ export function analyzeTool(folder: ContainedFolder, limits: FolderLimits): Tool
 }
 
 /** `outline`. */
-export function outlineTool(folder: ContainedFolder, { maxFileBytes }: FolderLimits): Tool {
+export function outlineTool(folder: ContainedFolder, { maxFileBytes }: ReadLimits): Tool {
   return defineTool({
     name: "outline",
     description: "Lists what a source file defines and imports, with line numbers.",
@@ -92,7 +92,7 @@ export function outlineTool(folder: ContainedFolder, { maxFileBytes }: FolderLim
 }
 
 /** `find_symbol`. */
-export function findSymbolTool(folder: ContainedFolder, limits: FolderLimits): Tool {
+export function findSymbolTool(folder: ContainedFolder, limits: ReadLimits): Tool {
   return defineTool({
     name: "find_symbol",
     description: "Finds where a class, function, type or constant is defined, by name.",
@@ -122,7 +122,7 @@ export function findSymbolTool(folder: ContainedFolder, limits: FolderLimits): T
 interface ScanRequest {
   readonly path: string;
   readonly include?: string | undefined;
-  readonly limits: FolderLimits;
+  readonly limits: ReadLimits;
   readonly signal: AbortSignal;
 }
 

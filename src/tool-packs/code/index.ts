@@ -6,7 +6,7 @@ import { type PackHost, packOf } from "../pack.ts";
 import { analyzeTool, findSymbolTool, outlineTool } from "./code-tools.ts";
 
 export type { FolderPackConfig } from "../folder/folder-config.ts";
-export type { PackHost, PackPlace } from "../pack.ts";
+export type { PackHost } from "../pack.ts";
 
 const owner = "of the code pack";
 

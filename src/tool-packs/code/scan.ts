@@ -69,7 +69,7 @@ function importIn(content: string, { imports }: Language): string | undefined {
   return undefined;
 }
 
-/** What may be a secret is not passed on to a model. */
+/** The line, without a text that may be a secret: it is not passed on to a model. */
 function masked(text: string, kind: string): string {
   const shown = kind === "secret" ? text.replace(/(["'])[^"'\s]{8,}\1/g, "$1...$1") : text;
   return shown.slice(0, 200).toWellFormed();

@@ -136,7 +136,7 @@ export class ContainedFolder {
     return { target, root };
   }
 
-  /** What the path says, before links are followed. */
+  /** The absolute path, before links are followed. */
   #inRoot(path: string): string {
     if (path.length > maxPathLength) throw invalidPath(`${path.slice(0, 50)}...`, "is too long");
     if (path.includes("\0")) throw invalidPath(path, "has a character that no path has");

@@ -12,7 +12,7 @@ export function outside(path: string): ToolkitError<"DENIED"> {
   return new ToolkitError("DENIED", message, { rule: "root" });
 }
 
-/** What the file system says of a path, in words that hold no other path. */
+/** Errors of the file system, in words that hold no other path. */
 const refusals: Readonly<Record<string, string>> = {
   ENOTDIR: "passes a file as if it were a folder",
   ENAMETOOLONG: "has a name that is too long",

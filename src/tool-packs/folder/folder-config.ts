@@ -14,7 +14,7 @@ export interface FolderPackConfig extends PackPlace {
 }
 
 /** The bounds of tools that work in a folder. */
-export interface FolderLimits {
+export interface ReadLimits {
   readonly maxFileBytes: number;
   readonly maxEntries: number;
   readonly searchMs: number;
@@ -35,7 +35,7 @@ export const folderOptionNames = {
  * @param owner - the pack, for messages: `of the file pack`
  * @throws ToolkitError `INVALID_CONFIG`
  */
-export function readFolderConfig(config: FolderPackConfig, owner: string): FolderLimits & { readonly root: string } {
+export function readFolderConfig(config: FolderPackConfig, owner: string): ReadLimits & { readonly root: string } {
   const { root, maxFileBytes = 5 * 2 ** 20, maxEntries = 20_000, searchMs = 10_000 } = config;
   if (typeof root !== "string" || root === "") throw invalidOption("root", "the path of a folder", root, owner);
   for (const [name, value] of Object.entries({ maxFileBytes, maxEntries, searchMs }))

@@ -64,7 +64,7 @@ function anything(): boolean {
   return true;
 }
 
-/** What one segment of a path must be. */
+/** The condition that a rule has for one segment of a path. */
 function segmentOf(pattern: string): (segment: string) => boolean {
   if (!/[*?[\\]/.test(pattern)) return (segment) => segment === pattern;
   const pieces = piecesOf([...pattern]);

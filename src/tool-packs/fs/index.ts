@@ -8,7 +8,7 @@ import { searchTool } from "./search-tool.ts";
 import { editFileTool, writeFileTool } from "./write-tools.ts";
 
 export type { FolderPackConfig } from "../folder/folder-config.ts";
-export type { PackHost, PackPlace } from "../pack.ts";
+export type { PackHost } from "../pack.ts";
 
 /** The options of the file pack. */
 export interface FsPackConfig extends FolderPackConfig {

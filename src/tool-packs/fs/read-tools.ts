@@ -7,12 +7,12 @@ import { textContent } from "../../resource/content.ts";
 import { contentOfBytes } from "../../resource/sniff.ts";
 import type { ContainedFolder } from "../folder/contained-folder.ts";
 import { invalidPath } from "../folder/file-errors.ts";
-import type { FolderLimits } from "../folder/folder-config.ts";
+import type { ReadLimits } from "../folder/folder-config.ts";
 import { IgnoreRules } from "../folder/ignore-rules.ts";
 import { readWhole, withFile } from "../folder/read-whole.ts";
 import { walk } from "../folder/walk.ts";
 
-/** How the tools are used: said once for all of them. */
+/** The use of the tools, for a model: said once for all of them. */
 export const fsGuidance =
   "Paths are relative to one folder, with /. Look at read_tree or search first, and read only the lines you need. " +
   "What .gitignore leaves out is not listed or searched unless ignored is true.";
@@ -26,7 +26,7 @@ const shared = { guidance: fsGuidance } as const;
 const maxTreeLength = 100_000;
 
 /** `read_tree`. */
-export function readTreeTool(folder: ContainedFolder, { maxEntries }: FolderLimits): Tool {
+export function readTreeTool(folder: ContainedFolder, { maxEntries }: ReadLimits): Tool {
   return defineTool({
     name: "read_tree",
     description: "Lists the files and folders below a folder as an indented tree, with sizes.",
@@ -74,7 +74,7 @@ function oneLine(name: string): string {
 }
 
 /** `read_file`. */
-export function readFileTool(folder: ContainedFolder, { maxFileBytes }: FolderLimits): Tool {
+export function readFileTool(folder: ContainedFolder, { maxFileBytes }: ReadLimits): Tool {
   return defineTool({
     name: "read_file",
     description: "Reads a file: a text by lines, anything else as bytes with its media type.",

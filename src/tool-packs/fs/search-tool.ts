@@ -6,7 +6,7 @@ import { UnsupportedPattern } from "../../core/schema/linear-syntax.ts";
 import { findMatches, toTextSearch } from "../../core/schema/text-search.ts";
 import { defineTool } from "../../core/tool.ts";
 import type { ContainedFolder } from "../folder/contained-folder.ts";
-import type { FolderLimits } from "../folder/folder-config.ts";
+import type { ReadLimits } from "../folder/folder-config.ts";
 import { IgnoreRules } from "../folder/ignore-rules.ts";
 import { childText } from "../folder/read-whole.ts";
 import { maxDepth, walk } from "../folder/walk.ts";
@@ -18,7 +18,7 @@ const maxExcerpt = 300;
 const matchSchema = z.object({ path: z.string(), line: z.int(), text: z.string() });
 
 /** `search`. */
-export function searchTool(folder: ContainedFolder, limits: FolderLimits): Tool {
+export function searchTool(folder: ContainedFolder, limits: ReadLimits): Tool {
   return defineTool({
     name: "search",
     description: "Finds text in files, line by line.",

@@ -5,14 +5,14 @@ import type { Tool } from "../../core/item.ts";
 import { defineTool } from "../../core/tool.ts";
 import type { ContainedFolder } from "../folder/contained-folder.ts";
 import { invalidPath } from "../folder/file-errors.ts";
-import type { FolderLimits } from "../folder/folder-config.ts";
+import type { ReadLimits } from "../folder/folder-config.ts";
 import { readWhole, withFile } from "../folder/read-whole.ts";
 import { fsGuidance, pathSchema } from "./read-tools.ts";
 
 const options = { guidance: fsGuidance, maxConcurrent: 1 } as const;
 
 /** `write_file`. */
-export function writeFileTool(folder: ContainedFolder, { maxFileBytes }: FolderLimits): Tool {
+export function writeFileTool(folder: ContainedFolder, { maxFileBytes }: ReadLimits): Tool {
   return defineTool({
     name: "write_file",
     description: "Writes a text file whole, and makes its folders. To change a part of a file use edit_file.",
@@ -34,7 +34,7 @@ export function writeFileTool(folder: ContainedFolder, { maxFileBytes }: FolderL
 }
 
 /** `edit_file`. */
-export function editFileTool(folder: ContainedFolder, { maxFileBytes }: FolderLimits): Tool {
+export function editFileTool(folder: ContainedFolder, { maxFileBytes }: ReadLimits): Tool {
   return defineTool({
     name: "edit_file",
     description: "Replaces parts of a text file. All edits are made, or none.",

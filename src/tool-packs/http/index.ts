@@ -3,7 +3,7 @@ import { type PackHost, packOf } from "../pack.ts";
 import { fetchTool } from "./fetch-tool.ts";
 import { type HttpPackConfig, readHttpConfig } from "./http-config.ts";
 
-export type { PackHost, PackPlace } from "../pack.ts";
+export type { PackHost } from "../pack.ts";
 export type { HttpPackConfig } from "./http-config.ts";
 
 /**
