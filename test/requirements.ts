@@ -502,4 +502,8 @@ export const requirements: readonly Requirement[] = [
     id: "Y1",
     text: "inspect(toolkit, { port }) and serve --ui show a toolkit on a page of this machine: namespaces with their state, the catalogue, calls, approvals, events, agent runs and changed contracts, live. It opens once with the link that was printed, shows what its principal may see and nothing else, runs no script of a server, and answers health checks.",
   },
+  {
+    id: "W2",
+    text: "A pack of tools is a folder of its own: schemas in and out, shared guidance once, and a function that gives a Source. Its descriptions and guidance stay within a budget of tokens. fs stays under its root, whatever `..`, links and races do; http refuses private addresses by default; code reads and analyses, and executes nothing.",
+  },
 ];

@@ -6,6 +6,7 @@ import type { Connector } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import { toIdentifier } from "../core/identifier.ts";
 import type { Resource } from "../core/resource.ts";
+import type { Source } from "../core/source.ts";
 import type { Store } from "../core/store.ts";
 import type { ConnectorConfig } from "../core/target.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
@@ -216,4 +217,37 @@ function connectorOptions(
     pins: pinned,
     ...(login === undefined ? {} : { auth: oauth({ ...login, open: openPage, store: tokens() }) }),
   };
+}
+
+/** A pack of tools that a configuration has. */
+export interface PlannedPack {
+  readonly namespace: string;
+  readonly path: ConfigPath;
+  /** The options, with the folder it really has. */
+  readonly options: object;
+  /** @throws ToolkitError `INVALID_CONFIG` */
+  source(): Source;
+}
+
+/** The packs of a configuration. Their modules are loaded for those that have some. */
+export async function plannedPacks({ written, folder }: ReadConfig): Promise<readonly PlannedPack[]> {
+  const { fs, http, code } = written.packs ?? {};
+  const planned: PlannedPack[] = [];
+  const plan = (namespace: string, options: object, source: () => Source) =>
+    planned.push({ namespace, path: ["packs", namespace], options, source });
+  if (fs !== undefined) {
+    const { fsPack } = await import("../tool-packs/fs/index.ts");
+    const options = { ...fs, root: resolve(folder, fs.root) };
+    plan("fs", options, () => fsPack(options));
+  }
+  if (http !== undefined) {
+    const { httpPack } = await import("../tool-packs/http/index.ts");
+    plan("http", http, () => httpPack(http));
+  }
+  if (code !== undefined) {
+    const { codePack } = await import("../tool-packs/code/index.ts");
+    const options = { ...code, root: resolve(folder, code.root) };
+    plan("code", options, () => codePack(options));
+  }
+  return planned;
 }

@@ -108,6 +108,37 @@ const resourceFile = z.strictObject({
   description: z.string().optional().describe("For models that choose what to read."),
 });
 
+const inFolder = {
+  root: z.string().min(1).describe("The folder that is used, beside this file. Nothing leads out of it."),
+  maxFileBytes: count.optional().describe("The largest file, in bytes. Default 5 MiB."),
+  maxEntries: count.optional().describe("The most entries that one call looks at. Default 20,000."),
+  searchMs: milliseconds.optional().describe("The longest time of one search, in milliseconds. Default 10,000."),
+};
+
+const packs = z.strictObject({
+  fs: z
+    .strictObject({
+      ...inFolder,
+      write: z.boolean().optional().describe("Whether files may be written. Default false."),
+    })
+    .optional()
+    .describe("Reads, searches and writes files of one folder."),
+  http: z
+    .strictObject({
+      allow: texts.optional().describe("The hosts that are asked, or globs on them: *.example.com. Default: all."),
+      deny: texts.optional().describe("Hosts that are not asked, or globs on them."),
+      egress: z
+        .strictObject({ allow: texts.optional() })
+        .optional()
+        .describe("Origins and CIDR blocks that may be reached beside public addresses."),
+      maxBytes: count.optional().describe("The largest answer, in bytes. Default 5 MiB."),
+      timeoutMs: milliseconds.optional().describe("The longest time of a request, in milliseconds. Default 30,000."),
+    })
+    .optional()
+    .describe("Reads public web pages."),
+  code: z.strictObject(inFolder).optional().describe("Describes the sources in one folder; executes nothing."),
+});
+
 const served = z.strictObject({
   name: z.string().optional().describe("The name that clients are given. Default: toolweave."),
   instructions: z.string().optional().describe("Instructions for the models of clients."),
@@ -150,6 +181,7 @@ export const configSchema = z.strictObject({
     .array(z.union([z.string().min(1), resourceFile]))
     .optional()
     .describe("Files and URLs that tools and models may read."),
+  packs: packs.optional().describe("Packs of tools that are part of toolweave; each has its name as namespace."),
   policy: z
     .strictObject({
       allow: texts.optional().describe("Only these may be called: refs, or globs on them."),

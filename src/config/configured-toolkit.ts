@@ -6,8 +6,10 @@ import type { ConfigPath } from "./config-document.ts";
 import {
   addConnector,
   type ConfiguredOptions,
+  type PlannedPack,
   placed,
   plannedConnectors,
+  plannedPacks,
   promptFolders,
   readOptions,
   resourceAt,
@@ -57,7 +59,7 @@ export class ConfiguredToolkit {
     const read = await readOptions(config, options.env ?? process.env, given);
     const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), config, options);
     try {
-      configured.#parts = configured.#partsOf(config);
+      configured.#parts = configured.#partsOf(config, await plannedPacks(config));
       for (const { add } of configured.#parts.values()) add();
       return configured;
     } catch (error) {
@@ -73,7 +75,7 @@ export class ConfiguredToolkit {
    */
   async apply(next: ReadConfig): Promise<AppliedChanges> {
     const before = this.#parts;
-    const after = this.#partsOf(next);
+    const after = this.#partsOf(next, await plannedPacks(next));
     const removed = [...before.keys()].filter((name) => !after.has(name));
     const changed = [...after.keys()].filter(
       (name) => before.has(name) && before.get(name)?.text !== after.get(name)?.text,
@@ -97,21 +99,25 @@ export class ConfiguredToolkit {
   }
 
   /** Connectors and folders by namespace, resources by URI. */
-  #partsOf(config: ReadConfig): Parts {
+  #partsOf(config: ReadConfig, packs: readonly PlannedPack[]): Parts {
     const { toolkit } = this;
     const { env = process.env, watch = false } = this.#options;
     const parts = new Map<string, Part>();
+    const put = (name: string, path: ConfigPath, part: Part) => {
+      if (parts.has(name)) throw config.problem(path, `There are two of the name ${name}. Give one another namespace.`);
+      parts.set(name, part);
+    };
     for (const [index, written] of (config.written.resources ?? []).entries()) {
       const item = resourceAt(config, index, env);
       const add = () => placed(config, ["resources", index], () => toolkit.add(item));
-      parts.set(item.uri, { text: textOf(written), add, remove: () => toolkit.remove(item.uri) });
+      put(item.uri, ["resources", index], { text: textOf(written), add, remove: () => toolkit.remove(item.uri) });
     }
     for (const { namespace, path, target, options } of plannedConnectors(config, this.#options)) {
       const add = () =>
         placed(config, path, () => addConnector(toolkit, target, { ...options, namespace }, config, path));
       const { auth: _, ...plain } = options;
       const text = textOf([target, plain, at(config.written, path)]);
-      parts.set(namespace, { text, add, remove: () => toolkit.removeConnector(namespace) });
+      put(namespace, path, { text, add, remove: () => toolkit.removeConnector(namespace) });
     }
     for (const { folder, namespace, recursive, path } of promptFolders(config)) {
       let mounted: Disposable | undefined;
@@ -119,7 +125,14 @@ export class ConfiguredToolkit {
         const source = promptFolder(folder, { recursive, watch });
         mounted = placed(config, path, () => toolkit.addSource(namespace, source));
       };
-      parts.set(namespace, { text: textOf([folder, recursive]), add, remove: () => mounted?.[Symbol.dispose]() });
+      put(namespace, path, { text: textOf([folder, recursive]), add, remove: () => mounted?.[Symbol.dispose]() });
+    }
+    for (const { namespace, path, options, source } of packs) {
+      let mounted: Disposable | undefined;
+      const add = () => {
+        mounted = placed(config, path, () => toolkit.addSource(namespace, source()));
+      };
+      put(namespace, path, { text: textOf(options), add, remove: () => mounted?.[Symbol.dispose]() });
     }
     return parts;
   }

@@ -13,8 +13,8 @@ export function isGlob(pattern: string): boolean {
 export function glob(pattern: string): Glob {
   if (!isGlob(pattern)) return (text) => text === pattern;
   if (pattern.includes("?")) {
-    const pieces = [...pattern];
-    return (text) => fits(pieces, [...text]);
+    const pieces = [...pattern].map((piece) => (piece === "*" ? anyNumber : piece === "?" ? anyOne : equals(piece)));
+    return (text) => fitsInOrder(pieces, [...text]);
   }
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop() ?? "";
@@ -31,17 +31,26 @@ export function glob(pattern: string): Glob {
   };
 }
 
-// Goes back to the last `*` alone: what an earlier one might take, the last can take as well.
-function fits(pattern: readonly string[], text: readonly string[]): boolean {
+/** Stands for any number of items. */
+export const anyNumber = Symbol("any number");
+
+/** Of a pattern: one item for which it is true, or any number of them. */
+export type Piece<T> = ((item: T) => boolean) | typeof anyNumber;
+
+/**
+ * Whether a list of items fits a pattern, piece by piece, from its beginning to its end. It goes back to the last `anyNumber` alone: what an
+ * earlier one might take, the last can take as well. So it takes time in proportion to pattern times items at most.
+ */
+export function fitsInOrder<T>(pattern: readonly Piece<T>[], items: readonly T[]): boolean {
   let at = 0;
   let star = -1;
   let resume = 0;
-  for (let position = 0; position < text.length; ) {
+  for (let position = 0; position < items.length; ) {
     const piece = pattern[at];
-    if (piece === "*") {
+    if (piece === anyNumber) {
       star = at++;
       resume = position;
-    } else if (piece === "?" || (piece !== undefined && piece === text[position])) {
+    } else if (piece?.(items[position] as T) === true) {
       at += 1;
       position += 1;
     } else if (star >= 0) {
@@ -49,6 +58,14 @@ function fits(pattern: readonly string[], text: readonly string[]): boolean {
       position = ++resume;
     } else return false;
   }
-  while (pattern[at] === "*") at += 1;
+  while (pattern[at] === anyNumber) at += 1;
   return at === pattern.length;
+}
+
+function anyOne(): boolean {
+  return true;
+}
+
+function equals(wanted: string): (item: string) => boolean {
+  return (item) => item === wanted;
 }

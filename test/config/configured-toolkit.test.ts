@@ -64,3 +64,27 @@ verifies(
   },
   60_000,
 );
+
+verifies(["X1", "W2"], "a configuration has packs of tools, in folders beside it", async () => {
+  const file = join(folder, "toolweave.yaml");
+  await writeFile(file, "packs:\n  fs: { root: ., write: true }\n  code: { root: . }\n  http: { deny: ['*'] }\n");
+  const configured = await ConfiguredToolkit.of(await readConfig(file));
+  const { toolkit } = configured;
+  ends.push(() => toolkit.close());
+  await toolkit.call("fs.write_file", { path: "a.ts", text: "export const a = 1;\n" });
+  expect(await (await toolkit.call("code.outline", { path: "a.ts" })).json()).toMatchObject({
+    symbols: [{ name: "a", line: 1 }],
+  });
+  await expect(toolkit.call("http.fetch", { url: "https://example.com/" })).rejects.toMatchObject({ code: "DENIED" });
+  await writeFile(file, "packs:\n  fs: { root: . }\n");
+  expect(await configured.apply(await readConfig(file))).toMatchObject({ changed: ["fs"], removed: ["http", "code"] });
+  await expect(toolkit.call("fs.write_file", { path: "b", text: "" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+});
+
+verifies("X1", "two parts of a configuration that want one namespace are a mistake, with its place", async () => {
+  const file = join(folder, "toolweave.yaml");
+  await writeFile(file, `connectors:\n  fs: ${hand}\npacks:\n  fs: { root: . }\n`);
+  await expect(readConfig(file).then((config) => ConfiguredToolkit.of(config))).rejects.toThrow(
+    /toolweave\.yaml:4:\d+ .*There are two of the name fs/s,
+  );
+});

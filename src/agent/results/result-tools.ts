@@ -1,5 +1,8 @@
 import { plainTextOf } from "../../adapters/answer-content.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import type { LinearSearch } from "../../core/schema/linear-pattern.ts";
+import { UnsupportedPattern } from "../../core/schema/linear-syntax.ts";
+import { findMatches, toTextSearch } from "../../core/schema/text-search.ts";
 import { parseSelection, selectJson } from "../../lib/json-select/select-json.ts";
 import { InvalidSelection, writeJson } from "../../lib/json-select/select-value.ts";
 import { parseJson } from "../../lib/nesting.ts";
@@ -7,7 +10,6 @@ import { StepBudget, StepsSpent } from "../../lib/step-budget.ts";
 import { type RunTool, runTool } from "../../toolset/run-tool.ts";
 import type { ToolDefinitionForModel } from "../../toolset/toolset-types.ts";
 import { invalidArgument, type ReaderNames, type ReaderOptions, ResultReader } from "./result-reader.ts";
-import { findMatches, searchFor } from "./result-search.ts";
 
 /** The prefixes of the names of the tools: the first with which no other tool has one of them. */
 const prefixes = ["result_", "tool_result_", "run_result_"];
@@ -91,6 +93,15 @@ async function grepText(reader: ResultReader, input: GrepInput, signal: AbortSig
   const more = goOn === undefined ? "" : ` Go on with offset ${goOn}.`;
   const note = `[${lines.length} matches from ${offset} ${to}.${more}]`;
   return lines.length === 0 ? note : `${reader.marked(content, lines.join("\n"))}\n\n${note}`;
+}
+
+function searchFor(pattern: string, ignoreCase: boolean): LinearSearch {
+  try {
+    return toTextSearch(pattern, ignoreCase);
+  } catch (error) {
+    if (!(error instanceof UnsupportedPattern)) throw error;
+    throw invalidArgument("pattern", `cannot be searched for: ${error.why}`);
+  }
 }
 
 /** A match with what stands around it in its line. */

@@ -1,7 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
-import { type LinearSearch, type TextMatch, toLinearSearch } from "../../core/schema/linear-pattern.ts";
-import { UnsupportedPattern } from "../../core/schema/linear-syntax.ts";
-import { invalidArgument } from "./result-reader.ts";
+import { type LinearSearch, type TextMatch, toLinearSearch } from "./linear-pattern.ts";
+import { UnsupportedPattern } from "./linear-syntax.ts";
 
 /** A larger program is refused: it would take too long for each character. */
 const maxSize = 1_000;
@@ -28,16 +27,15 @@ export interface SearchOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** @throws ToolkitError `INVALID_INPUT` for a pattern that cannot be searched for in linear time */
-export function searchFor(pattern: string, ignoreCase: boolean): LinearSearch {
-  try {
-    const search = toLinearSearch(pattern, ignoreCase);
-    if (search.size <= maxSize) return search;
-    throw new UnsupportedPattern(pattern, "it repeats too much");
-  } catch (error) {
-    if (!(error instanceof UnsupportedPattern)) throw error;
-    throw invalidArgument("pattern", `cannot be searched for: ${error.why}`);
-  }
+/**
+ * Compiles a pattern that a stranger wrote, such as a model, to search texts with.
+ *
+ * @throws UnsupportedPattern for one that cannot be searched for in linear time, or within the bounds
+ */
+export function toTextSearch(pattern: string, ignoreCase: boolean): LinearSearch {
+  const search = toLinearSearch(pattern, ignoreCase);
+  if (search.size > maxSize) throw new UnsupportedPattern(pattern, "it repeats too much");
+  return search;
 }
 
 /**
