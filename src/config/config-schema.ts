@@ -116,6 +116,12 @@ const served = z.strictObject({
     .optional()
     .describe("Names of tools: namespace__name, or as they are. Default: prefixed."),
   promptsAsTools: z.boolean().optional().describe("Serve each prompt as a tool too, which runs it. Default false."),
+  discovery: z
+    .enum(["all", "search"])
+    .optional()
+    .describe(
+      "With search, clients see search_tools, describe_tool and call_tool in place of all tools. Default: all.",
+    ),
   http: z
     .union([z.string(), z.int().min(0).max(65_535)])
     .optional()
