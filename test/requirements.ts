@@ -476,7 +476,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "V2",
-    text: "Tools, prompts, resources, templates, subscriptions, completion, log level, ping, pages, progress, cancellation, elicitation and sampling are relayed both ways, with the content unchanged.",
+    text: "Tools, prompts, resources, templates, subscriptions, completion, log level, ping, pages, progress, cancellation, elicitation, sampling and, where a connector says so, roots are relayed both ways, with the content unchanged.",
   },
   {
     id: "V3",

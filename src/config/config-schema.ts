@@ -63,6 +63,10 @@ const connectorFields = {
   lazy: z.boolean().optional().describe("Connect when it is first needed."),
   elicitation: z.boolean().optional().describe("Whether the server may ask a person. Default true."),
   sampling: z.boolean().optional().describe("Whether the server may ask a model. Default true."),
+  callerRoots: z
+    .boolean()
+    .optional()
+    .describe("Whether the server gets the roots of the caller it works for. Default false."),
   timeoutMs: milliseconds
     .optional()
     .describe("The longest silence of one of its tools, in milliseconds. Default 60,000."),
