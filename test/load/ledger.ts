@@ -1,7 +1,7 @@
 import type { RawMessage } from "../server/fixture/raw-client.ts";
 import { Quantiles } from "../soak/quantiles.ts";
 
-/** A call that was made, for the comparison of what its client was told with what its server did. */
+/** A call that was made, for the comparison of the answer of its client with the runs at its server. */
 export interface MadeCall {
   readonly id: string;
   /** A tool that must not run twice, and that counts its runs. */
@@ -18,7 +18,7 @@ const notRun: ReadonlySet<string> = new Set([
   "DENIED",
 ]);
 
-/** What became of the calls of a run: durations, errors by code, and what was lost, doubled or mixed up. */
+/** The calls of a run: their durations, errors by code, and those that were lost, doubled or mixed up. */
 export class LoadLedger {
   readonly durations = new Quantiles();
   readonly errors = new Map<string, number>();
