@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { request } from "node:http";
-import { connect } from "node:net";
+import { createServer, request } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -133,6 +133,29 @@ describe("a client over HTTP", () => {
       expect(flood.sent).toBeLessThan(100);
     },
   );
+
+  verifies("V3", "that takes nothing of a long answer loses its connection after bodyTimeoutMs", async () => {
+    await using toolkit = new Toolkit();
+    toolkit.add(defineTool({ name: "long", run: () => "x".repeat(32 * mebibyte) }));
+    await using handler = createMcpHandler(toolkit, { bodyTimeoutMs: 300, sessions: false });
+    const ended = Promise.withResolvers<void>();
+    const server = createServer((incoming, response) => {
+      response.once("close", ended.resolve);
+      void handler.node(incoming, response);
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const headers = { "content-type": "application/json", accept: "application/json" };
+    const sent = request({ port, host: "127.0.0.1", method: "POST", path: "/mcp", headers });
+    sent.on("error", () => undefined);
+    // It is never read.
+    sent.on("response", (response) => response.on("error", () => undefined));
+    sent.end(JSON.stringify(call(1, "long")));
+    await ended.promise;
+    sent.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
 
   verifies(["V3", "V4"], "of the Fetch standard that never reads its stream has it ended too", async () => {
     const { toolkit, flood } = floodingToolkit();
