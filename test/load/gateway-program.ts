@@ -31,7 +31,8 @@ process.once("message", async ({ upstreams }: { readonly upstreams: readonly Ups
     authenticate: (request) => request.headers.get("x-principal") ?? undefined,
     selection: ({ principal = "" }) => (principal.startsWith(watcherPrefix) ? { include: ["lists.*"] } : undefined),
   });
-  const server = createServer(handler.node).listen(0, "127.0.0.1");
+  // No connection that a client is about to use is ended as idle.
+  const server = createServer({ keepAliveTimeout: 600_000 }, handler.node).listen(0, "127.0.0.1");
   server.once("listening", () => process.send?.({ port: (server.address() as AddressInfo).port }));
   process.on("message", ({ isExact }: { readonly isExact: boolean }) => {
     if (isExact) globalThis.gc?.();

@@ -9,6 +9,7 @@ verifies(
     const report = await runIsolation({ principals: 100, calls: 100_000, seed: 15_000, atOnce: 5 });
     expect(report.across).toEqual([]);
     expect(report.answers).toBe(100_000);
+    expect(report.failures.length, report.failures[0]).toBeLessThan(1_000);
     expect(report.questions.answered).toBeGreaterThan(1_000);
   },
   1_200_000,
