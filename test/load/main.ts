@@ -36,7 +36,6 @@ const seed = Number(values.seed ?? randomInt(1_000_000));
 await using upstreams = new Upstreams();
 await using gateway = await startGateway(await upstreams.targets());
 await using stack = new AsyncDisposableStack();
-const random = randomOf(seed);
 const ledger = new LoadLedger();
 const clients: { readonly name: string; readonly client: RawClient }[] = [];
 for (let index = 0; index < count; index += 1) {
@@ -53,7 +52,9 @@ const { signal } = stop;
 const peak = peakOf(gateway, signal);
 const trouble = values.faults ? upstreams.trouble(randomOf(seed + 1), signal) : undefined;
 const following = watchers.follow(upstreams.lists, signal);
-const calling = clients.map(({ name, client }) => callOften(client, { name, ledger, random, pauseMs, signal }));
+const calling = clients.map(({ name, client }, at) =>
+  callOften(client, { name, ledger, random: randomOf(seed + 2 + at), pauseMs, signal }),
+);
 await delay(seconds * 1_000);
 stop.abort();
 await Promise.all([...calling, following]);
