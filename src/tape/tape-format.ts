@@ -47,6 +47,7 @@ const item = z.looseObject({
   input: schema.optional(),
   output: schema.optional(),
   annotations: schema.optional(),
+  options: schema.optional().describe("The options that a model run looks at, such as guidance."),
   mediaType: z.string().optional(),
   cut,
 });
