@@ -130,12 +130,24 @@ function addCatalogCommands(program: Command, on: On, terminal: Terminal, signal
     .description("run a prompt with a language model, and print the answer as it comes")
     .argument("<prompt>", "its name, or the path of a prompt file")
     .argument("[input...]", "as for call")
-    .option("-m, --model <provider/name>", "the model to ask (default: the one that the prompt names)")
+    .option("-m, --model <provider/name>", "the model to ask, or stand-in for a made-up answer")
     .option("-a, --attach <file>", "a file to go with the prompt; may be repeated", collect)
     .option("-o, --output <file>", "write the answer to a file")
+    .option("--record <file>", "write a tape of the run, for replay")
     .action(
       on(async ([prompt = "", ...input], options) =>
         (await import("./commands/run-command.ts")).run(prompt, input, options, terminal, signal),
+      ),
+    );
+  program
+    .command("replay")
+    .description("show what a tape has, and run its prompts again with the tape in place of tools and models")
+    .argument("<tape>", "the file that --record wrote")
+    .option("--list", "only show it")
+    .option("-p, --prompt <file>", "a prompt file to run, beside those of the configuration; may be repeated", collect)
+    .action(
+      on(async ([tape = ""], options) =>
+        (await import("./commands/replay-command.ts")).replay(tape, options, terminal, signal),
       ),
     );
   program
@@ -175,6 +187,7 @@ function addOperatorCommands(program: Command, on: On, terminal: Terminal, signa
     .option("--http [host:port]", "over HTTP (default: 127.0.0.1:8808); without it over stdio")
     .option("--names <names>", "prefixed or bare")
     .option("--prompts-as-tools", "each prompt is a tool too, which runs it")
+    .option("--record <file>", "write a tape of all that happens, for replay")
     .action(on(async (_, options) => (await import("./commands/serve-command.ts")).serve(options, terminal, signal)));
   program
     .command("status")

@@ -34,6 +34,8 @@ export interface Replay extends AsyncDisposable {
   /** Has the items under test, and a stand-in for everything else that is on the tape. */
   readonly toolkit: Toolkit;
   readonly agent: Agent;
+  /** The refs of prompts that were not given: they are made from the tape, and not compared. */
+  readonly fromTape: readonly string[];
   /** The first difference so far. */
   readonly difference: ToolkitError<"REPLAY_DIFFERS"> | undefined;
   /**

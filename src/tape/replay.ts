@@ -103,6 +103,10 @@ class TapeReplay implements Replay, CallObserver {
     return this.#difference;
   }
 
+  get fromTape(): readonly string[] {
+    return [...this.#madeUp].sort();
+  }
+
   async start(): Promise<void> {
     await this.toolkit.start();
   }

@@ -102,7 +102,7 @@ export class ToolkitRecording implements CallObserver {
     });
     return (end) => {
       this.#running -= 1;
-      const common = { type: "result", at: this.#now(), call: id, durationMs: this.#now() - at } as const;
+      const common = { type: "result", at: this.#now(), call: id, durationMs: this.#since(at) } as const;
       this.#unharmed(() => {
         if ("error" in end) this.#put({ ...common, error: tapedError(end.error) });
         else this.#put({ ...common, [verb === "render" ? "rendered" : "content"]: tapedValue(end.value) });
@@ -121,7 +121,7 @@ export class ToolkitRecording implements CallObserver {
     const at = this.#now();
     return (end) =>
       this.#unharmed(() => {
-        const asked = { kind, requester: context.requester, durationMs: this.#now() - at, request };
+        const asked = { kind, requester: context.requester, durationMs: this.#since(at), request };
         const outcome = "error" in end ? { error: tapedError(end.error) } : { answer: end.value };
         this.#put({ type: "question", at, ...asked, ...outcome });
       });
@@ -152,7 +152,11 @@ export class ToolkitRecording implements CallObserver {
   }
 
   #now(): number {
-    return Math.max(0, Math.round((this.#toolkit.clock.now() - this.#beganAt) * 1_000) / 1_000);
+    return rounded(this.#toolkit.clock.now() - this.#beganAt);
+  }
+
+  #since(at: number): number {
+    return rounded(this.#now() - at);
   }
 
   #item(entry: Entry): void {
@@ -180,7 +184,7 @@ export class ToolkitRecording implements CallObserver {
     const refs = offered.map((entry) => entry.ref);
     const isSame = before?.offered === refs.join("\n");
     this.#turns.set(run, { messages: digests, offered: refs.join("\n") });
-    const common = { type: "turn", at, run, ref, step, provider, model, api, durationMs: this.#now() - at } as const;
+    const common = { type: "turn", at, run, ref, step, provider, model, api, durationMs: this.#since(at) } as const;
     const outcome = "error" in end ? { error: tapedError(end.error) } : { answer: end.value };
     const number = call && this.#ids.get(call);
     this.#put({
@@ -244,6 +248,11 @@ export class ToolkitRecording implements CallObserver {
     const why = failure === undefined ? "raise maxBytes, or record less" : messageOf(failure);
     this.#toolkit.logger.warn(`A tape lacks lines from now on: ${why}.`);
   }
+}
+
+/** To microseconds. */
+function rounded(ms: number): number {
+  return Math.max(0, Math.round(ms * 1_000) / 1_000);
 }
 
 function changesOf({ namespace, added, removed, changed }: ListChange): object {

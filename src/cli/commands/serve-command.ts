@@ -9,7 +9,7 @@ import { serveStdio } from "../../server/stdio/serve-stdio.ts";
 import type { Toolkit } from "../../toolkit/toolkit.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, loggerOf, openWorkspace, type Workspace } from "../workspace.ts";
+import { type GlobalOptions, loggerOf, openWorkspace, recordTo, type Workspace } from "../workspace.ts";
 
 /** The options of `serve`. */
 export interface ServeCommandOptions extends GlobalOptions {
@@ -17,6 +17,7 @@ export interface ServeCommandOptions extends GlobalOptions {
   readonly http?: string | true | undefined;
   readonly names?: string | undefined;
   readonly promptsAsTools?: boolean | undefined;
+  readonly record?: string | undefined;
 }
 
 type Served = NonNullable<WrittenConfig["server"]>;
@@ -36,6 +37,7 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
     promptsAsTools: options.promptsAsTools ?? written.promptsAsTools,
     logger: loggerOf(terminal, options.verbose === true ? "debug" : "warn"),
   };
+  await using _tape = await recordTo(options.record, toolkit, terminal);
   void toolkit.start();
   if (options.http !== undefined) await serveHttp(workspace, options.http, written, shared, terminal, signal);
   else await serveOverStdio(toolkit, shared, signal);
