@@ -58,8 +58,14 @@ verifies(
     expect([replayed.code, replayed.stderr]).toEqual([0, ""]);
     expect(replayed.stdout).toContain("prompts.plan ran as on the tape.");
     await using client = new Toolkit();
+    const there = Promise.withResolvers<void>();
+    client.on("toolListChanged", ({ added }) => {
+      if (added.includes("served.hand__greet")) there.resolve();
+    });
     const args = [...commandArgs, "serve", "--record", "serve.tape"];
     client.addConnector({ command: process.execPath, args, cwd: folder.path }, { namespace: "served" });
+    await client.start();
+    await there.promise;
     await client.call("served.hand__greet", { name: "Ada" });
     await client.close();
     const listed = await folder.run(["replay", "serve.tape"]);

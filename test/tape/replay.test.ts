@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { agent } from "../../src/agent/index.ts";
-import { defineTool, resource, Toolkit } from "../../src/index.ts";
+import { defineTool, resource, type Tool, Toolkit } from "../../src/index.ts";
 import { replayed } from "../../src/tape/index.ts";
 import { scriptedModel, virtualClock } from "../../src/testing/index.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
@@ -55,7 +55,7 @@ describe("a replay", () => {
     const other = { ...tool, description: "Says what the sky is like." };
     await using changed = await replayed(await recorded(), { items: [planPrompt(), other] });
     await expect(changed.run()).rejects.toThrow(/step 0 .* the definition of the tool weather/);
-    const live = defineTool({ ...tool, run: ({ city }: { city: string }) => ({ city, sky: "grey" }) });
+    const live: Tool = { ...tool, run: ({ city }: { city: string }) => ({ city, sky: "grey" }) };
     await using run = await replayed(await recorded(), { items: [planPrompt(), live], live: ["weather"] });
     await expect(run.run()).rejects.toMatchObject({ details: { step: 1, diff: expect.stringContaining("grey") } });
   });
