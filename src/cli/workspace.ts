@@ -136,7 +136,7 @@ export async function recordTo(
   terminal: Terminal,
 ): Promise<AsyncDisposable | undefined> {
   if (file === undefined) return undefined;
-  const { record } = await import("../tape/record.ts");
+  const { record } = await import("../tape/recording.ts");
   const recording = record(toolkit, { to: resolve(terminal.streams.cwd, file) });
   return {
     [Symbol.asyncDispose]: async () => {

@@ -1,5 +1,5 @@
 export { parseTape, readTape } from "./read-tape.ts";
-export { type Recording, type RecordOptions, record, recordRun } from "./record.ts";
+export { type Recording, type RecordOptions, record, recordRun } from "./recording.ts";
 export { replayed } from "./replay.ts";
 export type { Replay, ReplayedRun, ReplayOptions } from "./replay-types.ts";
 export type { Tape, TapeLine } from "./tape-format.ts";
