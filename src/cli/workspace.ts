@@ -249,6 +249,12 @@ function reportConnectors(toolkit: Toolkit, terminal: Terminal, isVerbose: boole
   };
 }
 
+/** The message of a connection, without the end of stderr that it quotes: that was printed when the process ended. */
+export function problemOf({ message }: Error): string {
+  const [said = message, ...quoted] = message.split('; stderr ended with "');
+  return quoted.length === 0 ? message : `${said}.`;
+}
+
 /** A logger that writes to stderr. @param least - the least level that is written */
 export function loggerOf(terminal: Terminal, least: "debug" | "warn"): Logger {
   const line = (style: Style) => (message: string, details?: unknown) => {

@@ -2,7 +2,7 @@ import type { Connection } from "../../core/connection.ts";
 import { visible } from "../../lib/visible-text.ts";
 import { exitCodes } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, openWorkspace } from "../workspace.ts";
+import { type GlobalOptions, openWorkspace, problemOf } from "../workspace.ts";
 
 /** The options of `status`. */
 export interface StatusCommandOptions extends GlobalOptions {
@@ -15,7 +15,7 @@ export async function status(options: StatusCommandOptions, terminal: Terminal, 
   const { toolkit } = workspace;
   const show = () => {
     if (options.json === true) terminal.print(JSON.stringify(toolkit.connections.map(jsonOf)));
-    else terminal.print(statusText(toolkit.connections, terminal));
+    else terminal.print(statusText(toolkit.connections, terminal, options.watch === true));
   };
   show();
   if (options.watch !== true) {
@@ -32,7 +32,8 @@ export async function status(options: StatusCommandOptions, terminal: Terminal, 
   return exitCodes.ok;
 }
 
-function statusText(connections: readonly Connection[], terminal: Terminal): string {
+/** @param isWatched - this process tries again: one that ends after this line does not */
+function statusText(connections: readonly Connection[], terminal: Terminal, isWatched: boolean): string {
   if (connections.length === 0) return "There are no servers. Add one with: toolweave add NAME -- COMMAND";
   const table = terminal.table(
     ["NAMESPACE", "STATE", "SINCE", "TOOLS", "PROMPTS", "RESOURCES", "LATENCY", "SERVER"],
@@ -48,7 +49,12 @@ function statusText(connections: readonly Connection[], terminal: Terminal): str
   const problems = connections.flatMap(({ namespace, state, lastError, nextAttemptAt, warnings }) => [
     ...(state === "connected" || lastError === undefined
       ? []
-      : [terminal.style("red", visible(`${namespace}: ${lastError.message}${nextText(nextAttemptAt)}`))]),
+      : [
+          terminal.style(
+            "red",
+            visible(`${namespace}: ${problemOf(lastError)}${isWatched ? nextText(nextAttemptAt) : ""}`),
+          ),
+        ]),
     ...warnings.map((warning) => terminal.style("yellow", visible(`${namespace}: ${warning}`))),
   ]);
   return [table, ...problems].join("\n");
