@@ -44,7 +44,7 @@ function report(error: unknown, args: readonly string[], terminal: Terminal): vo
 
 const pendingHint =
   "Where the configuration has a store, `toolweave approvals` lists what waits, and `toolweave approve ID` runs it. " +
-  "Without a store it is forgotten: call again in a terminal, which asks you.";
+  "Without a store it is forgotten here: call again in a terminal, which asks you.";
 
 type Action = (args: readonly string[], options: Record<string, unknown>) => Promise<number>;
 
@@ -191,12 +191,12 @@ function addOperatorCommands(program: Command, on: On, terminal: Terminal, signa
     .action(on(async (_, options) => (await import("./commands/serve-command.ts")).serve(options, terminal, signal)));
   program
     .command("status")
-    .description("show the servers: connected or not, since when, and why not")
+    .description("show the servers, of the service that runs where there is one: connected or not, and why not")
     .option("-w, --watch", "show it again whenever something changes")
     .action(on(async (_, options) => (await import("./commands/status-command.ts")).status(options, terminal, signal)));
   program
     .command("approvals")
-    .description("list the calls that wait for an approval, in the store of the configuration")
+    .description("list the calls that wait for an approval, in the service that runs or in the store")
     .action(
       on(async (_, options) =>
         (await import("./commands/approval-commands.ts")).listApprovals(options, terminal, signal),

@@ -250,7 +250,7 @@ function reportConnectors(toolkit: Toolkit, terminal: Terminal, isVerbose: boole
 }
 
 /** The message of a connection, without the end of stderr that it quotes: that was printed when the process ended. */
-export function problemOf({ message }: Error): string {
+export function withoutStderr(message: string): string {
   const [said = message, ...quoted] = message.split('; stderr ended with "');
   return quoted.length === 0 ? message : `${said}.`;
 }

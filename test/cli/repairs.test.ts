@@ -34,7 +34,7 @@ describe("a configuration that is wrong", () => {
 
   verifies(
     "X1",
-    "is told by doctor which models lack a package or key, and which patterns match nothing",
+    "has its models without a package or key, and its patterns that match nothing, named by doctor",
     async () => {
       const models = "models: { default: openai/gpt-5, providers: { local: { url: http://localhost:1/v1 } } }\n";
       await folder.write(

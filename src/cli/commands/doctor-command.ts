@@ -8,7 +8,7 @@ import { visible, visibleLines } from "../../lib/visible-text.ts";
 import { lintPrompts } from "../../prompt/lint/lint-prompts.ts";
 import { exitCodes } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, openWorkspace, problemOf } from "../workspace.ts";
+import { type GlobalOptions, openWorkspace, withoutStderr } from "../workspace.ts";
 import { type Finding, modelFindings, patternFindings } from "./config-findings.ts";
 
 /** Checks the machine, the configuration and every server. @returns the exit code: `failed` where something is wrong */
@@ -196,5 +196,10 @@ function connectionFinding(
   const mend = isLogin
     ? `write auth: oauth for ${namespace}, or its headers; then run toolweave list in a terminal`
     : undefined;
-  return { namespace, what, problem: `${lastError === undefined ? state : problemOf(lastError)}${said}`, mend };
+  return {
+    namespace,
+    what,
+    problem: `${lastError === undefined ? state : withoutStderr(lastError.message)}${said}`,
+    mend,
+  };
 }

@@ -3,10 +3,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expanded } from "../../config/config-parts.ts";
 import type { WrittenConfig } from "../../config/config-schema.ts";
+import { messageOf } from "../../core/error.ts";
+import { visible } from "../../lib/visible-text.ts";
 import { createMcpHandler } from "../../server/http/mcp-handler.ts";
 import type { ServeOptions } from "../../server/serve-options.ts";
 import { serveStdio } from "../../server/stdio/serve-stdio.ts";
 import type { Toolkit } from "../../toolkit/toolkit.ts";
+import { openControl } from "../control-server.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
 import { type GlobalOptions, loggerOf, openWorkspace, recordTo, type Workspace } from "../workspace.ts";
@@ -38,10 +41,20 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
     logger: loggerOf(terminal, options.verbose === true ? "debug" : "warn"),
   };
   await using _tape = await recordTo(options.record, toolkit, terminal);
+  await using _control = await controlOf(workspace, terminal);
   void toolkit.start();
   if (options.http !== undefined) await serveHttp(workspace, options.http, written, shared, terminal, signal);
   else await serveOverStdio(toolkit, shared, signal);
   return exitCodes.ok;
+}
+
+/** A service does without the socket where it cannot have one: other commands then connect themselves. */
+async function controlOf({ toolkit, config }: Workspace, terminal: Terminal): Promise<AsyncDisposable | undefined> {
+  if (config === undefined) return undefined;
+  return openControl(toolkit, config.file, terminal.streams.env).catch((error: unknown) => {
+    terminal.note(visible(`Other commands cannot ask this service: ${messageOf(error)}`), "yellow");
+    return undefined;
+  });
 }
 
 function namesOf(given: string | undefined): "prefixed" | "bare" | undefined {
