@@ -177,15 +177,11 @@ export class Executor implements CallHost {
     return trace.within(entry as Entry, state, input, () => this.#start(call, spentMs));
   }
 
-  #start(call: StepCall, spentMs: number): MaybePromise<ActionResult> {
-    this.#assertStartable(call.state);
-    return this.observers.isObserved
-      ? this.observers.call(call, () => this.#runSteps(call, spentMs))
-      : this.#runSteps(call, spentMs);
-  }
-
-  #runSteps(call: StepCall, spentMs: number): MaybePromise<ActionResult> {
+  /** @param isSeen - by those who observe the toolkit; true where there are none */
+  #start(call: StepCall, spentMs: number, isSeen = !this.observers.isObserved): MaybePromise<ActionResult> {
+    if (!isSeen) return this.observers.call(call, () => this.#start(call, spentMs, true));
     const { state } = call;
+    this.#assertStartable(state);
     let compiled = this.#compiled[call.verb].get(call.entry);
     if (compiled === undefined) {
       compiled = this.#pipeline.compile(call.verb, call.entry);

@@ -52,7 +52,7 @@ export type ObservedEnd = { readonly value: unknown } | { readonly error: unknow
 
 /**
  * Observes what happens in a toolkit, or answers in its place. Each method is called before the work, and gives what is called after it. None may
- * throw, except from `answer`.
+ * throw, except those that answer.
  */
 export interface CallObserver {
   call?(call: ObservedCall): ((end: ObservedEnd) => void) | undefined;
@@ -60,6 +60,8 @@ export interface CallObserver {
   question?(question: ObservedQuestion): ((end: ObservedEnd) => void) | undefined;
   /** The answer of a call in place of its steps; undefined where they are to run. */
   answerCall?(call: ObservedCall): MaybePromise<unknown> | undefined;
+  /** The answer to a question in place of a person or model; undefined where they are to be asked. */
+  answerQuestion?(question: ObservedQuestion): unknown;
   /** The answer of a model in place of a request to it; undefined where it is to be asked. */
   answerTurn?(turn: ObservedTurn): Promise<unknown> | undefined;
 }
@@ -130,7 +132,7 @@ export class Observers {
   async question<R>(question: ObservedQuestion, ask: () => Promise<R>): Promise<R> {
     return this.#around(
       (each) => each.question?.(question),
-      () => undefined,
+      (each) => each.answerQuestion?.(question),
       ask,
     );
   }
