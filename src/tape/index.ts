@@ -4,3 +4,4 @@ export { replayed } from "./replay.ts";
 export type { Replay, ReplayedRun, ReplayOptions } from "./replay-types.ts";
 export type { Tape, TapeLine } from "./tape-format.ts";
 export type { TapeTarget } from "./tape-writer.ts";
+export { type TimelineEntry, timelineOf } from "./timeline.ts";

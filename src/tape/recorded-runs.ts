@@ -27,6 +27,8 @@ export class RecordedRuns {
   readonly runs: readonly RecordedRun[];
   /** The definitions of items, the last of each by kind and ref. */
   readonly items: readonly TapeLine<"item">[];
+  readonly #byParent: ReadonlyMap<number, readonly RecordedCall[]>;
+  readonly #questions: ReadonlyMap<string, readonly TapeLine<"question">[]>;
   readonly #alike: ReadonlyMap<string, readonly RecordedCall[]>;
 
   constructor({ lines }: Tape) {
@@ -49,6 +51,9 @@ export class RecordedRuns {
       const [first] = turns;
       return first === undefined ? [] : [{ id, ref: first.ref, call: first.call, turns }];
     });
+    this.#byParent = Map.groupBy(calls.values(), ({ line }) => line.parent ?? 0);
+    const questions = lines.filter((line) => line.type === "question");
+    this.#questions = Map.groupBy(questions, ({ kind, requester }) => `${kind} ${requester}`);
     this.#alike = Map.groupBy(calls.values(), ({ line }) => callKey(line));
   }
 
@@ -59,14 +64,24 @@ export class RecordedRuns {
 
   /** The request of a turn, its messages put together again. Undefined where a line was cut or dropped. */
   requestOf(run: RecordedRun, turn: TapeLine<"turn">): TapedRequest | undefined {
-    let messages: readonly unknown[] = [];
-    for (const each of run.turns) {
-      if (each.request === undefined || each.request.kept > messages.length) return undefined;
-      messages = [...messages.slice(0, each.request.kept), ...each.request.added];
-      if (each === turn)
-        return { digest: each.request.digest, messages, tools: each.request.tools, settings: each.request.settings };
+    const messages: unknown[] = [];
+    for (const { request } of run.turns.slice(0, run.turns.indexOf(turn) + 1)) {
+      if (request === undefined || request.kept > messages.length) return undefined;
+      messages.length = request.kept;
+      for (const message of request.added) messages.push(message);
     }
-    return undefined;
+    const { digest = "", tools = {}, settings = {} } = turn.request ?? {};
+    return { digest, messages, tools, settings };
+  }
+
+  /** The calls that a call made. */
+  inside(call: number | undefined): readonly RecordedCall[] {
+    return call === undefined ? [] : (this.#byParent.get(call) ?? []);
+  }
+
+  /** The questions of a kind by one who asked, in their order. */
+  questions(kind: string, requester: string): readonly TapeLine<"question">[] {
+    return this.#questions.get(`${kind} ${requester}`) ?? [];
   }
 }
 
@@ -78,4 +93,25 @@ function callKey({ verb, kind, ref, input }: Pick<TapeLine<"call">, "verb" | "ki
 export function cutLine(name: string, what: string): ToolkitError<"INVALID_INPUT"> {
   const message = `${name} does not have ${what} whole: the line was longer than maxLineBytes, or the recording ended before. Record it again with a larger limit.`;
   return new ToolkitError("INVALID_INPUT", message, { issues: [{ pointer: "", message }] });
+}
+
+/** The ids of runs, which are others in each: texts hold them, such as the URIs of long results. */
+export class RunNames {
+  readonly #pairs: (readonly [then: string, now: string])[] = [];
+
+  /** @param then - on the tape */
+  add(then: string, now: string): void {
+    this.#pairs.push([then, now]);
+  }
+
+  /** A JSON text with the ids of the tape. */
+  toTape(json: string): string {
+    return this.#pairs.reduce((text, [then, now]) => text.replaceAll(now, then), json);
+  }
+
+  /** A value of the tape with the ids of now. */
+  fromTape(value: unknown): unknown {
+    if (this.#pairs.length === 0 || value === undefined) return value;
+    return JSON.parse(this.#pairs.reduce((text, [then, now]) => text.replaceAll(then, now), JSON.stringify(value)));
+  }
 }

@@ -1,5 +1,11 @@
 import { type Agent, agent as makeAgent } from "../agent/index.ts";
-import { type CallObserver, type ObservedCall, type ObservedTurn, observedToolkit } from "../call/observers.ts";
+import {
+  type CallObserver,
+  type ObservedCall,
+  type ObservedQuestion,
+  type ObservedTurn,
+  observedToolkit,
+} from "../call/observers.ts";
 import type { ToolkitError } from "../core/error.ts";
 import type { Item } from "../core/item.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
@@ -10,7 +16,7 @@ import { isRecord } from "../lib/value.ts";
 import { contentFromJson } from "../resource/from-json.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 import { type DifferencePlace, differs, requestDifference } from "./difference.ts";
-import { cutLine, type RecordedCall, type RecordedRun, RecordedRuns } from "./recorded-runs.ts";
+import { cutLine, type RecordedCall, type RecordedRun, RecordedRuns, RunNames } from "./recorded-runs.ts";
 import type { Replay, ReplayedRun, ReplayOptions } from "./replay-types.ts";
 import { standInConnector, standInItem, standInProviders, standInSource } from "./stand-ins.ts";
 import type { Tape, TapeLine } from "./tape-format.ts";
@@ -56,8 +62,6 @@ export async function replayed(tape: Tape, options: ReplayOptions = {}): Promise
 /** The state of a run that is replayed. */
 interface RunInReplay {
   readonly recorded: RecordedRun;
-  /** Its id now. */
-  readonly id: string;
   /** The steps it has taken. */
   steps: number;
 }
@@ -74,7 +78,9 @@ class TapeReplay implements Replay, CallObserver {
   readonly #live: (ref: string) => boolean;
   /** Refs of prompts that are made from the tape. */
   readonly #madeUp = new Set<string>();
+  readonly #names = new RunNames();
   readonly #used = new Set<RecordedCall>();
+  readonly #asked = new Set<TapeLine<"question">>();
   /** The runs by their id now. */
   readonly #runs = new Map<string, RunInReplay>();
   /** The last step of each call of a prompt, by its key. */
@@ -130,9 +136,7 @@ class TapeReplay implements Replay, CallObserver {
       const [next] = recorded.turns.filter(({ step }) => step >= steps);
       if (next !== undefined)
         throw this.#differ(place, "the steps", `a request to ${next.provider}/${next.model}`, undefined);
-      const missing = [...this.#recorded.calls.values()].find(
-        (each) => recorded.call !== undefined && each.line.parent === recorded.call && !this.#used.has(each),
-      );
+      const missing = this.#recorded.inside(recorded.call).find((each) => !this.#used.has(each));
       if (missing !== undefined) throw this.#differ(place, "the calls", callText(missing.line), undefined);
     }
   }
@@ -145,7 +149,7 @@ class TapeReplay implements Replay, CallObserver {
   answerCall(call: ObservedCall): unknown {
     const { verb, entry, input } = call;
     const { kind, ref } = entry;
-    const wanted = { verb, kind, ref, input: this.#mask.value(tapedValue(input)) };
+    const wanted = { verb, kind, ref, input: this.#taped(input) };
     const place = (call.parent && this.#places.get(call.parent)) ?? { ref };
     const found = this.#recorded.alike(wanted).find((each) => !this.#used.has(each));
     if (found !== undefined) this.#used.add(found);
@@ -160,8 +164,30 @@ class TapeReplay implements Replay, CallObserver {
     return this.#endOf(found);
   }
 
-  answerTurn(turn: ObservedTurn): Promise<unknown> {
-    return this.#answer(turn);
+  async answerTurn(turn: ObservedTurn): Promise<unknown> {
+    const request = tapedRequest(turn, this.#mask);
+    const run = this.#runOf(turn, request.digest);
+    const place = { ref: turn.ref, step: turn.step };
+    if (turn.call !== undefined) this.#places.set(turn.call, place);
+    const recorded = run?.recorded.turns.find(({ step }) => step === turn.step);
+    if (run === undefined || recorded === undefined)
+      throw this.#differ(place, "the steps", undefined, `a request to ${turn.provider}/${turn.model}`);
+    run.steps = turn.step + 1;
+    if (!this.#madeUp.has(turn.ref)) this.#compare(turn, run, recorded);
+    if (recorded.error !== undefined) throw errorOnTape(recorded.error);
+    if (recorded.answer === undefined) throw cutLine(this.#tape.name, `the answer of step ${turn.step} of ${turn.ref}`);
+    return fromPlain(this.#names.fromTape(recorded.answer));
+  }
+
+  /** Tools that run ask again what is on the tape. */
+  answerQuestion({ kind, request, context }: ObservedQuestion): unknown {
+    const asked = canonicalJson(this.#taped(request));
+    const alike = this.#recorded.questions(kind, context.requester);
+    const found = alike.find((each) => !this.#asked.has(each) && canonicalJson(each.request) === asked);
+    if (found === undefined) return undefined;
+    this.#asked.add(found);
+    if (found.error !== undefined) throw errorOnTape(found.error);
+    return found.answer;
   }
 
   #addStandIns(items: readonly Item[], given: ReadonlySet<string>): void {
@@ -197,24 +223,8 @@ class TapeReplay implements Replay, CallObserver {
   #endOf({ line, end }: RecordedCall): unknown {
     if (end === undefined || end.cut !== undefined) throw cutLine(this.#tape.name, `the result of ${line.ref}`);
     if (end.error !== undefined) throw errorOnTape(end.error);
-    if (line.verb !== "render") return contentFromJson(end.content);
-    return renderedOnTape(end.rendered);
-  }
-
-  async #answer(turn: ObservedTurn): Promise<unknown> {
-    const request = tapedRequest(turn, this.#mask);
-    const run = this.#runOf(turn, request.digest);
-    const place = { ref: turn.ref, step: turn.step };
-    if (turn.call !== undefined) this.#places.set(turn.call, place);
-    const recorded = run?.recorded.turns.find(({ step }) => step === turn.step);
-    if (run === undefined || recorded === undefined)
-      throw this.#differ(place, "the steps", undefined, `a request to ${turn.provider}/${turn.model}`);
-    run.steps = turn.step + 1;
-    if (!this.#madeUp.has(turn.ref)) this.#compare(turn, run, recorded);
-    if (recorded.error !== undefined) throw errorOnTape(recorded.error);
-    if (recorded.answer === undefined) throw cutLine(this.#tape.name, `the answer of step ${turn.step} of ${turn.ref}`);
-    const { recorded: then, id: now } = run;
-    return fromPlain(JSON.parse(JSON.stringify(recorded.answer).replaceAll(then.id, now)));
+    if (line.verb !== "render") return contentFromJson(this.#names.fromTape(end.content));
+    return renderedOnTape(this.#names.fromTape(end.rendered));
   }
 
   /** The run on the tape that a run stands for: of several of one prompt that with the same request first. */
@@ -225,17 +235,17 @@ class TapeReplay implements Replay, CallObserver {
     const free = this.#recorded.runs.filter((run) => run.ref === ref && !taken.has(run));
     const recorded = free.find(({ turns: [first] }) => first?.request?.digest === digest) ?? free[0];
     if (recorded === undefined) return undefined;
-    const run = { recorded, id, steps: 0 };
+    const run = { recorded, steps: 0 };
+    this.#names.add(recorded.id, id);
     this.#runs.set(id, run);
     return run;
   }
 
-  #compare(turn: ObservedTurn, { recorded: run, id }: RunInReplay, recorded: TapeLine<"turn">): void {
+  #compare(turn: ObservedTurn, { recorded: run }: RunInReplay, recorded: TapeLine<"turn">): void {
     const place = { ref: turn.ref, step: turn.step };
     const models = [recorded, turn].map(({ provider, model }) => `${provider}/${model}`);
     if (models[0] !== models[1]) throw this.#differ(place, "the model", models[0], models[1]);
-    // The URIs of long results begin with the id of their run.
-    const actual = tapedRequest(turn, this.#mask, (text) => text.replaceAll(id, run.id));
+    const actual = tapedRequest(turn, this.#mask, (json) => this.#names.toTape(json));
     if (actual.digest === recorded.request?.digest) return;
     const expected = this.#recorded.requestOf(run, recorded);
     if (expected === undefined) throw cutLine(this.#tape.name, `the request of step ${turn.step} of ${turn.ref}`);
@@ -263,14 +273,18 @@ class TapeReplay implements Replay, CallObserver {
       return { ...done, error };
     }
     if (this.#difference !== undefined) throw this.#difference;
-    const [expected, actual] = [
-      call.end?.error ?? answerBody(call.end?.content),
-      answerBody(this.#mask.value(answer.toJSON())),
-    ];
+    const expected = call.end?.error ?? answerBody(call.end?.content);
+    const actual = answerBody(this.#taped(answer));
     const isKnown = call.end !== undefined && call.end.cut === undefined;
     if (isKnown && canonicalJson(expected) !== canonicalJson(actual))
       throw this.#differ({ ref }, "the answer", expected, actual);
     return { ...done, answer };
+  }
+
+  /** A value as it would be on the tape. */
+  #taped(value: unknown): unknown {
+    const json = JSON.stringify(this.#mask.value(tapedValue(value)));
+    return json === undefined ? undefined : JSON.parse(this.#names.toTape(json));
   }
 
   #unread(): never {

@@ -31,13 +31,19 @@ export function tapedRequest(
   const masked = (Array.isArray(prompt) ? prompt : []).map((message) => mask.value(message));
   const messages = JSON.parse(rename(JSON.stringify(masked))) as readonly unknown[];
   const tools = Object.fromEntries(
-    (Array.isArray(given) ? given : []).map((tool: { readonly name: string }) => [
-      tool.name,
-      digest(mask.described(tool)),
-    ]),
+    (Array.isArray(given) ? given : []).map((tool: { readonly name: string }) => [tool.name, toolDigest(tool)]),
   );
   const settings = mask.described(rest) as Readonly<Record<string, unknown>>;
   return { digest: digest([messages, tools, settings]), messages, tools, settings };
+}
+
+const digests = new WeakMap<object, string>();
+
+/** The same definition is the same object from turn to turn. */
+function toolDigest(tool: object): string {
+  const known = digests.get(tool) ?? digest(tool);
+  digests.set(tool, known);
+  return known;
 }
 
 /** A value of a call as JSON: a Content whole, a resource that is not read by its URI. */

@@ -103,37 +103,34 @@ describe("a replay", () => {
   });
 
   test("runs sub-agents, long results and structured answers again", async () => {
-    const long = defineTool({
-      name: "long",
-      run: () => Array.from({ length: 3_000 }, (_, n) => `line ${n}`).join("\n"),
-    });
+    const lines = Array.from({ length: 700 }, (_, n) => `line ${n}`).join("\n");
+    const long = defineTool({ name: "long", run: () => lines });
     const inner = planPrompt("Inner", { name: "inner", tools: ["long"] });
     const outer = planPrompt("Outer", {
       name: "outer",
       tools: ["inner"],
       output: { type: "object", properties: { sky: { type: "string" } }, required: ["sky"] },
     });
-    const model = scriptedModel(({ prompt, tools = [] }) => {
+    const model = scriptedModel(({ prompt }) => {
       const text = JSON.stringify(prompt);
       if (text.includes("Outer")) {
         return text.includes("tool-result")
-          ? { toolCalls: [{ name: "submit_answer", input: { sky: "blue" } }] }
+          ? { toolCalls: [{ name: "submit_output", input: { sky: "blue" } }] }
           : { toolCalls: [{ name: "inner", input: { city: "Rome" } }] };
       }
       const [uri] = /result:[\da-f-]+\/\d+/.exec(text) ?? [];
-      const reader = tools.find(({ name }) => name.includes("result"));
       if (uri === undefined) return { toolCalls: [{ name: "long" }] };
-      return text.includes("line 2999") || reader === undefined
-        ? "Read it."
-        : { toolCalls: [{ name: reader.name, input: { uri } }], text: uri };
+      return text.includes("line 699")
+        ? `I read ${uri}.`
+        : { toolCalls: [{ name: "result_read", input: { uri, offset: 4_096 } }] };
     });
-    await using toolkit = new Toolkit({
-      items: [long, inner, outer],
-      delegate: agent({ defaultModel: model, maxSteps: 4 }),
-    });
+    await using toolkit = new Toolkit({ items: [long, inner, outer], delegate: agent({ defaultModel: model }) });
     const tape = await tapeOf(toolkit, () => toolkit.call("outer", { city: "Bern" }));
-    await using replay = await replayed(tape, { items: [inner, outer], agent: { maxSteps: 4 } });
-    expect((await replay.run()).map(({ ref }) => ref)).toEqual(["builtin.outer"]);
+    const results = tape.lines.filter((line) => line.type === "result");
+    expect(results.map(({ error }) => error)).toEqual([undefined, undefined, undefined]);
+    expect(JSON.stringify(results[1]?.content)).toMatch(/I read result:[\da-f-]{36}\/1\./);
+    await using replay = await replayed(tape, { items: [inner, outer] });
+    expect(await (await replay.run())[0]?.answer?.json()).toEqual({ sky: "blue" });
   });
 
   test("stands in for the tools of a connector, streams, takes a clock, and replays secrets masked", async () => {
@@ -154,6 +151,22 @@ describe("a replay", () => {
     expect(deltas).toEqual(["It is 7."]);
     replay.assertSame();
     expect(far.sessions).toHaveLength(1);
+  });
+
+  verifies("Y2", "answers the questions of tools that run, as on the tape", async () => {
+    const ask = defineTool({
+      name: "ask",
+      run: async (_input, context) => {
+        const { action, content } = await context.elicit("Your name?", { type: "object", properties: {} });
+        return { action, content };
+      },
+    });
+    const delegate = { elicit: async () => ({ action: "accept", content: { name: "Ada" } }) as const };
+    await using toolkit = new Toolkit({ items: [ask], delegate });
+    const tape = await tapeOf(toolkit, () => toolkit.call("ask"));
+    await using replay = await replayed(tape, { items: [ask], live: ["ask"] });
+    expect(await (await replay.toolkit.call("ask")).json()).toEqual({ action: "accept", content: { name: "Ada" } });
+    expect(await (await replay.toolkit.call("ask")).json()).toEqual({ action: "decline" });
   });
 
   test("options that are wrong are refused", async () => {

@@ -6,9 +6,8 @@ import type { Source } from "../../core/source.ts";
 import { visible, visibleLines } from "../../lib/visible-text.ts";
 import { promptFolder } from "../../prompt/prompt-folder.ts";
 import { readPrompt } from "../../prompt/read-prompts.ts";
-import { type Replay, readTape, replayed, type Tape } from "../../tape/index.ts";
+import { type Replay, readTape, replayed, type Tape, type TimelineEntry, timelineOf } from "../../tape/index.ts";
 import { exitCodes } from "../exit-code.ts";
-import { timelineOf, timelineText } from "../tape-timeline.ts";
 import type { Terminal } from "../terminal.ts";
 import type { GlobalOptions } from "../workspace.ts";
 
@@ -105,4 +104,16 @@ async function promptSources(
 function verdict(runs: readonly string[]): string {
   if (runs.length === 0) return "No prompt was called from outside on this tape: nothing was run again.";
   return visible(`${runs.join(", ")} ran as on the tape.`);
+}
+
+/** The timeline in lines, of which each begins with the seconds since the tape began. */
+function timelineText(entries: readonly TimelineEntry[], terminal: Terminal): string {
+  return entries
+    .map(({ at, depth, what, text, durationMs, error }) => {
+      const took = durationMs === undefined ? "" : ` (${Math.round(durationMs)} ms)`;
+      const failed = error === undefined ? "" : ` ${terminal.style("red", visible(error))}`;
+      const time = terminal.style("dim", `${(at / 1_000).toFixed(3).padStart(9)} s`);
+      return `${time}  ${"  ".repeat(depth)}${terminal.style("cyan", what)} ${visible(text)}${took}${failed}`;
+    })
+    .join("\n");
 }

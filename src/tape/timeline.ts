@@ -1,6 +1,4 @@
-import { visible } from "../lib/visible-text.ts";
-import type { Tape, TapeLine } from "../tape/index.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Tape, TapeLine } from "./tape-format.ts";
 
 /** Something that happened, for people and as JSON. */
 export interface TimelineEntry {
@@ -34,18 +32,6 @@ export function timelineOf({ lines }: Tape): readonly TimelineEntry[] {
     return otherEntry(line);
   });
   return entries.sort((one, other) => one.at - other.at);
-}
-
-/** The timeline in lines, of which each begins with the seconds since the tape began. */
-export function timelineText(entries: readonly TimelineEntry[], terminal: Terminal): string {
-  return entries
-    .map(({ at, depth, what, text, durationMs, error }) => {
-      const took = durationMs === undefined ? "" : ` (${Math.round(durationMs)} ms)`;
-      const failed = error === undefined ? "" : ` ${terminal.style("red", visible(error))}`;
-      const time = terminal.style("dim", `${(at / 1_000).toFixed(3).padStart(9)} s`);
-      return `${time}  ${"  ".repeat(depth)}${terminal.style("cyan", what)} ${visible(text)}${took}${failed}`;
-    })
-    .join("\n");
 }
 
 function callEntry(line: TapeLine<"call">, end: TapeLine<"result"> | undefined, depth: number): TimelineEntry {
