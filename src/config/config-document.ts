@@ -56,7 +56,7 @@ function parseYamlConfig(text: string): ConfigDocument | SyntaxMistake {
   };
 }
 
-/** What is wrong, and what to do. A mistake is often found on the line after it. */
+/** The problem and its remedy, by the code of the parser. A mistake is often found on the line after it. */
 const yamlMistakes: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_DQ_ESCAPE:
     "this escape means nothing in a text with double quotes; write \\\\ for a backslash, or use single quotes",
