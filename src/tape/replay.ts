@@ -51,7 +51,7 @@ export async function replayed(tape: Tape, options: ReplayOptions = {}): Promise
   assertOptionNames(options, optionNames, "of a replay");
   const replay = new TapeReplay(tape, options);
   try {
-    await replay.start();
+    await replay.start(options);
     return replay;
   } catch (error) {
     await replay[Symbol.asyncDispose]();
@@ -87,7 +87,7 @@ class TapeReplay implements Replay, CallObserver {
   readonly #places = new WeakMap<object, DifferencePlace>();
   #difference: ToolkitError<"REPLAY_DIFFERS"> | undefined;
 
-  constructor(tape: Tape, { items = [], sources = {}, live = [], toolkit = {}, agent = {} }: ReplayOptions) {
+  constructor(tape: Tape, { items = [], live = [], toolkit = {}, agent = {} }: ReplayOptions) {
     if (!Array.isArray(live) || !live.every((each) => typeof each === "string"))
       throw invalidOption("live", "a list of names and globs", live, "of a replay");
     const globs = live.flatMap((pattern) => [glob(pattern), glob(`*.${pattern}`)]);
@@ -101,8 +101,6 @@ class TapeReplay implements Replay, CallObserver {
     this.agent = makeAgent({ ...agent, models: standInProviders(runs), defaultModel });
     this.toolkit = new Toolkit({ ...toolkit, items, delegate: this.agent });
     observedToolkit(this.toolkit)?.observers.add(this);
-    for (const [namespace, source] of Object.entries(sources)) this.toolkit.addSource(namespace, source);
-    this.#addStandIns(items, new Set(Object.keys(sources)));
   }
 
   get difference(): ToolkitError<"REPLAY_DIFFERS"> | undefined {
@@ -113,7 +111,10 @@ class TapeReplay implements Replay, CallObserver {
     return [...this.#madeUp].sort();
   }
 
-  async start(): Promise<void> {
+  /** Adds what is under test and what stands in, and waits for it. */
+  async start({ items = [], sources = {} }: ReplayOptions): Promise<void> {
+    for (const [namespace, source] of Object.entries(sources)) this.toolkit.addSource(namespace, source);
+    this.#addStandIns(items, new Set(Object.keys(sources)));
     await this.toolkit.start();
   }
 

@@ -16,7 +16,7 @@ export interface TapeBounds {
 
 interface Sink {
   /** False where it cannot take the line now. */
-  write(text: string, line: TapeLine): boolean;
+  write(text: string): boolean;
   close(): Promise<void>;
 }
 
@@ -66,11 +66,11 @@ export class TapeWriter {
 
   #take(line: TapeLine): boolean {
     try {
-      const { text, line: fitting } = withinBytes(line, this.#bounds.maxLineBytes);
+      const text = withinBytes(line, this.#bounds.maxLineBytes);
       const size = Buffer.byteLength(text);
       // The last line says how many are missing: it has its place.
       if (line.type !== "end" && this.#bytes + size > this.#bounds.maxBytes) return false;
-      if (!this.#sink.write(text, fitting)) return false;
+      if (!this.#sink.write(text)) return false;
       this.#bytes += size;
       this.#lines += 1;
       return true;
@@ -86,12 +86,12 @@ export class TapeWriter {
 }
 
 /** The line as text. One that is too long loses its largest members, and says how many bytes they had. */
-function withinBytes(line: TapeLine, maxBytes: number): { readonly text: string; readonly line: TapeLine } {
+function withinBytes(line: TapeLine, maxBytes: number): string {
   let fields: Record<string, unknown> = line;
   let cut = 0;
   for (;;) {
     const text = `${JSON.stringify(cut === 0 ? fields : { ...fields, cut })}\n`;
-    if (Buffer.byteLength(text) <= maxBytes) return { text, line: JSON.parse(text) as TapeLine };
+    if (Buffer.byteLength(text) <= maxBytes) return text;
     const [largest] = Object.entries(fields)
       .filter(([name]) => removable.has(name))
       .map(([name, value]) => ({ name, size: Buffer.byteLength(JSON.stringify(value) ?? "") }))
@@ -112,8 +112,8 @@ const removable: ReadonlySet<string> = new Set([
 function sinkOf(target: TapeTarget, onFailure: (error: Error) => void): Sink {
   if (typeof target === "function") {
     return {
-      write: (_, line) => {
-        target(line);
+      write: (text) => {
+        target(JSON.parse(text) as TapeLine);
         return true;
       },
       close: async () => undefined,
