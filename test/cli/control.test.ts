@@ -11,7 +11,7 @@ import { verifies } from "../support/verifies.ts";
 import { commandArgs, commandFolder, handConfig } from "./support.ts";
 
 const folder = commandFolder();
-const limitMs = 60_000;
+const limitMs = 240_000;
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();

@@ -5,7 +5,7 @@ import { verifies } from "../support/verifies.ts";
 import { commandFolder, handConfig } from "./support.ts";
 
 const folder = commandFolder();
-const limitMs = 60_000;
+const limitMs = 240_000;
 
 describe("a configuration that is wrong", () => {
   verifies(

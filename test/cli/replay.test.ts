@@ -6,7 +6,7 @@ import { verifies } from "../support/verifies.ts";
 import { commandArgs, commandFolder, handConfig } from "./support.ts";
 
 const folder = commandFolder();
-const limitMs = 60_000;
+const limitMs = 240_000;
 const plan = (text: string) =>
   `---\ndescription: Plans.\ninput: { type: object, properties: { city: { type: string } } }\n---\n${text} {{city}}.\n`;
 

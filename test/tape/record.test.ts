@@ -189,9 +189,12 @@ describe("the bounds of a tape", () => {
     expect(warnings).toEqual([expect.stringContaining("The disk is full.")]);
   });
 
-  verifies("Y2", "a process that is killed has lost no line", async () => {
-    const file = folder.path("killed.tape");
-    const script = `
+  verifies(
+    "Y2",
+    "a process that is killed has lost no line",
+    async () => {
+      const file = folder.path("killed.tape");
+      const script = `
       import { defineTool, Toolkit } from ${JSON.stringify(fileURLToPath(new URL("../../src/index.ts", import.meta.url)))};
       import { record } from ${JSON.stringify(fileURLToPath(new URL("../../src/tape/index.ts", import.meta.url)))};
       const toolkit = new Toolkit({ items: [defineTool({ name: "one", run: () => "1" }), defineTool({ name: "die", run: () => process.kill(process.pid, "SIGKILL") })] });
@@ -199,21 +202,23 @@ describe("the bounds of a tape", () => {
       await toolkit.call("one");
       await toolkit.call("die");
     `;
-    const child = spawn(process.execPath, ["--no-warnings", "--input-type=module", "--eval", script], {
-      stdio: "inherit",
-    });
-    const [, signal] = (await once(child, "close")) as [number | null, string | null];
-    expect(signal).toBe("SIGKILL");
-    const { lines, isComplete } = await readTape(file);
-    expect(isComplete).toBe(false);
-    expect(lines.map((line) => `${line.type} ${"ref" in line ? line.ref : ""}`)).toEqual([
-      "item builtin.one",
-      "call builtin.one",
-      "result ",
-      "item builtin.die",
-      "call builtin.die",
-    ]);
-  });
+      const child = spawn(process.execPath, ["--no-warnings", "--input-type=module", "--eval", script], {
+        stdio: "inherit",
+      });
+      const [, signal] = (await once(child, "close")) as [number | null, string | null];
+      expect(signal).toBe("SIGKILL");
+      const { lines, isComplete } = await readTape(file);
+      expect(isComplete).toBe(false);
+      expect(lines.map((line) => `${line.type} ${"ref" in line ? line.ref : ""}`)).toEqual([
+        "item builtin.one",
+        "call builtin.one",
+        "result ",
+        "item builtin.die",
+        "call builtin.die",
+      ]);
+    },
+    240_000,
+  );
 
   test("an earlier tape is replaced, and no other file", async () => {
     await using toolkit = new Toolkit();
