@@ -12,7 +12,7 @@ import { assertOptionNames, invalidOption, type OptionNames } from "../core/opti
 import type { Content } from "../core/resource.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { glob } from "../lib/glob.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, present } from "../lib/value.ts";
 import { contentFromJson } from "../resource/from-json.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 import { type DifferencePlace, differs, requestDifference } from "./difference.ts";
@@ -134,6 +134,8 @@ class TapeReplay implements Replay, CallObserver {
     if (this.#difference !== undefined) throw this.#difference;
     for (const { recorded, steps } of this.#runs.values()) {
       const place = { ref: recorded.ref, step: steps };
+      // The rest of a run that was suspended is that of another call.
+      if (this.#recorded.calls.get(recorded.call ?? 0)?.end?.error?.code === "PENDING") continue;
       const [next] = recorded.turns.filter(({ step }) => step >= steps);
       if (next !== undefined)
         throw this.#differ(place, "the steps", `a request to ${next.provider}/${next.model}`, undefined);
@@ -260,10 +262,7 @@ class TapeReplay implements Replay, CallObserver {
     const attached = attachments.map((each) => attachmentOnTape(each) ?? this.#unread());
     let answer: Content;
     try {
-      answer = await this.toolkit.call(ref, input ?? {}, {
-        ...(signal === undefined ? {} : { signal }),
-        ...(attached.length === 0 ? {} : { attachments: attached }),
-      });
+      answer = await this.toolkit.call(ref, input ?? {}, present({ signal, attachments: attached }));
     } catch (error) {
       signal?.throwIfAborted();
       if (this.#difference !== undefined) throw this.#difference;

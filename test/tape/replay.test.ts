@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { agent } from "../../src/agent/index.ts";
-import { defineTool, resource, type Tool, Toolkit } from "../../src/index.ts";
+import { defineTool, resource, type Tool, Toolkit, ToolkitError } from "../../src/index.ts";
 import { replayed } from "../../src/tape/index.ts";
 import { scriptedModel, virtualClock } from "../../src/testing/index.ts";
 import { FakeConnector } from "../support/fake-connector.ts";
@@ -151,6 +151,22 @@ describe("a replay", () => {
     expect(deltas).toEqual(["It is 7."]);
     replay.assertSame();
     expect(far.sessions).toHaveLength(1);
+  });
+
+  test("of a run that was suspended and resumed goes up to its suspension", async () => {
+    const send = defineTool({ name: "send", options: { needsApproval: true }, run: () => "sent" });
+    const model = scriptedModel([{ toolCalls: [{ name: "send" }] }, "It is sent."]);
+    const assistant = agent({ defaultModel: model });
+    await using toolkit = new Toolkit({ items: [planPrompt(), send], delegate: assistant });
+    const tape = await tapeOf(toolkit, async () => {
+      const error = await toolkit.call("plan", { city: "Bern" }).catch((thrown: unknown) => thrown);
+      if (!ToolkitError.is(error, "PENDING")) throw error;
+      for (const { id } of await toolkit.approvals.list()) await toolkit.approvals.resolve(id, { approved: true });
+      await assistant.resume(error.details.id);
+    });
+    expect(tape.lines.filter(({ type }) => type === "turn")).toHaveLength(2);
+    await using replay = await replayed(tape, { items: [planPrompt()] });
+    expect(await replay.run()).toMatchObject([{ ref: "builtin.plan", error: { code: "PENDING" } }]);
   });
 
   verifies("Y2", "answers the questions of tools that run, as on the tape", async () => {
