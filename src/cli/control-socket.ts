@@ -26,7 +26,7 @@ export type ControlRequest = z.infer<typeof controlRequest>;
 export const controlAnswer = z.union([z.object({ result: z.unknown() }), z.object({ error: z.unknown() })]);
 
 /**
- * The path of the socket of a service, in a folder that nobody else may look into: it decides approvals. Undefined where there is no such folder,
+ * The path of the socket of a service, in a folder that no other user may look into: it decides approvals. Undefined where there is no such folder,
  * and on Windows, whose pipes are not private to a user.
  */
 export async function controlPath(config: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {

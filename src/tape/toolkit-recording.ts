@@ -72,7 +72,7 @@ export class ToolkitRecording implements CallObserver {
     this.#put({ type: "tape", version: tapeVersion, toolweave: packageVersion(), beganAt, redact });
     for (const { namespace, state } of connections)
       if (state === "connected") this.#put({ type: "connection", at: 0, namespace, state });
-    this.#ends = [toolkit.observers.add(this), listen((event) => this.#unharmed(() => this.#hear(event)))];
+    this.#ends = [toolkit.observers.add(this), listen((event) => this.#unharmed(() => this.#record(event)))];
   }
 
   call(call: ObservedCall): ((end: ObservedEnd) => void) | undefined {
@@ -195,7 +195,7 @@ export class ToolkitRecording implements CallObserver {
     });
   }
 
-  #hear(event: ToolkitEvent): void {
+  #record(event: ToolkitEvent): void {
     const at = this.#now();
     switch (event.type) {
       case "toolListChanged":

@@ -71,7 +71,7 @@ describe.skipIf(process.platform === "win32")("a service that runs", () => {
 
   verifies(
     "X1",
-    "is followed until it ends, and the socket of one that was killed is in nobody's way",
+    "is followed until it ends, and the socket of one that was killed stops no other",
     async () => {
       await folder.write("toolweave.yaml", handConfig);
       const options = { cwd: folder.path, env: { ...process.env, ...env() } };
