@@ -36,6 +36,8 @@ export async function openControl(
     void answer(socket, toolkit);
   });
   server.maxConnections = maxClients;
+  // An error while it begins to listen is that of `listen`; a later one ends no service.
+  server.on("error", () => undefined);
   if (!(await withFileLock(`${path}.lock`, () => listen(server, path)))) return undefined;
   return {
     [Symbol.asyncDispose]: async () => {
