@@ -63,7 +63,10 @@ verifies(
       if (added.includes("served.hand__greet")) there.resolve();
     });
     const args = [...commandArgs, "serve", "--record", "serve.tape"];
-    client.addConnector({ command: process.execPath, args, cwd: folder.path }, { namespace: "served" });
+    client.addConnector(
+      { command: process.execPath, args, cwd: folder.path, env: { XDG_RUNTIME_DIR: folder.path } },
+      { namespace: "served" },
+    );
     await client.start();
     await there.promise;
     await client.call("served.hand__greet", { name: "Ada" });
