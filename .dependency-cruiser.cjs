@@ -23,6 +23,7 @@ const layers = [
   ["workflow"],
   ["agent"],
   ["testing"],
+  ["tape"],
   ["server"],
   ["inspect"],
   ["config"],

@@ -16,7 +16,7 @@ const alias = [
   { find: /^toolweave\/connector$/, replacement: source("connection/index.ts") },
   { find: /^toolweave\/prompts$/, replacement: source("prompt/index.ts") },
   { find: /^toolweave$/, replacement: source("index.ts") },
-  { find: /^toolweave\/(adapters|agent|inspect|mcp|store|testing)$/, replacement: source("$1/index.ts") },
+  { find: /^toolweave\/(adapters|agent|inspect|mcp|store|tape|testing)$/, replacement: source("$1/index.ts") },
   { find: /^toolweave\/stores\/(postgres|sqlite)$/, replacement: source("store/$1/index.ts") },
 ];
 

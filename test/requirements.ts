@@ -497,7 +497,7 @@ export const requirements: readonly Requirement[] = [
     text: "The command lists, calls, runs, reads, lints and explains what a configuration or a server named on the command line has, shows the state of servers, decides approvals, edits the configuration and keeps its comments, imports the servers of other clients, and writes lock files and types. Configurations are YAML, JSON or JSON with comments, in our form or in that of other clients; mistakes are named with file, line and column. --json everywhere; exit codes 0 ok, 1 failed, 2 usage, 3 not found, 4 unreachable, 5 tool error. In a terminal it shows tables and progress and asks for what is missing; texts of servers cannot steer the terminal.",
   },
 
-  // Y: the page
+  // Y: looking at what runs
   {
     id: "Y1",
     text: "inspect(toolkit, { port }) and serve --ui show a toolkit on a page of this machine: namespaces with their state, the catalogue, calls, approvals, events, agent runs and changed contracts, live. It opens once with the link that was printed, shows what its principal may see and nothing else, runs no script of a server, and answers health checks.",
@@ -505,5 +505,9 @@ export const requirements: readonly Requirement[] = [
   {
     id: "W2",
     text: "A pack of tools is a folder of its own: schemas in and out, shared guidance once, and a function that gives a Source. Its descriptions and guidance stay within a budget of tokens. fs stays under its root, whatever `..`, links and races do; http refuses private addresses by default; code reads and analyses, and executes nothing.",
+  },
+  {
+    id: "Y2",
+    text: "A tape records a run whole, secrets masked: calls, results, errors, turns of models, questions, approvals, changes of lists. It is bounded, and what is missing is counted; a process that dies loses no line. `replayed(tape)` runs it again without network or model, and names the first step that differs.",
   },
 ];

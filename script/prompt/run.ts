@@ -1,4 +1,5 @@
 import { agent } from "../../src/agent/index.ts";
+import { standIn } from "../../src/cli/stand-in-model.ts";
 import { ToolkitError } from "../../src/core/error.ts";
 import type { Prompt } from "../../src/core/item.ts";
 import type { Content } from "../../src/core/resource.ts";
@@ -11,7 +12,6 @@ import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { type RunCommand, UsageError } from "./command.ts";
 import { addNeighbours } from "./folder.ts";
 import { connectServers } from "./servers.ts";
-import { standIn } from "./stand-in.ts";
 
 /** The variables in which providers expect their keys. */
 const keys = [

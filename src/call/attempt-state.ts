@@ -17,6 +17,10 @@ export class AttemptState extends CallState {
     call.inner = this;
   }
 
+  override get call(): object {
+    return this.#call.call;
+  }
+
   override get session(): Session {
     return this.#call.session;
   }

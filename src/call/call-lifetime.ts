@@ -28,6 +28,11 @@ export abstract class CallLifetime implements DeadlineOwner {
   #aborted: { readonly reason: unknown } | undefined;
   #abortListeners: ((reason: unknown) => void)[] | undefined;
 
+  /** The call itself, where this is the state of one of its attempts, or of a part of it. */
+  get call(): object {
+    return this;
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();

@@ -7,6 +7,8 @@ import type { Trace } from "./trace/trace.ts";
 export interface CallPort {
   /** Runs the call: one for each toolkit. */
   readonly host: object;
+  /** The call itself, where this is the state of one of its attempts, or of a part of it. */
+  readonly call: object;
   readonly options: Pick<CallOptions, "forced" | "conversation" | "model">;
   readonly session: Session;
   /** The caller's session, where one was given. */

@@ -52,6 +52,10 @@ export class DerivedState extends CallState {
     this.#logger = logger && steadyLogger(logger);
   }
 
+  override get call(): object {
+    return this.#from.call;
+  }
+
   override get base(): CallState {
     return this.#from.base;
   }

@@ -19,6 +19,7 @@ import { type FailedCall, failureLine } from "./call-error.ts";
 import { callUnlimited } from "./call-lifetime.ts";
 import { type CallHost, type CallOrigin, CallState } from "./call-state.ts";
 import type { InteractionRouter } from "./interaction-router.ts";
+import type { Observers } from "./observers.ts";
 import { type CompiledSteps, Pipeline, type PipelineOptions, type StepDescription } from "./pipeline.ts";
 import { SharedLimits } from "./shared-limits.ts";
 import { type Action, type ActionEntry, type ActionResult, type Next, StepCall } from "./step.ts";
@@ -31,6 +32,7 @@ export interface ExecutorOptions extends Omit<PipelineOptions, "budget" | "limit
   readonly events: Emitter<ToolkitEvent>;
   readonly interactions: InteractionRouter;
   readonly egress: MediaEgress;
+  readonly observers: Observers;
   /** Undefined where nothing is traced or measured. */
   readonly telemetry?: Telemetry | undefined;
   /** The limits of the answers that are kept. */
@@ -62,6 +64,7 @@ export class Executor implements CallHost {
   readonly logger: Logger;
   readonly interactions: InteractionRouter;
   readonly egress: MediaEgress;
+  readonly observers: Observers;
   readonly telemetry: Telemetry | undefined;
   readonly storedPromptRules: StoredPromptRules | undefined;
   readonly #options: ExecutorOptions;
@@ -90,6 +93,7 @@ export class Executor implements CallHost {
     this.storedPromptRules = options.storedPromptRules;
     this.interactions = options.interactions;
     this.egress = options.egress;
+    this.observers = options.observers;
     this.telemetry = options.telemetry;
   }
 
@@ -173,7 +177,9 @@ export class Executor implements CallHost {
     return trace.within(entry as Entry, state, input, () => this.#start(call, spentMs));
   }
 
-  #start(call: StepCall, spentMs: number): MaybePromise<ActionResult> {
+  /** @param isSeen - by those who observe the toolkit; true where there are none */
+  #start(call: StepCall, spentMs: number, isSeen = !this.observers.isObserved): MaybePromise<ActionResult> {
+    if (!isSeen) return this.observers.call(call, () => this.#start(call, spentMs, true));
     const { state } = call;
     this.#assertStartable(state);
     let compiled = this.#compiled[call.verb].get(call.entry);

@@ -101,6 +101,10 @@ export class SharedCallState extends CallState {
     this.#leader = leader;
   }
 
+  override get call(): object {
+    return this.#leader.call;
+  }
+
   override get isShared(): boolean {
     return true;
   }

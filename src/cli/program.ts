@@ -44,7 +44,7 @@ function report(error: unknown, args: readonly string[], terminal: Terminal): vo
 
 const pendingHint =
   "Where the configuration has a store, `toolweave approvals` lists what waits, and `toolweave approve ID` runs it. " +
-  "Without a store it is forgotten: call again in a terminal, which asks you.";
+  "Without a store it is forgotten here: call again in a terminal, which asks you.";
 
 type Action = (args: readonly string[], options: Record<string, unknown>) => Promise<number>;
 
@@ -130,12 +130,24 @@ function addCatalogCommands(program: Command, on: On, terminal: Terminal, signal
     .description("run a prompt with a language model, and print the answer as it comes")
     .argument("<prompt>", "its name, or the path of a prompt file")
     .argument("[input...]", "as for call")
-    .option("-m, --model <provider/name>", "the model to ask (default: the one that the prompt names)")
+    .option("-m, --model <provider/name>", "the model to ask, or stand-in for a made-up answer")
     .option("-a, --attach <file>", "a file to go with the prompt; may be repeated", collect)
     .option("-o, --output <file>", "write the answer to a file")
+    .option("--record <file>", "write a tape of the run, for replay")
     .action(
       on(async ([prompt = "", ...input], options) =>
         (await import("./commands/run-command.ts")).run(prompt, input, options, terminal, signal),
+      ),
+    );
+  program
+    .command("replay")
+    .description("show what a tape has, and run its prompts again with the tape in place of tools and models")
+    .argument("<tape>", "the file that --record wrote")
+    .option("--list", "only show it")
+    .option("-p, --prompt <file>", "a prompt file to run, beside those of the configuration; may be repeated", collect)
+    .action(
+      on(async ([tape = ""], options) =>
+        (await import("./commands/replay-command.ts")).replay(tape, options, terminal, signal),
       ),
     );
   program
@@ -177,15 +189,16 @@ function addOperatorCommands(program: Command, on: On, terminal: Terminal, signa
     .option("--prompts-as-tools", "each prompt is a tool too, which runs it")
     .option("--ui [port]", "and a page of this machine that shows everything (default: any port)")
     .option("--wait <seconds>", "over stdio, the longest wait for its servers before it answers (default: 5)")
+    .option("--record <file>", "write a tape of all that happens, for replay")
     .action(on(async (_, options) => (await import("./commands/serve-command.ts")).serve(options, terminal, signal)));
   program
     .command("status")
-    .description("show the servers: connected or not, since when, and why not")
+    .description("show the servers, of the service that runs where there is one: connected or not, and why not")
     .option("-w, --watch", "show it again whenever something changes")
     .action(on(async (_, options) => (await import("./commands/status-command.ts")).status(options, terminal, signal)));
   program
     .command("approvals")
-    .description("list the calls that wait for an approval, in the store of the configuration")
+    .description("list the calls that wait for an approval, in the service that runs or in the store")
     .action(
       on(async (_, options) =>
         (await import("./commands/approval-commands.ts")).listApprovals(options, terminal, signal),

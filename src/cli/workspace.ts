@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { inspect } from "node:util";
-import { agent } from "../agent/index.ts";
+import { agent, type ModelsOptions } from "../agent/index.ts";
 import { commandLine } from "../config/command-line.ts";
 import { type AppliedChanges, ConfiguredToolkit, followConfig } from "../config/configured-toolkit.ts";
 import { findConfig, type ReadConfig, readConfig } from "../config/read-config.ts";
@@ -49,6 +49,10 @@ export interface WorkspaceUse {
   readonly watch?: boolean | undefined;
   /** Leave it to the caller to start it. Default false. */
   readonly isBackground?: boolean | undefined;
+  /** Do without a configuration where there is none. Default false. */
+  readonly isOptional?: boolean | undefined;
+  /** Models beside those of the configuration. */
+  readonly models?: ModelsOptions["models"];
   /** Approvals are decided elsewhere, such as on the page, and not asked for in the terminal. Default false. */
   readonly decidesElsewhere?: boolean | undefined;
   readonly signal: AbortSignal;
@@ -70,7 +74,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
     startTimeoutMs: downloadMs,
     ...(options.verbose === true ? { logger: loggerOf(terminal, "debug") } : {}),
   };
-  const config = options.server === undefined ? await configOf(options, terminal) : undefined;
+  const config = options.server === undefined ? await configOf(options, terminal, use.isOptional) : undefined;
   const configured =
     config === undefined
       ? undefined
@@ -79,6 +83,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
           watch: use.watch,
           env: terminal.streams.env,
           openPage: person.openPage,
+          models: use.models,
           toolkit: shared,
         });
   const toolkit =
@@ -86,7 +91,7 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
     serversOf(options, terminal, {
       ...use,
       openPage: person.openPage,
-      toolkit: { ...shared, delegate: [delegate, agent()] },
+      toolkit: { ...shared, delegate: [delegate, agent({ models: use.models })] },
     });
   const follower =
     configured === undefined || config === undefined || use.watch !== true
@@ -127,6 +132,26 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
   }
 }
 
+/** Records what happens in a toolkit, where a file for it is named, until it is disposed of. */
+export async function recordTo(
+  file: string | undefined,
+  toolkit: Toolkit,
+  terminal: Terminal,
+): Promise<AsyncDisposable | undefined> {
+  if (file === undefined) return undefined;
+  const { record } = await import("../tape/recording.ts");
+  const recording = record(toolkit, { to: resolve(terminal.streams.cwd, file) });
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await recording.close();
+      const { lines, dropped, failure } = recording;
+      const missing =
+        dropped === 0 ? "" : `, without ${dropped} more${failure === undefined ? "" : `: ${messageOf(failure)}`}`;
+      terminal.note(visible(`Recorded ${lines} lines to ${file}${missing}.`), dropped === 0 ? "dim" : "yellow");
+    },
+  };
+}
+
 /** Waits no longer than until the person gives up. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
@@ -140,9 +165,14 @@ async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promis
   }
 }
 
-async function configOf({ config }: GlobalOptions, { streams }: Terminal): Promise<ReadConfig> {
+async function configOf(
+  { config }: GlobalOptions,
+  { streams }: Terminal,
+  isOptional = false,
+): Promise<ReadConfig | undefined> {
   const file = config === undefined ? await findConfig(streams.cwd) : resolve(streams.cwd, config);
   if (file === undefined) {
+    if (isOptional) return undefined;
     throw new UsageMistake(
       `There is no toolweave.yaml in ${streams.cwd} or above it. Make one with: toolweave init. Or look at a server without one: --server 'npx -y some-server', or --server URL.`,
     );
@@ -220,6 +250,12 @@ function reportConnectors(toolkit: Toolkit, terminal: Terminal, isVerbose: boole
   return () => {
     for (const end of ends) end();
   };
+}
+
+/** The message of a connection, without the end of stderr that it quotes: that was printed when the process ended. */
+export function withoutStderr(message: string): string {
+  const [said = message, ...quoted] = message.split('; stderr ended with "');
+  return quoted.length === 0 ? message : `${said}.`;
 }
 
 /** A logger that writes to stderr. @param least - the least level that is written */

@@ -6,7 +6,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser";
-import { isMap, isPair, isSeq, LineCounter, type Pair, parseDocument } from "yaml";
+import { type ErrorCode, isMap, isPair, isSeq, LineCounter, type Pair, parseDocument } from "yaml";
 import { messageOf } from "../core/error.ts";
 
 /** The way to a value: names of fields and positions in lists. */
@@ -43,7 +43,7 @@ function parseYamlConfig(text: string): ConfigDocument | SyntaxMistake {
     return { line, column: col };
   };
   const [error] = document.errors;
-  if (error !== undefined) return { message: error.message, ...at(error.pos[0]) };
+  if (error !== undefined) return { message: yamlMistakes[error.code] ?? error.message, ...at(error.pos[0]) };
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 }) ?? {};
@@ -55,6 +55,23 @@ function parseYamlConfig(text: string): ConfigDocument | SyntaxMistake {
     positionOf: (path) => at(offsetInYaml(document.contents, path)),
   };
 }
+
+/** The problem and its remedy, by the code of the parser. A mistake is often found on the line after it. */
+const yamlMistakes: Readonly<Partial<Record<ErrorCode, string>>> = {
+  BAD_DQ_ESCAPE:
+    "this escape means nothing in a text with double quotes; write \\\\ for a backslash, or use single quotes",
+  BAD_INDENT:
+    "it is not indented as the lines around it, or a bracket before it is not closed; let the fields of one object begin in one column",
+  BAD_SCALAR_START: "a text cannot begin with this character; put it in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "a second colon follows on one line; put a text that has a colon and a blank in quotes",
+  DUPLICATE_KEY: "there is a field of this name already; remove one, or rename it",
+  MISSING_CHAR: "a quote, a colon or a comma is missing; close what was opened before",
+  MULTILINE_IMPLICIT_KEY: "a colon and a blank are missing after the name of a field; write name: value",
+  MULTIPLE_DOCS: "a second document begins here; remove the line ---",
+  TAB_AS_INDENT: "a tab indents this line; use blanks",
+  UNEXPECTED_TOKEN:
+    "this does not belong here; look for a quote or bracket too many, or a line that is indented too little",
+};
 
 /** The offset of the name of the last field of a path, or of the last one there is. */
 function offsetInYaml(root: unknown, path: ConfigPath): number {

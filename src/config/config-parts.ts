@@ -1,6 +1,6 @@
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { agent } from "../agent/index.ts";
+import { agent, type ModelsOptions } from "../agent/index.ts";
 import type { AddConnectorOptions } from "../connection/connect-options.ts";
 import type { Connector } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
@@ -33,6 +33,8 @@ export interface ConfiguredOptions {
   readonly watch?: boolean | undefined;
   /** Shows a person the page of a login. Missing, tokens that are kept are used, and nobody is asked. */
   readonly openPage?: OpenPage | undefined;
+  /** Models beside those of the configuration, by `provider/name`. */
+  readonly models?: ModelsOptions["models"];
   /** Options of the toolkit beside those of the configuration; a delegate here is asked first. */
   readonly toolkit?: ToolkitOptions | undefined;
 }
@@ -77,7 +79,7 @@ export function placed<T>(config: ReadConfig, path: ConfigPath, run: () => T): T
 export async function readOptions(
   config: ReadConfig,
   env: Environment,
-  given: ToolkitOptions,
+  { toolkit: given = {}, models: others }: Pick<ConfiguredOptions, "toolkit" | "models">,
 ): Promise<ToolkitOptions> {
   const { policy = {}, settings = {}, store, timeoutMs, models, connectors = {} } = config.written;
   const asks = Object.fromEntries((policy.ask ?? []).map((rule) => [rule, { needsApproval: true }]));
@@ -86,21 +88,26 @@ export async function readOptions(
   return {
     policy: { ...(policy.allow && { allow: policy.allow }), ...(policy.block && { block: policy.block }) },
     settings: { ...settings, ...asks },
-    delegate: [...[delegate].flat(), placed(config, ["models"], () => agentOf(config, models ?? {}, env))],
+    delegate: [...[delegate].flat(), placed(config, ["models"], () => agentOf(config, models ?? {}, env, others))],
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(pinned ? { pins: { file: resolve(config.folder, "toolweave.lock") } } : {}),
     ...(store === undefined ? {} : { store: await storeAt(config, store, env) }),
   };
 }
 
-function agentOf(config: ReadConfig, models: NonNullable<WrittenConfig["models"]>, env: Environment) {
+function agentOf(
+  config: ReadConfig,
+  models: NonNullable<WrittenConfig["models"]>,
+  env: Environment,
+  others: ModelsOptions["models"],
+) {
   const servers = Object.entries(models.providers ?? {}).map(([name, { url, apiKey, headers = {} }]) => {
     const field = (key: string, text: string) => expanded(config, ["models", "providers", name, key], text, env);
     const sent = Object.entries(headers).map(([header, value]) => [header, field("headers", value)]);
     const key = apiKey === undefined ? {} : { apiKey: field("apiKey", apiKey) };
     return [name, { url: field("url", url), headers: Object.fromEntries(sent), ...key }] as const;
   });
-  return agent({ models: Object.fromEntries(servers), defaultModel: models.default });
+  return agent({ models: { ...Object.fromEntries(servers), ...others }, defaultModel: models.default });
 }
 
 async function storeAt(config: ReadConfig, written: string, env: Environment): Promise<Store> {

@@ -56,7 +56,7 @@ export class ConfiguredToolkit {
    */
   static async of(config: ReadConfig, options: ConfiguredOptions = {}): Promise<ConfiguredToolkit> {
     const given = options.toolkit ?? {};
-    const read = await readOptions(config, options.env ?? process.env, given);
+    const read = await readOptions(config, options.env ?? process.env, options);
     const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), config, options);
     try {
       configured.#parts = configured.#partsOf(config, await plannedPacks(config));

@@ -8,7 +8,11 @@ export type NewConnector =
   | Pick<WrittenConnector, "url" | "headers" | "command" | "args" | "env" | "cwd" | "trust" | "allow">;
 
 /** The configuration that `add` begins where there is none. */
-export const emptyConfig = `# yaml-language-server: $schema=./node_modules/toolweave/docs/reference/toolweave.schema.json
+export function emptyConfigOf(file: string): string {
+  return isJson(file) ? "{}\n" : emptyYaml;
+}
+
+const emptyYaml = `# yaml-language-server: $schema=./node_modules/toolweave/docs/reference/toolweave.schema.json
 connectors: {}
 `;
 

@@ -50,14 +50,7 @@ export async function findConfig(folder: string): Promise<string | undefined> {
  * @throws ToolkitError `NOT_FOUND` where there is no such file; `INVALID_CONFIG` naming file, line and column of each mistake
  */
 export async function readConfig(file: string): Promise<ReadConfig> {
-  const path = resolve(file);
-  const shown = basename(path);
-  const text = await readText(path);
-  const parsed = parseConfig(path, text);
-  if ("message" in parsed) {
-    const where = `${shown}:${parsed.line}:${parsed.column}`;
-    throw new ToolkitError("INVALID_CONFIG", `${where} cannot be parsed: ${parsed.message}.`, { path: where });
-  }
+  const { path, shown, parsed } = await parsedFile(file);
   const result = configSchema.safeParse(withoutForeignFields(parsed.value));
   if (!result.success) throw mistakes(shown, parsed, result.error.issues);
   return {
@@ -66,6 +59,34 @@ export async function readConfig(file: string): Promise<ReadConfig> {
     written: result.data,
     problem: (at, message) => invalid([`${placeOf(shown, parsed, at)} ${message}`], at),
   };
+}
+
+/**
+ * The names of the entries in some fields of a configuration, whatever else is wrong in it.
+ *
+ * @throws ToolkitError `NOT_FOUND`, and `INVALID_CONFIG` for a file that cannot be parsed
+ */
+export async function namesIn(
+  file: string,
+  fields: readonly string[],
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  const { value } = (await parsedFile(file)).parsed;
+  const entriesOf = (field: string) => (isRecord(value) && Object.hasOwn(value, field) ? value[field] : undefined);
+  return Object.fromEntries(
+    fields.map((field) => {
+      const entries = entriesOf(field);
+      return [field, isRecord(entries) ? Object.keys(entries) : []];
+    }),
+  );
+}
+
+async function parsedFile(file: string) {
+  const path = resolve(file);
+  const shown = basename(path);
+  const parsed = parseConfig(path, await readText(path));
+  if (!("message" in parsed)) return { path, shown, parsed };
+  const where = `${shown}:${parsed.line}:${parsed.column}`;
+  throw new ToolkitError("INVALID_CONFIG", `${where} cannot be parsed: ${parsed.message}.`, { path: where });
 }
 
 async function readText(path: string): Promise<string> {

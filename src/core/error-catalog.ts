@@ -1,4 +1,5 @@
 import type { ContractChange } from "./pin.ts";
+import type { PromptChange } from "./prompt-change.ts";
 
 /** The stage at which a call failed. */
 export type Phase = "resolve" | "policy" | "validate" | "connect" | "execute" | "result";
@@ -8,22 +9,6 @@ export interface Issue {
   /** Where: a JSON pointer (RFC 6901), empty for the whole value. */
   readonly pointer: string;
   readonly message: string;
-}
-
-/** A change to a prompt file that was written for another template language. */
-export interface PromptChange {
-  /** From 1. */
-  readonly line: number;
-  /** From 1. */
-  readonly column: number;
-  /** The text that stands there. */
-  readonly text: string;
-  /** The text to put in its place; undefined where nothing does the same. */
-  readonly instead: string | undefined;
-  /** A field that the input needs for it. */
-  readonly field?: string | undefined;
-  /** A partial to be written, `_name.md` in the same folder, and its text. */
-  readonly partial?: { readonly name: string; readonly text: string } | undefined;
 }
 
 /** The typed details of each code. */
@@ -120,6 +105,8 @@ export interface ErrorDetails {
     readonly reached?: { readonly text: string; readonly toolCalls: number } | undefined;
   };
   STEP_FAILED: { readonly step: string; readonly input?: unknown };
+  /** `step` is that of the run of the prompt `ref`, from 0; `part` is the part of it that differs, such as `messages`. */
+  REPLAY_DIFFERS: { readonly ref: string; readonly step?: number; readonly part: string; readonly diff: string };
   DEPTH_EXCEEDED: { readonly maxDepth: number; readonly chain: readonly string[] };
   NO_DELEGATE: {
     /** The prompt that nothing executes. */
@@ -196,7 +183,7 @@ export const errorCatalog: { readonly [C in ErrorCode]: ErrorDescription } = {
   INVALID_CONFIG: {
     status: 500,
     summary: "An option or the configuration is not valid.",
-    remedy: "Correct the option it names.",
+    remedy: "Correct the option.",
   },
   INVALID_TARGET: {
     status: 400,
@@ -273,6 +260,11 @@ export const errorCatalog: { readonly [C in ErrorCode]: ErrorDescription } = {
     status: 502,
     summary: "A step of a workflow failed.",
     remedy: "See the step, its input and the cause.",
+  },
+  REPLAY_DIFFERS: {
+    status: 409,
+    summary: "A run differs from the tape that it is replayed against.",
+    remedy: "See the step, expected and actual. Record a new tape where the change is meant.",
   },
   DEPTH_EXCEEDED: {
     status: 508,

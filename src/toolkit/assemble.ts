@@ -4,6 +4,7 @@ import { type ApprovalJobs, approvalJobs } from "../approval/stored-approval.ts"
 import { callStateOf } from "../call/call-port.ts";
 import { CallRouter } from "../call/call-router.ts";
 import { Executor } from "../call/executor.ts";
+import { Observers, observedInteractions, setObserved } from "../call/observers.ts";
 import { SettingsRules } from "../call/settings-rules.ts";
 import { Telemetry } from "../call/trace/telemetry.ts";
 import { Builtins } from "../catalog/builtins.ts";
@@ -112,7 +113,8 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   if (storedPromptRules !== undefined)
     ruleCheck.add({ at: "user.tools", rules: storedPromptRules.rules, kinds: callableKinds });
   const sourceHost = { catalog, clock, logger, startTimeoutMs, emit };
-  const interactions = new DelegatedInteractions(delegates);
+  const observers = new Observers();
+  const interactions = observedInteractions(new DelegatedInteractions(delegates), observers);
   const { timeoutMs, maxQueuedCalls } = read;
   const assertOpen = () => lifecycle.assertOpen();
   const isClosing = () => lifecycle.isClosing;
@@ -158,6 +160,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     storedPromptRules,
     deadlines,
     approvals: approvalGate,
+    observers,
     telemetry,
     interactions,
     events,
@@ -190,6 +193,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const checkPolicy = (rules: PolicyRules, at: string) => ruleCheck.add(...rules.lists(at));
   const builtins = new Builtins(catalog, emit);
   const add = (...items: readonly Item[]) => builtins.add(items);
+  setObserved(toolkit, { observers, clock, logger, redact: options.redact ?? [] });
   delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, closing, add });
   const made = {
     logger,

@@ -10,6 +10,7 @@ import { verifies } from "../support/verifies.ts";
 import { commandArgs, commandFolder, handConfig } from "./support.ts";
 
 const folder = commandFolder();
+const env = () => ({ XDG_RUNTIME_DIR: folder.path });
 const opened: Toolkit[] = [];
 const children: ReturnType<typeof spawn>[] = [];
 afterEach(async () => {
@@ -31,7 +32,7 @@ verifies(
   async () => {
     await folder.write("toolweave.yaml", `${handConfig}server: { name: mine, names: bare }\n`);
     const toolkit = client();
-    const target = { command: process.execPath, args: [...commandArgs, "serve"], cwd: folder.path };
+    const target = { command: process.execPath, args: [...commandArgs, "serve"], cwd: folder.path, env: env() };
     const connection = toolkit.addConnector(target, { namespace: "served" });
     await toolkit.start();
     await connection.ready();
@@ -82,7 +83,7 @@ verifies(
     await folder.write("toolweave.yaml", `${handConfig}server: { tokens: { ada: "\${ADA_TOKEN}" } }\n`);
     const child = spawn(process.execPath, [...commandArgs, "serve", "--http", "0"], {
       cwd: folder.path,
-      env: { ...process.env, ADA_TOKEN: "token-of-ada-0123456789" },
+      env: { ...process.env, ...env(), ADA_TOKEN: "token-of-ada-0123456789" },
     });
     children.push(child);
     let printed = "";

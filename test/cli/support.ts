@@ -43,7 +43,9 @@ async function runIn(
   { input = "", env = {} }: { readonly input?: string; readonly env?: NodeJS.ProcessEnv },
 ): Promise<Ran> {
   const { HOME: _, ...inherited } = process.env;
-  const child = spawn(process.execPath, [...commandArgs, ...args], { cwd, env: { ...inherited, HOME: cwd, ...env } });
+  // Sockets of services go into the folder of the test too.
+  const own = { HOME: cwd, XDG_RUNTIME_DIR: cwd };
+  const child = spawn(process.execPath, [...commandArgs, ...args], { cwd, env: { ...inherited, ...own, ...env } });
   const printed = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8").on("data", (text: string) => {

@@ -56,6 +56,20 @@ models: { providers: { local: { url: "http://localhost/v1", hedaers: {} } } }
     expect(await mistakes("toolweave.yaml", "connectors: [1,\n")).toEqual([
       expect.stringMatching(/^toolweave\.yaml:2:1 cannot be parsed: /),
     ]);
+    for (const [text, expected] of [
+      [
+        "connectors:\n  a: [x\nprompts: []\n",
+        /^toolweave\.yaml:3:1 .*not indented as the lines around it, or a bracket/,
+      ],
+      ['store: "x\n', /^toolweave\.yaml:2:1 .*a quote, a colon or a comma is missing/],
+      ["store: x\nstore: y\n", /^toolweave\.yaml:2:1 .*there is a field of this name already/],
+      ["server:\n\tname: x\n", /^toolweave\.yaml:2:1 .*a tab indents this line; use blanks/],
+      ["store: a: b\n", /^toolweave\.yaml:1:8 .*a second colon follows on one line/],
+      ["store: @x\n", /^toolweave\.yaml:1:8 .*put it in quotes/],
+      ["store\nserver: {}\n", /^toolweave\.yaml:1:1 .*write name: value/],
+      ["store: x\n---\nstore: y\n", /^toolweave\.yaml:2:1 .*remove the line ---/],
+    ] as const)
+      expect(await mistakes("toolweave.yaml", text)).toEqual([expect.stringMatching(expected)]);
     expect(await mistakes("toolweave.json", '{ "store": }')).toEqual([
       "toolweave.json:1:12 cannot be parsed: Value expected.",
     ]);

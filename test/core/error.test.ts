@@ -44,6 +44,7 @@ const examples: { readonly [C in ErrorCode]: ErrorDetails[C] } = {
   MODEL_FAILED: { provider: "a", model: "b", status: 500 },
   STEP_LIMIT: { maxSteps: 20 },
   STEP_FAILED: { step: "a", input: {} },
+  REPLAY_DIFFERS: { ref: "builtin.a", step: 0, part: "messages", diff: "- a\n+ b" },
   DEPTH_EXCEEDED: { maxDepth: 8, chain: ["a", "b"] },
   NO_DELEGATE: { prompt: "builtin.p" },
   NO_STORE: { operation: "put" },

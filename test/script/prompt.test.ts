@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { parseCommand, UsageError } from "../../script/prompt/command.ts";
-import { sampleOf } from "../../script/prompt/sample.ts";
 import { project } from "../../script/support/project.ts";
 import { run } from "../../script/support/run.ts";
+import { sampleOf } from "../../src/cli/sample-value.ts";
 import { validatorOf } from "../../src/core/schema/validator.ts";
 import { verifies } from "../support/verifies.ts";
 

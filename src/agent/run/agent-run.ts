@@ -1,4 +1,6 @@
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
+import { callStateOf } from "../../call/call-port.ts";
+import { observersOf } from "../../call/observers.ts";
 import { tracedModel } from "../../call/trace/model-trace.ts";
 import type { AgentSource } from "../../core/agent-event.ts";
 import type { Issue } from "../../core/error-catalog.ts";
@@ -10,8 +12,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { jsonContent } from "../../resource/content.ts";
 import type { ToolAnswer } from "../../toolset/toolset-types.ts";
 import { chosenHistory, type HistoryHook } from "../conversation/history.ts";
-import { ask } from "../model/ask-model.ts";
-import type { ModelCall } from "../model/model-call.ts";
+import { ask, type StreamListener } from "../model/ask-model.ts";
+import type { ModelCall, ModelQuestion } from "../model/model-call.ts";
 import { type ChosenModel, modelRefOf } from "../model/models.ts";
 import { assertAnswered, countCalls, type Reply, sourceOf, textIn, toMessage, withoutCalls } from "../model/reply.ts";
 import { modelRequest, type StepRequest } from "./model-request.ts";
@@ -86,7 +88,7 @@ export class AgentRun {
   }
 
   async #ask(): Promise<Reply> {
-    const { chosen, question, state, tools, limits, call, clock, price, events, context } = this.#parts;
+    const { chosen, question, state, tools, clock, price, events, context } = this.#parts;
     const step = state.steps.length;
     const messages = await this.#history(step);
     const request = modelRequest({ ...question, messages, tools: tools?.port });
@@ -96,7 +98,7 @@ export class AgentRun {
     const stream = listener !== undefined;
     const asked = { provider, model, settings: question.settings, stream, input: request.prompt };
     const { reply, finishReason, usage } = await tracedModel(context, asked, async () => {
-      const answer = await ask(chosen, request, { call, maxOutputBytes: limits.maxOutputBytes, listener });
+      const answer = await this.#answerTo(request, step, listener);
       const { finishReason: reason, content: output } = answer;
       return { reply: answer, finishReason: reason, usage: usageOf(answer.usage, price), output };
     });
@@ -104,6 +106,31 @@ export class AgentRun {
     state.steps.push(taken);
     await events.emit("step", taken);
     await events.used(usage);
+    return reply;
+  }
+
+  /** The answer of the model, or of one that observes the toolkit in its place: that is emitted in one piece. */
+  async #answerTo(request: ModelQuestion, step: number, listener: StreamListener | undefined): Promise<Reply> {
+    const { chosen, limits, call, context, events, state, tools } = this.#parts;
+    const options = { call, maxOutputBytes: limits.maxOutputBytes, listener };
+    const caller = callStateOf(context);
+    const observers = observersOf(caller);
+    if (observers === undefined) return ask(chosen, request, options);
+    let isAsked = false;
+    const { provider, modelId: model } = chosen;
+    const turn = {
+      ...{ call: caller?.call, run: state.id, ref: events.ref, step, provider, model, api: chosen.model.provider },
+      ...{ request: { ...request }, offered: tools?.set.tools.map(({ entry }) => entry) ?? [] },
+    };
+    const reply = await observers.turn(turn, () => {
+      isAsked = true;
+      return ask(chosen, request, options);
+    });
+    if (isAsked || listener === undefined) return reply;
+    for (const part of reply.content) {
+      if (part.type === "text") await listener.text(part.text);
+      else if (part.type === "reasoning") await listener.reasoning(part.text);
+    }
     return reply;
   }
 

@@ -23,14 +23,15 @@ export function withSpending<T>(spending: Spending, action: () => Promise<T>): P
 
 /** Emits the events of a run to its caller, and sums up its usage. Await the results: a slow listener slows the run. */
 export class RunEvents {
-  readonly #ref: string;
+  /** Of the prompt. */
+  readonly ref: string;
   readonly #state: RunState;
   readonly #context: CallContext;
   /** The budget of the run around this one. */
   readonly outer = outerSpending.getStore();
 
   constructor(ref: string, state: RunState, context: CallContext) {
-    this.#ref = ref;
+    this.ref = ref;
     this.#state = state;
     this.#context = context;
   }
@@ -46,7 +47,7 @@ export class RunEvents {
 
   emit<T extends AgentEventType>(type: T, fields: AgentEventMap[T]): Awaitable<void> {
     const { id: run } = this.#state;
-    return this.#context.emit({ type, run, ref: this.#ref, depth: this.#context.depth, ...fields } as never);
+    return this.#context.emit({ type, run, ref: this.ref, depth: this.#context.depth, ...fields } as never);
   }
 
   /** Adds usage, also to the run around this one. */

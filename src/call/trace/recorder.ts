@@ -1,26 +1,12 @@
 import { type Content, isContent, isResource } from "../../core/resource.ts";
 import { excerpt } from "../../lib/excerpt.ts";
-import { glob } from "../../lib/glob.ts";
 import { isRecord } from "../../lib/value.ts";
 import { textOf } from "../../resource/content.ts";
 import { isJsonType } from "../../resource/media-type.ts";
+import { secretKeyTest } from "./secret-keys.ts";
 
 /** About so many characters of arguments, and so many of a result, are kept: backends cut or drop longer attributes. */
 const maxLength = 8_192;
-
-/** Keys whose values are never recorded, compared without regard to case, `_` and `-`. */
-const secretKeys: readonly string[] = [
-  "*password*",
-  "*passwd*",
-  "*passphrase*",
-  "*secret*",
-  "*token",
-  "*apikey*",
-  "*privatekey*",
-  "*credential*",
-  "*authorization*",
-  "*cookie*",
-];
 
 /** Writes down what was passed and what was given, as much of it as may be seen. */
 export class Recorder {
@@ -28,18 +14,13 @@ export class Recorder {
 
   /** @param redact - globs on keys, beside those that are always secret */
   constructor(redact: readonly string[]) {
-    const globs = [...secretKeys, ...redact].map((pattern) => glob(plain(pattern)));
-    this.#isSecret = (key) => globs.some((fits) => fits(plain(key)));
+    this.#isSecret = secretKeyTest(redact);
   }
 
   /** As JSON text. It never throws. */
   record(value: unknown): string {
     return excerpt(visibleOf(value), { isSecret: this.#isSecret, maxLength });
   }
-}
-
-function plain(key: string): string {
-  return key.toLowerCase().replaceAll(/[_-]/g, "");
 }
 
 /** The visible part of a Content, or of a value that holds some, without waiting: of bytes their type and size. */

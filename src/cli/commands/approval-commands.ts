@@ -1,13 +1,21 @@
+import type { Approval } from "../../core/approval.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
 import { visible } from "../../lib/visible-text.ts";
+import { runningService } from "../control-client.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, openWorkspace, type Workspace } from "../workspace.ts";
+import { type GlobalOptions, openWorkspace } from "../workspace.ts";
+
+/** The calls that wait: of the service that runs, or of the store of the configuration. */
+interface WaitingCalls extends AsyncDisposable {
+  list(): Promise<readonly Pick<Approval, "id" | "tool" | "arguments" | "reason" | "requestedAt">[]>;
+  decide(id: string, approved: boolean): Promise<Pick<Approval, "tool" | "status">>;
+}
 
 /** Lists the calls that wait for a person. @returns the exit code */
 export async function listApprovals(options: GlobalOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
-  await using workspace = await openStored(options, terminal, signal);
-  const waiting = await workspace.toolkit.approvals.list({ status: "pending" });
+  await using calls = await waitingCalls(options, terminal, signal);
+  const waiting = await calls.list();
   if (options.json === true) terminal.printJson(waiting);
   else if (waiting.length === 0) terminal.note("Nothing waits for an approval.");
   else {
@@ -20,7 +28,7 @@ export async function listApprovals(options: GlobalOptions, terminal: Terminal, 
   return exitCodes.ok;
 }
 
-/** Approves or denies calls. What is approved runs here, or in the service that shares the store. @returns the exit code */
+/** Approves or denies calls. What is approved runs in the service that runs, else here. @returns the exit code */
 export async function decide(
   ids: readonly string[],
   approved: boolean,
@@ -28,11 +36,11 @@ export async function decide(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
-  await using workspace = await openStored(options, terminal, signal);
+  await using calls = await waitingCalls(options, terminal, signal);
   let code: number = exitCodes.ok;
   for (const id of ids) {
     try {
-      const { tool, status } = await workspace.toolkit.approvals.resolve(id, { approved, by: "toolweave" }, { signal });
+      const { tool, status } = await calls.decide(id, approved);
       terminal.print(visible(`${id}: ${tool} is ${status}`));
     } catch (error) {
       signal.throwIfAborted();
@@ -49,11 +57,27 @@ export async function decide(
 }
 
 /** @throws UsageMistake where nothing can be waiting */
-async function openStored(options: GlobalOptions, terminal: Terminal, signal: AbortSignal): Promise<Workspace> {
+async function waitingCalls(options: GlobalOptions, terminal: Terminal, signal: AbortSignal): Promise<WaitingCalls> {
+  const service = await runningService(options, terminal);
+  if (service !== undefined) {
+    return {
+      list: async () => (await service.ask({ method: "approvals" }, signal)) as readonly Approval[],
+      decide: async (id, approved) => (await service.ask({ method: "decide", id, approved }, signal)) as Approval,
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+  }
   const workspace = await openWorkspace(options, terminal, { lazy: true, signal });
-  if (workspace.config?.written.store !== undefined) return workspace;
-  await workspace[Symbol.asyncDispose]();
+  const close = () => workspace[Symbol.asyncDispose]();
+  if (workspace.config?.written.store !== undefined) {
+    const { approvals } = workspace.toolkit;
+    return {
+      list: () => approvals.list({ status: "pending" }),
+      decide: (id, approved) => approvals.resolve(id, { approved, by: "toolweave" }, { signal }),
+      [Symbol.asyncDispose]: close,
+    };
+  }
+  await close();
   throw new UsageMistake(
-    "Approvals are kept in a store: write `store: toolweave.sqlite` into the configuration, and start the service with it.",
+    "No service of this configuration runs, and it has no store: approvals are kept in the service, or in a store that several processes share. Start toolweave serve, or write `store: toolweave.sqlite` into the configuration.",
   );
 }

@@ -8,17 +8,8 @@ import { visible, visibleLines } from "../../lib/visible-text.ts";
 import { lintPrompts } from "../../prompt/lint/lint-prompts.ts";
 import { exitCodes } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, openWorkspace } from "../workspace.ts";
-
-/** A finding: what was looked at, and what to do where it is wrong. */
-interface Finding {
-  readonly what: string;
-  readonly problem?: string | undefined;
-  /** The command, or the change, that mends it. */
-  readonly mend?: string | undefined;
-  /** The connector that it is about. */
-  readonly namespace?: string | undefined;
-}
+import { type GlobalOptions, openWorkspace, withoutStderr } from "../workspace.ts";
+import { type Finding, modelFindings, patternFindings } from "./config-findings.ts";
 
 /** Checks the machine, the configuration and every server. @returns the exit code: `failed` where something is wrong */
 export async function doctor(options: GlobalOptions, terminal: Terminal, signal: AbortSignal): Promise<number> {
@@ -36,11 +27,12 @@ export async function doctor(options: GlobalOptions, terminal: Terminal, signal:
     tell(variableFindings(config, env));
     tell(await promptFindings(config, signal));
     tell(await storeFindings(config));
+    tell(await modelFindings(config, signal));
   }
   if (config !== undefined || options.server !== undefined) {
     // A command that is not found is one problem, although its connection fails too.
     const reported = new Set(findings.map(({ namespace }) => namespace));
-    const found = await connectionFindings(options, terminal, signal);
+    const found = await connectionFindings(options, config, terminal, signal);
     tell(found.filter(({ namespace }) => namespace === undefined || !reported.has(namespace)));
   }
   if (options.json === true) terminal.printJson(findings);
@@ -174,12 +166,16 @@ async function storeFindings({ written: { store }, folder }: ReadConfig): Promis
 
 async function connectionFindings(
   options: GlobalOptions,
+  config: ReadConfig | undefined,
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   try {
     await using workspace = await openWorkspace(options, terminal, { signal });
-    return workspace.toolkit.connections.map(connectionFinding);
+    const { toolkit } = workspace;
+    const patterns = config === undefined ? [] : await patternFindings(config, toolkit, signal);
+    const findings = toolkit.connections.map((each) => connectionFinding(each, options.json === true));
+    return [...findings, ...patterns];
   } catch (error) {
     signal.throwIfAborted();
     if (!ToolkitError.is(error)) throw error;
@@ -187,13 +183,23 @@ async function connectionFindings(
   }
 }
 
-function connectionFinding({ namespace, state, lastError, label, counts, stderr }: Connection): Finding {
+/** @param withStderr - with what the process printed, which a person has seen already */
+function connectionFinding(
+  { namespace, state, lastError, label, counts, stderr }: Connection,
+  withStderr: boolean,
+): Finding {
   const what = `${namespace} (${label})`;
   if (state === "connected" || state === "idle") return { namespace, what: `${what}: ${counts.tool} tools` };
-  const said = stderr === undefined || stderr.trim() === "" ? "" : ` It printed: ${stderr.trim().slice(-500)}`;
+  const said =
+    !withStderr || stderr === undefined || stderr.trim() === "" ? "" : ` It printed: ${stderr.trim().slice(-500)}`;
   const isLogin = ToolkitError.is(lastError, "UNAUTHORIZED");
   const mend = isLogin
     ? `write auth: oauth for ${namespace}, or its headers; then run toolweave list in a terminal`
     : undefined;
-  return { namespace, what, problem: `${lastError?.message ?? state}${said}`, mend };
+  return {
+    namespace,
+    what,
+    problem: `${lastError === undefined ? state : withoutStderr(lastError.message)}${said}`,
+    mend,
+  };
 }

@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { commandLine } from "../../config/command-line.ts";
-import { emptyConfig, type NewConnector, withConnector, withoutConnector } from "../../config/edit-config.ts";
-import { findConfig, readConfig } from "../../config/read-config.ts";
+import { emptyConfigOf, type NewConnector, withConnector, withoutConnector } from "../../config/edit-config.ts";
+import { findConfig, namesIn, readConfig } from "../../config/read-config.ts";
 import { toIdentifier } from "../../core/identifier.ts";
 import { replaceFile, withFileLock } from "../../lib/file-lock.ts";
 import { nearest } from "../../lib/similar.ts";
@@ -81,9 +81,9 @@ export async function writeConnectors(
       () => false,
     );
     const written = isThere ? (await readConfig(file)).written : {};
-    const before = isThere ? await readFile(file, "utf8") : emptyConfig;
+    const before = isThere ? await readFile(file, "utf8") : emptyConfigOf(file);
     const taken = new Set(lists.flatMap((list) => Object.keys(written[list] ?? {})));
-    const list = isThere ? (lists.find((each) => written[each] !== undefined) ?? "connectors") : "connectors";
+    const list = lists.find((each) => written[each] !== undefined) ?? listOf(file);
     let text = before;
     for (const [name, connector] of servers) {
       if (taken.has(name))
@@ -97,15 +97,21 @@ export async function writeConnectors(
   });
 }
 
-/** Removes a server from the configuration. @returns the exit code */
+/** The list of a file that has none yet: other clients look for their servers in one of their own. */
+function listOf(file: string): (typeof lists)[number] {
+  if (!/^\.?mcp\.json$/.test(basename(file))) return "connectors";
+  return basename(dirname(file)) === ".vscode" ? "servers" : "mcpServers";
+}
+
+/** Removes a server from the configuration, also from one in which that entry or another is wrong. @returns the exit code */
 export async function remove(name: string, { config }: GlobalOptions, terminal: Terminal): Promise<number> {
   const file = await fileToEdit(config, terminal.streams.cwd);
   return withFileLock(`${file}.lock`, async () => {
-    const { written } = await readConfig(file);
-    const list = lists.find((each) => Object.hasOwn(written[each] ?? {}, name));
+    const written = await namesIn(file, lists);
+    const list = lists.find((each) => written[each]?.includes(name));
     const text = list === undefined ? undefined : withoutConnector(file, await readFile(file, "utf8"), list, name);
     if (text === undefined) {
-      const known = lists.flatMap((each) => Object.keys(written[each] ?? {}));
+      const known = lists.flatMap((each) => written[each] ?? []);
       const [near] = nearest(name, known, 1);
       const hint = near === undefined ? `There are ${known.join(", ") || "none"}.` : `Did you mean ${near}?`;
       terminal.note(`${file} has no server ${name}. ${hint}`, "red");

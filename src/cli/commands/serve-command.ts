@@ -4,15 +4,18 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { expanded, promptFolders } from "../../config/config-parts.ts";
 import type { WrittenConfig } from "../../config/config-schema.ts";
+import { messageOf } from "../../core/error.ts";
 import type { Logger } from "../../core/session.ts";
 import type { Inspection } from "../../inspect/inspect.ts";
+import { visible } from "../../lib/visible-text.ts";
 import { createMcpHandler } from "../../server/http/mcp-handler.ts";
 import type { ServeOptions } from "../../server/serve-options.ts";
 import { serveStdio } from "../../server/stdio/serve-stdio.ts";
 import type { Toolkit } from "../../toolkit/toolkit.ts";
+import { openControl } from "../control-server.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, loggerOf, openWorkspace, type Workspace } from "../workspace.ts";
+import { type GlobalOptions, loggerOf, openWorkspace, recordTo, type Workspace } from "../workspace.ts";
 
 /** The options of `serve`. */
 export interface ServeCommandOptions extends GlobalOptions {
@@ -24,6 +27,7 @@ export interface ServeCommandOptions extends GlobalOptions {
   readonly ui?: string | true | undefined;
   /** The number of seconds. */
   readonly wait?: string | undefined;
+  readonly record?: string | undefined;
 }
 
 type Served = NonNullable<WrittenConfig["server"]>;
@@ -48,6 +52,8 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
     discovery: written.discovery,
     logger: loggerOf(terminal, options.verbose === true ? "debug" : "warn"),
   };
+  await using _tape = await recordTo(options.record, toolkit, terminal);
+  await using _control = await controlOf(workspace, terminal);
   void toolkit.start();
   await using page = port === undefined ? undefined : await showPage(workspace, port, shared.logger, terminal);
   if (options.http !== undefined) await serveHttp(workspace, options.http, written, shared, terminal, signal);
@@ -96,6 +102,15 @@ function waitOf(given: string | undefined): number {
   if (given === undefined) return defaultWaitMs;
   if (!/^\d+(\.\d+)?$/.test(given)) throw new UsageMistake(`--wait is a number of seconds, and not ${given}.`);
   return Number(given) * 1_000;
+}
+
+/** A service does without the socket where it cannot have one: other commands then connect themselves. */
+async function controlOf({ toolkit, config }: Workspace, terminal: Terminal): Promise<AsyncDisposable | undefined> {
+  if (config === undefined) return undefined;
+  return openControl(toolkit, config.file, terminal.streams.env).catch((error: unknown) => {
+    terminal.note(visible(`Other commands cannot ask this service: ${messageOf(error)}`), "yellow");
+    return undefined;
+  });
 }
 
 function namesOf(given: string | undefined): "prefixed" | "bare" | undefined {

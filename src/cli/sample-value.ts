@@ -1,7 +1,7 @@
-import type { JsonSchema } from "../../src/core/schema/types.ts";
-import { resolveReference } from "../../src/lib/pointer.ts";
-import { isRecord } from "../../src/lib/value.ts";
-import { findMismatch } from "../../src/prompt/front-matter/schema-mismatch.ts";
+import type { JsonSchema } from "../core/schema/types.ts";
+import { resolveReference } from "../lib/pointer.ts";
+import { isRecord } from "../lib/value.ts";
+import { findMismatch } from "../prompt/front-matter/schema-mismatch.ts";
 
 /** Beyond it a list is empty and what is optional is left out: a schema may contain itself. */
 const maxDepth = 6;

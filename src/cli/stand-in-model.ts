@@ -1,6 +1,6 @@
-import { outputToolName } from "../../src/core/output-tool.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
-import { sampleOf } from "./sample.ts";
+import { outputToolName } from "../core/output-tool.ts";
+import { scriptedModel } from "../testing/scripted-model/scripted-model.ts";
+import { sampleOf } from "./sample-value.ts";
 
 const usage = { inputTokens: 0, outputTokens: 0 };
 

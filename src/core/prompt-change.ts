@@ -1,0 +1,15 @@
+/** A change to a prompt file that was written for another template language. */
+export interface PromptChange {
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+  /** The text that stands there. */
+  readonly text: string;
+  /** The text to put in its place; undefined where nothing does the same. */
+  readonly instead: string | undefined;
+  /** A field that the input needs for it. */
+  readonly field?: string | undefined;
+  /** A partial to be written, `_name.md` in the same folder, and its text. */
+  readonly partial?: { readonly name: string; readonly text: string } | undefined;
+}
