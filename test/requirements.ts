@@ -490,6 +490,10 @@ export const requirements: readonly Requirement[] = [
     id: "V5",
     text: "Streams of a session are resumable with `Last-Event-ID`, from a bounded store of events.",
   },
+  {
+    id: "V6",
+    text: "Replicas that share a store work together: what changes in one is announced by all, a request for a session or a waiting call of another is forwarded to its owner, and the answer comes back; an owner that is gone is reported at once, and nothing runs twice.",
+  },
 
   // X: the command
   {

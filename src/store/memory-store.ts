@@ -1,4 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
+import type { MessageBus } from "../core/message-bus.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import type {
@@ -17,6 +18,7 @@ import type {
   StoreOptions,
 } from "../core/store.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { assertChannel, ChannelListeners, messageText } from "./bus-rules.ts";
 import {
   assertCollection,
   assertOwner,
@@ -82,6 +84,24 @@ class MemoryStore implements Store {
   /** The bytes of the past versions of each removed record, by the collection and owner, the longest removed first. */
   readonly #removed = new Map<string, Map<string, number>>();
   readonly #watchers = new Watchers();
+  readonly #channels = new ChannelListeners();
+  /** For toolkits of one process that share the store. */
+  readonly bus: MessageBus = {
+    publish: async (channel, message) => {
+      this.#begin();
+      assertChannel(channel);
+      const text = messageText(message);
+      if (!this.#channels.has(channel)) return false;
+      queueMicrotask(() => this.#channels.receive(channel, `[${text}]`));
+      return true;
+    },
+    subscribe: (channel, listener) => {
+      this.#begin();
+      assertChannel(channel);
+      const end = this.#channels.add(channel, listener);
+      return { ready: Promise.resolve(), end: () => void end() };
+    },
+  };
   #isClosed = false;
 
   constructor({ keepVersions, clock = systemClock }: MemoryStoreOptions) {
@@ -98,6 +118,7 @@ class MemoryStore implements Store {
     this.#shelves.clear();
     this.#removed.clear();
     this.#watchers.clear();
+    this.#channels.clear();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -60,9 +60,14 @@ export function readKey(named: RecordKey): RecordKey {
   return { collection, owner, key };
 }
 
+/** True for the name of a collection. */
+export function isCollection(collection: unknown): collection is Collection {
+  return typeof collection === "string" && Object.hasOwn(collections, collection);
+}
+
 /** @throws ToolkitError `INVALID_INPUT` */
 export function assertCollection(collection: unknown): asserts collection is Collection {
-  if (typeof collection === "string" && Object.hasOwn(collections, collection)) return;
+  if (isCollection(collection)) return;
   throw invalid("/collection", `must be one of ${Object.keys(collections).join(", ")}`, collection);
 }
 
