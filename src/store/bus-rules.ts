@@ -65,11 +65,10 @@ export class ChannelListeners {
     };
   }
 
-  /** @param text - messages, as an array in JSON; each listener gets copies of its own */
+  /** @param text - messages, as an array in JSON; each listener gets copies of its own. What is none was written by hand, and is nothing */
   receive(channel: string, text: string): void {
     for (const listener of [...(this.#byChannel.get(channel) ?? [])])
-      for (const message of parseJson(text) as readonly unknown[])
-        quietly(() => listener({ type: "message", message }));
+      for (const message of messagesIn(text)) quietly(() => listener({ type: "message", message }));
   }
 
   missed(): void {
@@ -79,6 +78,15 @@ export class ChannelListeners {
 
   clear(): void {
     this.#byChannel.clear();
+  }
+}
+
+function messagesIn(text: string): readonly unknown[] {
+  try {
+    const messages = parseJson(text);
+    return Array.isArray(messages) ? messages : [];
+  } catch {
+    return [];
   }
 }
 

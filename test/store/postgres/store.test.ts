@@ -21,7 +21,7 @@ describe("its schema", () => {
       const stores = Array.from({ length: 8 }, () => open(options));
       await Promise.all(stores.map((store) => store.open()));
       const { rows } = await postgres.admin.query(`SELECT version FROM ${quoted(options.schema)}.migration`);
-      expect(rows).toEqual([{ version: 1 }, { version: 2 }]);
+      expect(rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
       await postgres.drop(options.schema);
     });
   });
@@ -35,7 +35,7 @@ describe("its schema", () => {
       for (const asked of [() => newer.open(), () => newer.get(greet)]) {
         const error = await failure(asked());
         expect(error.code).toBe("STORE_FAILED");
-        expect(error.message).toMatch(/has version 99, and this version of Toolweave knows up to 2. Update Toolweave/);
+        expect(error.message).toMatch(/has version 99, and this version of Toolweave knows up to 3. Update Toolweave/);
       }
       await postgres.drop(options.schema);
     });
