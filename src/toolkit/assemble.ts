@@ -17,6 +17,7 @@ import { Connectors } from "../connection/connectors.ts";
 import type { Connector } from "../core/connector.ts";
 import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
+import { setBus } from "../core/host-bus.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { CallContext, Entry, Item, Toolbox } from "../core/item.ts";
 import type { PolicyRules } from "../core/policy.ts";
@@ -119,6 +120,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const directory = new Directory(catalog, lifecycle);
   const deadlines = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
+  setBus(toolkit, options.store?.bus);
   const promptLimits = read.userPromptLimits;
   const userStores = options.store && new UserStores({ ...sourceHost, store, random, promptLimits, ...read.user });
   const user = openUserNamespace(userStores, { limits: read.user, promptLimits, assertOpen });

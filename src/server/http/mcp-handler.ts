@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageOf } from "../../core/error.ts";
+import { busOf } from "../../core/host-bus.ts";
 import { protocolVersions } from "../../mcp/handshake.ts";
 import { isRpcMessage, type RpcMessage } from "../../mcp/rpc/rpc-message.ts";
 import { Audiences } from "../audiences.ts";
 import { ClientSession, toolSessionId } from "../client-session.ts";
+import { Replicas } from "../replicas/replicas.ts";
 import { RequestAudit } from "../request-audit.ts";
 import type { ServableHost } from "../serve-options.ts";
 import type { EventBudget } from "./event-log.ts";
@@ -69,6 +71,8 @@ class HttpEndpoint {
   readonly #gate: RequestGate;
   readonly #registry: SessionRegistry;
   readonly #budget: EventBudget;
+  /** Undefined where there is no way to others, or no sessions that they could need. */
+  readonly #replicas: Replicas | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(host: ServableHost, options: ReadHandlerOptions) {
@@ -78,6 +82,12 @@ class HttpEndpoint {
     this.#gate = new RequestGate(options);
     this.#registry = new SessionRegistry(options);
     this.#budget = { left: options.maxEventBytes };
+    const bus = busOf(host);
+    if (bus === undefined || !options.sessions) return;
+    const { clock, logger } = options;
+    const serve = (exchange: ServedExchange, principal: string | undefined) =>
+      void this.#serveForwarded(exchange, principal);
+    this.#replicas = new Replicas({ bus, clock, logger, serve });
   }
 
   get sessions(): number {
@@ -102,6 +112,15 @@ class HttpEndpoint {
     }
   }
 
+  /** Answers a request that another replica has let in. Never rejects. */
+  async #serveForwarded(exchange: ServedExchange, principal: string | undefined): Promise<void> {
+    try {
+      await this.#dispatch(exchange, principal, {}, undefined);
+    } catch (error) {
+      this.#refuse(exchange, error, {});
+    }
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#drain();
     return this.#closing;
@@ -110,26 +129,39 @@ class HttpEndpoint {
   async #drain(): Promise<void> {
     for (const { client } of this.#registry.all) client.drain();
     const late = new Promise<void>((resolve) => void setTimeout(resolve, this.#options.drainMs).unref());
-    await Promise.race([this.#audit.idle(), late]);
+    await Promise.race([Promise.all([this.#audit.idle(), this.#replicas?.idle()]), late]);
     // The last answers are on their way.
     await new Promise((resolve) => setImmediate(resolve));
     this.#registry.stop();
+    await this.#replicas?.close();
     this.#audiences.end();
   }
 
   async #admitted(exchange: ServedExchange, cors: Readonly<Record<string, string>>): Promise<void> {
     const principal = await this.#gate.principalOf(exchange);
     this.#gate.spend(principal);
+    return this.#dispatch(exchange, principal, cors, this.#replicas);
+  }
+
+  /** @param replicas - undefined for a request that another of them has forwarded */
+  async #dispatch(
+    exchange: ServedExchange,
+    principal: string | undefined,
+    cors: Readonly<Record<string, string>>,
+    replicas: Replicas | undefined,
+  ): Promise<void> {
     this.#assertOpen();
     const version = exchange.header("mcp-protocol-version");
     if (version !== undefined && !protocolVersions.includes(version))
       throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
-    if (exchange.method === "POST") return this.#post(exchange, principal, cors);
+    if (exchange.method === "POST") return this.#post(exchange, principal, cors, replicas);
     if (!this.#options.sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
       throw new RequestRefusal(405, "Method not allowed.", {
         headers: { allow: this.#options.sessions ? "GET, POST, DELETE" : "POST" },
       });
-    const session = this.#registry.find(sessionIdOf(exchange), principal);
+    const sessionId = sessionIdOf(exchange);
+    if (await replicas?.forward({ exchange, sessionId, principal, cors, body: "", messages: [] })) return;
+    const session = this.#registry.find(sessionId, principal);
     if (exchange.method === "DELETE") {
       this.#registry.end(session);
       exchange.reply(200, cors);
@@ -143,6 +175,7 @@ class HttpEndpoint {
     exchange: ServedExchange,
     principal: string | undefined,
     cors: Readonly<Record<string, string>>,
+    replicas: Replicas | undefined,
   ): Promise<void> {
     const { maxMessageBytes: maxBytes, bodyTimeoutMs: timeoutMs, sessions } = this.#options;
     if (!/^application\/json\b/i.test(exchange.header("content-type") ?? ""))
@@ -150,13 +183,16 @@ class HttpEndpoint {
     const takesEvents = accepts(exchange, "text/event-stream");
     if (!takesEvents && !accepts(exchange, "application/json"))
       throw new RequestRefusal(406, "Accept must have application/json and text/event-stream.");
-    const messages = parseBody(await exchange.body({ maxBytes, timeoutMs }));
+    const body = await exchange.body({ maxBytes, timeoutMs });
+    const messages = parseBody(body);
     // It may have begun to close while the body came.
     this.#assertOpen();
     if (!sessions) return this.#once(exchange, messages, { principal, takesEvents, cors });
     const isHandshake = messages.some(({ method }) => method === "initialize");
     if (!isHandshake) {
-      const { channel } = this.#registry.find(sessionIdOf(exchange), principal);
+      const sessionId = sessionIdOf(exchange);
+      if (await replicas?.forward({ exchange, sessionId, principal, cors, body, messages })) return;
+      const { channel } = this.#registry.find(sessionId, principal);
       if (!channel.post(messages, exchange, takesEvents)) exchange.reply(202, cors);
       return;
     }
@@ -173,7 +209,7 @@ class HttpEndpoint {
   }
 
   async #begin(principal: string | undefined, cors: Readonly<Record<string, string>>): Promise<ServedSession> {
-    const id = this.#registry.newId();
+    const id = (await this.#replicas?.newSessionId()) ?? this.#registry.newId();
     const headers = { ...cors, "mcp-session-id": id };
     const { resumeMs, clock } = this.#options;
     const channel = new HttpChannel({ headers, budget: this.#budget, resumeMs, clock, missed: () => client.missed() });
