@@ -1,4 +1,5 @@
 import { ApprovalGate } from "../approval/approval-gate.ts";
+import { ApprovalRelay } from "../approval/approval-relay.ts";
 import { ToolkitApprovals } from "../approval/approvals.ts";
 import { type ApprovalJobs, approvalJobs } from "../approval/stored-approval.ts";
 import { callStateOf } from "../call/call-port.ts";
@@ -146,12 +147,19 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     closing,
     repeat: (approval) => approvals.repeat(approval),
   });
+  const relay = new ApprovalRelay({
+    bus: options.store?.bus,
+    logger,
+    closing,
+    take: (answer) => approvals.take(answer),
+  });
   const approvalGate = new ApprovalGate({
     jobs: pending,
     ttlMs: read.approvals.ttlMs,
     ask: (request, signal) => delegates.approve(request, signal),
     current: (entry, owner) => (entry.namespace === inlineNamespace ? entry : directory.current(entry, owner)),
     emit,
+    address: () => relay.address(),
   });
   const executor: Executor = new Executor({
     ...read,
@@ -171,11 +179,12 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     onBadSchema: (entry, message) => badSchema(entry, message, { connectors, logger }),
   });
   const toolbox = new CallRouter(directory, executor);
-  const approvals = new ToolkitApprovals(pending, {
+  const approvals: ToolkitApprovals = new ToolkitApprovals(pending, {
     logger,
     hold,
     isClosing,
     origin: toolbox,
+    relay,
     assertOpen,
     find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined, "call"),
     receive: executor.receive.bind(executor),
