@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageOf } from "../../core/error.ts";
 import { protocolVersions } from "../../mcp/handshake.ts";
+import { modernVersion } from "../../mcp/modern/revision.ts";
 import { isRpcMessage, type RpcMessage } from "../../mcp/rpc/rpc-message.ts";
 import { Audiences } from "../audiences.ts";
 import { ClientSession, toolSessionId } from "../client-session.ts";
 import { RequestAudit } from "../request-audit.ts";
 import type { ServableHost } from "../serve-options.ts";
+import { namesRevision, unsupportedRevision } from "../stateless/request-envelope.ts";
+import { StatelessService } from "../stateless/stateless-service.ts";
 import type { EventBudget } from "./event-log.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { type McpHandlerOptions, type ReadHandlerOptions, readHandlerOptions } from "./handler-options.ts";
@@ -14,6 +17,7 @@ import { ClientGone, RequestRefusal, type ServedExchange } from "./http-exchange
 import { NodeExchange } from "./node-exchange.ts";
 import { RequestGate } from "./request-gate.ts";
 import { type ServedSession, SessionRegistry } from "./session-registry.ts";
+import { refusalOf, type StatelessCaller, StatelessEndpoint } from "./stateless-endpoint.ts";
 
 /** A host that is served over HTTP: give one of its two functions to a server, for the path of the endpoint. */
 export interface McpHandler extends AsyncDisposable {
@@ -69,6 +73,8 @@ class HttpEndpoint {
   readonly #gate: RequestGate;
   readonly #registry: SessionRegistry;
   readonly #budget: EventBudget;
+  /** Undefined where its revision is not served. */
+  readonly #stateless: StatelessEndpoint | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(host: ServableHost, options: ReadHandlerOptions) {
@@ -78,6 +84,8 @@ class HttpEndpoint {
     this.#gate = new RequestGate(options);
     this.#registry = new SessionRegistry(options);
     this.#budget = { left: options.maxEventBytes };
+    if (options.protocol === "2025-11-25") return;
+    this.#stateless = new StatelessEndpoint(options, this.#audiences, new StatelessService(options, this.#audit));
   }
 
   get sessions(): number {
@@ -109,11 +117,13 @@ class HttpEndpoint {
 
   async #drain(): Promise<void> {
     for (const { client } of this.#registry.all) client.drain();
+    this.#stateless?.endStreams();
     const late = new Promise<void>((resolve) => void setTimeout(resolve, this.#options.drainMs).unref());
     await Promise.race([this.#audit.idle(), late]);
     // The last answers are on their way.
     await new Promise((resolve) => setImmediate(resolve));
     this.#registry.stop();
+    this.#stateless?.end();
     this.#audiences.end();
   }
 
@@ -121,13 +131,15 @@ class HttpEndpoint {
     const principal = await this.#gate.principalOf(exchange);
     this.#gate.spend(principal);
     this.#assertOpen();
-    const version = exchange.header("mcp-protocol-version");
-    if (version !== undefined && !protocolVersions.includes(version))
-      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
     if (exchange.method === "POST") return this.#post(exchange, principal, cors);
-    if (!this.#options.sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
+    const version = exchange.header("mcp-protocol-version");
+    const isKnown = version === undefined || protocolVersions.includes(version);
+    if (!isKnown && version !== modernVersion)
+      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
+    const sessions = this.#options.sessions && isKnown && this.#options.protocol !== modernVersion;
+    if (!sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
       throw new RequestRefusal(405, "Method not allowed.", {
-        headers: { allow: this.#options.sessions ? "GET, POST, DELETE" : "POST" },
+        headers: { allow: sessions ? "GET, POST, DELETE" : "POST" },
       });
     const session = this.#registry.find(sessionIdOf(exchange), principal);
     if (exchange.method === "DELETE") {
@@ -153,7 +165,10 @@ class HttpEndpoint {
     const messages = parseBody(await exchange.body({ maxBytes, timeoutMs }));
     // It may have begun to close while the body came.
     this.#assertOpen();
-    if (!sessions) return this.#once(exchange, messages, { principal, takesEvents, cors });
+    const caller = { principal, takesEvents, cors };
+    const stateless = this.#statelessFor(exchange, messages);
+    if (stateless !== undefined) return stateless.serve(exchange, messages, caller);
+    if (!sessions) return this.#once(exchange, messages, caller);
     const isHandshake = messages.some(({ method }) => method === "initialize");
     if (!isHandshake) {
       const { channel } = this.#registry.find(sessionIdOf(exchange), principal);
@@ -166,6 +181,23 @@ class HttpEndpoint {
     const { protocolVersion } = (messages[0]?.params ?? {}) as { readonly protocolVersion?: unknown };
     session.channel.isPrimed = typeof protocolVersion === "string" && protocolVersion >= "2025-11-25";
     session.channel.post(messages, exchange, takesEvents);
+  }
+
+  /** The endpoint of requests without a session, where these are some. @throws RequestRefusal for a revision that is not served */
+  #statelessFor(exchange: ServedExchange, messages: readonly RpcMessage[]): StatelessEndpoint | undefined {
+    const version = exchange.header("mcp-protocol-version");
+    const isKnown = version === undefined || protocolVersions.includes(version);
+    const isHandshake = messages.some(({ method }) => method === "initialize");
+    const isNamed = messages.some(({ params }) => namesRevision(params));
+    const { protocol } = this.#options;
+    if (isNamed || protocol === modernVersion || (!isKnown && !isHandshake)) {
+      if (this.#stateless !== undefined && (version === modernVersion || isKnown)) return this.#stateless;
+      if (this.#stateless !== undefined)
+        throw refusalOf(messages[0]?.id ?? undefined, unsupportedRevision(version, protocol), 400);
+    }
+    if (!isKnown)
+      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
+    return undefined;
   }
 
   #assertOpen(): void {
@@ -189,15 +221,7 @@ class HttpEndpoint {
   async #once(
     exchange: ServedExchange,
     messages: readonly RpcMessage[],
-    {
-      principal,
-      takesEvents,
-      cors,
-    }: {
-      readonly principal: string | undefined;
-      readonly takesEvents: boolean;
-      readonly cors: Readonly<Record<string, string>>;
-    },
+    { principal, takesEvents, cors }: StatelessCaller,
   ): Promise<void> {
     const nothing = () => undefined;
     const channel = new HttpChannel({
@@ -223,9 +247,16 @@ class HttpEndpoint {
     if (error instanceof ClientGone) return;
     const known = error instanceof RequestRefusal;
     if (!known) this.#options.logger.error(`A request could not be served: ${messageOf(error)}`, { error });
-    const { status, headers, rpcCode, message } = known ? error : new RequestRefusal(500, "The request failed here.");
+    const {
+      status,
+      headers,
+      rpcCode,
+      rpcId = null,
+      data,
+      message,
+    } = known ? error : new RequestRefusal(500, "The request failed here.");
     this.#audit.refused(exchange.method, status);
-    const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: rpcCode, message } });
+    const body = JSON.stringify({ jsonrpc: "2.0", id: rpcId, error: { code: rpcCode, message, data } });
     exchange.reply(status, { ...json, ...cors, ...headers }, body);
   }
 }
