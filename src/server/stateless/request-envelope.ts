@@ -40,10 +40,10 @@ export function unsupportedRevision(requested: unknown, protocol: ServedProtocol
 
 /** Reads the envelope of a request. @throws RpcError for another revision, and for a field that is missing or not what it must be */
 export function readEnvelope(method: string, params: Fields, protocol: ServedProtocol): RequestEnvelope {
-  // Its client is to see which revisions there are.
-  if (method === "initialize") throw unsupportedRevision(params.protocolVersion, protocol);
   const meta = isRecord(params._meta) ? params._meta : {};
   const version = meta[metaKeys.protocolVersion];
+  // Its client is to see which revisions there are.
+  if (method === "initialize" && version === undefined) throw unsupportedRevision(params.protocolVersion, protocol);
   if (typeof version !== "string") throw missing(metaKeys.protocolVersion, "a text");
   if (version !== modernVersion) throw unsupportedRevision(version, protocol);
   const capabilities = meta[metaKeys.clientCapabilities];
