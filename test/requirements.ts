@@ -472,11 +472,11 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "V1",
-    text: "A host is served over stdio and HTTP: each request is a lookup, list, call, read or render, each event a notification for the sessions that may see what changed. Names are prefixed or bare; of resources with one URI the first keeps it, later ones are served as `uri#namespace`.",
+    text: "A host is served over stdio and HTTP: each request is a lookup, list, call, read or render, each event a notification for the sessions that may see what changed. Names are prefixed or bare; of resources with one URI the first keeps it, later ones are served as `uri#namespace`. With discovery by search a client sees three tools, by which any other is found, described and called, under its own rules.",
   },
   {
     id: "V2",
-    text: "Tools, prompts, resources, templates, subscriptions, completion, log level, ping, pages, progress, cancellation, elicitation and sampling are relayed both ways, with the content unchanged.",
+    text: "Tools, prompts, resources, templates, subscriptions, completion, log level, ping, pages, progress, cancellation, elicitation, sampling and, where a connector says so, roots are relayed both ways, with the content unchanged.",
   },
   {
     id: "V3",

@@ -40,6 +40,8 @@ export interface ClientSessionParts {
 
 /** The nesting that a client's messages may have. */
 export const maxNestingDepth = 100;
+/** The most connectors that are notified of changed roots. */
+const maxRootsListeners = 1_000;
 
 /**
  * One session of a client that speaks a revision with a handshake: 2025-11-25 and those before it. It answers what the client asks, and
@@ -55,6 +57,7 @@ export class ClientSession implements ClientPort {
   /** Undefined where nothing can be announced, and once the client is gone. */
   #changes: ChangeFeed | undefined;
   #logLevel: LogLevel;
+  readonly #rootsListeners = new Set<() => void>();
   #isDraining = false;
 
   constructor(parts: ClientSessionParts) {
@@ -67,7 +70,9 @@ export class ClientSession implements ClientPort {
     this.#logLevel = logLevel;
     const handlers = {
       request: (method: string, params: Fields, request: IncomingRequest) => this.#answer(method, params, request),
-      notification: () => undefined,
+      notification: (method: string) => {
+        if (method === "notifications/roots/list_changed") for (const listener of this.#rootsListeners) listener();
+      },
       gap: () => undefined,
       warning: (text: string) => logger.warn(`A client of the served host: ${text}`),
     };
@@ -127,6 +132,13 @@ export class ClientSession implements ClientPort {
   log({ level, logger, data }: LogEntry, owner: ServedRequest): void {
     if (logLevels.indexOf(level) < logLevels.indexOf(this.#logLevel)) return;
     this.notify("notifications/message", present({ level, logger, data }), owner);
+  }
+
+  onRootsChange(listener: () => void): void {
+    this.#rootsListeners.add(listener);
+    // Connectors come and go while a session stays.
+    const [eldest] = this.#rootsListeners;
+    if (this.#rootsListeners.size > maxRootsListeners && eldest !== undefined) this.#rootsListeners.delete(eldest);
   }
 
   #answer(method: string, params: Fields, { id, signal }: IncomingRequest): Promise<Fields> | undefined {

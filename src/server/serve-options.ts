@@ -75,6 +75,11 @@ export interface ServeOptions {
   readonly names?: "prefixed" | "bare" | undefined;
   /** Each prompt is served as a tool too, which executes it. Default false. */
   readonly promptsAsTools?: boolean | undefined;
+  /**
+   * The tools that clients see. `all`: each. `search`: `search_tools`, `describe_tool` and `call_tool` alone, by which a model finds and calls the
+   * others; for a host with hundreds. Default: `all`.
+   */
+  readonly discovery?: "all" | "search" | undefined;
   /** The most entries of one page of a list. Default 500. */
   readonly pageSize?: number | undefined;
   /**
@@ -107,6 +112,7 @@ export interface ReadServeOptions extends ServeOptions {
   readonly server: ServedInfo;
   readonly names: "prefixed" | "bare";
   readonly promptsAsTools: boolean;
+  readonly discovery: "all" | "search";
   readonly pageSize: number;
   readonly maxConcurrentRequests: number;
   readonly maxMessageBytes: number;
@@ -127,6 +133,7 @@ export const serveOptionNames: OptionNames<ServeOptions> = {
   instructions: true,
   names: true,
   promptsAsTools: true,
+  discovery: true,
   pageSize: true,
   selection: true,
   maxConcurrentRequests: true,
@@ -157,12 +164,20 @@ export function readServeOptions<T extends ServeOptions>(
 ): T & ReadServeOptions {
   assertOptionNames(options, names, owner);
   const { server = { name: "toolweave", version: packageVersion() }, promptsAsTools = false } = options;
-  const { names: naming = "prefixed", logLevel = "info", logger = silentLogger, clock = systemClock } = options;
+  const {
+    names: naming = "prefixed",
+    discovery = "all",
+    logLevel = "info",
+    logger = silentLogger,
+    clock = systemClock,
+  } = options;
   if (!isRecord(host) && typeof host !== "object")
     throw invalidOption("host", "a Toolkit or a view of one", host, owner);
   if (!isRecord(server) || typeof server.name !== "string" || typeof server.version !== "string")
     throw invalidOption("server", "an object with name and version", server, owner);
   if (naming !== "prefixed" && naming !== "bare") throw invalidOption("names", '"prefixed" or "bare"', naming, owner);
+  if (discovery !== "all" && discovery !== "search")
+    throw invalidOption("discovery", '"all" or "search"', discovery, owner);
   if (!logLevels.includes(logLevel)) throw invalidOption("logLevel", `one of ${logLevels.join(", ")}`, logLevel, owner);
   if (options.selection !== undefined && host.view === undefined)
     throw invalidOption("selection", "left out, because the host has no view()", options.selection, owner);
@@ -171,6 +186,7 @@ export function readServeOptions<T extends ServeOptions>(
     ...statelessOptions(options),
     server,
     promptsAsTools,
+    discovery,
     names: naming,
     logLevel,
     logger: steadyLogger(logger),

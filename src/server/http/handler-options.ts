@@ -83,6 +83,7 @@ export interface ReadHandlerOptions extends McpHandlerOptions, ReadServeOptions 
   readonly server: ReadServeOptions["server"];
   readonly names: ReadServeOptions["names"];
   readonly promptsAsTools: boolean;
+  readonly discovery: ReadServeOptions["discovery"];
   readonly pageSize: number;
   readonly maxConcurrentRequests: number;
   readonly maxMessageBytes: number;

@@ -152,6 +152,10 @@ export class QuestionedCall implements ClientPort, ParkedCall {
     this.notify("notifications/message", present({ level, logger, data }));
   }
 
+  onRootsChange(): void {
+    // Its revision announces none: they are asked for anew with each call.
+  }
+
   /** The answer to a request: the outcome, or questions. A client that gives it up gives up the call. */
   async #await(round: CallRound): Promise<Fields> {
     const answer = Promise.withResolvers<Fields>();
