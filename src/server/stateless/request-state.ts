@@ -48,7 +48,9 @@ export class StateSeal {
   open(state: string): SealedFacts | undefined {
     if (!state.startsWith(version) || state.length > maxLength) return undefined;
     const sealed = Buffer.from(state.slice(version.length), "base64url");
-    if (sealed.length <= nonceBytes + tagBytes) return undefined;
+    // Of the texts that stand for these bytes only one was given.
+    const isGiven = state === `${version}${sealed.toString("base64url")}`;
+    if (!isGiven || sealed.length <= nonceBytes + tagBytes) return undefined;
     for (const key of this.#keys) {
       const text = opened(sealed, key);
       // Only a process with the key wrote it.
