@@ -472,11 +472,11 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "V1",
-    text: "A host is served over stdio and HTTP: each request is a lookup, list, call, read or render, each event a notification for the sessions that may see what changed. Names are prefixed or bare; of resources with one URI the first keeps it, later ones are served as `uri#namespace`.",
+    text: "A host is served over stdio and HTTP: each request is a lookup, list, call, read or render, each event a notification for the sessions that may see what changed. Names are prefixed or bare; of resources with one URI the first keeps it, later ones are served as `uri#namespace`. With discovery by search a client sees three tools, by which any other is found, described and called, under its own rules.",
   },
   {
     id: "V2",
-    text: "Tools, prompts, resources, templates, subscriptions, completion, log level, ping, pages, progress, cancellation, elicitation and sampling are relayed both ways, with the content unchanged.",
+    text: "Tools, prompts, resources, templates, subscriptions, completion, log level, ping, pages, progress, cancellation, elicitation, sampling and, where a connector says so, roots are relayed both ways, with the content unchanged.",
   },
   {
     id: "V3",
@@ -492,7 +492,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "V6",
-    text: "Replicas that share a store work together: what changes in one is announced by all, a request for a session or a waiting call of another is forwarded to its owner, and the answer comes back; an owner that is gone is reported at once, and nothing runs twice.",
+    text: "Both eras of the protocol are served on one endpoint, and clients and upstream servers of either are mixed. Questions cross the eras: the call of a client without a session is parked, bounded in number and time, and its client gets a `requestState` that is sealed, and bound to principal, call and expiry. It is answered once. Where the process that has the call is gone, the outcome is unknown, and nothing runs again. Replicas that share a store work together: what changes in one is announced by all, a request for a session or a parked call of another is forwarded to its owner, and the answer comes back; an owner that is gone is reported at once.",
   },
 
   // X: the command

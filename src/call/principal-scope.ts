@@ -45,5 +45,7 @@ function signed(given: Session, principal: string): Session {
     ...(given.log === undefined ? {} : { log: given.log.bind(given) }),
     ...(given.elicit === undefined ? {} : { elicit: given.elicit.bind(given) }),
     ...(given.sample === undefined ? {} : { sample: given.sample.bind(given) }),
+    ...(given.listRoots === undefined ? {} : { listRoots: given.listRoots.bind(given) }),
+    ...(given.onRootsChange === undefined ? {} : { onRootsChange: given.onRootsChange.bind(given) }),
   };
 }

@@ -204,13 +204,14 @@ function connectorOptions(
   { auth, pins, ...entry }: WrittenConnector,
   { lazy, openPage }: ConfiguredOptions,
 ): AddConnectorOptions {
-  const { trust, allow, elicitation, sampling, timeoutMs, connectTimeoutMs, pollMs, healthCheckMs } = entry;
+  const { trust, allow, elicitation, sampling, callerRoots, timeoutMs, connectTimeoutMs, pollMs, healthCheckMs } =
+    entry;
   const { retryMs, maxRetryMs, maxAttempts, maxConcurrentCalls, maxMessageBytes, maxListSize } = entry;
   const pinned = typeof pins === "string" ? { onChange: pins } : pins;
   const login = auth === "oauth" ? {} : auth;
   const tokens = () => fileTokenStore(resolve(folder, ".toolweave", "tokens.json"));
   return {
-    ...{ trust, allow, elicitation, sampling, timeoutMs, connectTimeoutMs, pollMs, healthCheckMs },
+    ...{ trust, allow, elicitation, sampling, callerRoots, timeoutMs, connectTimeoutMs, pollMs, healthCheckMs },
     ...{ retryMs, maxRetryMs, maxAttempts, maxConcurrentCalls, maxMessageBytes, maxListSize },
     lazy: lazy ?? entry.lazy,
     pins: pinned,

@@ -63,6 +63,10 @@ const connectorFields = {
   lazy: z.boolean().optional().describe("Connect when it is first needed."),
   elicitation: z.boolean().optional().describe("Whether the server may ask a person. Default true."),
   sampling: z.boolean().optional().describe("Whether the server may ask a model. Default true."),
+  callerRoots: z
+    .boolean()
+    .optional()
+    .describe("Whether the server gets the roots of the caller it works for. Default false."),
   timeoutMs: milliseconds
     .optional()
     .describe("The longest silence of one of its tools, in milliseconds. Default 60,000."),
@@ -116,6 +120,12 @@ const served = z.strictObject({
     .optional()
     .describe("Names of tools: namespace__name, or as they are. Default: prefixed."),
   promptsAsTools: z.boolean().optional().describe("Serve each prompt as a tool too, which runs it. Default false."),
+  discovery: z
+    .enum(["all", "search"])
+    .optional()
+    .describe(
+      "With search, clients see search_tools, describe_tool and call_tool in place of all tools. Default: all.",
+    ),
   http: z
     .union([z.string(), z.int().min(0).max(65_535)])
     .optional()

@@ -50,6 +50,7 @@ export class Announcements implements ConnectorHost {
   readonly memory: ConnectorMemory;
   readonly elicit?: NonNullable<ConnectorHost["elicit"]>;
   readonly sample?: NonNullable<ConnectorHost["sample"]>;
+  readonly listRoots?: NonNullable<ConnectorHost["listRoots"]>;
 
   constructor(host: AnnouncementsHost, pause: PauseAttempt) {
     const { clock, options, serverRequests } = host;
@@ -61,6 +62,7 @@ export class Announcements implements ConnectorHost {
     if (options.interaction.maxElicitations > 0)
       this.elicit = (request, asked) => serverRequests.elicit(request, asked);
     if (options.interaction.maxSamplings > 0) this.sample = (request, asked) => serverRequests.sample(request, asked);
+    if (options.interaction.maxCallerRoots > 0) this.listRoots = (asked) => serverRequests.listRoots(asked);
   }
 
   /** The lists are asked for from now on: a change that was announced before is in them. */

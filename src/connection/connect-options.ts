@@ -8,6 +8,7 @@ import type { PinOptions } from "../core/pin.ts";
 import type { ConnectorTarget } from "../core/target.ts";
 import { type AllowList, readAllow } from "./allow-list.ts";
 import {
+  type CallerRootsLimits,
   type ElicitationLimits,
   type InteractionLimits,
   readInteractionLimits,
@@ -71,6 +72,12 @@ export interface AddConnectorOptions extends ConnectorLimits {
   readonly elicitation?: boolean | ElicitationLimits | undefined;
   /** Offer sampling to the server, as for `elicitation`. Default true, with the limits of `SamplingLimits`. */
   readonly sampling?: boolean | SamplingLimits | undefined;
+  /**
+   * A server that asks for roots while it works for a caller gets those of the caller's session, and is notified when they change; outside of a
+   * call, and where several sessions are calling and it does not say for which, those of its connector. Only for a server that uses roots as a
+   * wish: one that takes them for a permission lets any caller widen what it may touch. Default false.
+   */
+  readonly callerRoots?: boolean | CallerRootsLimits | undefined;
   /** Time limit of one attempt to connect and read all lists, in milliseconds. Default 30,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** Upper bound of the first wait after a failed attempt, in milliseconds; it doubles up to `maxRetryMs`. Default 2,000. */
@@ -102,6 +109,7 @@ const optionNames: OptionNames<AddConnectorOptions> = {
   healthCheckMs: true,
   elicitation: true,
   sampling: true,
+  callerRoots: true,
   retryMs: true,
   maxRetryMs: true,
   maxAttempts: true,

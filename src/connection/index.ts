@@ -36,4 +36,4 @@ export type {
   ToolkitPinOptions,
 } from "../core/pin.ts";
 export { type CheckedToolkit, type CheckPinsOptions, checkPins, type PinCheck } from "./check-pins.ts";
-export type { ElicitationLimits, SamplingLimits } from "./interaction-limits.ts";
+export type { CallerRootsLimits, ElicitationLimits, SamplingLimits } from "./interaction-limits.ts";

@@ -20,8 +20,15 @@ export interface SamplingLimits {
   readonly maxTokens?: number | undefined;
 }
 
-/** Both limits, with every default in place; 0 for what is not offered. */
+/** Limits of the requests of a server for the roots of a caller. */
+export interface CallerRootsLimits {
+  /** The most during one call, from 1. Default 10. */
+  readonly maxPerCall?: number | undefined;
+}
+
+/** The limits, with every default in place; 0 for what is not offered. */
 export interface InteractionLimits {
+  readonly maxCallerRoots: number;
   readonly maxElicitations: number;
   readonly maxSamplings: number;
   readonly maxSampleTokens: number;
@@ -37,16 +44,22 @@ export function readInteractionLimits({
   trust = "standard",
   elicitation = true,
   sampling = trust === "standard",
+  callerRoots = false,
 }: {
   readonly trust?: "standard" | "untrusted" | undefined;
   readonly elicitation?: boolean | ElicitationLimits | undefined;
   readonly sampling?: boolean | SamplingLimits | undefined;
+  readonly callerRoots?: boolean | CallerRootsLimits | undefined;
 }): InteractionLimits {
   if (trust === "untrusted" && sampling !== false) {
     throw invalidOption("sampling", "false, since the server is untrusted", sampling, "of a connector");
   }
+  if (trust === "untrusted" && callerRoots !== false) {
+    throw invalidOption("callerRoots", "false, since the server is untrusted", callerRoots, "of a connector");
+  }
   const most = trust === "untrusted" ? untrustedPerCall : defaultPerCall;
   return {
+    maxCallerRoots: perCall("callerRoots", callerRoots, { maxPerCall: true }, defaultPerCall),
     maxElicitations: perCall("elicitation", elicitation, { maxPerCall: true }, most),
     maxSamplings: perCall("sampling", sampling, { maxPerCall: true, maxTokens: true }, most),
     maxSampleTokens: isRecord(sampling)
@@ -57,7 +70,7 @@ export function readInteractionLimits({
 
 function perCall(
   name: string,
-  given: boolean | ElicitationLimits | SamplingLimits,
+  given: boolean | ElicitationLimits | SamplingLimits | CallerRootsLimits,
   known: Readonly<Record<string, true>>,
   most: number,
 ): number {
@@ -74,7 +87,8 @@ function count(name: string, value: unknown, fallback: number): number {
   throw invalidOption(name, "a whole number from 1", value, "of a connector");
 }
 
-type Asked = "elicitation" | "sampling";
+/** The options that a request of a server may be limited by. */
+export type Asked = "elicitation" | "sampling" | "callerRoots";
 
 /** Counts the requests of a server: each call has its own number, and what it asks outside of calls counts by the minute. */
 export class InteractionBudget {
@@ -83,12 +97,13 @@ export class InteractionBudget {
   readonly #byCall = new WeakMap<CallPort, Record<Asked, number>>();
   readonly #idle: Readonly<Record<Asked, SlidingWindow>>;
 
-  constructor({ maxElicitations, maxSamplings }: InteractionLimits, clock: Clock) {
-    this.#most = { elicitation: maxElicitations, sampling: maxSamplings };
+  constructor({ maxElicitations, maxSamplings, maxCallerRoots }: InteractionLimits, clock: Clock) {
+    this.#most = { elicitation: maxElicitations, sampling: maxSamplings, callerRoots: maxCallerRoots };
     this.#clock = clock;
     this.#idle = {
       elicitation: new SlidingWindow(maxElicitations, idleWindowMs),
       sampling: new SlidingWindow(maxSamplings, idleWindowMs),
+      callerRoots: new SlidingWindow(maxCallerRoots, idleWindowMs),
     };
   }
 
@@ -106,7 +121,7 @@ export class InteractionBudget {
       return;
     }
     for (const call of calls) {
-      const spent = this.#byCall.get(call) ?? { elicitation: 0, sampling: 0 };
+      const spent = this.#byCall.get(call) ?? { elicitation: 0, sampling: 0, callerRoots: 0 };
       if (spent[what] >= most) continue;
       spent[what] += 1;
       this.#byCall.set(call, spent);

@@ -3,13 +3,20 @@ import type { InteractionRouter } from "../call/interaction-router.ts";
 import type { InteractionOptions } from "../core/connector.ts";
 import type { InteractionContext } from "../core/delegate.ts";
 import { messageOf, ToolkitError } from "../core/error.ts";
-import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
+import type { ElicitRequest, ElicitResult, Root, SampleRequest, SampleResult } from "../core/interaction.ts";
 import { type Session, sessionKey } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
+import { Coalescer } from "../lib/coalesce.ts";
 import { withoutInvisible } from "../lib/visible-text.ts";
 import type { ConnectionLog } from "./connection-log.ts";
 import type { ConnectionRequests } from "./connection-requests.ts";
-import { clampedSample, InteractionBudget, type InteractionLimits, withSecrets } from "./interaction-limits.ts";
+import {
+  type Asked,
+  clampedSample,
+  InteractionBudget,
+  type InteractionLimits,
+  withSecrets,
+} from "./interaction-limits.ts";
 
 /** The parts of a connection that its server's requests are answered with. */
 export interface ServerRequestsHost {
@@ -30,10 +37,18 @@ export interface ServerRequestsHost {
 export class ServerRequests {
   readonly #host: ServerRequestsHost;
   readonly #budget: InteractionBudget;
+  readonly #rootsChanges: Coalescer<"roots">;
+  /** One for all sessions that gave roots, each of which keeps it once. */
+  readonly #rootsChanged = () => this.#rootsChanges.request("roots");
 
   constructor(host: ServerRequestsHost) {
     this.#host = host;
     this.#budget = new InteractionBudget(host.limits, host.clock);
+    this.#rootsChanges = new Coalescer(async () => host.requests.session?.rootsChanged?.(), {
+      delayMs: rootsBurstMs,
+      clock: host.clock,
+      onError: (error) => host.log.warn(`Its server was not notified of changed roots: ${messageOf(error)}`),
+    });
   }
 
   elicit(request: ElicitRequest, options: InteractionOptions): Promise<ElicitResult> {
@@ -55,8 +70,18 @@ export class ServerRequests {
     return this.#answer("sampling", options, (context) => interactions.sample(clampedSample(request, limits), context));
   }
 
+  /** The roots of the session that it works for; undefined where that is none, or several. */
+  async listRoots(options: InteractionOptions): Promise<readonly Root[] | undefined> {
+    if (options.context === undefined && this.#host.requests.calls.length === 0) return undefined;
+    return this.#answer("callerRoots", options, async ({ session, signal }) => {
+      const roots = await session?.listRoots?.({ signal });
+      if (roots !== undefined) session?.onRootsChange?.(this.#rootsChanged);
+      return roots;
+    });
+  }
+
   async #answer<T>(
-    what: "elicitation" | "sampling",
+    what: Asked,
     options: InteractionOptions,
     ask: (context: InteractionContext) => Promise<T>,
   ): Promise<T> {
@@ -70,7 +95,7 @@ export class ServerRequests {
   }
 
   async #askFor<T>(
-    what: "elicitation" | "sampling",
+    what: Asked,
     { signal, context }: InteractionOptions,
     ask: (context: InteractionContext) => Promise<T>,
   ): Promise<T> {
@@ -91,6 +116,9 @@ export class ServerRequests {
     }
   }
 }
+
+/** Changes that come within so many milliseconds are one notification: clients may send them without end. */
+const rootsBurstMs = 100;
 
 /** A signal that aborts when none of the calls that may wait for an answer is left. `end` removes its listeners. */
 function whenAbandoned(

@@ -1,6 +1,6 @@
 import type { ArgumentValues } from "./argument-values.ts";
 import type { ServerInfo } from "./connection.ts";
-import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
+import type { ElicitRequest, ElicitResult, Root, SampleRequest, SampleResult } from "./interaction.ts";
 import type { CallContext, Kind, PromptArgument, RenderedPrompt } from "./item.ts";
 import type { Content, ReadOptions } from "./resource.ts";
 import type { JsonSchema } from "./schema/types.ts";
@@ -111,6 +111,11 @@ export interface ConnectorHost {
   elicit?(request: ElicitRequest, options: InteractionOptions): Promise<ElicitResult>;
   /** The server makes a request to a model. Missing, sampling is not offered. @throws ToolkitError `NO_DELEGATE` where there is none */
   sample?(request: SampleRequest, options: InteractionOptions): Promise<SampleResult>;
+  /**
+   * The server asks for the folders it may work in: gives those of the caller it works for. Undefined where that is not known, or has none.
+   * Missing, no caller is asked.
+   */
+  listRoots?(options: InteractionOptions): Promise<readonly Root[] | undefined>;
 }
 
 /** An argument of a prompt of a server, or a variable of one of its templates, whose values are asked for. */
@@ -141,6 +146,8 @@ export interface ConnectorSession extends AsyncDisposable {
   readonly stderr?: (() => string) | undefined;
   /** A number that changes with each message of the far side: while it does, no ping is sent. */
   received?(): number;
+  /** The folders of a caller changed that the server was given. Missing, it is not notified. */
+  rootsChanged?(): void;
   /** Sends a ping. Any answer is a sign of life, even an error; without an answer it never settles. Missing, no pings are sent. */
   ping?(options: ReadOptions): Promise<void>;
   /**

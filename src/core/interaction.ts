@@ -33,6 +33,13 @@ export type ElicitResult =
     }
   | { readonly action: "decline" | "cancel"; readonly content?: undefined };
 
+/** A folder or other place a server may work in. */
+export interface Root {
+  /** A `file:` URI. */
+  readonly uri: string;
+  readonly name?: string | undefined;
+}
+
 /** One block of a message to or from a model, as MCP sends it. */
 export type SampleContent =
   | { readonly type: "text"; readonly text: string }

@@ -1,7 +1,7 @@
 import { isRecord } from "../lib/value.ts";
 import type { AgentEvent } from "./agent-event.ts";
 import { ToolkitError } from "./error.ts";
-import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "./interaction.ts";
+import type { ElicitRequest, ElicitResult, Root, SampleRequest, SampleResult } from "./interaction.ts";
 import { assertOptionNames, type OptionNames } from "./options.ts";
 import { type Content, isResource, type Resource } from "./resource.ts";
 
@@ -28,6 +28,13 @@ export interface Session {
   elicit?(request: ElicitRequest, options: { readonly signal: AbortSignal }): Promise<ElicitResult>;
   /** Asks the caller's model. Missing, the delegate is asked. */
   sample?(request: SampleRequest, options: { readonly signal: AbortSignal }): Promise<SampleResult>;
+  /**
+   * Asks for the folders that the caller's client works in, for servers whose connector has `callerRoots`; undefined where it does not say.
+   * Missing, these get what their connector says.
+   */
+  listRoots?(options: { readonly signal: AbortSignal }): Promise<readonly Root[] | undefined>;
+  /** Calls back at each change of these folders, as long as the session is there. It keeps the same listener once. */
+  onRootsChange?(listener: () => void): void;
 }
 
 /** The same text for two sessions of one caller: a server makes a session object for each request of a client, to answer on its stream. */

@@ -1,3 +1,4 @@
+export type { Root } from "../core/interaction.ts";
 export type { NodeFetchOptions } from "../lib/fetch/http-client.ts";
 export { nodeFetch } from "../lib/fetch/node-fetch.ts";
 export { fileTokenStore } from "./auth/file-token-store.ts";
@@ -18,6 +19,6 @@ export {
   type McpConnectorOptions,
   mcpConnector,
 } from "./mcp-connector.ts";
-export type { ConnectorOptions, Root } from "./open-session.ts";
+export type { ConnectorOptions } from "./open-session.ts";
 export { type NamedConfig, parseMcpServers } from "./target/mcp-servers.ts";
 export type { ServerFactory, ServerTransport } from "./transport/in-memory-transport.ts";

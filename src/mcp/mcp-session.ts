@@ -89,6 +89,12 @@ export class McpSession implements ConnectorSession {
     return this.#parts.peer.received;
   }
 
+  /** A revision without sessions has no such notification: a server asks with each request. */
+  rootsChanged(): void {
+    const { peer, wire } = this.#parts;
+    if (!wire.isModern) peer.notify("notifications/roots/list_changed").catch(ignore);
+  }
+
   async ping(options: ReadOptions): Promise<void> {
     await this.#parts.wire.ping({ cancellation: cancellationOf(options) });
   }
@@ -241,7 +247,7 @@ function reporter(context: CallContext, redactor: Redactor): (progress: Progress
 }
 
 function ignore(): void {
-  // The context has reported it.
+  // The context, or the end of the connection, reports it.
 }
 
 function attachmentsRefused(name: string): ToolkitError<"INVALID_INPUT"> {

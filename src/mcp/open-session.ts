@@ -2,6 +2,7 @@ import type { ServerInfo } from "../core/connection.ts";
 import type { ConnectorHost, ConnectorSession } from "../core/connector.ts";
 import type { ConnectorLimits, ReadConnectorLimits } from "../core/connector-limits.ts";
 import { ToolkitError } from "../core/error.ts";
+import type { Root } from "../core/interaction.ts";
 import type { CallContext, Kind } from "../core/item.ts";
 import { withServerOutput } from "../core/server-output.ts";
 import { type LogLevel, logLevels } from "../core/session.ts";
@@ -20,13 +21,6 @@ import { HandshakeWire, type SessionWire } from "./session-wire.ts";
 import type { Transport } from "./transport/transport.ts";
 import { unsupportedProtocol } from "./unsupported-protocol.ts";
 
-/** A folder or other place a server may work in. */
-export interface Root {
-  /** A `file:` URI. */
-  readonly uri: string;
-  readonly name?: string | undefined;
-}
-
 /** The revision that a connector is told to speak. */
 export type ProtocolOption = "auto" | "2025-11-25" | "2026-07-28";
 
@@ -36,7 +30,10 @@ export interface ConnectorOptions extends ConnectorLimits {
   readonly connectTimeoutMs?: number | undefined;
   /** The name and version the client reports. Default: toolweave and its version. */
   readonly clientInfo?: ClientInfo | undefined;
-  /** The folders the server may work in. Given, the server may ask for them. */
+  /**
+   * The folders the server may work in. Given, the server may ask for them. Those of a caller go before them where `callerRoots` of
+   * `addConnector` says so.
+   */
   readonly roots?: readonly Root[] | undefined;
   /** The least level of log messages to ask for. Default: a server with sessions decides, one without is asked for `info`. */
   readonly logLevel?: LogLevel | undefined;
@@ -159,7 +156,8 @@ export async function openSession(transport: Transport, attempt: Attempt, shake:
 export const shakeByInitialize: Handshake = async ({ peer, transport, attempt, host }) => {
   const { label, redactor, options } = attempt;
   const { clientInfo = ownClientInfo(), roots, logLevel } = options;
-  const capabilities = clientCapabilities(host, roots);
+  const announced = host.listRoots === undefined ? {} : { roots: { listChanged: true } };
+  const capabilities = { ...clientCapabilities(host, roots), ...announced };
   const server = await shakeHands(peer, transport, { clientInfo, capabilities, label, redactor });
   // Not waited for: a server that does not care loses nothing.
   if (logLevel !== undefined && server.capabilities.logging !== undefined) {
@@ -210,6 +208,7 @@ function bound(host: ConnectorHost): ConnectorHost {
   return {
     ...(host.elicit === undefined ? {} : { elicit: host.elicit.bind(host) }),
     ...(host.sample === undefined ? {} : { sample: host.sample.bind(host) }),
+    ...(host.listRoots === undefined ? {} : { listRoots: host.listRoots.bind(host) }),
     changed: (change) => host.changed(change),
     memory: host.memory,
     log: (entry, context) => host.log(entry, context),

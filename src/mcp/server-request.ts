@@ -32,6 +32,7 @@ export function declinedInWords(answer: ServerRequestHandler): ServerRequestHand
  */
 export function serverRequests(host: ConnectorHost, roots: readonly object[] | undefined): ServerRequestHandler {
   return (method, params, options) => {
+    if (method === "roots/list" && host.listRoots !== undefined) return rootsOf(host, roots, options);
     if (method === "roots/list" && roots !== undefined) return { roots };
     if (method === "elicitation/create" && host.elicit !== undefined) return elicit(host, params, options);
     if (method === "sampling/createMessage" && host.sample !== undefined) return sample(host, params, options);
@@ -42,10 +43,19 @@ export function serverRequests(host: ConnectorHost, roots: readonly object[] | u
 /** The capabilities the client reports. */
 export function clientCapabilities(host: ConnectorHost, roots: readonly object[] | undefined): Fields {
   return {
-    ...(roots === undefined ? {} : { roots: {} }),
+    ...(roots === undefined && host.listRoots === undefined ? {} : { roots: {} }),
     ...(host.elicit === undefined ? {} : { elicitation: { form: {}, url: {} } }),
     ...(host.sample === undefined ? {} : { sampling: {} }),
   };
+}
+
+/** The roots of the caller, else those of the connector. A server that was promised roots gets a list in any case. */
+async function rootsOf(
+  host: ConnectorHost,
+  roots: readonly object[] | undefined,
+  options: InteractionOptions,
+): Promise<Fields> {
+  return { roots: (await host.listRoots?.(options)) ?? roots ?? [] };
 }
 
 async function elicit(host: ConnectorHost, params: Fields, options: InteractionOptions): Promise<Fields> {

@@ -5,7 +5,7 @@ import type { CallOptions, Progress, Session } from "../core/session.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { coerceArguments } from "../prompt/prompt-arguments.ts";
 import type { ServedCatalog } from "./served-catalog.ts";
-import { failedCall, invalidParams, resourceError, rpcError } from "./wire/error-form.ts";
+import { failedCall, invalidParams, isUnknownTool, resourceError, rpcError } from "./wire/error-form.ts";
 import { callResult, promptResult, readResult } from "./wire/result-form.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -45,15 +45,29 @@ async function listed({ catalog, params }: ItemRequest, kind: Kind, field: strin
 }
 
 async function callTool(request: ItemRequest): Promise<Fields> {
-  const { host, catalog, params, signal } = request;
+  const { catalog, params, signal } = request;
   const name = textIn(params, "name");
   const { arguments: input = {} } = params;
   if (!isRecord(input)) throw invalidParams("Invalid params: arguments must be an object.");
+  const discovery = await catalog.discovery();
+  const call = (wanted: string, given: Fields, missing?: () => Fields) => callNamed(request, wanted, given, missing);
+  return (await discovery?.answer(name, input, { signal, call })) ?? callNamed(request, name, input);
+}
+
+/** @param missing - the result where there is no such tool. Default: the error of the protocol */
+async function callNamed(
+  request: ItemRequest,
+  name: string,
+  input: Fields,
+  missing?: (() => Fields) | undefined,
+): Promise<Fields> {
+  const { host, catalog, signal } = request;
   try {
     const entry = (await catalog.find("tool", name)) ?? (await unlisted(host, name, request));
     return callResult(await host.call(entry, input, optionsOf(request)), entry);
   } catch (error) {
     signal.throwIfAborted();
+    if (missing !== undefined && isUnknownTool(error)) return missing();
     return failedCall(error, name);
   }
 }

@@ -3,6 +3,7 @@ import { messageOf } from "../core/error.ts";
 import { runDetached } from "../lib/promise.ts";
 import { isRecord, present } from "../lib/value.ts";
 import type { AuditRecord, ReadServeOptions } from "./serve-options.ts";
+import { callToolName } from "./tool-discovery.ts";
 import { auditCode, errorKey } from "./wire/error-form.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -77,7 +78,7 @@ export class RequestAudit {
   ): void {
     const { clock, audit, logger } = this.#options;
     const digest = session === undefined ? undefined : hash("sha256", session).slice(0, 12);
-    const target = targetOf(params);
+    const target = targetOf(method, params, this.#options);
     const record = {
       at: Math.floor(startedAt),
       transport: this.#transport,
@@ -93,8 +94,11 @@ export class RequestAudit {
   }
 }
 
-function targetOf({ name, uri, ref }: Fields): string | undefined {
-  const target = name ?? uri ?? (isRecord(ref) ? (ref.name ?? ref.uri) : undefined);
+/** The tool that is called, also where another one calls it. */
+function targetOf(method: string, { name, uri, ref, arguments: input }: Fields, options: ReadServeOptions) {
+  const isIndirect = method === "tools/call" && options.discovery === "search" && name === callToolName;
+  const called = isIndirect && isRecord(input) && typeof input.name === "string" ? input.name : name;
+  const target = called ?? uri ?? (isRecord(ref) ? (ref.name ?? ref.uri) : undefined);
   return typeof target === "string" ? target.slice(0, maxTarget) : undefined;
 }
 

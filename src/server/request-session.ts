@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ToolkitError } from "../core/error.ts";
-import type { ElicitRequest, ElicitResult, SampleRequest, SampleResult } from "../core/interaction.ts";
+import type { ElicitRequest, ElicitResult, Root, SampleRequest, SampleResult } from "../core/interaction.ts";
 import type { LogEntry, Progress, Session } from "../core/session.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { RpcError } from "../mcp/rpc/rpc-error.ts";
@@ -34,6 +34,8 @@ export interface ClientPort {
   /** Sends a notification on behalf of a request. */
   notify(method: string, params: Fields, owner: ServedRequest): void;
   log(entry: LogEntry, owner: ServedRequest): void;
+  /** Calls back when the client says that its roots changed. */
+  onRootsChange(listener: () => void): void;
 }
 
 /** Fields of `_meta` that are for the next hop alone. */
@@ -70,13 +72,17 @@ export class ServedRequest implements RequestOwner {
 
   #makeSession(): Session {
     const { sessionId: id, principal, facts, canAsk } = this.#client;
-    const { elicitation, sampling } = (canAsk && facts?.capabilities) || {};
+    const { elicitation, sampling, roots } = (canAsk && facts?.capabilities) || {};
     return {
       id,
       ...present({ principal, clientInfo: facts?.clientInfo, capabilities: facts?.capabilities }),
       log: (entry) => this.#client.log(entry, this),
       ...(isRecord(elicitation) && { elicit: (request, { signal }) => this.#elicit(request, elicitation, signal) }),
       ...(isRecord(sampling) && { sample: (request, { signal }) => this.#sample(request, signal) }),
+      ...(isRecord(roots) && {
+        listRoots: ({ signal }) => this.#listRoots(signal),
+        onRootsChange: (listener) => this.#client.onRootsChange(listener),
+      }),
     };
   }
 
@@ -87,6 +93,16 @@ export class ServedRequest implements RequestOwner {
     const { action, content } = isRecord(answer) ? answer : {};
     if (action === "accept") return { action, ...(isRecord(content) ? { content } : {}) };
     return { action: action === "cancel" ? "cancel" : "decline" };
+  }
+
+  /** A client that fails to list its roots has said nothing of them. */
+  async #listRoots(signal: AbortSignal): Promise<readonly Root[] | undefined> {
+    const answer = await this.#client.ask("roots/list", {}, { signal, owner: this }).catch((error: unknown) => {
+      if (error instanceof RpcError) return undefined;
+      throw error;
+    });
+    const { roots } = isRecord(answer) ? answer : {};
+    return Array.isArray(roots) ? roots.filter((root) => isRecord(root) && typeof root.uri === "string") : undefined;
   }
 
   async #sample({ meta: _meta, ...request }: SampleRequest, signal: AbortSignal): Promise<SampleResult> {

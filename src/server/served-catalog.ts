@@ -4,6 +4,7 @@ import type { Entry, Kind } from "../core/item.ts";
 import type { Session } from "../core/session.ts";
 import { aliasesOf } from "../toolset/model-definition.ts";
 import type { ReadServeOptions } from "./serve-options.ts";
+import { discoveryForms, ToolDiscovery } from "./tool-discovery.ts";
 import { invalidParams } from "./wire/error-form.ts";
 import { formOf } from "./wire/item-form.ts";
 
@@ -31,7 +32,10 @@ export interface ServedPage {
 }
 
 /** The options of a catalogue. */
-export type ServedCatalogOptions = Pick<ReadServeOptions, "names" | "promptsAsTools" | "pageSize" | "logger">;
+export type ServedCatalogOptions = Pick<
+  ReadServeOptions,
+  "names" | "promptsAsTools" | "discovery" | "pageSize" | "logger"
+>;
 
 /**
  * The items that one principal may see, under the names by which they are served. Lists are made when they are asked for, and again after
@@ -44,6 +48,8 @@ export class ServedCatalog {
   readonly #lists = new Map<Kind, Promise<ServedList<Kind>>>();
   /** Names of which it was logged that another item has them. */
   readonly #hidden = new Set<string>();
+  /** Of each list of tools that was searched. */
+  readonly #discoveries = new WeakMap<ServedList<Kind>, ToolDiscovery>();
 
   /** @param session - of the principal, for the items of its own */
   constructor(host: Host, session: Session, options: ServedCatalogOptions) {
@@ -52,19 +58,21 @@ export class ServedCatalog {
     this.#options = options;
   }
 
-  /** Makes lists anew that an event changes, and gives the kinds of these. */
+  /** Makes lists anew that an event changes, and gives the kinds of those that clients see changed. */
   changed({ type }: ToolkitEvent): readonly Kind[] {
     const kinds = changedKinds[type] ?? [];
     const all = kinds.includes("prompt") && this.#options.promptsAsTools ? (["tool", ...kinds] as const) : kinds;
     for (const kind of all) this.#lists.delete(kind);
-    return all;
+    return this.#isSearched ? all.filter((kind) => kind !== "tool") : all;
   }
 
   /** @throws RpcError for a cursor that is none */
   async page(kind: Kind, cursor: unknown): Promise<ServedPage> {
+    const after = cursor === undefined ? undefined : nameIn(cursor);
+    if (kind === "tool" && this.#isSearched)
+      return { forms: after === undefined ? discoveryForms : [], nextCursor: undefined };
     const { names, forms } = await this.#list(kind);
     const { pageSize } = this.#options;
-    const after = cursor === undefined ? undefined : nameIn(cursor);
     // A name and no number: what came or went meanwhile moves nothing that was not seen yet.
     const start = after === undefined ? 0 : names.findIndex((name) => name > after);
     if (start === -1) return { forms: [], nextCursor: undefined };
@@ -78,6 +86,22 @@ export class ServedCatalog {
   async find<K extends Kind>(kind: K, name: string): Promise<Entry<ServedKinds[K]> | undefined> {
     const { byName } = await this.#list(kind);
     return byName.get(name) as Entry<ServedKinds[K]> | undefined;
+  }
+
+  /** The search among the tools; undefined where they are listed. */
+  async discovery(): Promise<ToolDiscovery | undefined> {
+    if (!this.#isSearched) return undefined;
+    const list = await this.#list("tool");
+    let discovery = this.#discoveries.get(list);
+    if (discovery === undefined) {
+      discovery = new ToolDiscovery(list.byName, new Map(list.names.map((name, at) => [name, list.forms[at] ?? {}])));
+      this.#discoveries.set(list, discovery);
+    }
+    return discovery;
+  }
+
+  get #isSearched(): boolean {
+    return this.#options.discovery === "search";
   }
 
   #list(kind: Kind): Promise<ServedList<Kind>> {

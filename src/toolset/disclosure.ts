@@ -55,30 +55,46 @@ export class Disclosure {
     this.#revealed.add(alias);
   }
 
-  async #search(input: unknown, signal: AbortSignal | undefined): Promise<unknown> {
-    const { limit } = isRecord(input) ? input : {};
-    const most = Number.isInteger(limit) ? Math.min(Math.max(Number(limit), 1), maxLimit) : defaultLimit;
-    const query = textIn(input, "query");
-    const { hidden } = this.#plan;
-    const { aliases, count } = await searchTools(this.#offered, { query, limit: most, hidden, signal });
-    const tools = aliases.map((name) => ({ name, description: foundText(hidden.get(name)) }));
-    const found = { tools, more: count - tools.length };
-    if (tools.length > 0) return found;
-    const namespaces = [...new Set(this.#offered.tools.map(({ entry }) => entry.namespace))];
-    return { ...found, hint: "Nothing was found. Try other words, or the name of a namespace.", namespaces };
+  #search(input: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+    return foundTools(this.#offered, input, { hidden: this.#plan.hidden, signal });
   }
 
   #describe(input: unknown): ToolDefinitionForModel {
     const name = textIn(input, "name");
     const definition = this.#plan.all.find((each) => each.name === name);
-    if (definition === undefined) {
-      const suggestions = nearest(name, this.#plan.hidden.keys(), 3);
-      const hint = suggestions.length === 0 ? "Search for it." : `Did you mean ${suggestions.join(", ")}?`;
-      throw new ToolkitError("NOT_FOUND", `There is no tool "${name}". ${hint}`, { key: name, suggestions });
-    }
+    if (definition === undefined) throw noSuchTool(name, this.#plan.hidden.keys());
     this.reveal(name);
     return definition;
   }
+}
+
+/**
+ * The answer of `search_tools`.
+ *
+ * @param hidden - by alias: only these are found. Always the same for a list of tools
+ * @throws ToolkitError `INVALID_INPUT` for an input without a query; the reason of an abort
+ */
+export async function foundTools(
+  offered: OfferedTools,
+  input: unknown,
+  { hidden, signal }: { readonly hidden: DisclosurePlan["hidden"]; readonly signal: AbortSignal | undefined },
+): Promise<Readonly<Record<string, unknown>>> {
+  const { limit } = isRecord(input) ? input : {};
+  const most = Number.isInteger(limit) ? Math.min(Math.max(Number(limit), 1), maxLimit) : defaultLimit;
+  const query = textIn(input, "query");
+  const { aliases, count } = await searchTools(offered, { query, limit: most, hidden, signal });
+  const tools = aliases.map((name) => ({ name, description: foundText(hidden.get(name)) }));
+  const found = { tools, more: count - tools.length };
+  if (tools.length > 0) return found;
+  const namespaces = [...new Set(offered.tools.map(({ entry }) => entry.namespace))];
+  return { ...found, hint: "Nothing was found. Try other words, or the name of a namespace.", namespaces };
+}
+
+/** The error for a name that no tool has, with the names that are like it. It is for the model that gave the name. */
+export function noSuchTool(name: string, names: Iterable<string>): ToolkitError<"NOT_FOUND"> {
+  const suggestions = nearest(name, names, 3);
+  const hint = suggestions.length === 0 ? "Search for it." : `Did you mean ${suggestions.join(", ")}?`;
+  return new ToolkitError("NOT_FOUND", `There is no tool "${name}". ${hint}`, { key: name, suggestions });
 }
 
 const foundTexts = new WeakMap<ToolDefinitionForModel, string>();
@@ -104,8 +120,8 @@ function disclosureTool(
   return { ...runTool(definition, () => undefined), isCounted: true, execute };
 }
 
-/** A text of an input, which a model may also give bare. */
-function textIn(input: unknown, key: string): string {
+/** A text of an input, which a model may also give bare. @throws ToolkitError `INVALID_INPUT` */
+export function textIn(input: unknown, key: string): string {
   const text = isRecord(input) ? input[key] : input;
   if (typeof text === "string" && text.trim() !== "") return text.trim();
   const message = "must be a text that is not blank";

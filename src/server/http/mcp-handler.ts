@@ -1,21 +1,26 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageOf } from "../../core/error.ts";
-import { busOf } from "../../core/host-bus.ts";
 import { protocolVersions } from "../../mcp/handshake.ts";
-import { isRpcMessage, type RpcMessage } from "../../mcp/rpc/rpc-message.ts";
+import { modernVersion } from "../../mcp/modern/revision.ts";
+import type { RpcMessage } from "../../mcp/rpc/rpc-message.ts";
 import { Audiences } from "../audiences.ts";
 import { ClientSession, toolSessionId } from "../client-session.ts";
-import { Replicas } from "../replicas/replicas.ts";
+import { ReplicaParkedCalls } from "../replicas/replica-parked-calls.ts";
+import { openReplicas, type Replicas } from "../replicas/replicas.ts";
 import { RequestAudit } from "../request-audit.ts";
 import type { ServableHost } from "../serve-options.ts";
+import { namesRevision, unsupportedRevision } from "../stateless/request-envelope.ts";
+import { StatelessService } from "../stateless/stateless-service.ts";
 import type { EventBudget } from "./event-log.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { type McpHandlerOptions, type ReadHandlerOptions, readHandlerOptions } from "./handler-options.ts";
 import { HttpChannel } from "./http-channel.ts";
 import { ClientGone, RequestRefusal, type ServedExchange } from "./http-exchange-port.ts";
 import { NodeExchange } from "./node-exchange.ts";
+import { accepts, readPost, sessionIdOf } from "./read-exchange.ts";
 import { RequestGate } from "./request-gate.ts";
 import { type ServedSession, SessionRegistry } from "./session-registry.ts";
+import { refusalOf, type StatelessCaller, StatelessEndpoint } from "./stateless-endpoint.ts";
 
 /** A host that is served over HTTP: give one of its two functions to a server, for the path of the endpoint. */
 export interface McpHandler extends AsyncDisposable {
@@ -60,8 +65,6 @@ export function createMcpHandler(host: ServableHost, options: McpHandlerOptions 
   };
 }
 
-/** The most messages of one body: the revision of March 2025 has batches. */
-const maxBatch = 100;
 const json = { "content-type": "application/json" };
 
 class HttpEndpoint {
@@ -71,8 +74,10 @@ class HttpEndpoint {
   readonly #gate: RequestGate;
   readonly #registry: SessionRegistry;
   readonly #budget: EventBudget;
-  /** Undefined where there is no way to others, or no sessions that they could need. */
+  /** Undefined where there is no way to others. */
   readonly #replicas: Replicas | undefined;
+  /** Undefined where its revision is not served. */
+  readonly #stateless: StatelessEndpoint | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(host: ServableHost, options: ReadHandlerOptions) {
@@ -82,12 +87,14 @@ class HttpEndpoint {
     this.#gate = new RequestGate(options);
     this.#registry = new SessionRegistry(options);
     this.#budget = { left: options.maxEventBytes };
-    const bus = busOf(host);
-    if (bus === undefined || !options.sessions) return;
-    const { clock, logger } = options;
-    const serve = (exchange: ServedExchange, principal: string | undefined) =>
-      void this.#serveForwarded(exchange, principal);
-    this.#replicas = new Replicas({ bus, clock, logger, serve });
+    this.#replicas = openReplicas(host, options, (exchange, principal) => this.#serveForwarded(exchange, principal));
+    if (options.protocol === "2025-11-25") return;
+    const parked = this.#replicas && new ReplicaParkedCalls(options, this.#replicas);
+    this.#stateless = new StatelessEndpoint(
+      options,
+      this.#audiences,
+      new StatelessService(options, this.#audit, parked),
+    );
   }
 
   get sessions(): number {
@@ -128,11 +135,13 @@ class HttpEndpoint {
 
   async #drain(): Promise<void> {
     for (const { client } of this.#registry.all) client.drain();
+    this.#stateless?.endStreams();
     const late = new Promise<void>((resolve) => void setTimeout(resolve, this.#options.drainMs).unref());
     await Promise.race([Promise.all([this.#audit.idle(), this.#replicas?.idle()]), late]);
     // The last answers are on their way.
     await new Promise((resolve) => setImmediate(resolve));
     this.#registry.stop();
+    this.#stateless?.end();
     await this.#replicas?.close();
     this.#audiences.end();
   }
@@ -151,13 +160,15 @@ class HttpEndpoint {
     replicas: Replicas | undefined,
   ): Promise<void> {
     this.#assertOpen();
-    const version = exchange.header("mcp-protocol-version");
-    if (version !== undefined && !protocolVersions.includes(version))
-      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
     if (exchange.method === "POST") return this.#post(exchange, principal, cors, replicas);
-    if (!this.#options.sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
+    const version = exchange.header("mcp-protocol-version");
+    const isKnown = version === undefined || protocolVersions.includes(version);
+    if (!isKnown && version !== modernVersion)
+      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
+    const sessions = this.#options.sessions && isKnown && this.#options.protocol !== modernVersion;
+    if (!sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
       throw new RequestRefusal(405, "Method not allowed.", {
-        headers: { allow: this.#options.sessions ? "GET, POST, DELETE" : "POST" },
+        headers: { allow: sessions ? "GET, POST, DELETE" : "POST" },
       });
     const sessionId = sessionIdOf(exchange);
     if (await replicas?.forward({ exchange, sessionId, principal, cors, body: "", messages: [] })) return;
@@ -177,17 +188,13 @@ class HttpEndpoint {
     cors: Readonly<Record<string, string>>,
     replicas: Replicas | undefined,
   ): Promise<void> {
-    const { maxMessageBytes: maxBytes, bodyTimeoutMs: timeoutMs, sessions } = this.#options;
-    if (!/^application\/json\b/i.test(exchange.header("content-type") ?? ""))
-      throw new RequestRefusal(415, "The content type must be application/json.");
-    const takesEvents = accepts(exchange, "text/event-stream");
-    if (!takesEvents && !accepts(exchange, "application/json"))
-      throw new RequestRefusal(406, "Accept must have application/json and text/event-stream.");
-    const body = await exchange.body({ maxBytes, timeoutMs });
-    const messages = parseBody(body);
+    const { body, messages, takesEvents } = await readPost(exchange, this.#options);
     // It may have begun to close while the body came.
     this.#assertOpen();
-    if (!sessions) return this.#once(exchange, messages, { principal, takesEvents, cors });
+    const caller = { principal, takesEvents, cors };
+    const stateless = this.#statelessFor(exchange, messages);
+    if (stateless !== undefined) return stateless.serve(exchange, messages, caller);
+    if (!this.#options.sessions) return this.#once(exchange, messages, caller);
     const isHandshake = messages.some(({ method }) => method === "initialize");
     if (!isHandshake) {
       const sessionId = sessionIdOf(exchange);
@@ -202,6 +209,23 @@ class HttpEndpoint {
     const { protocolVersion } = (messages[0]?.params ?? {}) as { readonly protocolVersion?: unknown };
     session.channel.isPrimed = typeof protocolVersion === "string" && protocolVersion >= "2025-11-25";
     session.channel.post(messages, exchange, takesEvents);
+  }
+
+  /** The endpoint of requests without a session, where these are some. @throws RequestRefusal for a revision that is not served */
+  #statelessFor(exchange: ServedExchange, messages: readonly RpcMessage[]): StatelessEndpoint | undefined {
+    const version = exchange.header("mcp-protocol-version");
+    const isKnown = version === undefined || protocolVersions.includes(version);
+    const isHandshake = messages.some(({ method }) => method === "initialize");
+    const isNamed = messages.some(({ params }) => namesRevision(params));
+    const { protocol } = this.#options;
+    if (isNamed || protocol === modernVersion || (!isKnown && !isHandshake)) {
+      if (this.#stateless !== undefined && (version === modernVersion || isKnown)) return this.#stateless;
+      if (this.#stateless !== undefined)
+        throw refusalOf(messages[0]?.id ?? undefined, unsupportedRevision(version, protocol), 400);
+    }
+    if (!isKnown)
+      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
+    return undefined;
   }
 
   #assertOpen(): void {
@@ -225,15 +249,7 @@ class HttpEndpoint {
   async #once(
     exchange: ServedExchange,
     messages: readonly RpcMessage[],
-    {
-      principal,
-      takesEvents,
-      cors,
-    }: {
-      readonly principal: string | undefined;
-      readonly takesEvents: boolean;
-      readonly cors: Readonly<Record<string, string>>;
-    },
+    { principal, takesEvents, cors }: StatelessCaller,
   ): Promise<void> {
     const nothing = () => undefined;
     const channel = new HttpChannel({
@@ -259,42 +275,16 @@ class HttpEndpoint {
     if (error instanceof ClientGone) return;
     const known = error instanceof RequestRefusal;
     if (!known) this.#options.logger.error(`A request could not be served: ${messageOf(error)}`, { error });
-    const { status, headers, rpcCode, message } = known ? error : new RequestRefusal(500, "The request failed here.");
+    const {
+      status,
+      headers,
+      rpcCode,
+      rpcId = null,
+      data,
+      message,
+    } = known ? error : new RequestRefusal(500, "The request failed here.");
     this.#audit.refused(exchange.method, status);
-    const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: rpcCode, message } });
+    const body = JSON.stringify({ jsonrpc: "2.0", id: rpcId, error: { code: rpcCode, message, data } });
     exchange.reply(status, { ...json, ...cors, ...headers }, body);
   }
-}
-
-/** @throws RequestRefusal */
-function sessionIdOf(exchange: ServedExchange): string {
-  const id = exchange.header("mcp-session-id");
-  if (id === undefined) throw new RequestRefusal(400, "The header Mcp-Session-Id is missing: begin with initialize.");
-  return id;
-}
-
-function accepts(exchange: ServedExchange, type: string): boolean {
-  const accept = exchange.header("accept");
-  if (accept === undefined) return true;
-  const [family] = type.split("/");
-  return accept.split(",").some((each) => {
-    const [range] = each.trim().toLowerCase().split(";");
-    return range === type || range === "*/*" || range === `${family}/*`;
-  });
-}
-
-/** @throws RequestRefusal for what is no message of JSON-RPC */
-function parseBody(text: string): readonly RpcMessage[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new RequestRefusal(400, "The body is no JSON.", { rpcCode: -32_700 });
-  }
-  const messages = Array.isArray(value) ? value : [value];
-  if (messages.length === 0 || messages.length > maxBatch || !messages.every(isRpcMessage))
-    throw new RequestRefusal(400, `The body must be a message of JSON-RPC 2.0, or 1 to ${maxBatch} of them.`, {
-      rpcCode: -32_600,
-    });
-  return messages;
 }

@@ -1,22 +1,31 @@
 import { randomBytes } from "node:crypto";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { busOf } from "../../core/host-bus.ts";
 import type { MessageBus } from "../../core/message-bus.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../core/session.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { RpcMessage } from "../../mcp/rpc/rpc-message.ts";
 import { type EventSink, RequestRefusal, type ServedExchange } from "../http/http-exchange-port.ts";
 import type { ReadServeOptions } from "../serve-options.ts";
 import { failedCall, rpcError } from "../wire/error-form.ts";
 import { ForwardedExchange, ForwardedReply, forwardedRequest, parseForwarded } from "./forwarded-exchange.ts";
-import { isReplicaId, type ReplicaLine, ReplicaLink } from "./replica-link.ts";
+import { isReplicaId, type LineEvents, type ReplicaLine, ReplicaLink } from "./replica-link.ts";
 
-/** The parts of replicas. */
-export interface ReplicasOptions extends Pick<ReadServeOptions, "logger"> {
-  readonly bus: MessageBus;
-  readonly clock: Clock;
-  /** Answers a request that another replica has let in. */
-  serve(exchange: ServedExchange, principal: string | undefined): void;
+/** Answers a request that another replica has let in. Never rejects. */
+type ServeForwarded = (exchange: ServedExchange, principal: string | undefined) => Promise<void>;
+
+/** The replicas of a host; undefined where its store has no way to other processes. @throws ToolkitError `CLOSED` */
+export function openReplicas(
+  host: object,
+  options: Pick<ReadServeOptions, "clock" | "logger">,
+  serve: ServeForwarded,
+): Replicas | undefined {
+  const bus = busOf(host);
+  return bus === undefined ? undefined : new Replicas(bus, options, serve);
 }
+
+/** Takes a line that another replica begins; undefined refuses it. */
+type LineAcceptor = (payload: unknown, line: ReplicaLine) => LineEvents | undefined;
 
 /** A request that may be for a session of another replica. */
 export interface SessionRequest {
@@ -39,19 +48,21 @@ const json = { "content-type": "application/json" };
  * of its id: each of the others forwards its requests there.
  */
 export class Replicas {
+  readonly bus: MessageBus;
   readonly link: ReplicaLink;
-  readonly #options: ReplicasOptions;
+  readonly #logger: Logger;
+  readonly #serve: ServeForwarded;
+  readonly #acceptors = new Map<string, LineAcceptor>();
   readonly #running = new Set<Promise<void>>();
   readonly #reachable: Promise<void>;
 
-  constructor(options: ReplicasOptions) {
-    const { bus, clock } = options;
-    this.#options = options;
-    this.link = new ReplicaLink({
-      bus,
-      clock,
-      accept: (kind, payload, line) => (kind === "request" ? this.#accept(payload, line) : undefined),
-    });
+  constructor(bus: MessageBus, { clock, logger }: Pick<ReadServeOptions, "clock" | "logger">, serve: ServeForwarded) {
+    this.bus = bus;
+    this.#logger = logger;
+    this.#serve = serve;
+    this.accept("request", (payload, line) => this.#accept(payload, line));
+    const accept = (kind: string, payload: unknown, line: ReplicaLine) => this.#acceptors.get(kind)?.(payload, line);
+    this.link = new ReplicaLink({ bus, clock, accept });
     this.#reachable = new Promise((resolve) => {
       const late = clock.setTimer(resolve, reachableMs);
       void this.link.ready().then(() => {
@@ -59,6 +70,11 @@ export class Replicas {
         resolve();
       });
     });
+  }
+
+  /** Takes lines of a kind that other replicas begin. */
+  accept(kind: string, acceptor: LineAcceptor): void {
+    this.#acceptors.set(kind, acceptor);
   }
 
   /** An id that cannot be guessed, and names this replica. */
@@ -87,7 +103,7 @@ export class Replicas {
       line = await this.link.open(owner, "request", forwardedRequest(exchange, body, principal), reply);
     } catch (error) {
       if (ToolkitError.is(error, "LIMIT_EXCEEDED")) throw new RequestRefusal(413, error.message);
-      this.#options.logger.error(`A request could not be forwarded to its replica: ${messageOf(error)}`, { error });
+      this.#logger.error(`A request could not be forwarded to its replica: ${messageOf(error)}`, { error });
       // It may have been sent.
       reply.ended(true);
       return true;
@@ -114,7 +130,7 @@ export class Replicas {
     if (request === undefined) return undefined;
     const exchange = new ForwardedExchange(request, line);
     // The line is there once this has returned.
-    queueMicrotask(() => this.#options.serve(exchange, request.principal));
+    queueMicrotask(() => void this.#serve(exchange, request.principal));
     return exchange;
   }
 

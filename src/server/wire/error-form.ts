@@ -23,15 +23,16 @@ export function failedCall(error: unknown, name: string): Fields {
   if (error instanceof RpcError) throw error;
   if (!ToolkitError.is(error)) throw internalError();
   if (error.code === "REMOTE_ERROR") throw rpcError(error);
-  if (isUnknown(error) && error.phase !== "execute") throw invalidParams(`Unknown tool: ${name}`);
+  if (isUnknownTool(error)) throw invalidParams(`Unknown tool: ${name}`);
   const content = ToolkitError.is(error, "TOOL_FAILED") ? error.details.content : undefined;
   const sent = isContent(content) ? sentWith(content) : undefined;
   if (sent !== undefined) return Array.isArray(sent.content) ? sent : { ...sent, content: [] };
-  return {
-    content: [{ type: "text", text: error.message }],
-    isError: true,
-    _meta: { [errorKey]: error.code },
-  };
+  return failedResult(error);
+}
+
+/** The result of a tool that failed, in the words of the error. */
+export function failedResult({ message, code }: ToolkitError): Fields {
+  return { content: [{ type: "text", text: message }], isError: true, _meta: { [errorKey]: code } };
 }
 
 /** The error of a request other than `tools/call`. */
@@ -54,6 +55,11 @@ export function rpcError(error: unknown): RpcError {
 export function resourceError(error: unknown, uri: string): RpcError {
   if (!isUnknown(error)) return rpcError(error);
   return new RpcError({ code: rpcCodes.resourceNotFound, message: `Resource not found: ${uri}`, data: { uri } });
+}
+
+/** True where there was no tool to call. */
+export function isUnknownTool(error: unknown): boolean {
+  return ToolkitError.is(error, "NOT_FOUND") && isUnknown(error) && error.phase !== "execute";
 }
 
 /** True for what is not there, and for what the caller may not see: these look the same. */
