@@ -5,6 +5,7 @@ import { usePostgres } from "../store/postgres/support.ts";
 import { verifies } from "../support/verifies.ts";
 import { call, connectClient, initialize, until } from "./fixture/client.ts";
 import { ServedReplica, tokens } from "./fixture/served-replica.ts";
+import { everyCapability, statelessBody, statelessHeaders } from "./fixture/stateless.ts";
 
 const postgres = usePostgres();
 const headersOf = (principal: keyof typeof tokens) => ({
@@ -117,5 +118,26 @@ verifies("V6", "a client goes on where its requests meet any replica, and where 
     const later = await connected([other]);
     expect(textIn(await later.client.callTool({ name: "pid" }))).toMatch(/^\d+$/);
     await later.client.close();
+  });
+});
+
+verifies("V6", "a call that waits for an answer goes on from any process, and is lost with its own", async () => {
+  await withReplicas(async ([first], [one, other]) => {
+    const message = { method: "tools/call", params: { name: "ask", arguments: {} }, capabilities: everyCapability };
+    const askAt = async (url: URL, more: object = {}) => {
+      const asked = { ...message, params: { ...message.params, ...more } };
+      const headers = { ...headersOf("ada"), ...statelessHeaders(asked) };
+      const body = JSON.stringify(statelessBody(asked));
+      const text = await (await fetch(url, { method: "POST", headers, body })).text();
+      return JSON.parse(text.slice(text.lastIndexOf('{"jsonrpc'))).result;
+    };
+    const inputResponses = { 1: { action: "accept", content: { city: "Bern" } } };
+    const { requestState } = await askAt(one);
+    expect(textIn(await askAt(other, { requestState, inputResponses }))).toContain("Bern");
+    const second = await askAt(one);
+    await first.kill();
+    const lost = await askAt(other, { requestState: second.requestState, inputResponses });
+    expect(lost).toMatchObject({ isError: true, _meta: { "toolweave/code": "OUTCOME_UNKNOWN" } });
+    expect((await askAt(other)).requestState).toEqual(expect.any(String));
   });
 });

@@ -1,13 +1,15 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { expect } from "vitest";
-import { memoryStore, resource, type Toolkit } from "../../src/index.ts";
-import type { McpHandlerOptions } from "../../src/server/index.ts";
+import { z } from "zod";
+import { defineTool, memoryStore, resource, type Toolkit } from "../../src/index.ts";
+import { createMcpHandler, type McpHandlerOptions } from "../../src/server/index.ts";
 import type { BusSubscription, Store } from "../../src/store/index.ts";
 import { virtualClock } from "../../src/testing/index.ts";
 import { sharing } from "../support/sharing.ts";
 import { verifies } from "../support/verifies.ts";
 import { all, call, connectClient, eventsOf, serveOverHttp, type TestEndpoint, until } from "./fixture/client.ts";
+import { ask, everyCapability } from "./fixture/stateless.ts";
 import { servedToolkit } from "./fixture/toolkit.ts";
 
 const tokens = { ada: "ada-has-a-long-token", eve: "eve-has-a-long-token" };
@@ -172,4 +174,85 @@ verifies("V6", "a replica that closes ends what it had, and the others go on", a
   expect((await pair.other.post(call(8, "echo", { text: "x" }), session)).status).toBe(404);
   const own = await pair.other.begin();
   expect((await pair.other.post(call(8, "echo", { text: "x" }), own)).status).toBe(200);
+});
+
+const stateKey = "a key that all the replicas of a test share";
+const asks = { method: "tools/call", params: { name: "ask", arguments: {} }, capabilities: everyCapability };
+const answerTo = (requestState: string | undefined) => ({
+  ...asks,
+  id: 2,
+  params: { ...asks.params, requestState, inputResponses: { 1: { action: "accept", content: { city: "Bern" } } } },
+});
+
+verifies("V6", "an answer that reaches another replica than its call goes on there, once", async () => {
+  await using pair = await twoReplicas({ stateKey, tokens });
+  const ada = bearer(tokens.ada);
+  const first = await ask(pair.one, asks, ada);
+  expect(Object.keys(first.result.inputRequests ?? {})).toEqual(["1"]);
+  const { requestState } = first.result;
+  expect((await ask(pair.other, answerTo(requestState), bearer(tokens.eve))).error?.code).toBe(-32602);
+  const done = await ask(pair.other, answerTo(requestState), ada);
+  expect(done.result).toMatchObject({ content: [{ text: expect.stringContaining("Bern") }] });
+  expect(await ask(pair.other, answerTo(requestState), ada)).toMatchObject({ error: { code: -32602 } });
+  expect(await ask(pair.one, answerTo(requestState), ada)).toMatchObject({ error: { code: -32602 } });
+});
+
+verifies("V6", "the notifications of a call that goes on elsewhere come with its result", async () => {
+  await using pair = await twoReplicas({ stateKey });
+  const slow = defineTool({
+    name: "slow",
+    run: async (_input, context) => {
+      const answer = await context.elicit("Which city?", z.object({ city: z.string() }));
+      await context.progress(1, 2, "half");
+      return JSON.stringify(answer);
+    },
+  });
+  for (const toolkit of pair.toolkits) toolkit.add(slow);
+  const meta = { progressToken: 7 };
+  const params = { name: "slow", arguments: {} };
+  const first = await ask(pair.one, { ...asks, params, meta });
+  const { requestState } = first.result;
+  const inputResponses = { 1: { action: "accept", content: { city: "Bern" } } };
+  const done = await ask(pair.other, { ...asks, params: { ...params, requestState, inputResponses }, meta });
+  expect(done.notifications).toMatchObject([
+    { method: "notifications/progress", params: { progressToken: 7, progress: 1 } },
+  ]);
+  expect(done.result).toMatchObject({ content: [{ text: expect.stringContaining("Bern") }] });
+});
+
+verifies("V6", "an answer whose replica is gone has an unknown outcome, and nothing runs again", async () => {
+  await using pair = await twoReplicas({ stateKey });
+  const { requestState } = (await ask(pair.one, asks)).result;
+  await pair.one.handler.close();
+  const lost = await ask(pair.other, answerTo(requestState));
+  expect(lost.result).toMatchObject({ isError: true, _meta: { "toolweave/code": "OUTCOME_UNKNOWN" } });
+});
+
+verifies("V6", "replicas that cannot open each other's states say so when they start", async () => {
+  const errorsWith = async (...keys: readonly (string | readonly string[] | undefined)[]) => {
+    const errors: string[] = [];
+    const store = memoryStore();
+    const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+    const logger = { ...silent, error: (message: string) => void errors.push(message) };
+    const toolkits = keys.map(() => servedToolkit({ store: sharing(store) }));
+    const handlers = toolkits.map((toolkit, index) =>
+      createMcpHandler(toolkit, { logger, ...(keys[index] === undefined ? {} : { stateKey: keys[index] }) }),
+    );
+    // Their words are on their way in microtasks.
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all(handlers.map((handler) => handler.close()));
+    await Promise.all(toolkits.map((toolkit) => toolkit.close()));
+    await store.close();
+    return errors;
+  };
+  const next = `${stateKey}, the next one`;
+  expect(await errorsWith(undefined)).toEqual([]);
+  expect(await errorsWith(stateKey, stateKey)).toEqual([]);
+  expect(await errorsWith([next, stateKey], [stateKey, next])).toEqual([]);
+  expect(await errorsWith(undefined, undefined)).toEqual([
+    expect.stringContaining("this one has no stateKey"),
+    expect.stringContaining("Give all the same stateKey"),
+  ]);
+  expect(await errorsWith(stateKey, next)).toHaveLength(2);
+  expect((await errorsWith(stateKey, undefined)).join()).not.toContain(stateKey);
 });
