@@ -65,7 +65,7 @@ verifies("V6", "messages on the bus that make no sense change nothing, whatever 
       },
       { id: pick([approval, "none", 1]), completion: pick<unknown>([{}, null, { result: 1, error: 2 }]) },
       { from, keys: pick<unknown>([[], [1], "x", lines]), to: pick<unknown>([own, stranger, undefined, 1]) },
-      pick(payloads),
+      pick(payloads) ?? null,
     ]);
     await bus.publish(pick([...channels]), message);
   }
