@@ -3,7 +3,15 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { project } from "../script/support/project.ts";
 
-const strangers = ["connector", "prompt author", "stored prompt", "caller", "model", "authorization server"];
+const strangers = [
+  "connector",
+  "prompt author",
+  "stored prompt",
+  "caller",
+  "model",
+  "authorization server",
+  "database user",
+];
 
 interface Threat {
   readonly stranger: string;

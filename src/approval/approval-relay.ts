@@ -55,7 +55,7 @@ export class ApprovalRelay {
   }
 
   #receive(event: BusEvent): void {
-    // What is lost with a gap is sent again by the person who decides: that call reports that nothing became of it.
+    // An answer that is lost with a gap reports itself where it was given: nothing became of it there.
     if (event.type === "gap") return;
     const { message } = event;
     const isAnswer =

@@ -66,10 +66,7 @@ class PostgresStore implements Store {
   readonly #failed: Failed;
   readonly bus: MessageBus = {
     publish: (channel, message) =>
-      this.#begin("publish", undefined, async () => {
-        await this.#ready();
-        return this.#bus.publish(channel, message);
-      }),
+      this.#begin("publish", undefined, () => this.#ready().then(() => this.#bus.publish(channel, message))),
     subscribe: (channel, listener) => {
       this.#assertOpen();
       return this.#bus.subscribe(channel, listener, () => this.open());
