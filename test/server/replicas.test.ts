@@ -164,6 +164,22 @@ verifies("V6", "a call whose replica dies has an unknown outcome, and the next r
   await store.close();
 });
 
+verifies("V6", "an answer that is too large for the bus harms no other", async () => {
+  await using pair = await twoReplicas();
+  for (const toolkit of pair.toolkits)
+    toolkit.add(defineTool({ name: "large", run: () => resource.text("large", "x".repeat(33 * 2 ** 20)) }));
+  const session = await pair.one.begin();
+  const hanging = pair.other.post(call(1, "hang"), session);
+  await until(async () => (await pair.one.post(call(1, "sum"), session)).status === 400);
+  const large = await pair.other.post(call(2, "large"), session);
+  const lost = await large.text();
+  expect(lost).toContain("OUTCOME_UNKNOWN");
+  expect(await (await pair.other.post(call(3, "echo", { text: "hi" }), session)).json()).toMatchObject({ id: 3 });
+  const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
+  expect((await pair.other.post(cancelled, session)).status).toBe(202);
+  expect(await (await hanging).text()).not.toContain("OUTCOME_UNKNOWN");
+});
+
 verifies("V6", "a replica that closes ends what it had, and the others go on", async () => {
   await using pair = await twoReplicas({ drainMs: 1 });
   const session = await pair.one.begin();
@@ -255,4 +271,14 @@ verifies("V6", "replicas that cannot open each other's states say so when they s
   ]);
   expect(await errorsWith(stateKey, next)).toHaveLength(2);
   expect((await errorsWith(stateKey, undefined)).join()).not.toContain(stateKey);
+  // Two endpoints of one toolkit.
+  const store = memoryStore();
+  await using toolkit = servedToolkit({ store });
+  const errors: string[] = [];
+  const silent = () => undefined;
+  const logger = { debug: silent, info: silent, warn: silent, error: (message: string) => void errors.push(message) };
+  const handlers = [createMcpHandler(toolkit, { logger }), createMcpHandler(toolkit, { logger })];
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  await Promise.all(handlers.map((handler) => handler.close()));
+  expect(errors).toEqual([]);
 });

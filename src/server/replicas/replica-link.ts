@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { ToolkitError } from "../../core/error.ts";
 import type { BusEvent, BusSubscription, MessageBus } from "../../core/message-bus.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { isRecord } from "../../lib/value.ts";
@@ -25,6 +26,8 @@ type LinkMessage = Readonly<Record<string, unknown>>;
 const maxLines = 10_000;
 /** The time between signs of life of the lines with a replica, and the silence after which they are lost, in milliseconds. */
 const [beatMs, patienceMs] = [2_000, 10_000];
+/** The longest wait for what is being sent when it is closed, in milliseconds. */
+const closeMs = 2_000;
 
 /** One exchange of messages with another replica. */
 export class ReplicaLine {
@@ -133,13 +136,16 @@ export class ReplicaLink {
     return undefined;
   }
 
-  /** Ends all lines, and then its part of the bus. What was sent before arrives. */
+  /** Ends all lines. What was sent before arrives, unless the store takes too long. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#beat?.cancel();
-    this.#loseAll();
-    await Promise.all(this.#sending);
     this.#subscription.end();
+    this.#loseAll();
+    const late = Promise.withResolvers<void>();
+    const timer = this.#options.clock.setTimer(late.resolve, closeMs);
+    await Promise.race([Promise.all(this.#sending), late.promise]);
+    timer.cancel();
   }
 
   #line(id: string, peer: string): ReplicaLine {
@@ -155,9 +161,16 @@ export class ReplicaLink {
 
   #send(peer: string, type: string, fields: LinkMessage): Promise<void> {
     const isGone = () => this.#lose((line) => line.peer === peer);
-    const sent = this.#options.bus
-      .publish(channelOf(peer), { type, from: this.id, ...fields })
-      .then((isThere) => (isThere ? undefined : isGone()), isGone);
+    const message = { type, from: this.id, ...fields };
+    const sent = this.#options.bus.publish(channelOf(peer), message).then(
+      (isThere) => (isThere ? undefined : isGone()),
+      (error: unknown) => {
+        if (!ToolkitError.is(error, "LIMIT_EXCEEDED")) return isGone();
+        // Too large for the bus: that is the end of this line alone.
+        this.#of(String(fields.line), peer)?.ended(true);
+        void this.#send(peer, "lost", { lines: [fields.line] });
+      },
+    );
     this.#sending.add(sent);
     return sent.finally(() => this.#sending.delete(sent));
   }

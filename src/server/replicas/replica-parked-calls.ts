@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import type { BusSubscription } from "../../core/message-bus.ts";
+import type { BusSubscription, MessageBus } from "../../core/message-bus.ts";
 import type { Logger } from "../../core/session.ts";
 import { isRecord, present } from "../../lib/value.ts";
 import { RpcError, rpcCodes } from "../../mcp/rpc/rpc-error.ts";
@@ -23,6 +23,9 @@ type Fields = Readonly<Record<string, unknown>>;
 /** The channel on which replicas find out whether they open each other's states. */
 const keysChannel = "replica-keys";
 
+/** Names each store that is open here: several endpoints of one toolkit are no replicas of each other. */
+const storeNames = new WeakMap<MessageBus, string>();
+
 /** The parked calls of all replicas: an answer goes to the one that has the call. */
 export class ReplicaParkedCalls implements ParkedCalls {
   readonly replica: string;
@@ -31,6 +34,9 @@ export class ReplicaParkedCalls implements ParkedCalls {
   readonly #logger: Logger;
   /** Digests of the keys: the first seals, each opens. */
   readonly #keys: readonly string[];
+  /** The endpoint that it is, among others that may share the store, and the store as it is open here. */
+  readonly #server: string;
+  readonly #store: string;
   readonly #subscription: BusSubscription;
   #isWarned = false;
 
@@ -40,6 +46,9 @@ export class ReplicaParkedCalls implements ParkedCalls {
     this.#replicas = replicas;
     this.#logger = options.logger;
     this.#keys = options.stateKey?.map(digestOf) ?? [];
+    this.#server = options.server.name;
+    this.#store = storeNames.get(replicas.bus) ?? randomUUID();
+    storeNames.set(replicas.bus, this.#store);
     replicas.accept("answer", (payload, line) => this.#accept(payload, line));
     this.#subscription = replicas.bus.subscribe(keysChannel, (event) => {
       if (event.type === "message") this.#compare(event.message);
@@ -106,23 +115,19 @@ export class ReplicaParkedCalls implements ParkedCalls {
     return { data: () => undefined, ended: () => gone.abort(reason) };
   }
 
-  /** Others compare their keys with those of this one, and it with theirs. */
-  #tell(): void {
-    const { bus } = this.#replicas;
-    bus.publish(keysChannel, { from: this.replica, keys: this.#keys }).catch(() => undefined);
+  /** Others compare their keys with those of this one. @param to - the one that is to; default: all, each of which answers */
+  #tell(to?: unknown): void {
+    const said = { from: this.replica, server: this.#server, store: this.#store, keys: this.#keys, to };
+    this.#replicas.bus.publish(keysChannel, said).catch(() => undefined);
   }
 
   #compare(message: unknown): void {
-    if (!isRecord(message) || message.from === this.replica || !Array.isArray(message.keys)) return;
-    const isForAll = message.to === undefined;
-    // The other one is to say the same.
-    if (isForAll) {
-      const reply = { from: this.replica, keys: this.#keys, to: message.from };
-      this.#replicas.bus.publish(keysChannel, reply).catch(() => undefined);
-    } else if (message.to !== this.replica) return;
+    if (!isRecord(message) || message.server !== this.#server || message.store === this.#store) return;
+    const { from, to, keys } = message;
+    if (!Array.isArray(keys) || (to !== undefined && to !== this.replica)) return;
+    if (to === undefined) this.#tell(from);
     const [sealing] = this.#keys;
-    const opens = typeof message.keys[0] === "string" && this.#keys.includes(message.keys[0]);
-    if ((opens && message.keys.includes(sealing)) || this.#isWarned) return;
+    if ((this.#keys.includes(String(keys[0])) && keys.includes(sealing)) || this.#isWarned) return;
     this.#isWarned = true;
     const problem =
       sealing === undefined ? "and this one has no stateKey" : "and they do not have the same keys in stateKey";

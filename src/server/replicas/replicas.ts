@@ -156,7 +156,8 @@ const sessionGone = "Session not found: begin a new one with initialize.";
 /** The answer to a request whose replica is gone; undefined for a message that gets none. */
 function lostAnswer({ id, method, params }: RpcMessage): object | undefined {
   if (method === undefined || id === undefined || id === null) return undefined;
-  const message = "The replica that had this session is gone. The request may have run: check before you repeat it.";
+  const message =
+    "No answer came back from the replica that has this session: it is gone, or the answer is too large to be passed on. The request may have run: check before you repeat it.";
   const lost = new ToolkitError("OUTCOME_UNKNOWN", message, { namespace: "" });
   if (method === "tools/call")
     return { jsonrpc: "2.0", id, result: failedCall(lost, isRecord(params) ? String(params.name) : "") };
