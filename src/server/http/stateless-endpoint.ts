@@ -7,7 +7,7 @@ import type { RpcId, RpcMessage } from "../../mcp/rpc/rpc-message.ts";
 import type { Audience, Audiences } from "../audiences.ts";
 import { maxNestingDepth, toolSessionId } from "../client-session.ts";
 import { assertParameterHeaders, assertStandardHeaders } from "../stateless/header-check.ts";
-import { readEnvelope } from "../stateless/request-envelope.ts";
+import { namesRevision, readEnvelope } from "../stateless/request-envelope.ts";
 import type { StatelessService } from "../stateless/stateless-service.ts";
 import { textOf } from "../stdio/stdio-channel.ts";
 import { invalidParams } from "../wire/error-form.ts";
@@ -55,9 +55,8 @@ export class StatelessEndpoint {
     const envelope = this.#checked(id, () => {
       const fault = messageFault(message.params, maxNestingDepth);
       if (fault !== undefined) throw invalidParams(fault.message);
-      const read = readEnvelope(method, params, this.#options.protocol);
-      assertStandardHeaders(headerOf, method, params);
-      return read;
+      if (namesRevision(params)) assertStandardHeaders(headerOf, method, params);
+      return readEnvelope(method, params, this.#options.protocol);
     });
     if (!this.#service.knows(method)) {
       const error = new RpcError({ code: rpcCodes.methodNotFound, message: `Method not found: ${method}` });
