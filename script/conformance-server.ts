@@ -16,7 +16,7 @@ const limitMs = 120_000;
 /** So many scenarios each revision requires at least: a suite that ran nothing proves nothing. */
 const revisions = { "2025-11-25": 30, "2026-07-28": 40 } as const;
 type Revision = keyof typeof revisions;
-/** What is served, and the revisions for which. */
+/** The served toolkits, and the revisions for which each is tried. */
 const modes: readonly (readonly [mode: string, revisions: readonly Revision[]])[] = [
   ["builtins", ["2025-11-25", "2026-07-28"]],
   ["2025-11-25", ["2026-07-28"]],

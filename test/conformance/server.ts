@@ -310,7 +310,7 @@ function fixtures(): Toolkit {
         JSON.stringify({ id: uri.split("/")[3], templateTest: true, data: `Data for ID: ${uri.split("/")[3]}` }),
     }),
   );
-  // What comes and goes, for those who follow the lists.
+  // Two items that come and go, for those who follow the lists.
   toolkit.add(
     defineTool({
       name: "test_trigger_tool_change",

@@ -129,7 +129,7 @@ export class LocalParkedCalls implements ParkedCalls {
 }
 
 /** The process that had a call is gone, and nothing says how far it got: it is not run again. */
-export function outcomeUnknown(): ToolkitError<"OUTCOME_UNKNOWN"> {
+function outcomeUnknown(): ToolkitError<"OUTCOME_UNKNOWN"> {
   const message = "The process that asked for this input is gone, and its call with it. It may have run.";
   return new ToolkitError("OUTCOME_UNKNOWN", message, { namespace: "" });
 }
