@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { defineTool, Toolkit } from "../../src/index.ts";
 import { virtualClock } from "../../src/testing/index.ts";
+import { eras, listenAsking } from "../server/fixture/asking.ts";
 import { serveOverHttp, type TestEndpoint, until } from "../server/fixture/client.ts";
 import {
   ask,
@@ -10,6 +11,7 @@ import {
   statelessBody,
   statelessHeaders,
 } from "../server/fixture/stateless.ts";
+import { randomOf } from "../support/random.ts";
 import { verifies } from "../support/verifies.ts";
 
 const tokens = { ada: "ada-has-a-long-token", eve: "eve-has-a-long-token" };
@@ -212,4 +214,71 @@ verifies("V6", "a client that vanishes while its answered call runs cancels it",
   await expect(running).rejects.toThrow();
   expect(String(await cancelled.promise)).toContain("gone");
   expect((await ask(endpoint, answered(first, "ada"))).error).toMatchObject({ code: -32602 });
+});
+
+verifies(
+  ["V6", "V3"],
+  "of 20 principals that are asked at once none gets a question, an answer or a result of another",
+  async () => {
+    const names = Array.from({ length: 20 }, (_each, index) => `principal-${index}`);
+    const tokensOf = Object.fromEntries(names.map((name) => [name, `the-token-of-${name}`]));
+    const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+    const own = defineTool({
+      name: "own",
+      run: async (_input, context) =>
+        JSON.stringify([context.session.principal, await context.elicit(`${context.session.principal}?`, schema)]),
+    });
+    const servers = await Promise.all(eras.map((era) => listenAsking(era)));
+    try {
+      await using toolkit = new Toolkit({ items: [own] });
+      for (const [index, { origin }] of servers.entries())
+        toolkit.addConnector({ url: `${origin}/mcp` }, { namespace: `up${index}` });
+      await toolkit.start();
+      await using endpoint = await serveOverHttp(toolkit, { tokens: tokensOf });
+      const random = randomOf(7);
+      const calls = names.flatMap((who) => ["own", "up0__form", "up1__form"].map((name) => ({ who, name })));
+      const first = await Promise.all(
+        calls.map(async ({ who, name }) => {
+          const message = { method: "tools/call", params: { name, arguments: {} }, capabilities: everyCapability };
+          return { who, name, message, answer: await ask(endpoint, message, bearer(tokensOf[who] ?? "")) };
+        }),
+      );
+      // In another order than they came.
+      first.sort(() => random() - 0.5);
+      await Promise.all(
+        first.map(async ({ who, name, message, answer }) => {
+          const [[key, question] = ["", {}]] = Object.entries(answer.result.inputRequests ?? {});
+          const asked = (question.params as { readonly message: string }).message;
+          expect(asked).toBe(name === "own" ? `${who}?` : "Where?");
+          const { requestState } = answer.result;
+          const inputResponses = { [key]: { action: "accept", content: { city: `the city of ${who}` } } };
+          const params = { ...message.params, requestState, inputResponses };
+          const { result } = await ask(endpoint, { ...message, id: 2, params }, bearer(tokensOf[who] ?? ""));
+          const text = JSON.stringify(result);
+          expect(text).toContain(`the city of ${who}\\"`);
+          expect(text.match(/principal-\d+/g)?.every((each) => each === who)).toBe(true);
+        }),
+      );
+    } finally {
+      await Promise.all(servers.map((server) => server.close()));
+    }
+  },
+);
+
+verifies(["V6", "V3"], "streams of changes without end take the place of none but their own principal's", async () => {
+  const { toolkit } = payingToolkit();
+  await using _toolkit = toolkit;
+  await using endpoint = await serveOverHttp(toolkit, { tokens, maxSessionsPerPrincipal: 3 });
+  const listen = { method: "subscriptions/listen", params: { notifications: { toolsListChanged: true } } };
+  const [body, headers] = [statelessBody(listen), statelessHeaders(listen)];
+  const gone = new AbortController();
+  const open = () => endpoint.post(body, { ...headers, ...eve }, gone.signal);
+  const streams = [await open(), await open(), await open()];
+  expect(streams.map(({ status }) => status)).toEqual([200, 200, 200]);
+  const refused = await open();
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect((await ask(endpoint, pay, ada)).result.resultType).toBe("input_required");
+  gone.abort();
+  for (const stream of streams) await expect(stream.text()).rejects.toThrow();
+  await until(async () => (await ask(endpoint, pay, eve)).status === 200);
 });

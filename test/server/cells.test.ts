@@ -11,7 +11,7 @@ type Asked = keyof typeof methods;
 const kinds = Object.keys(methods) as Asked[];
 
 const roots = [{ uri: "file:///home/ada", name: "ada" }];
-/** What a server gets in each way, whatever the eras. */
+/** The answers that a server gets in each way, whatever the eras. */
 const answers: Readonly<Record<Way, object>> = {
   form: { action: "accept", content: { city: "Bern" } },
   url: { action: "accept" },

@@ -9,7 +9,6 @@ import { ReplicaParkedCalls } from "../replicas/replica-parked-calls.ts";
 import { openReplicas, type Replicas } from "../replicas/replicas.ts";
 import { RequestAudit } from "../request-audit.ts";
 import type { ServableHost } from "../serve-options.ts";
-import { namesRevision, unsupportedRevision } from "../stateless/request-envelope.ts";
 import { StatelessService } from "../stateless/stateless-service.ts";
 import type { EventBudget } from "./event-log.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
@@ -20,7 +19,7 @@ import { NodeExchange } from "./node-exchange.ts";
 import { accepts, readPost, sessionIdOf } from "./read-exchange.ts";
 import { RequestGate } from "./request-gate.ts";
 import { type ServedSession, SessionRegistry } from "./session-registry.ts";
-import { refusalOf, type StatelessCaller, StatelessEndpoint } from "./stateless-endpoint.ts";
+import { type StatelessCaller, StatelessEndpoint } from "./stateless-endpoint.ts";
 
 /** A host that is served over HTTP: give one of its two functions to a server, for the path of the endpoint. */
 export interface McpHandler extends AsyncDisposable {
@@ -161,11 +160,10 @@ class HttpEndpoint {
   ): Promise<void> {
     this.#assertOpen();
     if (exchange.method === "POST") return this.#post(exchange, principal, cors, replicas);
-    const version = exchange.header("mcp-protocol-version");
-    const isKnown = version === undefined || protocolVersions.includes(version);
-    if (!isKnown && version !== modernVersion)
-      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
-    const sessions = this.#options.sessions && isKnown && this.#options.protocol !== modernVersion;
+    const { protocol } = this.#options;
+    const isStateless = protocol === modernVersion || exchange.header("mcp-protocol-version") === modernVersion;
+    if (!isStateless) assertEarlier(exchange);
+    const sessions = this.#options.sessions && !isStateless;
     if (!sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
       throw new RequestRefusal(405, "Method not allowed.", {
         headers: { allow: sessions ? "GET, POST, DELETE" : "POST" },
@@ -192,10 +190,11 @@ class HttpEndpoint {
     // It may have begun to close while the body came.
     this.#assertOpen();
     const caller = { principal, takesEvents, cors };
-    const stateless = this.#statelessFor(exchange, messages);
-    if (stateless !== undefined) return stateless.serve(exchange, messages, caller);
-    if (!this.#options.sessions) return this.#once(exchange, messages, caller);
+    if (this.#stateless?.takes(exchange, messages) === true) return this.#stateless.serve(exchange, messages, caller);
     const isHandshake = messages.some(({ method }) => method === "initialize");
+    // A client that begins with one may name the revision that it would like best.
+    if (!isHandshake) assertEarlier(exchange);
+    if (!this.#options.sessions) return this.#once(exchange, messages, caller);
     if (!isHandshake) {
       const sessionId = sessionIdOf(exchange);
       if (await replicas?.forward({ exchange, sessionId, principal, cors, body, messages })) return;
@@ -209,23 +208,6 @@ class HttpEndpoint {
     const { protocolVersion } = (messages[0]?.params ?? {}) as { readonly protocolVersion?: unknown };
     session.channel.isPrimed = typeof protocolVersion === "string" && protocolVersion >= "2025-11-25";
     session.channel.post(messages, exchange, takesEvents);
-  }
-
-  /** The endpoint of requests without a session, where these are some. @throws RequestRefusal for a revision that is not served */
-  #statelessFor(exchange: ServedExchange, messages: readonly RpcMessage[]): StatelessEndpoint | undefined {
-    const version = exchange.header("mcp-protocol-version");
-    const isKnown = version === undefined || protocolVersions.includes(version);
-    const isHandshake = messages.some(({ method }) => method === "initialize");
-    const isNamed = messages.some(({ params }) => namesRevision(params));
-    const { protocol } = this.#options;
-    if (isNamed || protocol === modernVersion || (!isKnown && !isHandshake)) {
-      if (this.#stateless !== undefined && (version === modernVersion || isKnown)) return this.#stateless;
-      if (this.#stateless !== undefined)
-        throw refusalOf(messages[0]?.id ?? undefined, unsupportedRevision(version, protocol), 400);
-    }
-    if (!isKnown)
-      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
-    return undefined;
   }
 
   #assertOpen(): void {
@@ -287,4 +269,11 @@ class HttpEndpoint {
     const body = JSON.stringify({ jsonrpc: "2.0", id: rpcId, error: { code: rpcCode, message, data } });
     exchange.reply(status, { ...json, ...cors, ...headers }, body);
   }
+}
+
+/** @throws RequestRefusal for a revision without a handshake, and for none that there is */
+function assertEarlier(exchange: ServedExchange): void {
+  const version = exchange.header("mcp-protocol-version");
+  if (version === undefined || protocolVersions.includes(version)) return;
+  throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
 }

@@ -1,13 +1,14 @@
 import { definitionOf } from "../../core/entry.ts";
 import type { Timer } from "../../lib/clock.ts";
 import { isRecord } from "../../lib/value.ts";
-import { modernCodes } from "../../mcp/modern/revision.ts";
+import { protocolVersions } from "../../mcp/handshake.ts";
+import { modernCodes, modernVersion } from "../../mcp/modern/revision.ts";
 import { messageFault, RpcError, rpcCodes } from "../../mcp/rpc/rpc-error.ts";
 import type { RpcId, RpcMessage } from "../../mcp/rpc/rpc-message.ts";
 import type { Audience, Audiences } from "../audiences.ts";
 import { maxNestingDepth, toolSessionId } from "../client-session.ts";
 import { assertParameterHeaders, assertStandardHeaders } from "../stateless/header-check.ts";
-import { readEnvelope } from "../stateless/request-envelope.ts";
+import { namesRevision, readEnvelope, unsupportedRevision } from "../stateless/request-envelope.ts";
 import type { StatelessService } from "../stateless/stateless-service.ts";
 import { textOf } from "../stdio/stdio-channel.ts";
 import { invalidParams } from "../wire/error-form.ts";
@@ -31,12 +32,30 @@ export class StatelessEndpoint {
   readonly #audiences: Audiences;
   readonly #service: StatelessService;
   readonly #open = new Map<ReplyStream, AbortController>();
+  /** The number of open requests by principal. */
+  readonly #counts = new Map<string | undefined, number>();
   #keepAlive: Timer | undefined;
 
   constructor(options: ReadHandlerOptions, audiences: Audiences, service: StatelessService) {
     this.#options = options;
     this.#audiences = audiences;
     this.#service = service;
+  }
+
+  /**
+   * True for a POST of this revision: its body says so, or its header, or no other is served. A handshake is of the others, whatever
+   * revision its client would like best.
+   *
+   * @throws RequestRefusal for a revision that there is not
+   */
+  takes(exchange: ServedExchange, messages: readonly RpcMessage[]): boolean {
+    const { protocol } = this.#options;
+    const version = exchange.header("mcp-protocol-version");
+    const isEarlier = version === undefined || protocolVersions.includes(version);
+    if (protocol === modernVersion || messages.some(({ params }) => namesRevision(params))) return true;
+    if (isEarlier || messages.some(({ method }) => method === "initialize")) return false;
+    if (version === modernVersion) return true;
+    throw refusalOf(messages[0]?.id ?? undefined, unsupportedRevision(version, protocol), 400);
   }
 
   /** Answers a POST. Settles when it is answered. @throws RequestRefusal for one that is not served: nothing ran */
@@ -55,9 +74,8 @@ export class StatelessEndpoint {
     const envelope = this.#checked(id, () => {
       const fault = messageFault(message.params, maxNestingDepth);
       if (fault !== undefined) throw invalidParams(fault.message);
-      const read = readEnvelope(method, params, this.#options.protocol);
-      assertStandardHeaders(headerOf, method, params);
-      return read;
+      if (namesRevision(params)) assertStandardHeaders(headerOf, method, params);
+      return readEnvelope(method, params, this.#options.protocol);
     });
     if (!this.#service.knows(method)) {
       const error = new RpcError({ code: rpcCodes.methodNotFound, message: `Method not found: ${method}` });
@@ -66,6 +84,7 @@ export class StatelessEndpoint {
     if (method === "subscriptions/listen" && !caller.takesEvents)
       throw new RequestRefusal(406, "Accept must have text/event-stream.", { rpcId: id });
     const { principal } = caller;
+    this.#assertRoom(principal);
     const sessionId = toolSessionId();
     const audience = await this.#audiences.of({ id: sessionId, principal });
     if (method === "tools/call") await this.#assertParameters(id, params, audience, headerOf);
@@ -89,7 +108,7 @@ export class StatelessEndpoint {
 
   async #answer(
     exchange: ServedExchange,
-    { cors, takesEvents }: StatelessCaller,
+    { principal, cors, takesEvents }: StatelessCaller,
     id: RpcId,
     run: (signal: AbortSignal, notify: (method: string, params: Fields) => void) => Promise<Fields>,
   ): Promise<void> {
@@ -99,6 +118,7 @@ export class StatelessEndpoint {
     const { clock } = this.#options;
     const stream = new ReplyStream({ number: 1, log: undefined, headers: cors, isPrimed: false, clock, gone });
     this.#open.set(stream, controller);
+    this.#count(principal, 1);
     this.#schedule();
     stream.attach(exchange, { takesEvents });
     const notify = (method: string, params: Fields) => {
@@ -113,7 +133,21 @@ export class StatelessEndpoint {
       else stream.write(textOf({ jsonrpc: "2.0", id, error: errorObject(error) }), true, statusOf(error));
     } finally {
       this.#open.delete(stream);
+      this.#count(principal, -1);
     }
+  }
+
+  /** An open request takes a connection and a place in memory, as a session does. @throws RequestRefusal */
+  #assertRoom(principal: string | undefined): void {
+    const { maxSessions, maxSessionsPerPrincipal } = this.#options;
+    if (this.#open.size < maxSessions && (this.#counts.get(principal) ?? 0) < maxSessionsPerPrincipal) return;
+    throw new RequestRefusal(503, "Too many open requests: end one first.", { headers: { "retry-after": "1" } });
+  }
+
+  #count(principal: string | undefined, change: number): void {
+    const count = (this.#counts.get(principal) ?? 0) + change;
+    if (count === 0) this.#counts.delete(principal);
+    else this.#counts.set(principal, count);
   }
 
   async #assertParameters(
@@ -148,7 +182,7 @@ export class StatelessEndpoint {
 }
 
 /** The refusal of a request by an error of the protocol. */
-export function refusalOf(id: RpcId | undefined, { code, message, data }: RpcError, status: number): RequestRefusal {
+function refusalOf(id: RpcId | undefined, { code, message, data }: RpcError, status: number): RequestRefusal {
   return new RequestRefusal(status, message, { rpcCode: code, rpcId: id, data });
 }
 

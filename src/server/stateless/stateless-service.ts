@@ -35,7 +35,7 @@ export interface StatelessRequest {
 
 /** The methods whose results may ask for input. */
 const asking: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
-/** What a server says of itself does not change while it runs. */
+/** The facts of a server do not change while it runs. */
 const discoverTtlMs = 60_000;
 
 /** Answers requests of 2026-07-28: each says who asks and what its client can do, and a call that asks takes several. */

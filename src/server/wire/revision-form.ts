@@ -48,7 +48,8 @@ export function handshakeResult(method: string, result: Fields): Fields {
 
 /** Structured content was an object up to 2025-11-25: any other is a text, where there is no content. */
 function withTextOf({ structuredContent, ...rest }: Fields): Fields {
-  if (Array.isArray(rest.content) && rest.content.length > 0) return rest;
+  // Where `null` means none, there is none.
+  if (structuredContent === null || (Array.isArray(rest.content) && rest.content.length > 0)) return rest;
   return { ...rest, content: [{ type: "text", text: JSON.stringify(structuredContent) }] };
 }
 
