@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import type { BusEvent, MessageBus } from "../../src/core/message-bus.ts";
 import { memoryStore, type Store } from "../../src/index.ts";
-import { call, serveOverHttp } from "../server/fixture/client.ts";
+import { createMcpHandler, type McpHandler } from "../../src/server/index.ts";
+import { call, initialize, serveOverHttp } from "../server/fixture/client.ts";
 import { ask, everyCapability } from "../server/fixture/stateless.ts";
 import { servedToolkit } from "../server/fixture/toolkit.ts";
 import { randomOf } from "../support/random.ts";
@@ -104,4 +105,34 @@ verifies("V6", "the lines of one replica are beyond the reach of another", async
   const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 5 } };
   expect((await endpoint.post(cancelled, session)).status).toBe(202);
   await answered.promise;
+});
+
+verifies("V6", "a principal that has a thousand requests forwarded takes no place of another", async () => {
+  const tokens = { eve: "eve-has-a-long-token", ada: "ada-has-a-long-token" };
+  const store = memoryStore();
+  await using toolkit = servedToolkit({ store: sharing(store) });
+  await using neighbour = servedToolkit({ store: sharing(store) });
+  const options = { tokens, maxConcurrentRequests: 5_000, drainMs: 1 };
+  await using one = createMcpHandler(toolkit, options);
+  await using other = createMcpHandler(neighbour, options);
+  const post = (handler: McpHandler, who: keyof typeof tokens, message: object, session: object = {}) => {
+    const accept = "application/json, text/event-stream";
+    const authorization = `Bearer ${tokens[who]}`;
+    const headers = { accept, "content-type": "application/json", authorization, ...session };
+    const request = { method: "POST", headers, body: JSON.stringify(message) };
+    return handler.fetch(new Request("http://localhost/mcp", request));
+  };
+  const begin = async (who: keyof typeof tokens) => {
+    const begun = await post(one, who, initialize());
+    return { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  };
+  const [eve, ada] = [await begin("eve"), await begin("ada")];
+  const hanging = Array.from({ length: 1_000 }, (_, id) => post(other, "eve", call(id + 1, "hang"), eve));
+  const further = await post(other, "eve", call(5_000, "whoami"), eve);
+  expect([further.status, further.headers.get("retry-after")]).toEqual([503, "5"]);
+  expect(await (await post(other, "ada", call(1, "whoami"), ada)).json()).toMatchObject({ id: 1 });
+  expect(await (await post(one, "eve", call(5_001, "whoami"), eve)).json()).toMatchObject({ id: 5_001 });
+  await one.close();
+  await Promise.all(hanging.map(async (each) => (await each).text()));
+  await store.close();
 });

@@ -116,10 +116,11 @@ export class ReplicaLink {
    * Begins a line.
    *
    * @returns undefined where there is no such replica: nothing was sent
-   * @throws ToolkitError as `MessageBus.publish`
+   * @throws ToolkitError `LIMIT_EXCEEDED` where there are too many lines; as `MessageBus.publish`
    */
   async open(peer: string, kind: string, payload: unknown, events: LineEvents): Promise<ReplicaLine | undefined> {
-    if (this.#isClosed || this.#lines.size >= maxLines) return undefined;
+    if (this.#isClosed) return undefined;
+    if (this.#lines.size >= maxLines) throw tooManyLines(maxLines);
     this.#opened += 1;
     const line = this.#line(`${this.id}.${this.#opened}`, peer);
     line.events = events;
@@ -232,10 +233,14 @@ export class ReplicaLink {
   }
 
   #schedule(): void {
-    this.#beat ??= this.#options.clock.setTimer(() => {
+    const { clock } = this.#options;
+    const dueAt = clock.now() + beatMs;
+    this.#beat ??= clock.setTimer(() => {
       this.#beat = undefined;
-      const since = this.#options.clock.now() - patienceMs;
-      this.#lose(({ heardAt }) => heardAt < since);
+      const now = clock.now();
+      // This process was busy: what the others have sent meanwhile is not read yet.
+      if (now > dueAt + beatMs) for (const line of this.#lines.values()) line.heardAt = now;
+      this.#lose(({ heardAt }) => heardAt < now - patienceMs);
       for (const [peer, lines] of Map.groupBy(this.#lines.values(), (line) => line.peer))
         void this.#send(peer, "beat", { lines: lines.map(({ id }) => id) });
       if (this.#lines.size > 0) this.#schedule();
@@ -253,6 +258,15 @@ export class ReplicaLink {
     for (const line of [...this.#lines.values()]) if (isLost(line)) line.ended(true);
   }
 }
+
+/** The error for one line more. */
+export function tooManyLines(max: number): ToolkitError<"LIMIT_EXCEEDED"> {
+  const message = `${max} requests are forwarded to other replicas, and no more may be. Try again later.`;
+  return new ToolkitError("LIMIT_EXCEEDED", message, { limit: linesLimit, max, actual: max + 1 });
+}
+
+/** The name of the limit of lines. */
+export const linesLimit = "lines";
 
 const nothing: LineEvents = { data: () => undefined, ended: () => undefined };
 

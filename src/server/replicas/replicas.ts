@@ -9,7 +9,14 @@ import { type EventSink, RequestRefusal, type ServedExchange } from "../http/htt
 import type { ReadServeOptions } from "../serve-options.ts";
 import { failedCall, rpcError } from "../wire/error-form.ts";
 import { ForwardedExchange, ForwardedReply, forwardedRequest, parseForwarded } from "./forwarded-exchange.ts";
-import { isReplicaId, type LineEvents, type ReplicaLine, ReplicaLink } from "./replica-link.ts";
+import {
+  isReplicaId,
+  type LineEvents,
+  linesLimit,
+  type ReplicaLine,
+  ReplicaLink,
+  tooManyLines,
+} from "./replica-link.ts";
 
 /** Answers a request that another replica has let in. Never rejects. */
 type ServeForwarded = (exchange: ServedExchange, principal: string | undefined) => Promise<void>;
@@ -41,6 +48,9 @@ export interface SessionRequest {
 /** The time in which a replica is to be reachable for others when it begins its first session, in milliseconds. */
 const reachableMs = 1_000;
 
+/** The most requests of one principal that are forwarded at once, its open streams included. */
+const maxForwarded = 1_000;
+
 const json = { "content-type": "application/json" };
 
 /**
@@ -54,6 +64,8 @@ export class Replicas {
   readonly #serve: ServeForwarded;
   readonly #acceptors = new Map<string, LineAcceptor>();
   readonly #running = new Set<Promise<void>>();
+  /** The number of requests that are forwarded, by principal. */
+  readonly #forwarded = new Map<string | undefined, number>();
   readonly #reachable: Promise<void>;
 
   constructor(bus: MessageBus, { clock, logger }: Pick<ReadServeOptions, "clock" | "logger">, serve: ServeForwarded) {
@@ -99,16 +111,23 @@ export class Replicas {
       line?.end();
     };
     const reply = new ForwardedReply(exchange, cors, { lost: (sink) => this.#answerLost(request, sink), unread: end });
+    void reply.over.then(this.#count(principal));
     try {
       line = await this.link.open(owner, "request", forwardedRequest(exchange, body, principal), reply);
     } catch (error) {
-      if (ToolkitError.is(error, "LIMIT_EXCEEDED")) throw new RequestRefusal(413, error.message);
+      if (ToolkitError.is(error, "LIMIT_EXCEEDED")) {
+        reply.gone();
+        throw refusalOf(error);
+      }
       this.#logger.error(`A request could not be forwarded to its replica: ${messageOf(error)}`, { error });
       // It may have been sent.
       reply.ended(true);
       return true;
     }
-    if (line === undefined) return false;
+    if (line === undefined) {
+      reply.gone();
+      return false;
+    }
     exchange.onGone(end);
     const isCall = exchange.method === "POST";
     if (isCall) this.#running.add(reply.over);
@@ -123,6 +142,18 @@ export class Replicas {
 
   close(): Promise<void> {
     return this.link.close();
+  }
+
+  /** Counts a request of a principal, until the returned function is called. @throws RequestRefusal where it has too many */
+  #count(principal: string | undefined): () => void {
+    const before = this.#forwarded.get(principal) ?? 0;
+    if (principal !== undefined && before >= maxForwarded) throw refusalOf(tooManyLines(maxForwarded));
+    this.#forwarded.set(principal, before + 1);
+    return () => {
+      const left = (this.#forwarded.get(principal) ?? 1) - 1;
+      if (left > 0) this.#forwarded.set(principal, left);
+      else this.#forwarded.delete(principal);
+    };
   }
 
   #accept(payload: unknown, line: ReplicaLine): ForwardedExchange | undefined {
@@ -149,6 +180,12 @@ export class Replicas {
       exchange.reply(404, { ...json, ...cors }, JSON.stringify({ jsonrpc: "2.0", id: null, error }));
     }
   }
+}
+
+/** The refusal of a request that is not forwarded: nothing ran. */
+function refusalOf({ message, details }: ToolkitError<"LIMIT_EXCEEDED">): RequestRefusal {
+  if (details.limit !== linesLimit) return new RequestRefusal(413, message);
+  return new RequestRefusal(503, message, { headers: { "retry-after": "5" } });
 }
 
 const sessionGone = "Session not found: begin a new one with initialize.";
