@@ -1,4 +1,5 @@
 import { definitionOf } from "../../core/entry.ts";
+import { messageOf } from "../../core/error.ts";
 import type { Timer } from "../../lib/clock.ts";
 import { isRecord } from "../../lib/value.ts";
 import { protocolVersions } from "../../mcp/handshake.ts";
@@ -34,6 +35,7 @@ export class StatelessEndpoint {
   readonly #open = new Map<ReplyStream, AbortController>();
   /** The number of open requests by principal. */
   readonly #counts = new Map<string | undefined, number>();
+  #total = 0;
   #keepAlive: Timer | undefined;
 
   constructor(options: ReadHandlerOptions, audiences: Audiences, service: StatelessService) {
@@ -62,7 +64,7 @@ export class StatelessEndpoint {
   async serve(exchange: ServedExchange, messages: readonly RpcMessage[], caller: StatelessCaller): Promise<void> {
     const [message] = messages;
     const { id, method } = message ?? {};
-    if (message === undefined || messages.length > 1 || method === undefined)
+    if (message === undefined || messages.length > 1 || method === undefined || typeof (id ?? "") === "object")
       throw new RequestRefusal(400, "The body must be one request.", { rpcCode: -32_600 });
     if (id === undefined || id === null) {
       // There is none that would change anything here.
@@ -83,14 +85,15 @@ export class StatelessEndpoint {
     }
     if (method === "subscriptions/listen" && !caller.takesEvents)
       throw new RequestRefusal(406, "Accept must have text/event-stream.", { rpcId: id });
-    const { principal } = caller;
-    this.#assertRoom(principal);
-    const sessionId = toolSessionId();
-    const audience = await this.#audiences.of({ id: sessionId, principal });
-    if (method === "tools/call") await this.#assertParameters(id, params, audience, headerOf);
-    await this.#answer(exchange, caller, id, (signal, notify) =>
-      this.#service.answer({ id, method, params, envelope, principal, sessionId, audience, signal, notify }),
-    );
+    await this.#within(caller.principal, async () => {
+      const { principal } = caller;
+      const sessionId = toolSessionId();
+      const audience = await this.#audiences.of({ id: sessionId, principal });
+      if (method === "tools/call") await this.#assertParameters(id, params, audience, headerOf);
+      await this.#answer(exchange, caller, id, (signal, notify) =>
+        this.#service.answer({ id, method, params, envelope, principal, sessionId, audience, signal, notify }),
+      );
+    });
   }
 
   /** Ends the streams of notifications, which last for as long as their clients want. */
@@ -108,21 +111,25 @@ export class StatelessEndpoint {
 
   async #answer(
     exchange: ServedExchange,
-    { principal, cors, takesEvents }: StatelessCaller,
+    { cors, takesEvents }: StatelessCaller,
     id: RpcId,
     run: (signal: AbortSignal, notify: (method: string, params: Fields) => void) => Promise<Fields>,
   ): Promise<void> {
     const controller = new AbortController();
     const { signal } = controller;
     const gone = () => controller.abort(new Error("The client is gone."));
-    const { clock } = this.#options;
+    const { clock, logger } = this.#options;
     const stream = new ReplyStream({ number: 1, log: undefined, headers: cors, isPrimed: false, clock, gone });
     this.#open.set(stream, controller);
-    this.#count(principal, 1);
     this.#schedule();
     stream.attach(exchange, { takesEvents });
     const notify = (method: string, params: Fields) => {
-      if (takesEvents && !signal.aborted) stream.write(textOf({ jsonrpc: "2.0", method, params }), false);
+      if (!takesEvents || signal.aborted) return;
+      try {
+        stream.write(textOf({ jsonrpc: "2.0", method, params }), false);
+      } catch (error) {
+        logger.warn(`A client was not notified: ${messageOf(error)}`);
+      }
     };
     try {
       const result = await run(signal, notify);
@@ -133,18 +140,25 @@ export class StatelessEndpoint {
       else stream.write(textOf({ jsonrpc: "2.0", id, error: errorObject(error) }), true, statusOf(error));
     } finally {
       this.#open.delete(stream);
+    }
+  }
+
+  /** An open request takes a connection and a place in memory, as a session does. @throws RequestRefusal where there are too many */
+  async #within(principal: string | undefined, work: () => Promise<void>): Promise<void> {
+    const { maxSessions, maxSessionsPerPrincipal } = this.#options;
+    const own = this.#counts.get(principal) ?? 0;
+    if (this.#total >= maxSessions || own >= maxSessionsPerPrincipal)
+      throw new RequestRefusal(503, "Too many open requests: end one first.", { headers: { "retry-after": "1" } });
+    this.#count(principal, 1);
+    try {
+      await work();
+    } finally {
       this.#count(principal, -1);
     }
   }
 
-  /** An open request takes a connection and a place in memory, as a session does. @throws RequestRefusal */
-  #assertRoom(principal: string | undefined): void {
-    const { maxSessions, maxSessionsPerPrincipal } = this.#options;
-    if (this.#open.size < maxSessions && (this.#counts.get(principal) ?? 0) < maxSessionsPerPrincipal) return;
-    throw new RequestRefusal(503, "Too many open requests: end one first.", { headers: { "retry-after": "1" } });
-  }
-
   #count(principal: string | undefined, change: number): void {
+    this.#total += change;
     const count = (this.#counts.get(principal) ?? 0) + change;
     if (count === 0) this.#counts.delete(principal);
     else this.#counts.set(principal, count);

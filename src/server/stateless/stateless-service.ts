@@ -107,14 +107,8 @@ export class StatelessService {
     const { clock, inputTimeoutMs } = this.#options;
     const seal = (id: string, round: number) => {
       const expiresAt = clock.now() + inputTimeoutMs;
-      return this.#seal.seal({
-        replica: this.#parked.replica,
-        call: id,
-        round,
-        principal,
-        expiresAt,
-        digest: digestOf(request),
-      });
+      const address = { replica: this.#parked.replica, call: id, round };
+      return this.#seal.seal({ ...address, principal, expiresAt, digest: digestOf(request) });
     };
     return new QuestionedCall(
       { sessionId, principal, canAsk: asking.has(method), parked: this.#parked, seal },
@@ -124,7 +118,7 @@ export class StatelessService {
 
   /** Goes on with a call. @throws RpcError for a state that is none, or another's, or too old: nothing ran */
   async #resume(request: StatelessRequest, state: unknown): Promise<Fields> {
-    const { method, params, principal } = request;
+    const { method, params } = request;
     const address = this.#opened(state, request);
     const { inputResponses: responses = {} } = params;
     if (!isRecord(responses)) throw invalidParams("Invalid params: inputResponses must be an object.");
@@ -133,7 +127,7 @@ export class StatelessService {
     } catch (error) {
       request.signal.throwIfAborted();
       if (!ToolkitError.is(error, "OUTCOME_UNKNOWN") || method !== "tools/call") throw error;
-      this.#options.logger.warn(`${error.message} The principal is ${principal ?? "not known"}.`);
+      this.#options.logger.warn(`A client came back with answers: ${error.message}`);
       return failedCall(error, String(params.name));
     }
   }
