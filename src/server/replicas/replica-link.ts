@@ -37,7 +37,7 @@ export class ReplicaLine {
   readonly #over: (line: ReplicaLine) => void;
   /** Undefined once it has ended. */
   events: LineEvents | undefined;
-  heardAt: number;
+  seenAt: number;
   #unsent = 0;
 
   constructor(
@@ -49,7 +49,7 @@ export class ReplicaLine {
   ) {
     this.id = id;
     this.peer = peer;
-    this.heardAt = now;
+    this.seenAt = now;
     this.#send = send;
     this.#over = over;
   }
@@ -192,7 +192,7 @@ export class ReplicaLink {
     }
     const lines = this.#idsIn(message);
     if (type === "end" || type === "lost") for (const each of lines) this.#of(each, peer)?.ended(type === "lost");
-    if (type === "beat") this.#heard(lines, peer);
+    if (type === "beat") this.#seen(lines, peer);
   }
 
   #idsIn({ lines }: LinkMessage): readonly string[] {
@@ -222,12 +222,12 @@ export class ReplicaLink {
     this.#schedule();
   }
 
-  #heard(ids: readonly string[], peer: string): void {
+  #seen(ids: readonly string[], peer: string): void {
     const unknown: string[] = [];
     for (const id of ids) {
       const line = this.#of(id, peer);
       if (line === undefined) unknown.push(id);
-      else line.heardAt = this.#options.clock.now();
+      else line.seenAt = this.#options.clock.now();
     }
     if (unknown.length > 0 && isReplicaId(peer)) void this.#send(peer, "lost", { lines: unknown });
   }
@@ -239,8 +239,8 @@ export class ReplicaLink {
       this.#beat = undefined;
       const now = clock.now();
       // This process was busy: what the others have sent meanwhile is not read yet.
-      if (now > dueAt + beatMs) for (const line of this.#lines.values()) line.heardAt = now;
-      this.#lose(({ heardAt }) => heardAt < now - patienceMs);
+      if (now > dueAt + beatMs) for (const line of this.#lines.values()) line.seenAt = now;
+      this.#lose(({ seenAt }) => seenAt < now - patienceMs);
       for (const [peer, lines] of Map.groupBy(this.#lines.values(), (line) => line.peer))
         void this.#send(peer, "beat", { lines: lines.map(({ id }) => id) });
       if (this.#lines.size > 0) this.#schedule();

@@ -52,9 +52,9 @@ export class ReplicaParkedCalls implements ParkedCalls {
     replicas.accept("answer", (payload, line) => this.#accept(payload, line));
     this.#subscription = replicas.bus.subscribe(keysChannel, (event) => {
       if (event.type === "message") this.#compare(event.message);
-      else this.#tell();
+      else this.#announceKeys();
     });
-    void this.#subscription.ready.then(() => this.#tell()).catch(() => undefined);
+    void this.#subscription.ready.then(() => this.#announceKeys()).catch(() => undefined);
   }
 
   park(call: ParkedCall): void {
@@ -116,7 +116,7 @@ export class ReplicaParkedCalls implements ParkedCalls {
   }
 
   /** Others compare their keys with those of this one. @param to - the one that is to; default: all, each of which answers */
-  #tell(to?: unknown): void {
+  #announceKeys(to?: unknown): void {
     const said = { from: this.replica, server: this.#server, store: this.#store, keys: this.#keys, to };
     this.#replicas.bus.publish(keysChannel, said).catch(() => undefined);
   }
@@ -125,7 +125,7 @@ export class ReplicaParkedCalls implements ParkedCalls {
     if (!isRecord(message) || message.server !== this.#server || message.store === this.#store) return;
     const { from, to, keys } = message;
     if (!Array.isArray(keys) || (to !== undefined && to !== this.replica)) return;
-    if (to === undefined) this.#tell(from);
+    if (to === undefined) this.#announceKeys(from);
     const [sealing] = this.#keys;
     if ((this.#keys.includes(String(keys[0])) && keys.includes(sealing)) || this.#isWarned) return;
     this.#isWarned = true;
