@@ -89,7 +89,7 @@ verifies(
         expect(textIn(again)).toBe("succeeded");
         const orphan = textIn(await ada.client.callTool({ name: "begin_transfer" }));
         await first.kill();
-        // As soon as PostgreSQL has seen that its process is gone: nobody can run it any more.
+        // As soon as PostgreSQL has seen that its process is gone: no other process can run it.
         const late = await ben.client.callTool({ name: "approve", arguments: { text: orphan } });
         expect(late.isError).toBe(true);
         expect(textIn(late)).toMatch(/it is void|did not follow/);

@@ -83,7 +83,7 @@ verifies("V6", "where the connection breaks, a gap is reported and messages come
   });
 });
 
-verifies(["S1", "V6"], "a change of any collection is told by its name, not as a gap", async () => {
+verifies(["S1", "V6"], "a change of any collection is reported by its name, not as a gap", async () => {
   await withStores(async (open) => {
     const options = { connectionString: postgres.connectionString, schema: postgres.newSchema() };
     const [one, other] = [open(options), open(options)];
