@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { expect } from "vitest";
 import { defineTool, Toolkit } from "../../src/index.ts";
+import { headerValue } from "../../src/mcp/modern/parameter-headers.ts";
 import { virtualClock } from "../../src/testing/index.ts";
 import { eras, listenAsking } from "../server/fixture/asking.ts";
 import { serveOverHttp, type TestEndpoint, until } from "../server/fixture/client.ts";
@@ -282,3 +284,64 @@ verifies(["V6", "V3"], "streams of changes without end take the place of none bu
   for (const stream of streams) await expect(stream.text()).rejects.toThrow();
   await until(async () => (await ask(endpoint, pay, eve)).status === 200);
 });
+
+const metaNames = ["protocolVersion", "clientInfo", "clientCapabilities", "logLevel"].map(
+  (name) => `io.modelcontextprotocol/${name}`,
+);
+const anyText = fc.oneof(fc.string(), fc.constantFrom("pay", "2026-07-28", "1.AAAA", "__proto__", "constructor"));
+const anyParams = fc.dictionary(
+  fc.constantFrom(
+    "name",
+    "uri",
+    "arguments",
+    "requestState",
+    "inputResponses",
+    "notifications",
+    "cursor",
+    "ref",
+    "_meta",
+  ),
+  fc.oneof(anyText, fc.jsonValue(), fc.dictionary(anyText, fc.jsonValue())),
+);
+const anyRequest = fc.record({
+  method: fc.oneof(
+    fc.constantFrom("tools/call", "prompts/get", "resources/read", "completion/complete", "server/discover"),
+    fc.constantFrom("tools/list", "resources/templates/list", "toString", "__proto__"),
+    fc.string(),
+  ),
+  id: fc.oneof(fc.integer(), fc.string(), fc.jsonValue()),
+  params: anyParams,
+  meta: fc.dictionary(fc.constantFrom("progressToken", ...metaNames), fc.jsonValue()),
+  hasHeaders: fc.boolean(),
+});
+
+verifies(
+  "V6",
+  "requests of any shape are answered with a result or an error of the protocol, and none fails here",
+  async () => {
+    const { toolkit, paid } = payingToolkit();
+    await using _toolkit = toolkit;
+    const errors: string[] = [];
+    const ignore = () => undefined;
+    const logger = { debug: ignore, info: ignore, warn: ignore, error: (message: string) => void errors.push(message) };
+    await using endpoint = await serveOverHttp(toolkit, { logger, maxParkedCallsPerPrincipal: 2 });
+    await fc.assert(
+      fc.asyncProperty(anyRequest, async ({ method, id, params, meta, hasHeaders }) => {
+        const body = statelessBody({ method, id: id as string, params, capabilities: everyCapability, meta });
+        const version = { "mcp-protocol-version": "2026-07-28" };
+        const headers = hasHeaders ? safe(statelessHeaders({ method, params })) : version;
+        const response = await endpoint.post(body, headers);
+        const text = await response.text();
+        expect([200, 202, 400, 404]).toContain(response.status);
+        if (response.status !== 202) expect(text).toMatch(/"(?:result|error)":/);
+      }),
+      { numRuns: 150 },
+    );
+    expect([errors, paid]).toEqual([[], []]);
+  },
+);
+
+/** Headers as a client must write them. */
+function safe(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, headerValue(value)]));
+}
