@@ -155,12 +155,13 @@ export class ToolkitApprovals implements Approvals {
    *
    * @throws ToolkitError `TIMEOUT` where it does not follow
    */
-  async #relayed({ id, tool, isLocal, madeBy }: StoredApproval, answer: RelayedAnswer): Promise<boolean> {
+  async #relayed({ id, tool, version, isLocal, madeBy }: StoredApproval, answer: RelayedAnswer): Promise<boolean> {
     if (isLocal === undefined || this.#jobs.localOf(id) !== undefined) return false;
     if (!(await this.#host.relay.send(madeBy, answer))) return false;
     const late = AbortSignal.timeout(relayMs);
     try {
-      await this.#until(id, ({ status }) => status !== "pending", late);
+      // It may wait again by then, for work elsewhere.
+      await this.#until(id, (now) => now.version > version, late);
       return true;
     } catch (error) {
       if (!late.aborted) throw error;
