@@ -27,7 +27,7 @@ export interface ParkedCall {
   readonly principal: string | undefined;
   /** The number of the round whose answers it waits for; undefined while it runs. */
   readonly awaitedRound: number | undefined;
-  /** Goes on with the answers. Gives its result, or the next questions. @throws RpcError for answers that make no sense; the call's error */
+  /** Goes on with the answers, at once where they make sense. Gives its result, or the next questions. @throws RpcError for answers that make no sense; the call's error */
   resume(round: AnswerRound): Promise<Fields>;
   /** Cancels it. */
   drop(reason: Error): void;
@@ -93,9 +93,10 @@ export class LocalParkedCalls implements ParkedCalls {
     if (kept === undefined)
       throw invalidParams("The call of this requestState has ended: it was answered, cancelled, or its time was over.");
     if (kept.call.awaitedRound !== round) throw invalidParams("This requestState was used already.");
-    kept.timer?.cancel();
-    kept.timer = undefined;
-    return kept.call.resume(answers);
+    const resumed = kept.call.resume(answers);
+    // One that did not take the answers goes on waiting, and no longer than before.
+    if (kept.call.awaitedRound === undefined) kept.timer?.cancel();
+    return resumed;
   }
 
   forget(id: string): void {

@@ -18,8 +18,8 @@ export interface QuestionedCallParts {
   /** False for a method whose result may not ask. */
   readonly canAsk: boolean;
   readonly parked: ParkedCalls;
-  /** Seals the state that leads back to a round of this call. */
-  seal(call: string, round: number): string;
+  /** Makes the result that puts questions, with the state that leads back to their round. */
+  required(call: string, round: number, inputRequests: Fields): Fields;
 }
 
 interface Question {
@@ -214,11 +214,7 @@ export class QuestionedCall implements ClientPort, ParkedCall {
     this.#rounds += 1;
     this.#answer = undefined;
     const questions = [...this.#questions].map(([key, { method, params }]) => [key, { method, params }] as const);
-    answer.resolve({
-      resultType: "input_required",
-      inputRequests: Object.fromEntries(questions),
-      requestState: this.#parts.seal(this.id, this.#rounds),
-    });
+    answer.resolve(this.#parts.required(this.id, this.#rounds, Object.fromEntries(questions)));
   }
 }
 

@@ -9,7 +9,7 @@ import type { RequestAudit } from "../request-audit.ts";
 import type { ServedRequest } from "../request-session.ts";
 import type { ReadServeOptions } from "../serve-options.ts";
 import { errorKey, failedCall, invalidParams, rpcError } from "../wire/error-form.ts";
-import { type CacheHints, statelessError, statelessResult } from "../wire/revision-form.ts";
+import { type CacheHints, inputRequired, statelessError, statelessResult } from "../wire/revision-form.ts";
 import { listenToChanges } from "./change-stream.ts";
 import { LocalParkedCalls, type ParkedCalls } from "./parked-calls.ts";
 import { missingCapability, QuestionedCall } from "./questioned-call.ts";
@@ -63,7 +63,7 @@ export class StatelessService {
     const audited = { method, params, principal, session, signal };
     return this.#audit.run(audited, async () => {
       try {
-        return statelessResult(method, await this.#run(request), this.#options.server, this.#hintsFor(request));
+        return await this.#run(request);
       } catch (error) {
         signal.throwIfAborted();
         throw this.#failure(error, method);
@@ -84,8 +84,8 @@ export class StatelessService {
 
   async #run(request: StatelessRequest): Promise<Fields> {
     const { method, params } = request;
-    if (method === "server/discover") return this.#discovered();
-    if (method === "subscriptions/listen") return this.#listen(request);
+    if (method === "server/discover") return this.#complete(request, this.#discovered());
+    if (method === "subscriptions/listen") return this.#complete(request, await this.#listen(request));
     const run = Object.hasOwn(itemMethods, method) ? itemMethods[method] : undefined;
     if (run === undefined)
       throw new RpcError({ code: rpcCodes.methodNotFound, message: `Method not found: ${method}` });
@@ -94,7 +94,7 @@ export class StatelessService {
     const { host, catalog } = request.audience;
     const work = ({ session, meta, onProgress }: ServedRequest, signal: AbortSignal) =>
       run({ params, host, catalog, session, signal, meta, onProgress }).then(
-        (result) => assertAsked(result, request.envelope),
+        (result) => this.#complete(request, assertAsked(result, request.envelope)),
         (error: unknown) => {
           throw error instanceof RpcError ? statelessError(assertAsked(error, request.envelope)) : error;
         },
@@ -105,15 +105,19 @@ export class StatelessService {
   #callOf(request: StatelessRequest): QuestionedCall {
     const { sessionId, principal, method } = request;
     const { clock, inputTimeoutMs } = this.#options;
-    const seal = (id: string, round: number) => {
+    const required = (call: string, round: number, inputRequests: Fields) => {
+      const address = { replica: this.#parked.replica, call, round };
       const expiresAt = clock.now() + inputTimeoutMs;
-      const address = { replica: this.#parked.replica, call: id, round };
-      return this.#seal.seal({ ...address, principal, expiresAt, digest: digestOf(request) });
+      const requestState = this.#seal.seal({ ...address, principal, expiresAt, digest: digestOf(request) });
+      return inputRequired({ inputRequests, requestState }, this.#options.server);
     };
-    return new QuestionedCall(
-      { sessionId, principal, canAsk: asking.has(method), parked: this.#parked, seal },
-      request,
-    );
+    const parts = { sessionId, principal, canAsk: asking.has(method), parked: this.#parked, required };
+    return new QuestionedCall(parts, request);
+  }
+
+  /** The result of a method, whatever an upstream server says of it: only a call here asks its client. */
+  #complete(request: StatelessRequest, result: Fields): Fields {
+    return statelessResult(request.method, result, this.#options.server, this.#hintsFor(request));
   }
 
   /** Goes on with a call. @throws RpcError for a state that is none, or another's, or too old: nothing ran */

@@ -19,15 +19,29 @@ const listMethods: ReadonlySet<string> = new Set([
 
 /** A result as 2026-07-28 has it: complete, from this server, with its freshness. */
 export function statelessResult(method: string, result: Fields, server: ServedInfo, hints: CacheHints): Fields {
-  // That of an upstream server says the same, in other words.
-  const { resultType, ttlMs: sentTtl, cacheScope: _scope, ...rest } = result;
-  if (resultType === "input_required") return { ...result, _meta: { [metaKeys.serverInfo]: server } };
+  // An upstream server may say anything of its own.
+  const {
+    resultType: _type,
+    inputRequests: _asked,
+    requestState: _state,
+    ttlMs: sentTtl,
+    cacheScope,
+    ...rest
+  } = result;
   const _meta = { ...(isRecord(rest._meta) ? rest._meta : {}), [metaKeys.serverInfo]: server };
   const complete = { resultType: "complete", ...rest, _meta };
   if (listMethods.has(method)) return { ...complete, ...hints };
   if (method !== "resources/read") return complete;
   const ttlMs = typeof sentTtl === "number" && sentTtl >= 0 ? sentTtl : 0;
-  return { ...complete, ttlMs, cacheScope: result.cacheScope === "public" ? hints.cacheScope : "private" };
+  return { ...complete, ttlMs, cacheScope: cacheScope === "public" ? hints.cacheScope : "private" };
+}
+
+/** A result that asks for input. */
+export function inputRequired(
+  asked: { readonly inputRequests: Fields; readonly requestState: string },
+  server: ServedInfo,
+): Fields {
+  return { resultType: "input_required", ...asked, _meta: { [metaKeys.serverInfo]: server } };
 }
 
 /** A result as the revisions with a handshake have it, without what only 2026-07-28 has room for. */
