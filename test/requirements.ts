@@ -490,6 +490,10 @@ export const requirements: readonly Requirement[] = [
     id: "V5",
     text: "Streams of a session are resumable with `Last-Event-ID`, from a bounded store of events.",
   },
+  {
+    id: "V6",
+    text: "Both eras of the protocol are served on one endpoint, and clients and upstream servers of either are mixed. Questions cross the eras: the call of a client without a session is parked, bounded in number and time, and its client gets a `requestState` that is sealed, and bound to principal, call and expiry. It is answered once. Where the process that has the call is gone, the outcome is unknown, and nothing runs again. Replicas that share a store work together: what changes in one is announced by all, a request for a session or a parked call of another is forwarded to its owner, and the answer comes back; an owner that is gone is reported at once.",
+  },
 
   // X: the command
   {

@@ -11,6 +11,9 @@ const strangers = [
   "web page",
   "model",
   "authorization server",
+  "database user",
+  "others on the machine",
+  "files of the folder",
 ];
 
 interface Threat {

@@ -1,4 +1,7 @@
-/** One endpoint for several MCP servers and tools of one's own, for two principals, over HTTP and over stdio. It checks its own results. */
+/**
+ * One endpoint for several MCP servers and tools of one's own, for two principals, over HTTP and over stdio; then the same by two replicas.
+ * It checks its own results.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -6,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { Toolkit } from "toolweave";
 import { type AuditRecord, createMcpHandler } from "toolweave/server";
+import { withReplicas } from "./replicas.ts";
 import { toolkit } from "./toolkit.ts";
 
 await toolkit.start();
@@ -61,3 +65,4 @@ server.close();
 await toolkit.close();
 // #endregion
 console.log(`${records.length} requests through one endpoint.`);
+await withReplicas();

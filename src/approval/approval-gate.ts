@@ -29,6 +29,8 @@ export interface ApprovalGateOptions {
   /** The entry that is registered now for one of before. */
   current(entry: Callable, owner: string): Callable | undefined;
   emit(event: ToolkitEvent): void;
+  /** The name by which other processes reach this one; undefined where none can. */
+  address(): Promise<string | undefined>;
 }
 
 type Opening = Pick<StoredApproval, "id" | "kind" | "arguments" | "reason" | "message"> &
@@ -81,7 +83,7 @@ export class ApprovalGate implements ApprovalPort {
     throw pendingError(released ?? foundApproval(approved, await jobs.get(approved)));
   }
 
-  #open({ entry, state }: HeldCall, about: Opening): Promise<StoredApproval> {
+  async #open({ entry, state }: HeldCall, about: Opening): Promise<StoredApproval> {
     const { origin, meta, session } = state;
     const via = wayOf(state);
     const { attachments, timeoutMs, bypassCache, forced, conversation, model } = state.options;
@@ -112,6 +114,7 @@ export class ApprovalGate implements ApprovalPort {
         runOptions: hasRunOptions ? runOptions : undefined,
         isAnonymous: isAnonymous || undefined,
         isLocal: isLocal || undefined,
+        madeBy: isLocal ? await this.#options.address() : undefined,
         isRepeatable: mayRunTwice(definition) || undefined,
       }),
     };

@@ -15,6 +15,7 @@ import type { MaybePromise } from "../lib/promise.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { deniedBy, foundApproval, misused, outcomeUnknown, tooLate } from "./approval-errors.ts";
 import { isDecision } from "./approval-gate.ts";
+import type { ApprovalRelay, RelayedAnswer } from "./approval-relay.ts";
 import { type ApprovalJobs, type LocalCall, type StoredApproval, toApproval } from "./stored-approval.ts";
 
 type Callable = Entry<"tool" | "prompt">;
@@ -29,9 +30,14 @@ export interface ApprovalsHost {
   isClosing(): boolean;
   assertOpen(): void;
   find<K extends Kind>(key: string, kinds: readonly K[], owner: string): MaybePromise<Entry<K>>;
+  /** The way to the processes that made calls. */
+  readonly relay: Pick<ApprovalRelay, "send">;
   /** Makes the result of a call of what it came to. */
   receive(entry: Callable, value: unknown, options: CallOptions, origin: CallOrigin): MaybePromise<Content>;
 }
+
+/** The time in which the process that made a call is to follow a decision of another, in milliseconds. */
+const relayMs = 10_000;
 
 type WaitOptions = { readonly signal?: AbortSignal | undefined };
 
@@ -88,6 +94,7 @@ export class ToolkitApprovals implements Approvals {
     const stored = await this.#read(id);
     if (stored.kind !== "completion") throw misused("", `${id} waits for approval: resolve it instead`);
     if (stored.status !== "pending") throw tooLate(stored, "completed");
+    if ("result" in completion && (await this.#relayed(stored, { id, completion }))) return this.get(id);
     const settled =
       "error" in completion
         ? await this.#jobs.fail(stored, completion.error)
@@ -134,6 +141,40 @@ export class ToolkitApprovals implements Approvals {
     });
   }
 
+  /** Takes an answer that was given in another process. @throws ToolkitError as `resolve` and `complete` */
+  async take(answer: RelayedAnswer): Promise<void> {
+    // Only for calls of here: what is sent on from process to process would never end.
+    if (this.#jobs.localOf(answer.id) === undefined) return;
+    if ("decision" in answer) await this.resolve(answer.id, answer.decision);
+    else await this.complete(answer.id, answer.completion);
+  }
+
+  /**
+   * Has another process follow an answer, where that alone can run the call. Resolves to whether it has; false where it is not needed, or
+   * the process is gone.
+   *
+   * @throws ToolkitError `TIMEOUT` where it does not follow
+   */
+  async #relayed({ id, tool, version, isLocal, madeBy }: StoredApproval, answer: RelayedAnswer): Promise<boolean> {
+    if (isLocal === undefined || this.#jobs.localOf(id) !== undefined) return false;
+    if (!(await this.#host.relay.send(madeBy, answer))) return false;
+    const late = AbortSignal.timeout(relayMs);
+    try {
+      // It may wait again by then, for work elsewhere.
+      await this.#until(id, (now) => now.version > version, late);
+      return true;
+    } catch (error) {
+      if (!late.aborted) throw error;
+      const message = `The process that made the call of ${tool} did not follow within ${relayMs} ms: the approval ${id} is pending still. Try again.`;
+      throw new ToolkitError(
+        "TIMEOUT",
+        message,
+        { limit: "total", limitMs: relayMs, elapsedMs: relayMs },
+        { ref: tool },
+      );
+    }
+  }
+
   /** True once it is decided so; false where another process changed it meanwhile. */
   async #isDecided(id: string, decision: Decision): Promise<boolean> {
     const { approved } = decision;
@@ -146,6 +187,7 @@ export class ToolkitApprovals implements Approvals {
     }
     if (stored.kind === "completion")
       throw misused("/approved", `${id} waits for work elsewhere: complete it, or deny it to give it up`);
+    if (await this.#relayed(stored, { id, decision })) return true;
     const call = this.#jobs.localOf(id);
     const entry = await this.#entry(stored, call);
     return entry === undefined ? this.#void(stored, "approved") : this.#begin(stored, decision, entry, call);

@@ -25,8 +25,10 @@ export interface StoredApproval extends Approval, Job {
   readonly itemKind: "tool" | "prompt";
   /** A digest of the caller, of what is called as it was then, and of the arguments: a grant is for these. */
   readonly digest: string;
-  /** It can be run only where it was made: it has attachments, or is confined to a view. Elsewhere it is void. */
+  /** It can be run only where it was made: it has attachments, or is confined to a view. Once that is gone it is void. */
   readonly isLocal?: true | undefined;
+  /** The process that made it, where only that can run it and others reach it. */
+  readonly madeBy?: string | undefined;
   /** The tool says of itself that it may run twice. */
   readonly isRepeatable?: true | undefined;
   /** The calls that led to it, the outermost first. Missing in a record of an early version. */
@@ -118,7 +120,8 @@ function approvalType(keepMs: number): JobType<StoredApproval, Content> {
 
 /** The approval for its reader. */
 export function toApproval(stored: StoredApproval): Approval {
-  const { version, sequence, itemKind, digest, via, meta, isLocal, isRepeatable, lease, settledAt, ...others } = stored;
+  const { version, sequence, itemKind, digest, via, meta, isLocal, madeBy, isRepeatable, lease, settledAt, ...others } =
+    stored;
   const { runOptions, isAnonymous, ...approval } = others;
   return Object.freeze(approval);
 }
@@ -145,6 +148,7 @@ const fields: JobType<StoredApproval, Content>["fields"] = {
   status: oneOf("pending", "running", "succeeded", "failed", "denied", "expired", "void"),
   itemKind: oneOf("tool", "prompt"),
   via: optional(isVia),
+  madeBy: optional(isText),
   runOptions: optional(
     having<RunCallOptions>({ forced: optional(listOf(isText)), model: optional(isText), conversation: () => true }),
   ),

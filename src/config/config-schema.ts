@@ -151,6 +151,10 @@ const served = z.strictObject({
     .optional()
     .describe("Names of tools: namespace__name, or as they are. Default: prefixed."),
   promptsAsTools: z.boolean().optional().describe("Serve each prompt as a tool too, which runs it. Default false."),
+  protocol: z
+    .enum(["auto", "2025-11-25", "2026-07-28"])
+    .optional()
+    .describe("The revisions of MCP that are served: both eras, or one alone. Default: auto."),
   discovery: z
     .enum(["all", "search"])
     .optional()

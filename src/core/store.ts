@@ -1,4 +1,5 @@
 import type { ToolkitError } from "./error.ts";
+import type { MessageBus } from "./message-bus.ts";
 
 /**
  * The collections of a store: prompts and resources that people make, calls that wait for approval, suspended agent runs, long results of
@@ -178,4 +179,9 @@ export interface Store extends AsyncDisposable {
    * as soon as it is known. Watching first and listing then misses nothing. A listener must not throw: the error would be lost.
    */
   watch(listener: (event: StoreEvent) => void): () => void;
+  /**
+   * Messages between the processes that share the records: replicas of a service work together through it. Undefined where the store has
+   * no way to other processes that wakes them, as a file.
+   */
+  readonly bus?: MessageBus | undefined;
 }

@@ -1,22 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import type { LogEntry, LogLevel } from "../core/session.ts";
-import type { Unsubscribe } from "../core/source.ts";
-import { Coalescer } from "../lib/coalesce.ts";
 import { isRecord, present } from "../lib/value.ts";
 import { protocolVersions } from "../mcp/handshake.ts";
+import { modernVersion } from "../mcp/modern/revision.ts";
 import { Cancelled, SignalCancellation } from "../mcp/rpc/cancellation.ts";
 import type { IncomingRequest } from "../mcp/rpc/incoming-requests.ts";
 import { Peer } from "../mcp/rpc/peer.ts";
 import { RpcError, rpcCodes } from "../mcp/rpc/rpc-error.ts";
 import { parseText } from "../mcp/rpc/rpc-message.ts";
 import type { Transport } from "../mcp/transport/transport.ts";
-import type { Audience, ServedChange } from "./audiences.ts";
-import { findResource, type ItemRequest, itemMethods, textIn } from "./item-methods.ts";
+import type { Audience } from "./audiences.ts";
+import { ChangeFeed } from "./change-feed.ts";
+import { type ItemRequest, itemMethods, textIn } from "./item-methods.ts";
 import type { RequestAudit } from "./request-audit.ts";
 import { type ClientFacts, type ClientPort, ServedRequest } from "./request-session.ts";
 import { logLevels, type ReadServeOptions } from "./serve-options.ts";
+import { namesRevision, readEnvelope } from "./stateless/request-envelope.ts";
+import type { StatelessRequest, StatelessService } from "./stateless/stateless-service.ts";
 import { invalidParams, resourceError, rpcError } from "./wire/error-form.ts";
+import { handshakeResult } from "./wire/revision-form.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -31,14 +34,12 @@ export interface ClientSessionParts {
   readonly principal: string | undefined;
   /** False where the client has no way to answer requests, and gets no notification outside of its own requests. */
   readonly isStateful: boolean;
+  /** Answers requests that stand for themselves, where both eras share a connection. */
+  readonly stateless?: StatelessService | undefined;
 }
 
 /** The nesting that a client's messages may have. */
-const maxNestingDepth = 100;
-/** Changes that come within so many milliseconds are one notification. */
-const burstMs = 10;
-/** The most resources that one session subscribes to. */
-const maxSubscriptions = 1_000;
+export const maxNestingDepth = 100;
 /** The most connectors that are notified of changed roots. */
 const maxRootsListeners = 1_000;
 
@@ -53,17 +54,15 @@ export class ClientSession implements ClientPort {
   facts: ClientFacts | undefined;
   readonly #parts: ClientSessionParts;
   readonly #peer: Peer;
-  readonly #changes: Coalescer<string>;
-  /** By the ref of the resource: the URI as the client gave it, and the end of the subscription. */
-  readonly #subscriptions = new Map<string, { readonly uri: string; readonly end: Unsubscribe }>();
+  /** Undefined where nothing can be announced, and once the client is gone. */
+  #changes: ChangeFeed | undefined;
   #logLevel: LogLevel;
   readonly #rootsListeners = new Set<() => void>();
   #isDraining = false;
-  #unlisten: (() => void) | undefined;
 
   constructor(parts: ClientSessionParts) {
     const { transport, options, sessionId, principal, isStateful } = parts;
-    const { clock, logger, logLevel, maxConcurrentRequests } = options;
+    const { logger, logLevel, maxConcurrentRequests } = options;
     this.#parts = parts;
     this.sessionId = sessionId;
     this.principal = principal;
@@ -78,11 +77,6 @@ export class ClientSession implements ClientPort {
       warning: (text: string) => logger.warn(`A client of the served host: ${text}`),
     };
     this.#peer = new Peer(transport, handlers, { maxNestingDepth, maxRequests: maxConcurrentRequests });
-    this.#changes = new Coalescer((keys) => this.#report(keys), {
-      delayMs: burstMs,
-      clock,
-      onError: (error) => logger.warn(`A client was not notified: ${messageOf(error)}`),
-    });
   }
 
   /** Resolves when the client is gone, or the session was closed. */
@@ -92,16 +86,20 @@ export class ClientSession implements ClientPort {
 
   /** Takes messages from now on. */
   async begin(): Promise<void> {
-    const { audience, isStateful } = this.#parts;
-    if (isStateful) this.#unlisten = audience.listen((change) => this.#changed(change));
-    void this.closed.then(() => this.#ended());
+    const { audience, isStateful, options } = this.#parts;
+    // Before the handshake is over the client has read no list.
+    const notify = (method: string, params?: Fields) => this.facts !== undefined && this.notify(method, params);
+    if (isStateful) this.#changes = new ChangeFeed({ audience, options, notify });
+    void this.closed.then(() => {
+      this.#changes?.end();
+      this.#changes = undefined;
+    });
     await this.#peer.start({ signal: never });
   }
 
   /** The client may have missed notifications: it is to read all lists again. */
   missed(): void {
-    for (const method of Object.values(listNotification)) this.#changes.request(method);
-    for (const ref of this.#subscriptions.keys()) this.#changes.request(`${updated} ${ref}`);
+    this.#changes?.missed();
   }
 
   /** Refuses requests from now on; those that run go on. */
@@ -144,14 +142,39 @@ export class ClientSession implements ClientPort {
   }
 
   #answer(method: string, params: Fields, { id, signal }: IncomingRequest): Promise<Fields> | undefined {
+    const { stateless, options } = this.#parts;
+    if (stateless !== undefined && (namesRevision(params) || options.protocol === modernVersion))
+      return this.#answerAlone(stateless, { id, method, params, signal });
     const run = Object.hasOwn(this.#methods, method) ? this.#methods[method] : this.#itemMethod(method);
     if (run === undefined) return undefined;
-    if (this.#isDraining)
-      throw new RpcError({ code: rpcCodes.internalError, message: "This server is shutting down." });
+    this.#assertOpen();
     const request = new ServedRequest(id, params, this);
     return this.#parts.audit.run({ method, params, principal: this.principal, session: this.sessionId, signal }, () =>
-      run(params, request, signal).catch((error: unknown) => this.#fail(error, method, signal)),
+      run(params, request, signal).then(
+        (result) => handshakeResult(method, result),
+        (error: unknown) => this.#fail(error, method, signal),
+      ),
     );
+  }
+
+  /** Answers a request that stands for itself. It is of this connection, and of nothing else that was said on it. */
+  #answerAlone(
+    service: StatelessService,
+    request: Pick<StatelessRequest, "id" | "method" | "params" | "signal">,
+  ): Promise<Fields> | undefined {
+    const { method, params } = request;
+    const { audience, options } = this.#parts;
+    const envelope = readEnvelope(method, params, options.protocol);
+    if (!service.knows(method)) return undefined;
+    this.#assertOpen();
+    const { principal, sessionId } = this;
+    const notify = (name: string, fields: Fields) => this.notify(name, fields);
+    return service.answer({ ...request, envelope, principal, sessionId, audience, notify });
+  }
+
+  #assertOpen(): void {
+    if (this.#isDraining)
+      throw new RpcError({ code: rpcCodes.internalError, message: "This server is shutting down." });
   }
 
   /** @throws the reason of an abort, or the error for the client: one that is none of ours is for the operator */
@@ -173,7 +196,10 @@ export class ClientSession implements ClientPort {
       return {};
     },
     "resources/subscribe": (params, request, signal) => this.#subscribe(params, request, signal),
-    "resources/unsubscribe": async (params) => this.#unsubscribe(textIn(params, "uri")),
+    "resources/unsubscribe": async (params) => {
+      this.#changes?.unfollow(textIn(params, "uri"));
+      return {};
+    },
   };
 
   #itemMethod(method: string) {
@@ -211,69 +237,19 @@ export class ClientSession implements ClientPort {
 
   async #subscribe(params: Fields, { session }: ServedRequest, signal: AbortSignal): Promise<Fields> {
     const uri = textIn(params, "uri");
-    const { host, catalog } = this.#parts.audience;
-    if (!this.#parts.isStateful)
+    if (this.#changes === undefined)
       throw new RpcError({ code: rpcCodes.methodNotFound, message: "There are no subscriptions without a session." });
-    if (this.#subscriptions.size >= maxSubscriptions)
-      throw invalidParams(`This session has ${maxSubscriptions} subscriptions: end one first.`);
     try {
-      const entry = await findResource(uri, { host, catalog, session, signal });
-      if (this.#subscriptions.has(entry.ref)) return {};
-      const end = await host.subscribe(entry, { session, signal });
-      const before = this.#subscriptions.get(entry.ref);
-      if (before === undefined && this.#unlisten !== undefined) this.#subscriptions.set(entry.ref, { uri, end });
-      else end();
+      await this.#changes.follow(uri, { session, signal });
       return {};
     } catch (error) {
       signal.throwIfAborted();
       throw resourceError(error, uri);
     }
   }
-
-  #unsubscribe(uri: string): Fields {
-    for (const [ref, subscription] of this.#subscriptions) {
-      if (subscription.uri !== uri) continue;
-      this.#subscriptions.delete(ref);
-      subscription.end();
-    }
-    return {};
-  }
-
-  #changed({ kinds, ref }: ServedChange): void {
-    if (kinds !== undefined) for (const kind of kinds) this.#changes.request(listNotification[kind]);
-    else if (this.#subscriptions.has(ref)) this.#changes.request(`${updated} ${ref}`);
-  }
-
-  async #report(keys: ReadonlySet<string>): Promise<void> {
-    // Before the handshake is over the client has read no list.
-    if (this.facts === undefined) return;
-    for (const key of keys) {
-      const [method = "", ref] = key.split(/ (.*)/s);
-      const uri = ref === undefined ? undefined : this.#subscriptions.get(ref)?.uri;
-      if (ref === undefined) this.notify(method, undefined);
-      else if (uri !== undefined) this.notify(method, { uri });
-    }
-  }
-
-  #ended(): void {
-    this.#unlisten?.();
-    this.#unlisten = undefined;
-    this.#changes.stop();
-    for (const { end } of this.#subscriptions.values()) end();
-    this.#subscriptions.clear();
-  }
 }
 
 const never = new AbortController().signal;
-
-const updated = "notifications/resources/updated";
-
-const listNotification = {
-  tool: "notifications/tools/list_changed",
-  prompt: "notifications/prompts/list_changed",
-  resource: "notifications/resources/list_changed",
-  template: "notifications/resources/list_changed",
-} as const;
 
 /** The capabilities of a served host. Without a session nothing can be announced. */
 function servedCapabilities(isStateful: boolean): Fields {

@@ -9,6 +9,7 @@ export type {
   AuditRecord,
   ServableHost,
   ServedInfo,
+  ServedProtocol,
   ServeOptions,
 } from "./serve-options.ts";
 export { type ServeStdioOptions, type StdioService, serveStdio } from "./stdio/serve-stdio.ts";

@@ -41,8 +41,29 @@ export interface AuditRecord {
   readonly durationMs: number;
 }
 
+/** The revisions that clients may speak: each on the same endpoint, those with a handshake alone, or the one without sessions alone. */
+export type ServedProtocol = "auto" | "2025-11-25" | "2026-07-28";
+
 /** Options of serving a host, over any transport. */
 export interface ServeOptions {
+  /**
+   * `2025-11-25` serves that revision and those before it, which begin with a handshake; `2026-07-28` that revision alone, whose requests
+   * each stand for themselves. Default: `auto`, both.
+   */
+  readonly protocol?: ServedProtocol | undefined;
+  /**
+   * The key of the `requestState` that clients of 2026-07-28 carry, of at least 32 characters, or several of which the first seals and each
+   * opens. Replicas share it. Default: a random one, with which a state is worth nothing after a restart.
+   */
+  readonly stateKey?: string | readonly string[] | undefined;
+  /** The time that a client of 2026-07-28 has to answer the questions of a call, in milliseconds. Then it is cancelled. Default: 10 minutes. */
+  readonly inputTimeoutMs?: number | undefined;
+  /** The most calls that wait for such answers. Beyond it a question fails. Default: 1,000. */
+  readonly maxParkedCalls?: number | undefined;
+  /** The same for one principal, or for all callers without one. Default: 100. */
+  readonly maxParkedCallsPerPrincipal?: number | undefined;
+  /** The time that a client of 2026-07-28 may take a list for current, in milliseconds. Default: 0. */
+  readonly listTtlMs?: number | undefined;
   /** The name and version that clients are given. Default: toolweave and its version. */
   readonly server?: ServedInfo | undefined;
   /** Instructions for the model of a client, sent with the handshake. */
@@ -82,6 +103,12 @@ export interface ServeOptions {
 
 /** The same, with every default in place. */
 export interface ReadServeOptions extends ServeOptions {
+  readonly protocol: ServedProtocol;
+  readonly stateKey: readonly string[] | undefined;
+  readonly inputTimeoutMs: number;
+  readonly maxParkedCalls: number;
+  readonly maxParkedCallsPerPrincipal: number;
+  readonly listTtlMs: number;
   readonly server: ServedInfo;
   readonly names: "prefixed" | "bare";
   readonly promptsAsTools: boolean;
@@ -96,6 +123,12 @@ export interface ReadServeOptions extends ServeOptions {
 
 /** The names of those options. */
 export const serveOptionNames: OptionNames<ServeOptions> = {
+  protocol: true,
+  stateKey: true,
+  inputTimeoutMs: true,
+  maxParkedCalls: true,
+  maxParkedCallsPerPrincipal: true,
+  listTtlMs: true,
   server: true,
   instructions: true,
   names: true,
@@ -150,6 +183,7 @@ export function readServeOptions<T extends ServeOptions>(
     throw invalidOption("selection", "left out, because the host has no view()", options.selection, owner);
   return {
     ...options,
+    ...statelessOptions(options),
     server,
     promptsAsTools,
     discovery,
@@ -164,6 +198,29 @@ export function readServeOptions<T extends ServeOptions>(
 }
 
 const owner = "of serving";
+/** A shorter key can be guessed. */
+const minKeyLength = 32;
+const protocols: readonly unknown[] = ["auto", "2025-11-25", "2026-07-28"];
+
+/** The options of the revision without sessions. @throws ToolkitError `INVALID_CONFIG` */
+function statelessOptions({ protocol = "auto", stateKey, listTtlMs = 0, ...options }: ServeOptions) {
+  if (!protocols.includes(protocol))
+    throw invalidOption("protocol", '"auto", "2025-11-25" or "2026-07-28"', protocol, owner);
+  const keys: readonly unknown[] | undefined = stateKey === undefined ? undefined : [stateKey].flat();
+  const isKey = (key: unknown): key is string => typeof key === "string" && key.length >= minKeyLength;
+  if (keys !== undefined && (keys.length === 0 || !keys.every(isKey)))
+    throw invalidOption("stateKey", `a text of at least ${minKeyLength} characters, or several`, "another one", owner);
+  if (!Number.isSafeInteger(listTtlMs) || listTtlMs < 0)
+    throw invalidOption("listTtlMs", "a whole number from 0", listTtlMs, owner);
+  return {
+    protocol,
+    stateKey: keys?.filter(isKey),
+    listTtlMs,
+    inputTimeoutMs: wholeNumber("inputTimeoutMs", options.inputTimeoutMs, 10 * 60_000),
+    maxParkedCalls: wholeNumber("maxParkedCalls", options.maxParkedCalls, 1_000),
+    maxParkedCallsPerPrincipal: wholeNumber("maxParkedCallsPerPrincipal", options.maxParkedCallsPerPrincipal, 100),
+  };
+}
 
 /** An option that is a whole number from 1, or its default. @throws ToolkitError `INVALID_CONFIG` */
 export function wholeNumber(name: string, value: number | undefined, fallback: number): number {

@@ -1,3 +1,4 @@
+export type { BusEvent, BusSubscription, MessageBus } from "../core/message-bus.ts";
 export type {
   Collection,
   DeleteOptions,

@@ -1,4 +1,5 @@
 import { ToolkitError } from "../core/error.ts";
+import type { MessageBus } from "../core/message-bus.ts";
 import { assertOptionNames, type OptionNames } from "../core/options.ts";
 import { throwIfAborted } from "../core/signal.ts";
 import type {
@@ -17,6 +18,7 @@ import type {
   StoreOptions,
 } from "../core/store.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { assertChannel, ChannelListeners, messageText } from "./bus-rules.ts";
 import {
   assertQuery,
   compareBytes,
@@ -90,6 +92,24 @@ class MemoryStore implements Store {
   /** The present records of each collection and owner. */
   readonly #present = new Map<string, Present>();
   readonly #watchers = new Watchers();
+  readonly #channels = new ChannelListeners();
+  /** For toolkits of one process that share the store. */
+  readonly bus: MessageBus = {
+    publish: async (channel, message) => {
+      this.#begin();
+      assertChannel(channel);
+      const text = messageText(message);
+      if (!this.#channels.has(channel)) return false;
+      queueMicrotask(() => this.#channels.receive(channel, `[${text}]`));
+      return true;
+    },
+    subscribe: (channel, listener) => {
+      this.#begin();
+      assertChannel(channel);
+      const end = this.#channels.add(channel, listener);
+      return { ready: Promise.resolve(), end: () => void end() };
+    },
+  };
   #isClosed = false;
 
   constructor({ keepVersions, clock = systemClock }: MemoryStoreOptions) {
@@ -107,6 +127,7 @@ class MemoryStore implements Store {
     this.#removed.clear();
     this.#present.clear();
     this.#watchers.clear();
+    this.#channels.clear();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -79,9 +79,14 @@ export function assertQuery({ collection, owner, after, before }: RecordQuery, l
     throw invalid("/owner", "must be given with after, before or a limit", owner);
 }
 
+/** True for the name of a collection. */
+export function isCollection(collection: unknown): collection is Collection {
+  return typeof collection === "string" && Object.hasOwn(collections, collection);
+}
+
 /** @throws ToolkitError `INVALID_INPUT` */
 export function assertCollection(collection: unknown): asserts collection is Collection {
-  if (typeof collection === "string" && Object.hasOwn(collections, collection)) return;
+  if (isCollection(collection)) return;
   throw invalid("/collection", `must be one of ${Object.keys(collections).join(", ")}`, collection);
 }
 

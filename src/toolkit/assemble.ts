@@ -1,4 +1,5 @@
 import { ApprovalGate } from "../approval/approval-gate.ts";
+import { ApprovalRelay } from "../approval/approval-relay.ts";
 import { ToolkitApprovals } from "../approval/approvals.ts";
 import { type ApprovalJobs, approvalJobs } from "../approval/stored-approval.ts";
 import { callStateOf } from "../call/call-port.ts";
@@ -18,6 +19,7 @@ import { Connectors } from "../connection/connectors.ts";
 import type { Connector } from "../core/connector.ts";
 import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
+import { setBus } from "../core/host-bus.ts";
 import { inlineNamespace } from "../core/identifier.ts";
 import type { CallContext, Entry, Item, Toolbox } from "../core/item.ts";
 import type { PolicyRules } from "../core/policy.ts";
@@ -121,6 +123,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const directory = new Directory(catalog, lifecycle);
   const deadlines = new DeadlineScheduler(clock);
   const store = options.store ?? memoryStore({ clock });
+  setBus(toolkit, options.store?.bus);
   const promptLimits = read.userPromptLimits;
   const userStores = options.store && new UserStores({ ...sourceHost, store, random, promptLimits, ...read.user });
   const user = openUserNamespace(userStores, { limits: read.user, promptLimits, assertOpen });
@@ -146,12 +149,19 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     closing,
     repeat: (approval) => approvals.repeat(approval),
   });
+  const relay = new ApprovalRelay({
+    bus: options.store?.bus,
+    logger,
+    closing,
+    take: (answer) => approvals.take(answer),
+  });
   const approvalGate = new ApprovalGate({
     jobs: pending,
     ttlMs: read.approvals.ttlMs,
     ask: (request, signal) => delegates.approve(request, signal),
     current: (entry, owner) => (entry.namespace === inlineNamespace ? entry : directory.current(entry, owner)),
     emit,
+    address: () => relay.address(),
   });
   const executor: Executor = new Executor({
     ...read,
@@ -172,11 +182,12 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
     onBadSchema: (entry, message) => badSchema(entry, message, { connectors, logger }),
   });
   const toolbox = new CallRouter(directory, executor);
-  const approvals = new ToolkitApprovals(pending, {
+  const approvals: ToolkitApprovals = new ToolkitApprovals(pending, {
     logger,
     hold,
     isClosing,
     origin: toolbox,
+    relay,
     assertOpen,
     find: (key, kinds, owner) => directory.find(key, kinds, owner, undefined, "call"),
     receive: executor.receive.bind(executor),

@@ -243,7 +243,7 @@ export class Toolkit implements Host, AsyncDisposable {
     this.#parts.ruleCheck.add(...filter.lists());
     const directory = new Directory(this.#parts.catalog, this.#lifecycle, filter);
     const scope = filter.principal === undefined ? undefined : new PrincipalScope(filter.principal);
-    return new View(new CallRouter(directory, this.#parts.executor, { scope }), this.on.bind(this), filter);
+    return new View(new CallRouter(directory, this.#parts.executor, { scope }), this, filter);
   }
 
   /**

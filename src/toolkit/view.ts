@@ -1,5 +1,6 @@
 import type { EventListener, ToolkitEvent, ToolkitEventType } from "../core/event.ts";
 import type { Host } from "../core/host.ts";
+import { busOf, setBus } from "../core/host-bus.ts";
 import { userNamespace } from "../core/identifier.ts";
 import type { ViewFilter } from "./view-filter.ts";
 
@@ -19,9 +20,10 @@ export class View implements Host {
 
   /**
    * @param toolbox - finds only what is visible
-   * @param on - listens to all events
+   * @param whole - the host that it shows a part of
    */
-  constructor(toolbox: Toolbox, on: Host["on"], filter: ViewFilter) {
+  constructor(toolbox: Toolbox, whole: Host, filter: ViewFilter) {
+    setBus(this, busOf(whole));
     this.lookup = toolbox.lookup.bind(toolbox);
     this.list = toolbox.list.bind(toolbox);
     this.call = toolbox.call.bind(toolbox);
@@ -29,7 +31,7 @@ export class View implements Host {
     this.render = toolbox.render.bind(toolbox);
     this.subscribe = toolbox.subscribe.bind(toolbox);
     this.complete = toolbox.complete.bind(toolbox);
-    this.#on = on;
+    this.#on = whole.on.bind(whole);
     this.#filter = filter;
   }
 

@@ -437,21 +437,69 @@ describe("a call that needs approval", () => {
     ]);
   });
 
-  verifies("H2", "what has attachments, or is confined to a view, is void in another process", async () => {
+  verifies(
+    "H2",
+    "what has attachments, or is confined to a view, is void in another process that cannot reach its own",
+    async () => {
+      const store = memoryStore();
+      const alone = () => ({ ...sharing(store), bus: undefined });
+      const first = benchWith({ store: alone() }).toolkit;
+      const second = benchWith({ store: alone() }).toolkit;
+      const attachments = [resource.text("note", "hi")];
+      const calls = [
+        first.call("pay", { to: "Ada" }, { attachments }),
+        first.view({ exclude: ["*.free"] }).call("pay", { to: "Ada" }),
+      ];
+      for (const call of calls) {
+        const { id } = (await pending(call)).details;
+        expect(await failure(second.approvals.resolve(id, { approved: true }))).toMatchObject({ code: "CONFLICT" });
+        expect((await second.approvals.get(id)).status).toBe("void");
+      }
+      expect(runs).toEqual([]);
+    },
+  );
+
+  verifies(
+    ["H2", "V6"],
+    "what only its own process can run is decided in another, and void once its own is gone",
+    async () => {
+      const store = memoryStore();
+      const first = benchWith({ store: sharing(store) }).toolkit;
+      const second = benchWith({ store: sharing(store) }).toolkit;
+      const attachments = [resource.text("note", "hi")];
+      const idOf = async (call: Promise<unknown>) => (await pending(call)).details.id;
+      const attached = await idOf(first.call("pay", { to: "Ada" }, { attachments }));
+      expect(await second.approvals.resolve(attached, { approved: true, by: "ops" })).toMatchObject({
+        status: "succeeded",
+      });
+      expect(runs.map(({ context }) => context.attachments.length)).toEqual([1]);
+      const view = first.view({ exclude: ["*.free"] });
+      const confined = await idOf(view.call("pay", { to: "Ada" }));
+      const both = [first, second].map((toolkit) => toolkit.approvals.resolve(confined, { approved: true }));
+      expect((await Promise.all(both)).map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+      expect(runs).toHaveLength(2);
+      const denied = await idOf(view.call("pay", { to: "Ada" }));
+      expect((await second.approvals.resolve(denied, { approved: false })).status).toBe("denied");
+      const orphan = await idOf(view.call("pay", { to: "Ada" }));
+      await first.close();
+      expect(await failure(second.approvals.resolve(orphan, { approved: true }))).toMatchObject({ code: "CONFLICT" });
+      expect((await second.approvals.get(orphan)).status).toBe("void");
+      expect(runs).toHaveLength(2);
+    },
+  );
+
+  verifies(["H3", "V6"], "work whose result only its own process can take is completed in another", async () => {
     const store = memoryStore();
-    const first = benchWith({ store: sharing(store) }).toolkit;
-    const second = benchWith({ store: sharing(store) }).toolkit;
-    const attachments = [resource.text("note", "hi")];
-    const calls = [
-      first.call("pay", { to: "Ada" }, { attachments }),
-      first.view({ exclude: ["*.free"] }).call("pay", { to: "Ada" }),
-    ];
-    for (const call of calls) {
-      const { id } = (await pending(call)).details;
-      expect(await failure(second.approvals.resolve(id, { approved: true }))).toMatchObject({ code: "CONFLICT" });
-      expect((await second.approvals.get(id)).status).toBe("void");
-    }
-    expect(runs).toEqual([]);
+    const later = defineTool({
+      name: "later",
+      run: (_input, context) => context.pending({ reason: "a job", message: "It runs elsewhere." }),
+    });
+    const first = benchWith({ store: sharing(store), items: [later] }).toolkit;
+    const second = benchWith({ store: sharing(store), items: [later] }).toolkit;
+    const { id } = (await pending(first.view({ exclude: ["*.free"] }).call("later"))).details;
+    const waiting = first.approvals.wait(id);
+    expect((await second.approvals.complete(id, { result: { done: true } })).status).toBe("succeeded");
+    expect(await (await waiting).json()).toEqual({ done: true });
   });
 
   verifies("H2", "a tool of a toolset's own is run as itself; a view is not left", async () => {

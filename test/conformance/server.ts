@@ -1,6 +1,6 @@
 /**
- * Serves the fixtures of the official server suite of MCP: as builtins, or with `proxied` as argument through a connector to these. It prints
- * the URL, and ends with its stdin.
+ * Serves the fixtures of the official server suite of MCP: as builtins, or through a connector to these, which speaks the revision that is
+ * given as argument. It prints the URL, and ends with its stdin.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,6 +10,7 @@ import {
   defineResource,
   defineTemplate,
   defineTool,
+  type Item,
   type Prompt,
   resource,
   Toolkit,
@@ -36,7 +37,87 @@ const choices = [
   { const: "value3", title: "Third Option" },
 ];
 
+const form = (name: string, type = "string") => ({
+  type: "object",
+  properties: { [name]: { type } },
+  required: [name],
+});
+const question = (text: string) => {
+  const content = { type: "text", text } as const;
+  return { messages: [{ role: "user" as const, content }], maxTokens: 100 };
+};
+const rootsOf = ({ session, signal }: CallContext) => session.listRoots?.({ signal });
+
+/** Tools that ask, for clients without a session. */
+const askingTools = [
+  defineTool({
+    name: "test_input_required_result_elicitation",
+    run: async (_input, context) => {
+      const { content } = await context.elicit("What is your name?", form("name"));
+      return `Hello, ${content?.name}!`;
+    },
+  }),
+  defineTool({
+    name: "test_input_required_result_sampling",
+    run: async (_input, context) => JSON.stringify(await context.sample(question("What is the capital of France?"))),
+  }),
+  defineTool({
+    name: "test_input_required_result_list_roots",
+    run: async (_input, context) => JSON.stringify(await rootsOf(context)),
+  }),
+  defineTool({
+    name: "test_input_required_result_multiple_inputs",
+    run: async (_input, context) => {
+      const name = context.elicit("What is your name?", form("name"));
+      const greeting = context.sample(question("Generate a greeting"));
+      return JSON.stringify(await Promise.all([name, greeting, rootsOf(context)]));
+    },
+  }),
+  ...["request_state", "tampered_state"].map((name) =>
+    defineTool({
+      name: `test_input_required_result_${name}`,
+      run: async (_input, context) => {
+        await context.elicit("Please confirm", form("ok", "boolean"));
+        return "state-ok";
+      },
+    }),
+  ),
+  defineTool({
+    name: "test_input_required_result_multi_round",
+    run: async (_input, context) => {
+      const name = await context.elicit("Step 1: What is your name?", form("name"));
+      const color = await context.elicit("Step 2: What is your favorite color?", form("color"));
+      return JSON.stringify([name, color]);
+    },
+  }),
+  defineTool({
+    name: "test_input_required_result_capabilities",
+    run: async (_input, context) => JSON.stringify(await context.sample(question("Are you there?"))),
+  }),
+  defineTool({
+    name: "test_missing_capability",
+    run: async (_input, context) => JSON.stringify(await context.sample(question("Are you there?"))),
+  }),
+  defineTool({
+    name: "test_streaming_elicitation",
+    run: async (_input, context) => JSON.stringify(await context.elicit("Who?", form("name"))),
+  }),
+  defineTool({
+    name: "test_logging_tool",
+    run: (_input, { logger }) => {
+      logger.info("logged");
+      return "logged";
+    },
+  }),
+  defineTool({
+    name: "test_custom_header",
+    input: { type: "object", properties: { region: { type: "string", "x-mcp-header": "Region" } } },
+    run: (input) => JSON.stringify(input),
+  }),
+];
+
 const tools = [
+  ...askingTools,
   defineTool({ name: "test_simple_text", run: () => "This is a simple text response for testing." }),
   defineTool({ name: "test_image_content", run: image }),
   defineTool({ name: "test_audio_content", run: audio }),
@@ -192,6 +273,10 @@ const says = (...content: Parameters<typeof resource.text>[1][]) => ({
 });
 
 const prompts = [
+  prompt("test_input_required_result_prompt", [], async (_input, context) => {
+    const { content } = await context.elicit("What context should the prompt use?", form("context"));
+    return { messages: [says(`Use ${content?.context}.`)] };
+  }),
   prompt("test_simple_prompt", [], async () => ({ messages: [says("This is a simple prompt for testing.")] })),
   prompt("test_prompt_with_arguments", ["arg1", "arg2"], async ({ arg1, arg2 }) => ({
     messages: [says(`Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`)],
@@ -225,7 +310,36 @@ function fixtures(): Toolkit {
         JSON.stringify({ id: uri.split("/")[3], templateTest: true, data: `Data for ID: ${uri.split("/")[3]}` }),
     }),
   );
+  // Two items that come and go, for those who follow the lists.
+  toolkit.add(
+    defineTool({
+      name: "test_trigger_tool_change",
+      description: "Changes the list of tools.",
+      run: () =>
+        toggle(toolkit, defineTool({ name: "test_changing_tool", description: "Comes and goes.", run: () => "here" })),
+    }),
+    defineTool({
+      name: "test_trigger_prompt_change",
+      description: "Changes the list of prompts.",
+      run: () =>
+        toggle(
+          toolkit,
+          prompt("test_changing_prompt", [], async () => ({ messages: [says("here")] })),
+        ),
+    }),
+  );
   return toolkit;
+}
+
+const there = new Set<string>();
+
+function toggle(toolkit: Toolkit, item: Item): string {
+  if (there.delete(item.name)) toolkit.remove(item.name);
+  else {
+    there.add(item.name);
+    toolkit.add(item);
+  }
+  return "changed";
 }
 
 async function serve(toolkit: Toolkit, options: McpHandlerOptions = {}): Promise<string> {
@@ -238,9 +352,10 @@ async function serve(toolkit: Toolkit, options: McpHandlerOptions = {}): Promise
 const own = fixtures();
 await own.start();
 let url = await serve(own);
-if (process.argv.includes("proxied")) {
+const [protocol] = process.argv.slice(2);
+if (protocol === "2025-11-25" || protocol === "2026-07-28") {
   const proxy = new Toolkit({});
-  proxy.addConnector(url, { namespace: "upstream" });
+  proxy.addConnector({ url }, { namespace: "upstream", protocol, callerRoots: true });
   await proxy.start();
   url = await serve(proxy);
 }

@@ -112,7 +112,8 @@ describe("principals", () => {
     await using upstream = servedToolkit();
     await using origin = await serveOverHttp(upstream);
     await using toolkit = new Toolkit();
-    toolkit.addConnector(mcpConnector(origin.url.href), { namespace: "up" });
+    // One with a session, whose log messages are not said to be of a call.
+    toolkit.addConnector(mcpConnector(origin.url.href, { protocol: "2025-11-25" }), { namespace: "up" });
     await toolkit.start();
     await using endpoint = await serveOverHttp(toolkit, { tokens });
     const ada = await endpoint.connect(bearer(tokens.ada));

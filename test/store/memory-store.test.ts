@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { storeContract } from "../contract/store.ts";
+import { busContract } from "../contract/store-bus.ts";
 import { holdAgainstModel } from "../contract/store-model.ts";
 import { verifies } from "../support/verifies.ts";
 
 const setUp = async (options = {}) => ({ store: memoryStore(options), dispose: async () => undefined });
 storeContract("memoryStore", setUp, { isShared: false, spoils: false });
+busContract("memoryStore", setUp);
 
 describe("memoryStore", () => {
   verifies("S1", "does what the plainest model does, whatever is asked of it", () =>

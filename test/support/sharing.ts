@@ -12,6 +12,7 @@ export function sharing(store: Store): Store {
     delete: store.delete.bind(store),
     history: store.history.bind(store),
     watch: store.watch.bind(store),
+    bus: store.bus && { ...store.bus },
     close: stays,
     [Symbol.asyncDispose]: stays,
   };

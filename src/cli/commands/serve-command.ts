@@ -49,6 +49,7 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
     instructions: written.instructions,
     names: namesOf(options.names) ?? written.names,
     promptsAsTools: options.promptsAsTools ?? written.promptsAsTools,
+    protocol: written.protocol,
     discovery: written.discovery,
     logger: loggerOf(terminal, options.verbose === true ? "debug" : "warn"),
   };

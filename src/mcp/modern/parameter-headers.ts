@@ -4,7 +4,7 @@ import { isRecord } from "../../lib/value.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 /** A parameter of a tool that is sent as a header too. */
-interface MirroredParameter {
+export interface MirroredParameter {
   readonly header: string;
   readonly path: readonly string[];
 }
@@ -38,12 +38,24 @@ export class ParameterHeaders {
     if (parameters === undefined) return none;
     const headers: Record<string, string> = {};
     for (const { header, path } of parameters) {
-      const value = valueAt(input, path);
-      if (typeof value === "string") headers[header] = headerValue(value);
-      else if (typeof value === "boolean" || Number.isSafeInteger(value)) headers[header] = String(value);
+      const text = mirroredText(input, path);
+      if (text !== undefined) headers[header] = headerValue(text);
     }
     return headers;
   }
+}
+
+/** The parameters of a tool that come in headers too; none where the marks of its schema are not valid. */
+export function mirroredParameters(inputSchema: unknown): readonly MirroredParameter[] {
+  const found: MirroredParameter[] = [];
+  return faultIn(inputSchema, found) === undefined ? found : [];
+}
+
+/** The value of a parameter as its header has it, before it is encoded; undefined where there is none. */
+export function mirroredText(input: unknown, path: readonly string[]): string | undefined {
+  const value = valueAt(input, path);
+  if (typeof value === "string") return value;
+  return typeof value === "boolean" || Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
 const none: Readonly<Record<string, string>> = {};
@@ -53,6 +65,14 @@ export function headerValue(text: string): string {
   const isPlain = /^(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?$/.test(text);
   if (isPlain && !/^=\?base64\?.*\?=$/.test(text)) return text;
   return `=?base64?${Buffer.from(text).toString("base64")}?=`;
+}
+
+/** The text of such a value; undefined for what is not encoded as it must be. */
+export function textOfHeader(value: string): string | undefined {
+  const [, encoded] = /^=\?base64\?(.*)\?=$/.exec(value) ?? [];
+  if (encoded === undefined) return /^[\x20-\x7e\t]*$/.test(value) ? value : undefined;
+  const bytes = Buffer.from(encoded, "base64");
+  return bytes.toString("base64") === encoded ? bytes.toString("utf8") : undefined;
 }
 
 /** Finds the mirrored parameters of a schema. Each stands at the end of a chain of `properties`; anywhere else the schema is not valid. */

@@ -74,6 +74,12 @@ export interface McpHandlerOptions extends ServeOptions {
 
 /** The same, with every default in place. */
 export interface ReadHandlerOptions extends McpHandlerOptions, ReadServeOptions {
+  readonly protocol: ReadServeOptions["protocol"];
+  readonly stateKey: ReadServeOptions["stateKey"];
+  readonly inputTimeoutMs: number;
+  readonly maxParkedCalls: number;
+  readonly maxParkedCallsPerPrincipal: number;
+  readonly listTtlMs: number;
   readonly server: ReadServeOptions["server"];
   readonly names: ReadServeOptions["names"];
   readonly promptsAsTools: boolean;

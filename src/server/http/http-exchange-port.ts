@@ -1,3 +1,5 @@
+import type { RpcId } from "../../mcp/rpc/rpc-message.ts";
+
 /** A reason to refuse a request, with the status of HTTP. */
 export class RequestRefusal extends Error {
   override readonly name = "RequestRefusal";
@@ -5,6 +7,9 @@ export class RequestRefusal extends Error {
   readonly headers: Readonly<Record<string, string>>;
   /** Code of JSON-RPC in the body. */
   readonly rpcCode: number;
+  /** The id of the request, where it was read; and the data of the error. */
+  readonly rpcId: RpcId | undefined;
+  readonly data: unknown;
 
   constructor(
     status: number,
@@ -12,12 +17,21 @@ export class RequestRefusal extends Error {
     {
       headers = {},
       rpcCode = -32_000,
-    }: { readonly headers?: Readonly<Record<string, string>>; readonly rpcCode?: number } = {},
+      rpcId,
+      data,
+    }: {
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly rpcCode?: number;
+      readonly rpcId?: RpcId | undefined;
+      readonly data?: unknown;
+    } = {},
   ) {
     super(message);
     this.status = status;
     this.headers = headers;
     this.rpcCode = rpcCode;
+    this.rpcId = rpcId;
+    this.data = data;
   }
 }
 

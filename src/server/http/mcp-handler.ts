@@ -1,19 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { messageOf } from "../../core/error.ts";
 import { protocolVersions } from "../../mcp/handshake.ts";
-import { isRpcMessage, type RpcMessage } from "../../mcp/rpc/rpc-message.ts";
+import { modernVersion } from "../../mcp/modern/revision.ts";
+import type { RpcMessage } from "../../mcp/rpc/rpc-message.ts";
 import { Audiences } from "../audiences.ts";
 import { ClientSession, toolSessionId } from "../client-session.ts";
+import { ReplicaParkedCalls } from "../replicas/replica-parked-calls.ts";
+import { openReplicas, type Replicas } from "../replicas/replicas.ts";
 import { RequestAudit } from "../request-audit.ts";
 import type { ServableHost } from "../serve-options.ts";
+import { StatelessService } from "../stateless/stateless-service.ts";
 import type { EventBudget } from "./event-log.ts";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { type McpHandlerOptions, type ReadHandlerOptions, readHandlerOptions } from "./handler-options.ts";
 import { HttpChannel } from "./http-channel.ts";
 import { ClientGone, RequestRefusal, type ServedExchange } from "./http-exchange-port.ts";
 import { NodeExchange } from "./node-exchange.ts";
+import { accepts, readPost, sessionIdOf } from "./read-exchange.ts";
 import { RequestGate } from "./request-gate.ts";
 import { type ServedSession, SessionRegistry } from "./session-registry.ts";
+import { type StatelessCaller, StatelessEndpoint } from "./stateless-endpoint.ts";
 
 /** A host that is served over HTTP: give one of its two functions to a server, for the path of the endpoint. */
 export interface McpHandler extends AsyncDisposable {
@@ -58,8 +64,6 @@ export function createMcpHandler(host: ServableHost, options: McpHandlerOptions 
   };
 }
 
-/** The most messages of one body: the revision of March 2025 has batches. */
-const maxBatch = 100;
 const json = { "content-type": "application/json" };
 
 class HttpEndpoint {
@@ -69,6 +73,10 @@ class HttpEndpoint {
   readonly #gate: RequestGate;
   readonly #registry: SessionRegistry;
   readonly #budget: EventBudget;
+  /** Undefined where there is no way to others. */
+  readonly #replicas: Replicas | undefined;
+  /** Undefined where its revision is not served. */
+  readonly #stateless: StatelessEndpoint | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(host: ServableHost, options: ReadHandlerOptions) {
@@ -78,6 +86,14 @@ class HttpEndpoint {
     this.#gate = new RequestGate(options);
     this.#registry = new SessionRegistry(options);
     this.#budget = { left: options.maxEventBytes };
+    this.#replicas = openReplicas(host, options, (exchange, principal) => this.#serveForwarded(exchange, principal));
+    if (options.protocol === "2025-11-25") return;
+    const parked = this.#replicas && new ReplicaParkedCalls(options, this.#replicas);
+    this.#stateless = new StatelessEndpoint(
+      options,
+      this.#audiences,
+      new StatelessService(options, this.#audit, parked),
+    );
   }
 
   get sessions(): number {
@@ -102,6 +118,15 @@ class HttpEndpoint {
     }
   }
 
+  /** Answers a request that another replica has let in. Never rejects. */
+  async #serveForwarded(exchange: ServedExchange, principal: string | undefined): Promise<void> {
+    try {
+      await this.#dispatch(exchange, principal, {}, undefined);
+    } catch (error) {
+      this.#refuse(exchange, error, {});
+    }
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#drain();
     return this.#closing;
@@ -109,27 +134,43 @@ class HttpEndpoint {
 
   async #drain(): Promise<void> {
     for (const { client } of this.#registry.all) client.drain();
+    this.#stateless?.endStreams();
     const late = new Promise<void>((resolve) => void setTimeout(resolve, this.#options.drainMs).unref());
-    await Promise.race([this.#audit.idle(), late]);
+    await Promise.race([Promise.all([this.#audit.idle(), this.#replicas?.idle()]), late]);
     // The last answers are on their way.
     await new Promise((resolve) => setImmediate(resolve));
     this.#registry.stop();
+    this.#stateless?.end();
+    await this.#replicas?.close();
     this.#audiences.end();
   }
 
   async #admitted(exchange: ServedExchange, cors: Readonly<Record<string, string>>): Promise<void> {
     const principal = await this.#gate.principalOf(exchange);
     this.#gate.spend(principal);
+    return this.#dispatch(exchange, principal, cors, this.#replicas);
+  }
+
+  /** @param replicas - undefined for a request that another of them has forwarded */
+  async #dispatch(
+    exchange: ServedExchange,
+    principal: string | undefined,
+    cors: Readonly<Record<string, string>>,
+    replicas: Replicas | undefined,
+  ): Promise<void> {
     this.#assertOpen();
-    const version = exchange.header("mcp-protocol-version");
-    if (version !== undefined && !protocolVersions.includes(version))
-      throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
-    if (exchange.method === "POST") return this.#post(exchange, principal, cors);
-    if (!this.#options.sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
+    if (exchange.method === "POST") return this.#post(exchange, principal, cors, replicas);
+    const { protocol } = this.#options;
+    const isStateless = protocol === modernVersion || exchange.header("mcp-protocol-version") === modernVersion;
+    if (!isStateless) assertEarlier(exchange);
+    const sessions = this.#options.sessions && !isStateless;
+    if (!sessions || (exchange.method !== "GET" && exchange.method !== "DELETE"))
       throw new RequestRefusal(405, "Method not allowed.", {
-        headers: { allow: this.#options.sessions ? "GET, POST, DELETE" : "POST" },
+        headers: { allow: sessions ? "GET, POST, DELETE" : "POST" },
       });
-    const session = this.#registry.find(sessionIdOf(exchange), principal);
+    const sessionId = sessionIdOf(exchange);
+    if (await replicas?.forward({ exchange, sessionId, principal, cors, body: "", messages: [] })) return;
+    const session = this.#registry.find(sessionId, principal);
     if (exchange.method === "DELETE") {
       this.#registry.end(session);
       exchange.reply(200, cors);
@@ -143,20 +184,21 @@ class HttpEndpoint {
     exchange: ServedExchange,
     principal: string | undefined,
     cors: Readonly<Record<string, string>>,
+    replicas: Replicas | undefined,
   ): Promise<void> {
-    const { maxMessageBytes: maxBytes, bodyTimeoutMs: timeoutMs, sessions } = this.#options;
-    if (!/^application\/json\b/i.test(exchange.header("content-type") ?? ""))
-      throw new RequestRefusal(415, "The content type must be application/json.");
-    const takesEvents = accepts(exchange, "text/event-stream");
-    if (!takesEvents && !accepts(exchange, "application/json"))
-      throw new RequestRefusal(406, "Accept must have application/json and text/event-stream.");
-    const messages = parseBody(await exchange.body({ maxBytes, timeoutMs }));
+    const { body, messages, takesEvents } = await readPost(exchange, this.#options);
     // It may have begun to close while the body came.
     this.#assertOpen();
-    if (!sessions) return this.#once(exchange, messages, { principal, takesEvents, cors });
+    const caller = { principal, takesEvents, cors };
+    if (this.#stateless?.takes(exchange, messages) === true) return this.#stateless.serve(exchange, messages, caller);
     const isHandshake = messages.some(({ method }) => method === "initialize");
+    // A client that begins with one may name the revision that it would like best.
+    if (!isHandshake) assertEarlier(exchange);
+    if (!this.#options.sessions) return this.#once(exchange, messages, caller);
     if (!isHandshake) {
-      const { channel } = this.#registry.find(sessionIdOf(exchange), principal);
+      const sessionId = sessionIdOf(exchange);
+      if (await replicas?.forward({ exchange, sessionId, principal, cors, body, messages })) return;
+      const { channel } = this.#registry.find(sessionId, principal);
       if (!channel.post(messages, exchange, takesEvents)) exchange.reply(202, cors);
       return;
     }
@@ -173,7 +215,7 @@ class HttpEndpoint {
   }
 
   async #begin(principal: string | undefined, cors: Readonly<Record<string, string>>): Promise<ServedSession> {
-    const id = this.#registry.newId();
+    const id = (await this.#replicas?.newSessionId()) ?? this.#registry.newId();
     const headers = { ...cors, "mcp-session-id": id };
     const { resumeMs, clock } = this.#options;
     const channel = new HttpChannel({ headers, budget: this.#budget, resumeMs, clock, missed: () => client.missed() });
@@ -189,15 +231,7 @@ class HttpEndpoint {
   async #once(
     exchange: ServedExchange,
     messages: readonly RpcMessage[],
-    {
-      principal,
-      takesEvents,
-      cors,
-    }: {
-      readonly principal: string | undefined;
-      readonly takesEvents: boolean;
-      readonly cors: Readonly<Record<string, string>>;
-    },
+    { principal, takesEvents, cors }: StatelessCaller,
   ): Promise<void> {
     const nothing = () => undefined;
     const channel = new HttpChannel({
@@ -223,42 +257,23 @@ class HttpEndpoint {
     if (error instanceof ClientGone) return;
     const known = error instanceof RequestRefusal;
     if (!known) this.#options.logger.error(`A request could not be served: ${messageOf(error)}`, { error });
-    const { status, headers, rpcCode, message } = known ? error : new RequestRefusal(500, "The request failed here.");
+    const {
+      status,
+      headers,
+      rpcCode,
+      rpcId = null,
+      data,
+      message,
+    } = known ? error : new RequestRefusal(500, "The request failed here.");
     this.#audit.refused(exchange.method, status);
-    const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: rpcCode, message } });
+    const body = JSON.stringify({ jsonrpc: "2.0", id: rpcId, error: { code: rpcCode, message, data } });
     exchange.reply(status, { ...json, ...cors, ...headers }, body);
   }
 }
 
-/** @throws RequestRefusal */
-function sessionIdOf(exchange: ServedExchange): string {
-  const id = exchange.header("mcp-session-id");
-  if (id === undefined) throw new RequestRefusal(400, "The header Mcp-Session-Id is missing: begin with initialize.");
-  return id;
-}
-
-function accepts(exchange: ServedExchange, type: string): boolean {
-  const accept = exchange.header("accept");
-  if (accept === undefined) return true;
-  const [family] = type.split("/");
-  return accept.split(",").some((each) => {
-    const [range] = each.trim().toLowerCase().split(";");
-    return range === type || range === "*/*" || range === `${family}/*`;
-  });
-}
-
-/** @throws RequestRefusal for what is no message of JSON-RPC */
-function parseBody(text: string): readonly RpcMessage[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new RequestRefusal(400, "The body is no JSON.", { rpcCode: -32_700 });
-  }
-  const messages = Array.isArray(value) ? value : [value];
-  if (messages.length === 0 || messages.length > maxBatch || !messages.every(isRpcMessage))
-    throw new RequestRefusal(400, `The body must be a message of JSON-RPC 2.0, or 1 to ${maxBatch} of them.`, {
-      rpcCode: -32_600,
-    });
-  return messages;
+/** @throws RequestRefusal for a revision without a handshake, and for none that there is */
+function assertEarlier(exchange: ServedExchange): void {
+  const version = exchange.header("mcp-protocol-version");
+  if (version === undefined || protocolVersions.includes(version)) return;
+  throw new RequestRefusal(400, `The protocol version is not supported: ${protocolVersions.join(", ")} are.`);
 }

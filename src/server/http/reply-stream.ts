@@ -88,13 +88,18 @@ export class ReplyStream {
     return true;
   }
 
-  /** Sends a message. @param isLast - nothing follows it */
-  write(text: string, isLast: boolean): void {
+  /**
+   * Sends a message.
+   *
+   * @param isLast - nothing follows it
+   * @param status - of an answer that is plain JSON
+   */
+  write(text: string, isLast: boolean, status = 200): void {
     if (isLast) this.#isWhole = true;
     const exchange = this.#exchange;
     if (isLast && !this.#hasBegun && exchange !== undefined) {
       this.#release();
-      exchange.reply(200, { ...this.#parts.headers, "content-type": "application/json" }, text);
+      exchange.reply(status, { ...this.#parts.headers, "content-type": "application/json" }, text);
       return;
     }
     this.#begin();

@@ -65,12 +65,13 @@ export class RequestGate {
   }
 
   /** The answer to a browser that asks before it calls; undefined for any other request. */
-  preflight({ method }: ServedExchange, cors: Headers): Headers | undefined {
+  preflight(exchange: ServedExchange, cors: Headers): Headers | undefined {
+    const { method } = exchange;
     if (method !== "OPTIONS" || cors["access-control-allow-origin"] === undefined) return undefined;
     return {
       ...cors,
       "access-control-allow-methods": "GET, POST, DELETE",
-      "access-control-allow-headers": corsHeaders,
+      "access-control-allow-headers": [corsHeaders, ...parameterHeaders(exchange)].join(", "),
       "access-control-max-age": "600",
     };
   }
@@ -140,6 +141,12 @@ export class RequestGate {
     const isOwn = audiences.includes(withoutSlash(resource));
     return typeof principal === "string" && principal !== "" && isOwn && expiresAt > this.#options.clock.now();
   }
+}
+
+/** The headers of parameters, whose names are those of tools, that a page asks to send. */
+function parameterHeaders(exchange: ServedExchange): readonly string[] {
+  const asked = exchange.header("access-control-request-headers")?.toLowerCase().split(",") ?? [];
+  return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[!#$%&'*+\-.^_`|~\w]+$/.test(name));
 }
 
 function unauthorized(challenge: string): RequestRefusal {

@@ -10,6 +10,7 @@ import {
   serveOptionNames,
   wholeNumber,
 } from "../serve-options.ts";
+import { StatelessService } from "../stateless/stateless-service.ts";
 import { StdioChannel } from "./stdio-channel.ts";
 
 /** Options of serving over stdin and stdout. */
@@ -73,12 +74,14 @@ export async function serveStdio(host: ServableHost, options: ServeStdioOptions 
   const sessionId = toolSessionId();
   const audience = await audiences.of({ id: sessionId, principal });
   const transport = new StdioChannel({ input, output, maxMessageBytes: read.maxMessageBytes });
+  const stateless = read.protocol === "2025-11-25" ? undefined : new StatelessService(read, audit);
   const session = new ClientSession({
-    ...{ audience, transport, options: read, audit, sessionId, principal },
+    ...{ audience, transport, options: read, audit, sessionId, principal, stateless },
     isStateful: true,
   });
   let isClosing = false;
   const closed = session.closed.then(async (error) => {
+    stateless?.end();
     audiences.end();
     if (error !== undefined && !isClosing) read.logger.info(`The client of stdio is gone: ${error.message}`);
     if (exitAtEnd && !isClosing) await exit(host);
@@ -87,6 +90,7 @@ export async function serveStdio(host: ServableHost, options: ServeStdioOptions 
   const close = async () => {
     isClosing = true;
     session.drain();
+    stateless?.endStreams();
     await Promise.race([audit.idle(), after(drainMs)]);
     // The last answer is on its way.
     await after(0);

@@ -26,7 +26,7 @@ function toolForm(entry: Entry<"tool" | "prompt">, name: string): Fields {
     name,
     inputSchema: input === undefined || input.type !== "object" ? { ...input, type: "object" } : input,
     // A prompt that is executed gives what its model says: the schema is that of its text.
-    outputSchema: entry.kind === "tool" && output?.type === "object" ? output : undefined,
+    outputSchema: entry.kind === "tool" ? output : undefined,
     annotations: entry.kind === "tool" ? annotations : undefined,
   });
 }

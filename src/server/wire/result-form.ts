@@ -18,12 +18,16 @@ export function callResult(content: Content, entry: Entry<"tool" | "prompt">): F
   return present({ content: blocks, structuredContent: structured, _meta: ownMeta(content.meta) });
 }
 
-/** The structured content of a tool that has an output schema: MCP takes objects only. */
-function structuredOf(content: Content, entry: Entry<"tool">): Fields | undefined {
-  if (definitionOf(entry).output?.type !== "object" || !isJsonType(content.mediaType)) return undefined;
-  const { text } = content.toJSON();
-  const value: unknown = text === undefined ? undefined : JSON.parse(text);
-  return isRecord(value) ? value : undefined;
+/** The structured content of a tool that has an output schema: any JSON, of which revisions with a handshake take objects. */
+function structuredOf(content: Content, entry: Entry<"tool">): unknown {
+  const { output } = definitionOf(entry);
+  if (output === undefined) return undefined;
+  const { mediaType } = content;
+  if (isJsonType(mediaType)) {
+    const { text } = content.toJSON();
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+  return output.type !== "object" && isTextType(mediaType) ? content.toJSON().text : undefined;
 }
 
 /** The result of `resources/read`. @param uri - under which it was read */

@@ -1,6 +1,6 @@
 import { backoffDelay } from "../../lib/backoff.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
-import type { Connections } from "./connections.ts";
+import type { Connections, PostgresSession } from "./connections.ts";
 import type { PostgresClient } from "./pool.ts";
 import { quoted } from "./statements.ts";
 
@@ -11,8 +11,10 @@ export interface ListenerOptions {
   readonly clock: Clock;
   /** Done before it listens, each time. */
   prepare(): Promise<void>;
-  /** Something was sent on the channel. */
-  onNotice(text: string | undefined): void;
+  /** Done in the connection, each time it listens, before it is up. */
+  attach(session: PostgresSession): Promise<void>;
+  /** Something was sent on the channel, or on another to which `attach` listens. */
+  onNotice(text: string | undefined, channel: string | undefined): void;
   /** The connection is lost, or cannot be made. Called once until it is up again. */
   onDown(error: unknown): void;
   /** It listens. `again` where it was down before: something may have been missed. */
@@ -89,14 +91,15 @@ export class Listener {
     const { connections, onNotice } = this.#options;
     const client = await connections.take();
     this.#client = client;
-    client.on("notification", ({ payload }) => {
+    client.on("notification", ({ payload, channel }) => {
       if (payload === greeting) this.#greeted.resolve();
-      else onNotice(payload);
+      else onNotice(payload, channel);
     });
     client.on("error", (error) => this.#break(client, error));
     client.on("end", () => this.#break(client, new Error("The connection that listens has ended.")));
     await connections.session(client).query(this.#listen);
     if (!this.#wasUp) await this.#greet();
+    await this.#options.attach(connections.session(client, patienceMs));
     if (this.#client !== client) throw new Error("The connection that listens has ended.");
   }
 

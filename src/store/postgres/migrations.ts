@@ -4,7 +4,12 @@ import type { PostgresSession } from "./connections.ts";
 import { quoted } from "./statements.ts";
 
 /** The steps from each version of the schema to the next. Once published, a step is never changed. */
-const steps: readonly ((inSchema: string) => string)[] = [tablesAndFunctions, keptOfRemovedRecords, usageOfOwners];
+const steps: readonly ((inSchema: string) => string)[] = [
+  tablesAndFunctions,
+  keptOfRemovedRecords,
+  usageOfOwners,
+  messages,
+];
 
 /**
  * Brings the schema up to date. Of several processes that start at once one does it, and the others wait.
@@ -286,5 +291,40 @@ function usageOfOwners(inSchema: string): string {
           version = r.version + 1, updated_at = put_at, value = in_value, bytes = in_bytes, total_bytes = in_total
         RETURNING r.version INTO put_version;
       PERFORM pg_notify(in_schema, put_version || ' ' || in_notice);
+    END $body$`;
+}
+
+/**
+ * Messages between processes, which read them when they are notified. They are not written to the log of the database: after a crash of it
+ * no process waits for them. A channel without a subscriber has no lock, and nothing is sent to it.
+ */
+function messages(inSchema: string): string {
+  return `
+    CREATE UNLOGGED TABLE ${inSchema}.message (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      channel text COLLATE "C" NOT NULL,
+      body text NOT NULL,
+      sent_at timestamptz NOT NULL DEFAULT clock_timestamp());
+    CREATE INDEX ON ${inSchema}.message (sent_at);
+
+    CREATE FUNCTION ${inSchema}.channel_key(in_schema text, in_channel text) RETURNS bigint LANGUAGE sql STABLE AS
+    $body$ SELECT hashtextextended(concat_ws(E'\\x01', in_schema, in_channel), 3) $body$;
+
+    CREATE FUNCTION ${inSchema}.publish(in_schema text, in_notifications text, in_channel text, in_body text)
+    RETURNS boolean LANGUAGE plpgsql AS $body$
+    DECLARE
+      channel_key bigint := ${inSchema}.channel_key(in_schema, in_channel);
+      message_id bigint;
+    BEGIN
+      IF NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND classid = ((channel_key >> 32) & 4294967295)::oid AND objid = (channel_key & 4294967295)::oid)
+      THEN RETURN false; END IF;
+      INSERT INTO ${inSchema}.message (channel, body) VALUES (in_channel, in_body) RETURNING id INTO message_id;
+      PERFORM pg_notify(in_notifications, message_id || ' ' || in_channel);
+      DELETE FROM ${inSchema}.message WHERE id IN (
+        SELECT id FROM ${inSchema}.message WHERE sent_at < clock_timestamp() - interval '30 seconds'
+        ORDER BY sent_at LIMIT 100 FOR UPDATE SKIP LOCKED);
+      RETURN true;
     END $body$`;
 }

@@ -16,10 +16,16 @@ export interface PostgresClient {
   query(query: PostgresQuery): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;
-  on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
+  on(event: "notification", listener: (message: PostgresNotice) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;
   /** Gives it back; with true it is ended instead. */
   release(destroy?: boolean): void;
+}
+
+/** A notification of PostgreSQL. */
+export interface PostgresNotice {
+  readonly channel?: string | undefined;
+  readonly payload?: string | undefined;
 }
 
 /** A query to PostgreSQL. */

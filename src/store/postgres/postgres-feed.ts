@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { ToolkitError } from "../../core/error.ts";
-import type { Collection, RecordKey, StoreEvent } from "../../core/store.ts";
+import type { RecordKey, StoreEvent } from "../../core/store.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { runDetached } from "../../lib/promise.ts";
+import { isCollection } from "../record.ts";
 import { Watchers } from "../watchers.ts";
 import type { Connections } from "./connections.ts";
 import { Listener } from "./listener.ts";
 import { OwnWrites } from "./own-writes.ts";
+import type { PostgresBus } from "./postgres-bus.ts";
 import type { Failed } from "./postgres-failure.ts";
 
 /** The parts of a feed. */
@@ -15,6 +17,8 @@ export interface PostgresFeedOptions {
   readonly channel: string;
   readonly clock: Clock;
   readonly failed: Failed;
+  /** Uses the same connection. */
+  readonly bus: PostgresBus;
   /** Done before it listens, each time. */
   prepare(): Promise<void>;
 }
@@ -29,7 +33,7 @@ export class PostgresFeed {
   /** The event emitted when it went down, until it is up again. */
   #down: StoreEvent | undefined;
 
-  constructor({ connections, channel, clock, failed, prepare }: PostgresFeedOptions) {
+  constructor({ connections, channel, clock, failed, bus, prepare }: PostgresFeedOptions) {
     this.#failed = failed;
     this.#listener = new Listener({
       connections,
@@ -39,10 +43,17 @@ export class PostgresFeed {
         this.#own.forget();
         return prepare();
       },
-      onNotice: (text) => this.#hear(text),
-      onDown: (error) => this.#tellDown(error),
-      onUp: (again) => this.#tellUp(again),
-      isWanted: () => this.#watchers.size > 0,
+      attach: (session) => bus.attach(session),
+      onNotice: (text, from) => (from === bus.notifications ? bus.receive(text) : this.#hear(text)),
+      onDown: (error) => {
+        bus.detach();
+        this.#tellDown(error);
+      },
+      onUp: (again) => {
+        this.#tellUp(again);
+        if (again) bus.missed();
+      },
+      isWanted: () => this.#watchers.size > 0 || bus.isUsed,
     });
   }
 
@@ -146,14 +157,14 @@ export function noticeText({ collection, owner, key, deleted, writer, write }: O
   return `${deleted ? "deleted" : "put"} ${writer} ${write} ${collection} ${owner.length} ${owner}${key}`;
 }
 
-const form = /^(\d+) (put|deleted) (\S+) (\d+) (prompt|resource|approval|run|result) (\d+) (.+)$/s;
+const form = /^(\d+) (put|deleted) (\S+) (\d+) ([a-z]+) (\d+) (.+)$/s;
 
 /** Undefined for a payload that is none, such as that of another program on the channel. */
 export function parseNotice(text: string | undefined): Notice | undefined {
   const [found, version, what, writer = "", write, collection, ownerLength, names = ""] = form.exec(text ?? "") ?? [];
-  if (found === undefined) return undefined;
+  if (found === undefined || !isCollection(collection)) return undefined;
   const owner = names.slice(0, Number(ownerLength));
   const key = names.slice(owner.length);
-  const named = { collection: collection as Collection, owner, key };
+  const named = { collection, owner, key };
   return { ...named, version: Number(version), deleted: what === "deleted", writer, write: Number(write) };
 }

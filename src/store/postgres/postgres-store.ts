@@ -1,4 +1,5 @@
 import { ToolkitError } from "../../core/error.ts";
+import type { MessageBus } from "../../core/message-bus.ts";
 import { throwIfAborted } from "../../core/signal.ts";
 import type {
   Collection,
@@ -31,6 +32,7 @@ import {
 import { assertExpectedVersion, assertQuota, assertVersion, countedCollections, needsUsage } from "../record-rules.ts";
 import { Connections, type TextRow } from "./connections.ts";
 import { migrate } from "./migrations.ts";
+import { PostgresBus } from "./postgres-bus.ts";
 import { type Failed, failuresOf } from "./postgres-failure.ts";
 import { PostgresFeed } from "./postgres-feed.ts";
 import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from "./postgres-options.ts";
@@ -59,7 +61,16 @@ class PostgresStore implements Store {
   readonly #statements: Statements;
   readonly #connections: Connections;
   readonly #feed: PostgresFeed;
+  readonly #bus: PostgresBus;
   readonly #failed: Failed;
+  readonly bus: MessageBus = {
+    publish: (channel, message) =>
+      this.#begin("publish", undefined, () => this.#ready().then(() => this.#bus.publish(channel, message))),
+    subscribe: (channel, listener) => {
+      this.#assertOpen();
+      return this.#bus.subscribe(channel, listener, () => this.open());
+    },
+  };
   /** Whatever close waits for. */
   readonly #begun = new Set<Promise<unknown>>();
   #isMigrated = false;
@@ -71,12 +82,14 @@ class PostgresStore implements Store {
     this.#settings = settings;
     this.#statements = statementsOf(schema);
     this.#connections = new Connections(settings);
+    this.#bus = new PostgresBus({ connections: this.#connections, statements: this.#statements, schema });
     this.#failed = failuresOf(settings);
     this.#feed = new PostgresFeed({
       connections: this.#connections,
       channel: schema,
       clock,
       failed: this.#failed,
+      bus: this.#bus,
       prepare: () => this.#prepare(),
     });
   }
@@ -198,6 +211,7 @@ class PostgresStore implements Store {
   async #close(): Promise<void> {
     await Promise.all(this.#begun);
     await this.#feed.close();
+    await this.#bus.close();
     await this.#connections.close();
   }
 

@@ -24,6 +24,11 @@ export interface Statements {
   /** As `count`, of all prompts or resources of an owner. */
   readonly counted: Statement;
   history(which: { readonly withBytes: boolean }): Statement;
+  /** Of the bus: sends messages, reads them, and takes and gives back the lock of a channel. */
+  readonly publish: Statement;
+  readonly messages: Statement;
+  readonly hold: Statement;
+  readonly release: Statement;
 }
 
 /** An identifier as it stands in a statement. */
@@ -45,7 +50,12 @@ export function statementsOf(schema: string): Statements {
     `SELECT ${columnsOf(withBytes)} FROM ${inSchema}.record WHERE value IS NOT NULL AND`;
   const all = (withBytes: boolean) =>
     `${present(withBytes)} ${one} UNION ALL SELECT ${columnsOf(withBytes)} FROM ${inSchema}.past WHERE ${one}`;
+  const channelKey = `${inSchema}.channel_key($1, $2)`;
   return {
+    publish: statement(`SELECT ${inSchema}.publish($1, $2, $3, $4) AS is_sent`),
+    messages: statement(`SELECT id, channel, body FROM ${inSchema}.message WHERE id = ANY ($1::bigint[])`),
+    hold: statement(`SELECT pg_advisory_lock_shared(${channelKey})`),
+    release: statement(`SELECT pg_advisory_unlock_shared(${channelKey})`),
     get: ({ ofVersion, withBytes }) =>
       statement(
         ofVersion

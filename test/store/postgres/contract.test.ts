@@ -1,12 +1,13 @@
 import { postgresStore } from "../../../src/store/postgres/index.ts";
 import { quoted } from "../../../src/store/postgres/statements.ts";
-import { storeContract } from "../../contract/store.ts";
+import { type StoreSetup, type StoreSetupOptions, storeContract } from "../../contract/store.ts";
+import { busContract } from "../../contract/store-bus.ts";
 import { storeCrashContract } from "../../contract/store-crash.ts";
 import { usePostgres } from "./support.ts";
 
 const postgres = usePostgres();
 
-storeContract("postgresStore", async (options) => {
+async function setUp(options?: StoreSetupOptions): Promise<StoreSetup> {
   const schema = postgres.newSchema();
   const opened = async () => {
     const store = postgresStore({ connectionString: postgres.connectionString, schema, ...options });
@@ -22,7 +23,10 @@ storeContract("postgresStore", async (options) => {
     },
     dispose: () => postgres.drop(schema),
   };
-});
+}
+
+storeContract("postgresStore", setUp);
+busContract("postgresStore", setUp);
 
 storeCrashContract("postgresStore", async () => {
   const schema = postgres.newSchema();

@@ -212,7 +212,16 @@ for (const [what, options, message] of refused) {
 
 verifies("K2", "a notice carries any name there may be, in less than 8,000 bytes", () => {
   const text = fc.string({ unit: "grapheme" }).filter((each) => !each.includes("\0"));
-  const collection = fc.constantFrom<Collection>("prompt", "resource", "approval", "run");
+  const collection = fc.constantFrom<Collection>(
+    "prompt",
+    "resource",
+    "approval",
+    "run",
+    "result",
+    "pin",
+    "conversation",
+    "target",
+  );
   fc.assert(
     fc.property(collection, text, text, fc.nat(), fc.boolean(), (kind, owner, rest, write, deleted) => {
       const notice = { collection: kind, owner, key: `k${rest}`, deleted, writer: "w", write };
