@@ -27,12 +27,18 @@ async function script(args: readonly string[]): Promise<Outcome> {
       resources: byUri((await client.listResources()).resources),
       templates: byName((await client.listResourceTemplates()).resourceTemplates),
     };
-    const answers = await answersOf(client);
+    const answers = await answersOf(client, received);
     const others = received.filter(({ method }) => method !== "notifications/tools/list_changed");
-    return { lists, answers, received: others.map(withoutLogger) };
+    return { lists, answers, received: withoutRepeated(others).map(withoutLogger) };
   } finally {
     await client.close();
   }
+}
+
+/** It goes on to say every five seconds that a resource changed, until that is switched off. */
+function withoutRepeated(received: readonly Received[]): readonly Received[] {
+  const first = received.findIndex(({ method }) => method === "notifications/resources/updated");
+  return received.filter(({ method }, at) => method !== "notifications/resources/updated" || at === first);
 }
 
 /** Behind us a log message says which server it is of. */
@@ -52,12 +58,17 @@ const calls: readonly (readonly [string, Record<string, unknown>])[] = [
   ["get-tiny-image", {}],
   ["trigger-sampling-request", { prompt: "say aha", maxTokens: 50 }],
   ["trigger-elicitation-request", {}],
+  ["trigger-url-elicitation", { url: "https://example.com/one", elicitationId: "one" }],
+  ["trigger-url-elicitation", { url: "https://example.com/two", elicitationId: "two", errorPath: true }],
 ];
 
-async function answersOf(client: Client): Promise<Record<string, unknown>> {
+async function answersOf(client: Client, received: readonly Received[]): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {};
   const note = async (key: string, work: () => Promise<unknown>) => {
-    answers[key] = await work().catch((error: { code?: unknown }) => ({ failed: error.code }));
+    answers[key] = await work().catch(({ code, data }: { readonly code?: unknown; readonly data?: unknown }) =>
+      // Bad arguments are refused here, in the words of this library.
+      code === -32_602 ? { failed: code } : { failed: code, data },
+    );
   };
   for (const [name, input] of calls) {
     await note(`${name} ${JSON.stringify(input)}`, () => client.callTool({ name, arguments: input }));
@@ -77,11 +88,16 @@ async function answersOf(client: Client): Promise<Record<string, unknown>> {
   await note("complete", () => client.complete({ ref, argument: { name: "department", value: "E" } }));
   await note("read", () => client.readResource({ uri: "demo://resource/static/document/features.md" }));
   await note("subscribe", () => client.subscribeResource({ uri: "demo://resource/static/document/features.md" }));
+  const toggle = () => client.callTool({ name: "toggle-subscriber-updates" });
+  await note("updates on", toggle);
+  await until(() => received.some(({ method }) => method === "notifications/resources/updated"));
+  await note("updates off", toggle);
   await note("level", () => client.setLoggingLevel("error"));
-  return JSON.parse(JSON.stringify(answers).replaceAll(/\d{1,2}:\d{2}:\d{2}( [AP]M)?/g, "now")) as Record<
-    string,
-    unknown
-  >;
+  return JSON.parse(
+    JSON.stringify(answers)
+      .replaceAll(/\d{1,2}:\d{2}:\d{2}( [AP]M)?/g, "now")
+      .replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, "id"),
+  ) as Record<string, unknown>;
 }
 
 const byName = <T extends { readonly name: string }>(list: readonly T[]) =>
@@ -97,8 +113,15 @@ verifies(
     expect(behind.lists).toEqual(direct.lists);
     expect(behind.answers).toEqual(direct.answers);
     expect(behind.received).toEqual(direct.received);
-    expect(Object.keys(direct.answers)).toHaveLength(19);
-    expect(direct.received.map(({ method }) => method)).toContain("elicitation/create");
+    expect(Object.keys(direct.answers)).toHaveLength(23);
+    expect(new Set(direct.received.map(({ method }) => method))).toEqual(
+      new Set([
+        "elicitation/create",
+        "sampling/createMessage",
+        "notifications/message",
+        "notifications/resources/updated",
+      ]),
+    );
   },
   60_000,
 );

@@ -1,3 +1,6 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { json } from "node:stream/consumers";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type Root, RootsListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
@@ -35,6 +38,11 @@ const textOf = (answer: object): unknown => {
   return JSON.parse(content[0]?.text ?? "null");
 };
 
+interface Sent {
+  readonly _meta: Readonly<Record<string, unknown>>;
+  readonly inputResponses?: { readonly where: unknown };
+}
+
 describe("the roots of a client", () => {
   verifies(["V2", "V3", "M10"], "reach a server that asks while it works for it, and no other call's", async () => {
     await using server = rootsServer(3);
@@ -50,6 +58,39 @@ describe("the roots of a client", () => {
     ]);
     const answers = await Promise.all(people.map(({ client }) => client.callTool({ name: "up__where" })));
     expect(answers.map(textOf)).toEqual([{ roots: rootsOf("ada")() }, { roots: rootsOf("ben")() }, { roots: [] }]);
+  });
+
+  verifies(["V2", "M16"], "reach a server without sessions that asks for them in its result", async () => {
+    const capabilities: unknown[] = [];
+    const server = createServer(async (request, response) => {
+      const { id, method, params } = (await json(request)) as { id: unknown; method: string; params: Sent };
+      capabilities.push(params._meta["io.modelcontextprotocol/clientCapabilities"]);
+      const given = params.inputResponses?.where;
+      const called = given
+        ? { content: [{ type: "text", text: JSON.stringify(given) }] }
+        : { resultType: "input_required", inputRequests: { where: { method: "roots/list" } } };
+      const results: Readonly<Record<string, object>> = {
+        "server/discover": { supportedVersions: ["2026-07-28"], capabilities: { tools: {} } },
+        "tools/list": { tools: [{ name: "where", inputSchema: { type: "object" } }] },
+        "tools/call": called,
+      };
+      const result = { resultType: "complete", ...results[method] };
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    }).listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    await using stack = new AsyncDisposableStack();
+    stack.defer(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    const toolkit = stack.use(new Toolkit());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+    await toolkit.addConnector({ url }, { namespace: "up", callerRoots: true }).ready();
+    const endpoint = stack.use(await serveOverHttp(toolkit));
+    const { client } = await endpoint.connect({}, rootsOf("ada"));
+    expect(textOf(await client.callTool({ name: "up__where" }))).toEqual({ roots: rootsOf("ada")() });
+    expect(capabilities[0]).toMatchObject({ roots: {} });
   });
 
   verifies(["V3", "M10"], "reach no server that does not say for which of two clients it asks", async () => {

@@ -3,8 +3,10 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describe, expect } from "vitest";
 import { Toolkit } from "../../src/index.ts";
 import { inMemoryConnector } from "../../src/mcp/index.ts";
+import { faultyServer } from "../../src/testing/index.ts";
 import { verifies } from "../support/verifies.ts";
 import { serveOverHttp, until } from "./fixture/client.ts";
+import { RawClient } from "./fixture/raw-client.ts";
 
 /** A server whose tool asks a person once two calls are there. It cannot say for which of them. */
 function askingServer(): McpServer {
@@ -72,6 +74,30 @@ describe("an upstream server", () => {
       [{ type: "text", text: "decline" }],
     ]);
     expect(clients.flatMap(({ received }) => received)).toEqual([]);
+  });
+
+  verifies(["V2", "H4"], "may have 150 callers asked at once, of whom none waits for another's answer", async () => {
+    const many = 150;
+    await using server = faultyServer();
+    await using toolkit = new Toolkit();
+    toolkit.addConnector({ url: (await server.listen()).url }, { namespace: "up" });
+    await toolkit.start();
+    await using endpoint = await serveOverHttp(toolkit, { maxConcurrentRequests: many });
+    const all = Promise.withResolvers<void>();
+    let asked = 0;
+    await using client = await RawClient.connect({
+      url: endpoint.url,
+      capabilities: { elicitation: {} },
+      answer: async () => {
+        asked += 1;
+        if (asked === many) all.resolve();
+        await all.promise;
+        return { action: "accept", content: { age: 36 } };
+      },
+    });
+    const answers = await Promise.all(Array.from({ length: many }, () => client.call("up__ask", {})));
+    const texts = answers.map(({ result }) => JSON.stringify(result?.content));
+    expect(texts.filter((text) => !text.includes("36"))).toEqual([]);
   });
 
   verifies("V2", "arrives value for value: _meta, annotations, icons, structured content", async () => {

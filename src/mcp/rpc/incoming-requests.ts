@@ -20,13 +20,15 @@ export interface IncomingRequestsHost {
   /** Sends an answer. Undefined means it was handed over at once. */
   send(message: RpcMessage, failed: (error: unknown) => void): Promise<void> | undefined;
   warning(text: string): void;
-  /** So many requests are worked on at once. Default 100. */
+  /** So many requests that belong to no call are worked on at once. Default 100. */
   readonly maxRequests?: number | undefined;
 }
 
 type Answer = { readonly result: Fields } | { readonly error: RpcErrorObject };
 
 const defaultRequests = 100;
+/** So many in all. Each call may have a person asked, who takes minutes: callers of one server share no small number. */
+const maxWorking = 2_000;
 /** So many answers wait until the server takes them. */
 const maxUnsent = 1_000;
 
@@ -34,6 +36,8 @@ const maxUnsent = 1_000;
 export class IncomingRequests {
   readonly #host: IncomingRequestsHost;
   readonly #working = new Map<RpcId, AbortController>();
+  /** Of those that are worked on the number that belongs to no call. */
+  #unowned = 0;
   #unsent = 0;
   #ended = false;
 
@@ -74,12 +78,15 @@ export class IncomingRequests {
     // It would take the place of the other, which then could be neither cancelled nor ended.
     if (this.#working.has(id)) return failed(rpcCodes.invalidRequest, "A request with this id is being worked on.");
     const { maxRequests = defaultRequests } = this.#host;
-    if (this.#working.size >= maxRequests) {
-      return failed(rpcCodes.internalError, `Too many requests at once: ${maxRequests} are being worked on.`);
+    const isFull = context === undefined ? this.#unowned >= maxRequests : this.#working.size >= maxWorking;
+    if (isFull) {
+      const most = context === undefined ? maxRequests : maxWorking;
+      return failed(rpcCodes.internalError, `Too many requests at once: ${most} are being worked on.`);
     }
     const controller = new AbortController();
     const { signal } = controller;
     this.#working.set(id, controller);
+    if (context === undefined) this.#unowned += 1;
     try {
       const result = await this.#host.request(method, params, { id, signal, context });
       if (signal.aborted) return undefined;
@@ -92,6 +99,7 @@ export class IncomingRequests {
       return failed(rpcCodes.internalError, `The client failed to work on ${method}.`);
     } finally {
       this.#working.delete(id);
+      if (context === undefined) this.#unowned -= 1;
     }
   }
 

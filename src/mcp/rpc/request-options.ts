@@ -24,6 +24,6 @@ export interface RequestOptions {
 export interface PeerLimits {
   /** The most objects and lists inside each other, in a result, the data of an error or parameters. */
   readonly maxNestingDepth: number;
-  /** The most requests of the far side that are worked on at once. Default 100. */
+  /** The most requests of the far side that are worked on at once and belong to no call of ours. Default 100. */
   readonly maxRequests?: number | undefined;
 }

@@ -60,7 +60,7 @@ export interface McpHandlerOptions extends ServeOptions {
   readonly maxSessionsPerPrincipal?: number | undefined;
   /** Time after which a session without requests and connections ends, in milliseconds. Default 30 minutes. */
   readonly sessionIdleMs?: number | undefined;
-  /** Time for the body of a request, in milliseconds. Default 10,000. */
+  /** Time for the body of a request, and the longest that a client may take nothing of its answer, in milliseconds. Default 10,000. */
   readonly bodyTimeoutMs?: number | undefined;
   /** Time in which a client whose connection was lost may come back for an answer, in milliseconds. Default 30,000. */
   readonly resumeMs?: number | undefined;

@@ -13,6 +13,8 @@ type Headers = Readonly<Record<string, string>>;
 
 /** Time in which a client that still sends may read why it is refused, in milliseconds. */
 const lingerMs = 500;
+/** An answer of more characters may wait for its client, which has to take it. */
+const maxBuffered = 64 * 1024;
 
 /** An exchange of `node:http`, or of a framework over it, which may have parsed the body already. */
 export class NodeExchange implements ServedExchange {
@@ -20,6 +22,8 @@ export class NodeExchange implements ServedExchange {
   readonly path: string;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  /** The longest that a client may take nothing of its answer, in milliseconds. Undefined before the body is asked for. */
+  #idleMs: number | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.#request = request;
@@ -47,6 +51,7 @@ export class NodeExchange implements ServedExchange {
 
   body({ maxBytes, timeoutMs }: BodyLimits): Promise<string> {
     const request = this.#request;
+    this.#idleMs = timeoutMs;
     const { body } = request as { readonly body?: unknown };
     if (body !== undefined) return Promise.resolve(typeof body === "string" ? body : JSON.stringify(body));
     if (Number(this.header("content-length") ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
@@ -79,6 +84,9 @@ export class NodeExchange implements ServedExchange {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
     response.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)) });
+    // Less is in the buffers of the socket.
+    if (body.length > maxBuffered && this.#idleMs !== undefined)
+      response.setTimeout(this.#idleMs, () => response.destroy());
     response.end(body);
     if (headers.connection !== "close") return;
     // It may go on to send what is not read.
