@@ -20,7 +20,7 @@ export interface ChangeFeedParts {
 /** Changes that come within so many milliseconds are one notification. */
 const burstMs = 10;
 /** The most resources that one feed follows. */
-const maxSubscriptions = 1_000;
+export const maxSubscriptions = 1_000;
 const updated = "notifications/resources/updated";
 
 const listNotification = {

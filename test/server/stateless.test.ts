@@ -236,7 +236,9 @@ describe("a stream of changes", () => {
   verifies("V6", "of a filter that is none is refused", async () => {
     await using toolkit = servedToolkit();
     await using endpoint = await serveOverHttp(toolkit);
-    for (const notifications of [undefined, 7, { toolsListChanged: "yes" }, { resourceSubscriptions: [7] }]) {
+    const many = Array.from({ length: 1_001 }, (_each, index) => `text:${index}`);
+    const filters = [undefined, 7, { toolsListChanged: "yes" }, { resourceSubscriptions: [7] }];
+    for (const notifications of [...filters, { resourceSubscriptions: many }]) {
       const answer = await ask(endpoint, { method: "subscriptions/listen", params: { notifications } });
       expect(answer.error).toMatchObject({ code: -32602 });
     }

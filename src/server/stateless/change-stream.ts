@@ -3,7 +3,7 @@ import type { Session } from "../../core/session.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { RpcId } from "../../mcp/rpc/rpc-message.ts";
 import type { Audience } from "../audiences.ts";
-import { ChangeFeed } from "../change-feed.ts";
+import { ChangeFeed, maxSubscriptions } from "../change-feed.ts";
 import type { ReadServeOptions } from "../serve-options.ts";
 import { invalidParams } from "../wire/error-form.ts";
 
@@ -20,8 +20,8 @@ export interface ListenRequest {
   /** Aborts when the client ends the stream. */
   readonly signal: AbortSignal;
   notify(method: string, params: Fields): void;
-  /** Resolves when the server ends it. */
-  readonly ended: Promise<void>;
+  /** Calls back when the server ends it, or at once where it has, until the returned function is called. */
+  onEnd(listener: () => void): () => void;
 }
 
 const subscriptionKey = "io.modelcontextprotocol/subscriptionId";
@@ -40,7 +40,7 @@ const kindsOf: Readonly<Record<string, readonly Kind[]>> = {
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
 export async function listenToChanges(request: ListenRequest): Promise<Fields> {
-  const { id, params, audience, options, signal, session, ended } = request;
+  const { id, params, audience, options, signal, session } = request;
   const { lists, uris } = readFilter(params.notifications);
   const _meta = { [subscriptionKey]: id };
   const kinds = new Set(lists.flatMap((name) => kindsOf[name] ?? []));
@@ -52,6 +52,8 @@ export async function listenToChanges(request: ListenRequest): Promise<Fields> {
     // The acknowledgement is the first message of the stream.
     notify: (method, fields) => (isAcknowledged ? notify(method, fields) : early.push(() => notify(method, fields))),
   });
+  const over = Promise.withResolvers<void>();
+  const unlisten = request.onEnd(over.resolve);
   const gone = Promise.withResolvers<never>();
   const onAbort = () => gone.reject(signal.reason);
   if (signal.aborted) onAbort();
@@ -69,10 +71,11 @@ export async function listenToChanges(request: ListenRequest): Promise<Fields> {
     notify("notifications/subscriptions/acknowledged", { notifications: { ...agreed, ...resources } });
     isAcknowledged = true;
     for (const send of early) send();
-    await Promise.race([ended, gone.promise]);
+    await Promise.race([over.promise, gone.promise]);
     return { _meta };
   } finally {
     signal.removeEventListener("abort", onAbort);
+    unlisten();
     feed.end();
   }
 }
@@ -86,5 +89,7 @@ function readFilter(filter: unknown): { readonly lists: readonly string[]; reado
   const { resourceSubscriptions: uris = [] } = filter;
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === "string"))
     throw invalidParams("Invalid params: notifications.resourceSubscriptions must be a list of URIs.");
+  if (uris.length > maxSubscriptions)
+    throw invalidParams(`Invalid params: notifications.resourceSubscriptions has more than ${maxSubscriptions} URIs.`);
   return { lists, uris: [...new Set(uris as readonly string[])] };
 }

@@ -44,7 +44,9 @@ export class StatelessService {
   readonly #audit: RequestAudit;
   readonly #parked: ParkedCalls;
   readonly #seal: StateSeal;
-  readonly #ended = Promise.withResolvers<void>();
+  /** The ends of the streams that are open. */
+  readonly #streams = new Set<() => void>();
+  #isEnding = false;
 
   constructor(options: ReadServeOptions, audit: RequestAudit, parked: ParkedCalls = new LocalParkedCalls(options)) {
     this.#options = options;
@@ -73,7 +75,8 @@ export class StatelessService {
 
   /** Ends the streams of notifications, which last for as long as their clients want. */
   endStreams(): void {
-    this.#ended.resolve();
+    this.#isEnding = true;
+    for (const end of this.#streams) end();
   }
 
   /** Ends it: calls that wait for input are cancelled. */
@@ -164,7 +167,12 @@ export class StatelessService {
     const { sessionId: id, principal, envelope } = request;
     const { clientInfo, capabilities } = envelope;
     const session = { id, ...present({ principal, clientInfo, capabilities }) };
-    return listenToChanges({ ...request, session, options: this.#options, ended: this.#ended.promise });
+    const onEnd = (listener: () => void) => {
+      this.#streams.add(listener);
+      if (this.#isEnding) listener();
+      return () => void this.#streams.delete(listener);
+    };
+    return listenToChanges({ ...request, session, options: this.#options, onEnd });
   }
 
   #hintsFor({ method, principal }: StatelessRequest): CacheHints {
