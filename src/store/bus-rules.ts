@@ -1,5 +1,5 @@
 import { messageOf, ToolkitError } from "../core/error.ts";
-import type { BusEvent } from "../core/message-bus.ts";
+import type { BusEvent, MessageBus } from "../core/message-bus.ts";
 import { shown } from "../core/options.ts";
 import { parseJson } from "../lib/nesting.ts";
 import { runDetached } from "../lib/promise.ts";
@@ -45,6 +45,30 @@ export class ChannelListeners {
 
   get channels(): readonly string[] {
     return [...this.#byChannel.keys()];
+  }
+
+  /**
+   * A bus between these listeners alone.
+   *
+   * @param begin - called first; throws where nothing may begin any more
+   */
+  local(begin: () => void): MessageBus {
+    return {
+      publish: async (channel, message) => {
+        begin();
+        assertChannel(channel);
+        const text = messageText(message);
+        if (!this.has(channel)) return false;
+        queueMicrotask(() => this.receive(channel, `[${text}]`));
+        return true;
+      },
+      subscribe: (channel, listener) => {
+        begin();
+        assertChannel(channel);
+        const end = this.add(channel, listener);
+        return { ready: Promise.resolve(), end: () => void end() };
+      },
+    };
   }
 
   has(channel: string): boolean {

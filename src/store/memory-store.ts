@@ -18,7 +18,7 @@ import type {
   StoreOptions,
 } from "../core/store.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
-import { assertChannel, ChannelListeners, messageText } from "./bus-rules.ts";
+import { ChannelListeners } from "./bus-rules.ts";
 import {
   assertQuery,
   compareBytes,
@@ -94,22 +94,7 @@ class MemoryStore implements Store {
   readonly #watchers = new Watchers();
   readonly #channels = new ChannelListeners();
   /** For toolkits of one process that share the store. */
-  readonly bus: MessageBus = {
-    publish: async (channel, message) => {
-      this.#begin();
-      assertChannel(channel);
-      const text = messageText(message);
-      if (!this.#channels.has(channel)) return false;
-      queueMicrotask(() => this.#channels.receive(channel, `[${text}]`));
-      return true;
-    },
-    subscribe: (channel, listener) => {
-      this.#begin();
-      assertChannel(channel);
-      const end = this.#channels.add(channel, listener);
-      return { ready: Promise.resolve(), end: () => void end() };
-    },
-  };
+  readonly bus: MessageBus = this.#channels.local(() => this.#begin());
   #isClosed = false;
 
   constructor({ keepVersions, clock = systemClock }: MemoryStoreOptions) {

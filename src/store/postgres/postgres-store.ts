@@ -2,7 +2,6 @@ import { ToolkitError } from "../../core/error.ts";
 import type { MessageBus } from "../../core/message-bus.ts";
 import { throwIfAborted } from "../../core/signal.ts";
 import type {
-  Collection,
   DeleteOptions,
   GetOptions,
   ListRecordsOptions,
@@ -25,7 +24,6 @@ import {
   parseRow,
   parseRows,
   type ReadDraft,
-  type Row,
   readDraft,
   readKey,
 } from "../record.ts";
@@ -36,7 +34,7 @@ import { PostgresBus } from "./postgres-bus.ts";
 import { type Failed, failuresOf } from "./postgres-failure.ts";
 import { PostgresFeed } from "./postgres-feed.ts";
 import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from "./postgres-options.ts";
-import { type Statement, type Statements, statementsOf } from "./statements.ts";
+import { numberOf, rowOf, type Statement, type Statements, statementsOf, valuesOf } from "./statements.ts";
 
 /**
  * Keeps records in PostgreSQL, for all processes that use the same schema. Needs the package `pg`.
@@ -287,25 +285,4 @@ class PostgresStore implements Store {
     await this.#connections.run((session) => migrate(session, this.#settings.schema));
     this.#isMigrated = true;
   }
-}
-
-function valuesOf({ collection, owner, after, before }: RecordQuery, limit?: number): readonly unknown[] {
-  return [collection, owner, after, before, limit].filter((value) => value !== undefined);
-}
-
-function rowOf({ collection, owner, key, version, updated_at, value, size, bytes }: TextRow): Row {
-  return {
-    collection: collection as Collection,
-    owner: owner ?? "",
-    key: key ?? "",
-    version: Number(version),
-    updatedAt: Number(updated_at),
-    json: value,
-    size: numberOf(size),
-    bytes: bytes === null || bytes === undefined ? undefined : new Uint8Array(Buffer.from(bytes, "base64")),
-  };
-}
-
-function numberOf(text: string | null | undefined): number | undefined {
-  return text === null || text === undefined ? undefined : Number(text);
 }

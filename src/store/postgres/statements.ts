@@ -1,4 +1,7 @@
 import { createHash } from "node:crypto";
+import type { Collection, RecordQuery } from "../../core/store.ts";
+import type { Row } from "../record.ts";
+import type { TextRow } from "./connections.ts";
 
 /** A statement that is prepared once in each connection. */
 export interface Statement {
@@ -97,4 +100,28 @@ function columnsOf(withBytes: boolean): string {
 /** Named by its text: a pool that is given may be shared with a store of another schema, or of another version of this package. */
 function nameOf(text: string): string {
   return `toolweave ${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`;
+}
+
+/** The values of a statement that selects records. */
+export function valuesOf({ collection, owner, after, before }: RecordQuery, limit?: number): readonly unknown[] {
+  return [collection, owner, after, before, limit].filter((value) => value !== undefined);
+}
+
+/** A record as it comes from the database. */
+export function rowOf({ collection, owner, key, version, updated_at, value, size, bytes }: TextRow): Row {
+  return {
+    collection: collection as Collection,
+    owner: owner ?? "",
+    key: key ?? "",
+    version: Number(version),
+    updatedAt: Number(updated_at),
+    json: value,
+    size: numberOf(size),
+    bytes: bytes === null || bytes === undefined ? undefined : new Uint8Array(Buffer.from(bytes, "base64")),
+  };
+}
+
+/** A number that comes as text; undefined for NULL. */
+export function numberOf(text: string | null | undefined): number | undefined {
+  return text === null || text === undefined ? undefined : Number(text);
 }

@@ -21,7 +21,7 @@ describe("its schema", () => {
       const stores = Array.from({ length: 8 }, () => open(options));
       await Promise.all(stores.map((store) => store.open()));
       const { rows } = await postgres.admin.query(`SELECT version FROM ${quoted(options.schema)}.migration`);
-      expect(rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }]);
+      expect(rows).toEqual([{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }]);
       await postgres.drop(options.schema);
     });
   });
