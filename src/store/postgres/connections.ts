@@ -4,10 +4,7 @@ import { abortable } from "../../lib/promise.ts";
 import type { PostgresClient, PostgresPool, PostgresQuery } from "./pool.ts";
 import { isRefusal } from "./postgres-failure.ts";
 import type { PostgresSettings } from "./postgres-options.ts";
-import type { Statement } from "./statements.ts";
-
-/** A row: every value is a text or null, whatever type parsers are set in pg. */
-export type TextRow = Readonly<Record<string, string | null>>;
+import type { Statement, TextRow } from "./statements.ts";
 
 /** A connection that is taken, until it is ended or given back. */
 export interface PostgresSession {

@@ -28,13 +28,21 @@ import {
   readKey,
 } from "../record.ts";
 import { assertExpectedVersion, assertQuota, assertVersion, countedCollections, needsUsage } from "../record-rules.ts";
-import { Connections, type TextRow } from "./connections.ts";
+import { Connections } from "./connections.ts";
 import { migrate } from "./migrations.ts";
 import { PostgresBus } from "./postgres-bus.ts";
 import { type Failed, failuresOf } from "./postgres-failure.ts";
 import { PostgresFeed } from "./postgres-feed.ts";
 import { type PostgresSettings, type PostgresStoreOptions, readPostgresOptions } from "./postgres-options.ts";
-import { numberOf, rowOf, type Statement, type Statements, statementsOf, valuesOf } from "./statements.ts";
+import {
+  numberOf,
+  rowOf,
+  type Statement,
+  type Statements,
+  statementsOf,
+  type TextRow,
+  valuesOf,
+} from "./statements.ts";
 
 /**
  * Keeps records in PostgreSQL, for all processes that use the same schema. Needs the package `pg`.

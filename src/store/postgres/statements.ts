@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Collection, RecordQuery } from "../../core/store.ts";
 import type { Row } from "../record.ts";
-import type { TextRow } from "./connections.ts";
+
+/** A row: every value is a text or null, whatever type parsers are set in pg. */
+export type TextRow = Readonly<Record<string, string | null>>;
 
 /** A statement that is prepared once in each connection. */
 export interface Statement {
