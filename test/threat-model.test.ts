@@ -33,7 +33,7 @@ const threats: readonly Threat[] = rows.map((row) => {
 /** The titles of the tests of a file that cite requirements, as they are written. */
 async function titlesIn(file: string): Promise<readonly string[]> {
   const text = await readFile(join(project, file), "utf8");
-  const titles = text.matchAll(/verifies\(\s*(?:"\w+"|\[[^\]]*\]),\s*(["'`])((?:\\.|(?!\1).)*)\1/gs);
+  const titles = text.matchAll(/(?:verifies|onPosix)\(\s*(?:"\w+"|\[[^\]]*\]),\s*(["'`])((?:\\.|(?!\1).)*)\1/gs);
   return [...titles].map(([, , title = ""]) => title.replaceAll(/\\(["'`])/g, "$1"));
 }
 

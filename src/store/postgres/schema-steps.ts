@@ -4,8 +4,8 @@ import { keptOfRemoved } from "../record-rules.ts";
 export const schemaSteps: readonly ((inSchema: string) => string)[] = [
   tablesAndFunctions,
   keptOfRemovedRecords,
-  usageOfOwners,
   messages,
+  usageOfOwners,
 ];
 
 /**

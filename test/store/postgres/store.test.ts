@@ -35,7 +35,7 @@ describe("its schema", () => {
       for (const asked of [() => newer.open(), () => newer.get(greet)]) {
         const error = await failure(asked());
         expect(error.code).toBe("STORE_FAILED");
-        expect(error.message).toMatch(/has version 99, and this version of Toolweave knows up to 3. Update Toolweave/);
+        expect(error.message).toMatch(/has version 99, and this version of Toolweave knows up to 4. Update Toolweave/);
       }
       await postgres.drop(options.schema);
     });
@@ -50,7 +50,7 @@ describe("its schema", () => {
       await first.delete({ ...greet, key: "gone" });
       const schema = quoted(options.schema);
       await postgres.admin.query(`DROP FUNCTION ${schema}.counted CASCADE; DROP TABLE ${schema}.usage`);
-      await postgres.admin.query(`DELETE FROM ${schema}.migration WHERE version = 3`);
+      await postgres.admin.query(`DELETE FROM ${schema}.migration WHERE version = 4`);
       const draft = { ...greet, key: "more", value: 1 };
       const refusal = await failure(open(options).put(draft, { quota: { items: 1 } }));
       expect(refusal.details).toEqual({ limit: "items", max: 1, actual: 2 });
