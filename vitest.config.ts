@@ -62,6 +62,8 @@ export default defineConfig(({ mode }) => {
       testTimeout: 60_000,
       hookTimeout: 60_000,
       teardownTimeout: 10_000,
+      // A condition that holds soon on a machine at rest may take seconds on a busy one.
+      expect: { poll: { timeout: 20_000 } },
       // A rejection nobody handles is a bug of ours: it fails the run.
       dangerouslyIgnoreUnhandledErrors: false,
       allowOnly: false,

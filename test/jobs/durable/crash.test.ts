@@ -9,7 +9,7 @@ jobsCrashContract("SQLite", async () => {
   const file = join(folder, "store.db");
   const module = new URL("../../../src/store/sqlite/index.ts", import.meta.url).href;
   return {
-    shared: { module, maker: "sqliteStore", options: { file, busyTimeoutMs: 100 } },
+    shared: { module, maker: "sqliteStore", options: { file, busyTimeoutMs: 1_000 } },
     outage: async () => {
       const database = new DatabaseSync(file);
       database.exec("PRAGMA busy_timeout = 5000; BEGIN EXCLUSIVE");
