@@ -9,7 +9,8 @@ import { everyCapability, statelessBody } from "./fixture/stateless.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const program = (name: string) => fileURLToPath(new URL(`fixture/${name}.ts`, import.meta.url));
+const server = fileURLToPath(new URL("fixture/plain-program.ts", import.meta.url));
+const gateway = fileURLToPath(new URL("fixture/gateway-program.ts", import.meta.url));
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 const answers: Readonly<Record<string, Fields>> = {
@@ -129,7 +130,9 @@ async function script(args: readonly string[], era: Era): Promise<object> {
     await ask("completion/complete", { ...completed, context });
     const variable = { ref: { type: "ref/resource", uri: "plain://t/{x}" }, argument: { name: "x", value: "v" } };
     await ask("completion/complete", variable);
-    const shown = { tools, prompts, resources, templates, said, received: client.received };
+    // Behind us the lists come together while the server connects.
+    const received = client.received.filter(({ method }) => !String(method).endsWith("list_changed"));
+    const shown = { tools, prompts, resources, templates, said, received };
     return JSON.parse(JSON.stringify(shown), comparable) as object;
   } finally {
     await client.close();
@@ -149,11 +152,8 @@ for (const era of eras) {
     ["V1", "V2", "V6"],
     `a server of ${era} behind a served Toolkit says on the wire what it says directly, member for member`,
     async () => {
-      const plain = [program("plain-program"), era];
-      const [direct, behind] = await Promise.all([
-        script(plain, era),
-        script([program("gateway-program"), ...plain], era),
-      ]);
+      const plain = [server, era];
+      const [direct, behind] = await Promise.all([script(plain, era), script([gateway, ...plain], era)]);
       expect(behind).toEqual(direct);
       expect(Object.keys(direct)).toHaveLength(6);
     },
