@@ -30,8 +30,14 @@ export type ElicitResult =
       readonly action: "accept";
       /** The members that were filled in. Members that are left out get the default the schema names. */
       readonly content?: Readonly<Record<string, unknown>> | undefined;
+      /** For the server that asked. */
+      readonly meta?: Readonly<Record<string, unknown>> | undefined;
     }
-  | { readonly action: "decline" | "cancel"; readonly content?: undefined };
+  | {
+      readonly action: "decline" | "cancel";
+      readonly content?: undefined;
+      readonly meta?: Readonly<Record<string, unknown>> | undefined;
+    };
 
 /** A folder or other place a server may work in. */
 export interface Root {

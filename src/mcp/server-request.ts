@@ -1,7 +1,7 @@
 import type { ConnectorHost, InteractionOptions } from "../core/connector.ts";
 import { ToolkitError } from "../core/error.ts";
 import type { ElicitRequest, SampleMessage, SampleRequest } from "../core/interaction.ts";
-import { isRecord } from "../lib/value.ts";
+import { isRecord, present } from "../lib/value.ts";
 import { RpcError, rpcCodes } from "./rpc/rpc-error.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -61,8 +61,8 @@ async function rootsOf(
 async function elicit(host: ConnectorHost, params: Fields, options: InteractionOptions): Promise<Fields> {
   const request = elicitRequest(params);
   const result = await host.elicit?.(request, options);
-  const { action = "decline", content } = result ?? {};
-  return content === undefined ? { action } : { action, content };
+  const { action = "decline", content, meta: _meta } = result ?? {};
+  return present({ action, content, _meta });
 }
 
 function elicitRequest({ mode = "form", message, requestedSchema, url, elicitationId, _meta }: Fields): ElicitRequest {

@@ -118,7 +118,7 @@ export async function findResource(
 }
 
 async function complete(request: ItemRequest): Promise<Fields> {
-  const { host, catalog, params, signal, session } = request;
+  const { host, catalog, params, signal } = request;
   const { ref, argument, context } = params;
   if (!isRecord(ref) || !isRecord(argument)) throw invalidParams("Invalid params: ref and argument must be objects.");
   const others = isRecord(context) ? (context.arguments ?? {}) : {};
@@ -136,7 +136,7 @@ async function complete(request: ItemRequest): Promise<Fields> {
   }
   const asked = { ref: entry, argument: textIn(argument, "name"), value: anyText(argument.value), arguments: others };
   try {
-    return { completion: present({ ...(await host.complete(asked, { session, signal })) }) };
+    return { completion: present({ ...(await host.complete(asked, optionsOf(request))) }) };
   } catch (error) {
     signal.throwIfAborted();
     throw rpcError(error);

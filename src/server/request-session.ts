@@ -90,9 +90,10 @@ export class ServedRequest implements RequestOwner {
     const params = elicitParams(request, capability);
     if (params === undefined) return { action: "decline" };
     const answer = await this.#client.ask("elicitation/create", params, { signal, owner: this }).catch(notShown);
-    const { action, content } = isRecord(answer) ? answer : {};
-    if (action === "accept") return { action, ...(isRecord(content) ? { content } : {}) };
-    return { action: action === "cancel" ? "cancel" : "decline" };
+    const { action, content, _meta } = isRecord(answer) ? answer : {};
+    const meta = isRecord(_meta) ? { meta: _meta } : {};
+    if (action === "accept") return { action, ...(isRecord(content) ? { content } : {}), ...meta };
+    return { action: action === "cancel" ? "cancel" : "decline", ...meta };
   }
 
   /** A client that fails to list its roots has said nothing of them. */

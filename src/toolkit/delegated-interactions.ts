@@ -60,11 +60,12 @@ async function readAnswer(
     throw unfit(what, [{ pointer: "/action", message: "the action must be accept, decline or cancel" }]);
   }
   const { action, content = {} } = result;
-  if (action !== "accept" || schema === undefined) return { action };
+  const meta = isRecord(result.meta) ? { meta: result.meta } : {};
+  if (action !== "accept" || schema === undefined) return { action, ...meta };
   const filled = { ...content, ...defaultsOf(schema, content) };
   const read = await validatorOf(schema, trust)(filled);
   if (read instanceof Violation) throw unfit(what, read.issues);
-  return { action, content: filled };
+  return { action, content: filled, ...meta };
 }
 
 /** The defaults of members that were left out. A form has no members in members: so far defaults go, and no further. */

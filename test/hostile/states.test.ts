@@ -192,7 +192,14 @@ verifies("V6", "a call whose process is gone is not run again: its outcome is un
   const first = await ask(gone, pay, ada);
   await gone.handler.close();
   const { result } = await ask(endpoint, answered(first, "ada"), ada);
-  expect(result).toMatchObject({ isError: true, _meta: { "toolweave/code": "OUTCOME_UNKNOWN" } });
+  expect(result).toEqual({
+    ...{
+      resultType: "complete",
+      isError: true,
+      content: [{ type: "text", text: expect.stringContaining("may have run") }],
+    },
+    _meta: { "toolweave/code": "OUTCOME_UNKNOWN", "io.modelcontextprotocol/serverInfo": expect.anything() },
+  });
   expect([owner.runs(), owner.paid, heir.runs(), heir.paid]).toEqual([1, [], 0, []]);
 });
 

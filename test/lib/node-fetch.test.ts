@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { nodeFetch } from "../../src/lib/fetch/node-fetch.ts";
 import { certificate, privateKey } from "../mcp/fixture/certificate.ts";
 import { type Listening, listen } from "../mcp/fixture/http.ts";
@@ -519,6 +519,26 @@ describe("nodeFetch alone", () => {
     await (await nodeFetch({ idleMs: 20 })(origin)).text();
     const [socket] = await connected;
     await once(socket, "close");
+  });
+
+  test("ends what is unused two seconds before servers that say nothing of it do", async () => {
+    // Where a server of Node names the header Connection itself, Node sends no Keep-Alive.
+    const { origin, server } = await serve((_request, response) => {
+      response.writeHead(200, { connection: "keep-alive" }).end("hi");
+    });
+    // This one closes nothing, so that the client is seen to.
+    server.keepAliveTimeout = 0;
+    const connected = once(server, "connection");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const response = await nodeFetch()(origin);
+    expect(response.headers.get("keep-alive")).toBeNull();
+    await response.text();
+    const [socket] = await connected;
+    const closed = once(socket, "close");
+    await released();
+    vi.advanceTimersByTime(3_000);
+    await closed;
   });
 
   test("keeps as many connections as there were requests at once", async () => {

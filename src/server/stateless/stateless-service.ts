@@ -135,7 +135,7 @@ export class StatelessService {
       request.signal.throwIfAborted();
       if (!ToolkitError.is(error, "OUTCOME_UNKNOWN") || method !== "tools/call") throw error;
       this.#options.logger.warn(`A client came back with answers: ${error.message}`);
-      return failedCall(error, String(params.name));
+      return this.#complete(request, failedCall(error, String(params.name)));
     }
   }
 
