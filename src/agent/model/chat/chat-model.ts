@@ -1,182 +1,34 @@
-import type {
-  LanguageModelV4CallOptions,
-  LanguageModelV4Content,
-  LanguageModelV4GenerateResult,
-  LanguageModelV4StreamResult,
-} from "@ai-sdk/provider";
-import { type ClientResponse, clientHeaders } from "../../../lib/fetch/client-exchange.ts";
-import { sendByDefault } from "../../../lib/fetch/node-fetch.ts";
-import { IncompleteAnswer, type PartReader, type ReadableModel, streamOfParts } from "../part-reader.ts";
-import { type AnswerLimits, AnswerReader, answerLimits } from "./answer-reader.ts";
-import { type AnswerHead, statusError, unreachedError } from "./chat-errors.ts";
-import { type ChatRequest, chatRequest, limitFieldOf, type RequestTarget } from "./chat-request.ts";
-
-/** A server of the form of OpenAI's Chat Completions. */
-export interface ChatServer {
-  /** In `provider/name`. */
-  readonly name: string;
-  /** Without `/chat/completions`; it may have a query. */
-  readonly url: string;
-  readonly apiKey?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
-
-/** So much of the body of a failure is read for its message. */
-const maxErrorBytes = 64 * 2 ** 10;
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { type AnswerHead, formError } from "../wire/answer-errors.ts";
+import { answerLimits } from "../wire/answer-reader.ts";
+import { type AnswerOptions, WireModel, type WireRequest, type WireServerOptions } from "../wire/wire-model.ts";
+import { ChatChunks } from "./chat-chunks.ts";
+import { chatRequest, limitFieldOf } from "./chat-request.ts";
 
 /**
  * A model of a server of Chat Completions, such as OpenAI, Ollama, vLLM, LM Studio or OpenRouter.
  *
  * @see https://platform.openai.com/docs/api-reference/chat
  */
-export class ChatModel implements ReadableModel {
-  readonly specificationVersion = "v4";
-  readonly provider: string;
-  readonly modelId: string;
-  readonly supportedUrls = {};
-  readonly #limits: AnswerLimits;
-  readonly #url: URL;
-  readonly #target: RequestTarget;
-  readonly #headers: Readonly<Record<string, string>>;
+export class ChatModel extends WireModel {
+  readonly #name: string;
 
   /** @param limits - of each answer; lower in tests */
-  constructor(modelId: string, { name, url, apiKey, headers = {} }: ChatServer, limits = answerLimits) {
-    this.#limits = limits;
-    this.modelId = modelId;
-    // As the packages of the AI SDK name their APIs.
-    this.provider = `${name}.chat`;
-    this.#url = endpointOf(url);
-    this.#target = { modelId, provider: name, limitField: limitFieldOf(this.#url) };
-    const key = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-    this.#headers = {
-      ...clientHeaders,
-      accept: "*/*",
-      "content-type": "application/json",
-      ...key,
-      ...lowered(headers),
-    };
+  constructor(modelId: string, server: WireServerOptions, limits = answerLimits) {
+    const { name, apiKey } = server;
+    const headers: Readonly<Record<string, string>> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    super(modelId, server, { provider: `${name}.chat`, path: "/chat/completions", headers }, limits);
+    this.#name = name;
   }
 
-  /** In the form of the packages of the AI SDK: keys are searched for in it, to be masked in errors. It is no own property, so logs lack it. */
-  get config(): { readonly headers: Readonly<Record<string, string>> } {
-    return { headers: this.#headers };
+  protected override requestOf(options: LanguageModelV4CallOptions, stream: boolean): WireRequest {
+    const { modelId, url } = this;
+    return chatRequest(options, { modelId, provider: this.#name, limitField: limitFieldOf(url) }, stream);
   }
 
-  async doGenerate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
-    const request = chatRequest(options, this.#target, false);
-    const { response, head } = await this.#send(request, options);
-    // It is put together in memory, whatever its form.
-    const limits = { ...this.#limits, maxAnswerBytes: this.#limits.maxEventBytes };
-    const reader = this.#reader(response, head, request, { ...options, includeRawChunks: false }, limits);
-    // Where it fails, the rest is not read.
-    const result = await wholeOf(reader).finally(() => reader.cancel());
-    return {
-      ...result,
-      warnings: [...request.warnings],
-      request: { body: request.body },
-      response: { ...result.response, headers: { ...head.headers } },
-    };
+  protected override answerOf({ warnings }: WireRequest, head: AnswerHead, options: AnswerOptions): ChatChunks {
+    const beyond = (what: string) => formError(head, `the answer has ${what}`);
+    const limits = { ...options.limits, beyond };
+    return new ChatChunks(head, { ...options, provider: this.#name, warnings, limits });
   }
-
-  async doStream(options: LanguageModelV4CallOptions): Promise<LanguageModelV4StreamResult> {
-    const request = chatRequest(options, this.#target, true);
-    const { response, head } = await this.#send(request, options);
-    const reader = this.#reader(response, head, request, options);
-    const { headers } = head;
-    return { stream: streamOfParts(reader), request: { body: request.body }, response: { headers: { ...headers } } };
-  }
-
-  async open(options: LanguageModelV4CallOptions): Promise<PartReader> {
-    const request = chatRequest(options, this.#target, true);
-    const { response, head } = await this.#send(request, options);
-    return this.#reader(response, head, request, options);
-  }
-
-  #reader(
-    response: ClientResponse,
-    head: AnswerHead,
-    { warnings }: ChatRequest,
-    { includeRawChunks: includeRaw = false }: LanguageModelV4CallOptions,
-    limits = this.#limits,
-  ): AnswerReader {
-    return new AnswerReader(response, head, { provider: this.#target.provider, warnings, includeRaw, limits });
-  }
-
-  /** @throws APICallError where there is no answer, or one of a status that is no success; the reason of an abort */
-  async #send(
-    { body }: ChatRequest,
-    { abortSignal: signal, headers = {} }: LanguageModelV4CallOptions,
-  ): Promise<{ readonly response: ClientResponse; readonly head: AnswerHead }> {
-    const url = this.#url;
-    const shown = url.origin + url.pathname;
-    let response: ClientResponse;
-    try {
-      const fields = { ...this.#headers, ...lowered(headers) };
-      response = await sendByDefault({ url, method: "POST", headers: fields, body, signal });
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw unreachedError(shown, error);
-    }
-    const head = { url: shown, status: response.status, headers: lowered(response.headers) };
-    if (response.status >= 200 && response.status < 300) return { response, head };
-    throw statusError(head, response.statusText, await beginningOf(response));
-  }
-}
-
-/** The parts of an answer put together. @throws the error among them */
-async function wholeOf(reader: PartReader): Promise<Omit<LanguageModelV4GenerateResult, "warnings" | "request">> {
-  const content: LanguageModelV4Content[] = [];
-  let open: { text: string } = { text: "" };
-  let response: LanguageModelV4GenerateResult["response"];
-  for (let parts = await reader.read(); parts !== undefined; parts = await reader.read()) {
-    for (const part of parts) {
-      if (part.type === "text-start" || part.type === "reasoning-start") {
-        const piece = { type: part.type === "text-start" ? ("text" as const) : ("reasoning" as const), text: "" };
-        open = piece;
-        content.push(piece);
-      } else if (part.type === "text-delta" || part.type === "reasoning-delta") open.text += part.delta;
-      else if (part.type === "tool-call") content.push(part);
-      else if (part.type === "response-metadata") {
-        const { type: _type, ...metadata } = part;
-        response = metadata;
-      } else if (part.type === "error") throw part.error;
-      else if (part.type === "finish") {
-        const { type: _type, ...end } = part;
-        return { content, ...end, ...(response === undefined ? {} : { response }) };
-      }
-    }
-  }
-  throw new IncompleteAnswer();
-}
-
-/** The start of a body; what follows is not waited for. */
-async function beginningOf(response: ClientResponse): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  try {
-    await response.read((chunk) => {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > maxErrorBytes) throw new Error("the rest of the body is not needed");
-    });
-  } catch {
-    // The part that came says enough.
-  }
-  return Buffer.concat(chunks).subarray(0, maxErrorBytes).toString("utf8");
-}
-
-function endpointOf(base: string): URL {
-  const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/+$/, "")}/chat/completions`;
-  url.hash = "";
-  return url;
-}
-
-/** Headers by name in lower case, without those that are undefined. */
-function lowered(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Record<string, string> {
-  const fields: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) fields[name.toLowerCase()] = typeof value === "string" ? value : value.join(", ");
-  }
-  return fields;
 }
