@@ -3,9 +3,9 @@ import { isRecord } from "../../../lib/value.ts";
 import { IncompleteAnswer } from "../part-reader.ts";
 import { type AnswerHead, formError, reportedError } from "../wire/answer-errors.ts";
 import type { AnswerForm } from "../wire/answer-reader.ts";
+import { type Fields, textIn } from "../wire/wire-fields.ts";
 import {
   callsIn,
-  type Fields,
   finishReasonOf,
   isRefusal,
   metadataOf,
@@ -13,7 +13,6 @@ import {
   rawUsageIn,
   type SpokenPiece,
   spokenIn,
-  textIn,
   usageOf,
 } from "./chat-answer.ts";
 import { type ChatCallLimits, ChatCalls } from "./chat-calls.ts";

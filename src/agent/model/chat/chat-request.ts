@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions, SharedV4Warning } from "@ai-sdk/provider";
+import type { Fields } from "../wire/wire-fields.ts";
 import type { WireRequest } from "../wire/wire-model.ts";
-import type { Fields } from "./chat-answer.ts";
 import { chatMessages } from "./chat-messages.ts";
 
 /** The model that a request is for. */
