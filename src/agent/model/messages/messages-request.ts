@@ -16,6 +16,8 @@ export interface MessagesRequest extends WireRequest {
 /** Options of a call that are not sent under their own name. */
 const ownOptions: ReadonlySet<string> = new Set([
   "anthropicBeta",
+  "toolStreaming",
+  "includePings",
   "cacheControl",
   "disableParallelToolUse",
   "effort",
