@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect } from "vitest";
-import { MessagesModel } from "../../src/agent/model/messages/messages-model.ts";
+import { MessagesModel } from "../../src/agent/model/server-models.ts";
 import { answerLimits } from "../../src/agent/model/wire/answer-reader.ts";
 import { begin, called, ending, event, messagePartsOf, messagesModel, said } from "../agent/model/messages-support.ts";
 import {

@@ -3,8 +3,7 @@ import { ToolkitError } from "../../core/error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { defaultFetch } from "../../lib/fetch/node-fetch.ts";
 import { isRecord } from "../../lib/value.ts";
-import { ChatModel } from "./chat/chat-model.ts";
-import { MessagesModel } from "./messages/messages-model.ts";
+import { ChatModel, MessagesModel } from "./server-models.ts";
 
 /** A provider of the AI SDK, such as `google` of `@ai-sdk/google`. */
 export interface ModelProvider {

@@ -161,7 +161,7 @@ verifies("A11", "a schema of an answer is closed, and says its constraints in wo
       },
     },
   });
-  // What the API would refuse, or close to nothing, is the schema of a tool.
+  // A schema that the API would refuse, or close to nothing, is the schema of a tool.
   expect(rest).toHaveLength(3);
   for (const body of rest) expect(body).toMatchObject({ tools: [{ name: "json" }], tool_choice: { type: "any" } });
 });

@@ -1,5 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { MessagesModel } from "../../../src/agent/model/messages/messages-model.ts";
+import { MessagesModel } from "../../../src/agent/model/server-models.ts";
 import { hello, type WireServer } from "./support.ts";
 
 /** An event of a streamed answer. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { ChatModel } from "../../../src/agent/model/chat/chat-model.ts";
+import { ChatModel } from "../../../src/agent/model/server-models.ts";
 import type { WireServerOptions } from "../../../src/agent/model/wire/wire-model.ts";
 import { listen } from "../../mcp/fixture/http.ts";
 

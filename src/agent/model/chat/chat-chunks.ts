@@ -2,7 +2,7 @@ import type { LanguageModelV4StreamPart, SharedV4Warning } from "@ai-sdk/provide
 import { isRecord } from "../../../lib/value.ts";
 import { IncompleteAnswer } from "../part-reader.ts";
 import { type AnswerHead, formError, reportedError } from "../wire/answer-errors.ts";
-import type { AnswerForm } from "../wire/answer-reader.ts";
+import type { WireForm } from "../wire/answer-reader.ts";
 import { type Fields, textIn } from "../wire/wire-fields.ts";
 import {
   callsIn,
@@ -28,7 +28,7 @@ export interface ChunkOptions {
 }
 
 /** Turns the chunks of a streamed answer into parts of the port. */
-export class ChatChunks implements AnswerForm {
+export class ChatChunks implements WireForm {
   readonly api = "Chat Completions";
   readonly #options: ChunkOptions;
   readonly #head: AnswerHead;

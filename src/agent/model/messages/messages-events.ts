@@ -3,15 +3,15 @@ import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata, SharedV4Warni
 import { isRecord } from "../../../lib/value.ts";
 import { IncompleteAnswer } from "../part-reader.ts";
 import { type AnswerHead, formError, reportedError } from "../wire/answer-errors.ts";
-import type { AnswerForm } from "../wire/answer-reader.ts";
+import type { WireForm } from "../wire/answer-reader.ts";
 import { countIn, type Fields, textIn } from "../wire/wire-fields.ts";
-import type { AnswerOptions } from "../wire/wire-model.ts";
+import type { WireAnswerOptions } from "../wire/wire-model.ts";
 import { addUsage, type BlockKind, blockKind, messagesUsage, stopReasonOf } from "./messages-answer.ts";
 
 type Part = LanguageModelV4StreamPart;
 
 /** The answers that a request wants. */
-interface EventOptions extends AnswerOptions {
+interface EventOptions extends WireAnswerOptions {
   readonly warnings: readonly SharedV4Warning[];
   /** The tool whose arguments are the text of the answer. */
   readonly answerTool: string | undefined;
@@ -32,7 +32,7 @@ interface Block {
  *
  * @see https://docs.claude.com/en/docs/build-with-claude/streaming
  */
-export class MessagesEvents implements AnswerForm {
+export class MessagesEvents implements WireForm {
   readonly api = "Anthropic Messages";
   isOver = false;
   readonly #head: AnswerHead;

@@ -43,7 +43,7 @@ export class CacheMarks {
   }
 }
 
-/** What a caller asks of Anthropic alone. */
+/** The options that a caller has for Anthropic alone. */
 export function optionsOf({ providerOptions }: Optioned): Fields {
   return providerOptions?.anthropic ?? {};
 }

@@ -27,7 +27,7 @@ export const answerLimits: AnswerLimits = {
 };
 
 /** Turns what a server sends into parts of the port, in the form of its API. The parts are added to the given list. */
-export interface AnswerForm {
+export interface WireForm {
   /** For messages. */
   readonly api: string;
   /** The end of the answer was emitted. */
@@ -51,7 +51,7 @@ export class AnswerReader implements PartReader {
   readonly #head: AnswerHead;
   readonly #limits: AnswerLimits;
   readonly #decoder = new StringDecoder("utf8");
-  readonly #answer: AnswerForm;
+  readonly #answer: WireForm;
   #form: "unknown" | "events" | "whole" = "unknown";
   #feed: ((text: string) => void) | undefined;
   /** Of an answer that comes whole. */
@@ -63,7 +63,7 @@ export class AnswerReader implements PartReader {
   #isPaused = false;
   #waiting: PromiseWithResolvers<readonly Part[] | undefined> | undefined;
 
-  constructor(response: ClientResponse, head: AnswerHead, answer: AnswerForm, limits: AnswerLimits) {
+  constructor(response: ClientResponse, head: AnswerHead, answer: WireForm, limits: AnswerLimits) {
     this.#limits = limits;
     this.#response = response;
     this.#head = head;

@@ -11,7 +11,7 @@ import { type ClientResponse, clientHeaders } from "../../../lib/fetch/client-ex
 import { sendByDefault } from "../../../lib/fetch/node-fetch.ts";
 import { IncompleteAnswer, type PartReader, type ReadableModel, streamOfParts } from "../part-reader.ts";
 import { type AnswerHead, statusError, unreachedError } from "./answer-errors.ts";
-import { type AnswerForm, type AnswerLimits, AnswerReader } from "./answer-reader.ts";
+import { type AnswerLimits, AnswerReader, type WireForm } from "./answer-reader.ts";
 
 /** A server of models. */
 export interface WireServerOptions {
@@ -33,7 +33,7 @@ export interface WireRequest {
 }
 
 /** The answers that a request wants. */
-export interface AnswerOptions {
+export interface WireAnswerOptions {
   /** Emit each event as it is, too. */
   readonly includeRaw: boolean;
   readonly limits: AnswerLimits;
@@ -81,7 +81,7 @@ export abstract class WireModel<R extends WireRequest = WireRequest> implements 
   /** @throws UnsupportedFunctionalityError for what the form cannot hold */
   protected abstract requestOf(options: LanguageModelV4CallOptions, stream: boolean): R;
 
-  protected abstract answerOf(request: R, head: AnswerHead, options: AnswerOptions): AnswerForm;
+  protected abstract answerOf(request: R, head: AnswerHead, options: WireAnswerOptions): WireForm;
 
   /** In the form of the packages of the AI SDK: keys are searched for in it, to be masked in errors. It is no own property, so logs lack it. */
   get config(): { readonly headers: Readonly<Record<string, string>> } {
