@@ -376,7 +376,7 @@ export const requirements: readonly Requirement[] = [
   },
   {
     id: "A11",
-    text: "A server of OpenAI's Chat Completions is asked by its URL, without a package: tools, calls in parallel and in pieces, images, files, audio, thoughts, structured answers, settings and options of the provider, as a stream or whole. What it sends is bounded and read as it comes, however it is cut; an answer that breaks off, an error in it, a page and a status are errors that are repeated where that may help.",
+    text: "A server of OpenAI's Chat Completions or Anthropic's Messages is asked by its URL, without a package: tools, calls in parallel and in pieces, images, files, audio, thoughts, structured answers, settings and options of the provider, as a stream or whole. What it sends is bounded and read as it comes, however it is cut; an answer that breaks off, an error in it, a page and a status are errors that are repeated where that may help.",
   },
 
   // T: what one model run may use

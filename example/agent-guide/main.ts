@@ -28,7 +28,7 @@ const asksThenAnswers = (answer: object) => [
 {
   const model = scriptedModel(asksThenAnswers({ degrees: 21 }));
   // #region delegate
-  const assistant = agent({ defaultModel: model }); // or "anthropic/claude-sonnet-5", once `npm install @ai-sdk/anthropic`
+  const assistant = agent({ defaultModel: model }); // or "anthropic/claude-sonnet-5", with ANTHROPIC_API_KEY
   const toolkit = new Toolkit({ items: [forecast, report], delegate: assistant });
   const answer = await toolkit.call("report", { city: "Bern" });
   console.log(await answer.json(), answer.meta); // { degrees: 21 }, { usage, steps, model, finishReason, toolCalls, run }

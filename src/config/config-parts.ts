@@ -101,11 +101,12 @@ function agentOf(
   env: Environment,
   others: ModelsOptions["models"],
 ) {
-  const servers = Object.entries(models.providers ?? {}).map(([name, { url, apiKey, headers = {} }]) => {
+  const servers = Object.entries(models.providers ?? {}).map(([name, { url, api, apiKey, headers = {} }]) => {
     const field = (key: string, text: string) => expanded(config, ["models", "providers", name, key], text, env);
     const sent = Object.entries(headers).map(([header, value]) => [header, field("headers", value)]);
     const key = apiKey === undefined ? {} : { apiKey: field("apiKey", apiKey) };
-    return [name, { url: field("url", url), headers: Object.fromEntries(sent), ...key }] as const;
+    const form = api === undefined ? {} : { api };
+    return [name, { url: field("url", url), headers: Object.fromEntries(sent), ...form, ...key }] as const;
   });
   return agent({ models: { ...Object.fromEntries(servers), ...others }, defaultModel: models.default });
 }

@@ -175,8 +175,12 @@ const served = z.strictObject({
 });
 
 const modelServer = z.strictObject({
-  url: z.string().min(1).describe("A server that speaks OpenAI's Chat Completions, such as http://localhost:11434/v1."),
-  apiKey: z.string().optional().describe("Sent as a bearer token; write ${VAR}."),
+  url: z.string().min(1).describe("A server of models, such as http://localhost:11434/v1."),
+  api: z
+    .enum(["chat", "anthropic"])
+    .optional()
+    .describe("OpenAI's Chat Completions (chat, the default) or Anthropic's Messages."),
+  apiKey: z.string().optional().describe("Sent as a bearer token, to Anthropic's Messages as x-api-key; write ${VAR}."),
   headers: values.optional(),
 });
 

@@ -200,9 +200,10 @@ describe("providers that are known", () => {
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
-    const packages = ["anthropic", "google", "mistral", "openai"];
-    // Those of Chat Completions need none.
-    expect(errors.splice(4)).toEqual([{ provider: "ollama.chat" }, { provider: "local.chat" }]);
+    const packages = ["google", "mistral", "openai"];
+    // Those of Chat Completions and of Anthropic's Messages need none.
+    const unpackaged = ["anthropic.messages", "ollama.chat", "local.chat"];
+    expect(errors.splice(3)).toEqual(unpackaged.map((provider) => ({ provider })));
     expect(errors.map(({ code, details }) => ({ code, details }))).toEqual(
       packages.map((name) => ({
         code: "MISSING_PEER",
@@ -210,7 +211,7 @@ describe("providers that are known", () => {
       })),
     );
     expect(errors[0].message).toBe(
-      "The provider anthropic needs the package @ai-sdk/anthropic, which is not installed: npm install @ai-sdk/anthropic.",
+      "The provider google needs the package @ai-sdk/google, which is not installed: npm install @ai-sdk/google.",
     );
   });
 });

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
 import { ConfiguredToolkit, followConfig } from "../../src/config/configured-toolkit.ts";
 import { readConfig } from "../../src/config/read-config.ts";
+import { begin, ending, said } from "../agent/model/messages-support.ts";
+import { wireServer } from "../agent/model/support.ts";
 import { child, server } from "../support/hand-server.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -87,4 +89,16 @@ verifies("X1", "two parts of a configuration that want one namespace are a mista
   await expect(readConfig(file).then((config) => ConfiguredToolkit.of(config))).rejects.toThrow(
     /toolweave\.yaml:4:\d+ .*There are two of the name fs/s,
   );
+});
+
+verifies(["X1", "A11"], "a configuration names the API of a server of models", async () => {
+  await using asked = await wireServer({ pieces: [begin, said(0, "Hello."), ending("end_turn")] });
+  const file = join(folder, "toolweave.yaml");
+  const proxy = `{ url: "${asked.url}", api: anthropic, apiKey: "\${MODEL_KEY}" }`;
+  await writeFile(file, `models: { default: proxy/claude-sonnet-4-5, providers: { proxy: ${proxy} } }\nprompts: [.]\n`);
+  await writeFile(join(folder, "greet.md"), "---\ndescription: Greets.\n---\nSay hello.\n");
+  const configured = await ConfiguredToolkit.of(await readConfig(file), { env: { MODEL_KEY: "k" } });
+  ends.push(() => configured.toolkit.close());
+  expect(await (await configured.toolkit.call("greet", {})).text()).toBe("Hello.");
+  expect(asked.asked).toMatchObject([{ path: "/v1/messages", headers: { "x-api-key": "k" } }]);
 });

@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect } from "vitest";
 import { agent } from "../../src/agent/index.ts";
-import { answerLimits } from "../../src/agent/model/chat/answer-reader.ts";
-import { ChatModel } from "../../src/agent/model/chat/chat-model.ts";
+import { ChatModel } from "../../src/agent/model/server-models.ts";
+import { answerLimits } from "../../src/agent/model/wire/answer-reader.ts";
 import {
   callsIn,
   chunk,

@@ -37,9 +37,8 @@ function parseModelRef(ref: string): ModelRef | undefined {
 /** The models that prompts may name. */
 export interface ModelsOptions {
   /**
-   * By the name of a provider, a provider of the AI SDK, or the URL of a server that speaks OpenAI's form; by `provider/name`, one
-   * model. `anthropic`, `google`, `mistral`, `ollama` and `openai` need no entry: each is loaded from its package when it is first
-   * named, with its key from the environment.
+   * By the name of a provider, a provider of the AI SDK, or the URL of a server; by `provider/name`, one model. `anthropic`, `google`,
+   * `mistral`, `ollama` and `openai` need no entry: each is made when it is first named, with its key from the environment.
    */
   readonly models?: Readonly<Record<string, ModelProvider | ModelServer | LanguageModelV4>> | undefined;
   /** The model of prompts that name none: `provider/name`, or a model. */

@@ -3,19 +3,21 @@ import { ToolkitError } from "../../core/error.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../../core/options.ts";
 import { defaultFetch } from "../../lib/fetch/node-fetch.ts";
 import { isRecord } from "../../lib/value.ts";
-import { ChatModel } from "./chat/chat-model.ts";
+import { ChatModel, MessagesModel } from "./server-models.ts";
 
-/** A provider of the AI SDK, such as `anthropic` of `@ai-sdk/anthropic`. */
+/** A provider of the AI SDK, such as `google` of `@ai-sdk/google`. */
 export interface ModelProvider {
   /** The model of that id. It sends no request yet. */
   languageModel(modelId: string): LanguageModelV4;
 }
 
-/** A server that speaks the form of OpenAI's Chat Completions, such as OpenAI, Ollama, vLLM, LM Studio or OpenRouter. No package is needed. */
+/** A server that speaks OpenAI's Chat Completions, such as OpenAI, Ollama, vLLM, LM Studio or OpenRouter, or Anthropic's Messages. No package is needed. */
 export interface ModelServer {
-  /** Such as `http://localhost:8000/v1`: requests go to `/chat/completions` in it. */
+  /** Such as `http://localhost:8000/v1`: requests go to `/chat/completions` in it, or to `/messages`. */
   readonly url: string;
-  /** Sent as a bearer token. Default: none. */
+  /** The API of the server: Chat Completions (`chat`, the default) or Anthropic's Messages. */
+  readonly api?: "chat" | "anthropic" | undefined;
+  /** Sent as a bearer token; to Anthropic's Messages as `x-api-key`. Default: none. */
   readonly apiKey?: string | undefined;
   /** Sent with each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -39,11 +41,6 @@ const fail = (error: unknown): never => {
 const sending = { fetch: defaultFetch };
 
 const packaged: Readonly<Record<string, PackagedProvider>> = {
-  anthropic: {
-    package: "@ai-sdk/anthropic",
-    variable: "ANTHROPIC_API_KEY",
-    load: async () => (await import("@ai-sdk/anthropic").catch(fail)).createAnthropic(sending),
-  },
   google: {
     package: "@ai-sdk/google",
     variable: "GOOGLE_GENERATIVE_AI_API_KEY",
@@ -62,7 +59,7 @@ const packaged: Readonly<Record<string, PackagedProvider>> = {
 };
 
 /** The names of the providers that need no entry. */
-export const knownProviders: readonly string[] = [...Object.keys(packaged), "ollama"].sort();
+export const knownProviders: readonly string[] = [...Object.keys(packaged), "anthropic", "ollama"].sort();
 
 /**
  * Loads one of those providers, with its key from the environment; undefined for another name. This imports its package, if it has one.
@@ -72,18 +69,34 @@ export const knownProviders: readonly string[] = [...Object.keys(packaged), "oll
  */
 export async function loadProvider(name: string): Promise<ModelProvider | undefined> {
   if (name === "ollama") return serverProvider(name, { url: ollamaUrl(process.env.OLLAMA_BASE_URL) });
+  if (name === "anthropic") return anthropicProvider(name);
   const provider = Object.hasOwn(packaged, name) ? packaged[name] : undefined;
   if (provider === undefined) return undefined;
   const loaded = await imported(provider.package, name, provider.load);
-  const { variable } = provider;
-  if (process.env[variable]) return loaded;
+  keyIn(provider.variable, name);
+  return loaded;
+}
+
+/** @throws ToolkitError `UNAUTHORIZED` where the variable is not set */
+function keyIn(variable: string, name: string): string {
+  const key = process.env[variable];
+  if (key) return key;
   const message = `There is no key for the provider ${name}: set ${variable} in the environment, or give the provider in \`models\`.`;
   throw new ToolkitError("UNAUTHORIZED", message, { target: name });
 }
 
-/** The provider for a server that speaks the form of OpenAI's Chat Completions. */
-export function serverProvider(name: string, server: ModelServer): ModelProvider {
-  return { languageModel: (modelId) => new ChatModel(modelId, { name, ...server }) };
+/** The provider for a server, by its API. */
+export function serverProvider(name: string, { api = "chat", ...server }: ModelServer): ModelProvider {
+  const Model = api === "anthropic" ? MessagesModel : ChatModel;
+  return { languageModel: (modelId) => new Model(modelId, { name, ...server }) };
+}
+
+function anthropicProvider(name: string): ModelProvider {
+  const apiKey = keyIn("ANTHROPIC_API_KEY", name);
+  const given = readServerUrl(process.env.ANTHROPIC_BASE_URL || "https://api.anthropic.com", "ANTHROPIC_BASE_URL");
+  // Anthropic's own clients append the version; the package of the AI SDK expects it in the variable.
+  const url = /\/v\d+$/.test(given) ? given : `${given}/v1`;
+  return serverProvider(name, { url, apiKey, api: "anthropic" });
 }
 
 /** Ollama's own variable lacks the path of the Chat Completions API. */
@@ -107,7 +120,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && (error as { readonly code?: unknown }).code === "ERR_MODULE_NOT_FOUND";
 }
 
-const serverNames: OptionNames<ModelServer> = { url: true, apiKey: true, headers: true };
+const serverNames: OptionNames<ModelServer> = { url: true, api: true, apiKey: true, headers: true };
 
 /**
  * Parses the description of a server.
@@ -117,8 +130,9 @@ const serverNames: OptionNames<ModelServer> = { url: true, apiKey: true, headers
  */
 export function readModelServer(given: Readonly<Record<string, unknown>>, path: string): ModelServer {
   assertOptionNames<ModelServer>(given, serverNames, "of a model server", path);
-  const { url, apiKey, headers } = given;
+  const { url, api = "chat", apiKey, headers } = given;
   if (typeof url !== "string") throw invalidOption(`${path}.url`, "an http(s) URL", url);
+  if (api !== "chat" && api !== "anthropic") throw invalidOption(`${path}.api`, '"chat" or "anthropic"', api);
   // The value may be a key in the wrong place, so the message has its type alone.
   if (apiKey !== undefined && typeof apiKey !== "string")
     throw invalidOption(`${path}.apiKey`, "a text", typeof apiKey);
@@ -127,7 +141,7 @@ export function readModelServer(given: Readonly<Record<string, unknown>>, path: 
     !(isRecord(headers) && Object.values(headers).every((value) => typeof value === "string"))
   )
     throw invalidOption(`${path}.headers`, "an object of texts", typeof headers);
-  return { url: readServerUrl(url, `${path}.url`), apiKey, headers: headers as ModelServer["headers"] };
+  return { url: readServerUrl(url, `${path}.url`), api, apiKey, headers: headers as ModelServer["headers"] };
 }
 
 /**

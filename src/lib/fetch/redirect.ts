@@ -5,7 +5,8 @@ export const maxRedirects = 20;
 
 export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const ofBody = ["content-type", "content-length", "content-encoding", "content-language", "content-location"];
-const ofOrigin = ["authorization", "proxy-authorization", "cookie", "host"];
+// The platform's fetch knows the first four; the others are the keys of models.
+const ofOrigin = ["authorization", "proxy-authorization", "cookie", "host", "x-api-key", "api-key", "x-goog-api-key"];
 
 /** The part of an answer that a redirect is decided by. */
 export type ResponseHead = Pick<HttpResponse, "status" | "header" | "discard">;

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { ChatModel, type ChatServer } from "../../../src/agent/model/chat/chat-model.ts";
+import { ChatModel } from "../../../src/agent/model/server-models.ts";
+import type { WireServerOptions } from "../../../src/agent/model/wire/wire-model.ts";
 import { listen } from "../../mcp/fixture/http.ts";
 
 /** An answer on the wire: bytes as they are to come, each piece written by itself. */
@@ -90,7 +91,7 @@ export function stream(...deltas: readonly object[]): string[] {
   return [...deltas.map((each) => delta(each)), delta({}, "stop"), "data: [DONE]\n\n"];
 }
 
-export function modelOf({ url }: WireServer, changes: Partial<ChatServer> = {}): ChatModel {
+export function modelOf({ url }: WireServer, changes: Partial<WireServerOptions> = {}): ChatModel {
   return new ChatModel("m", { name: "acme", url, ...changes });
 }
 

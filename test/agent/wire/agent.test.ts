@@ -55,7 +55,7 @@ output: ${schema}
 How warm is it?`);
 
 /** Those that say what they think, and want it back. */
-const thinkers = ["anthropic", "google", "google 3"];
+const thinkers = ["anthropic", "anthropic without a package", "google", "google 3"];
 
 describe.each(Object.entries(providers))("a run with %s", (name, make) => {
   async function setUp(script: WireScript) {
@@ -150,7 +150,7 @@ describe.each(Object.entries(providers))("a run with %s", (name, make) => {
     expect(setting.server.refused).toEqual([]);
     expect(await answer.text()).toBe("Blue.");
     // As text it would cost a fortune and show nothing.
-    const shows = ["anthropic", "openai responses", "google", "google 3"].includes(name);
+    const shows = ["anthropic", "anthropic without a package", "openai responses", "google", "google 3"].includes(name);
     expect(asked(setting.server, 1).includes(png.toString("base64"))).toBe(shows);
     if (!shows) expect(asked(setting.server, 1)).toContain("which you cannot be shown in a result");
   });

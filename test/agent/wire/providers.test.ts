@@ -100,7 +100,7 @@ describe.each(cases)("$name, $way", ({ name, way, make, ask }) => {
       { name: forecast.name, input: { city: "Bern", days: 2 } },
       { name: forecast.name, input: { city: "Zürich" } },
     ];
-    const reasoning = name === "anthropic" || name.startsWith("google") ? "I should look." : "";
+    const reasoning = name.startsWith("anthropic") || name.startsWith("google") ? "I should look." : "";
     await using setting = await setUp([{ reasoning, text: "Looking.", toolCalls: calls }, { text: "Sunny." }]);
     const { server, model } = setting;
     const thinking = reasoning === "" ? {} : thinkingOptions(model, { thinking: true });
@@ -155,12 +155,14 @@ describe.each(cases)("$name, $way", ({ name, way, make, ask }) => {
     for (const said of [{ thinkingBudget: 5_000 }, { thinking: true }, { thinking: false }]) {
       await ask(model, { ...says("Think."), ...thinkingOptions(model, said) });
     }
+    const anthropic = [
+      { thinking: { type: "enabled", budget_tokens: 5_000 } },
+      { thinking: { type: "enabled", budget_tokens: expect.any(Number) } },
+      { thinking: { type: "disabled" } },
+    ];
     const wanted: Readonly<Record<string, readonly unknown[]>> = {
-      anthropic: [
-        { thinking: { type: "enabled", budget_tokens: 5_000 } },
-        { thinking: { type: "enabled", budget_tokens: expect.any(Number) } },
-        { thinking: { type: "disabled" } },
-      ],
+      anthropic,
+      "anthropic without a package": anthropic,
       "openai responses": [
         { reasoning: { effort: "medium" } },
         { reasoning: { effort: "medium" } },

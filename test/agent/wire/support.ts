@@ -13,6 +13,10 @@ export const apiKey = "key-of-the-tests-0123456789";
 /** The real packages of the providers, against a server on this machine. */
 export const providers: Readonly<Record<string, (url: string) => LanguageModelV4 | Promise<LanguageModelV4>>> = {
   anthropic: (url) => createAnthropic({ baseURL: `${url}/anthropic/v1`, apiKey })("claude-sonnet-4-5"),
+  "anthropic without a package": async (url) => {
+    const models = new Models({ models: { anthropic: { url: `${url}/anthropic/v1`, apiKey, api: "anthropic" } } });
+    return (await models.choose({ model: "anthropic/claude-sonnet-4-5" })).model;
+  },
   "openai responses": (url) => createOpenAI({ baseURL: `${url}/openai/v1`, apiKey })("gpt-5"),
   "openai chat": (url) => createOpenAI({ baseURL: `${url}/openai/v1`, apiKey }).chat("gpt-4.1"),
   google: (url) => createGoogle({ baseURL: `${url}/google/v1beta`, apiKey })("gemini-2.5-flash"),

@@ -7,8 +7,7 @@ import type {
   SharedV4ProviderMetadata,
 } from "@ai-sdk/provider";
 import { isRecord } from "../../../lib/value.ts";
-
-export type Fields = Readonly<Record<string, unknown>>;
+import { countIn, type Fields, textIn } from "../wire/wire-fields.ts";
 
 /** A piece of an answer in words. */
 export interface SpokenPiece {
@@ -166,13 +165,4 @@ export function metadataOf({ id, model, created }: Fields): LanguageModelV4Respo
   // Beyond it a Date holds no time.
   if (seconds > 0 && seconds <= 8.64e12) metadata.timestamp = new Date(seconds * 1_000);
   return metadata;
-}
-
-/** The text of a field that should be one; empty for anything else. */
-export function textIn(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-function countIn(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { isRecord } from "../../../lib/value.ts";
-import { argumentsIn, type Fields, signatureIn, textIn, toolCall } from "./chat-answer.ts";
+import { type Fields, textIn } from "../wire/wire-fields.ts";
+import { argumentsIn, signatureIn, toolCall } from "./chat-answer.ts";
 
 /** The limits of the calls of one answer. */
 export interface ChatCallLimits {

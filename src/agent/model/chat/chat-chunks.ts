@@ -1,9 +1,11 @@
 import type { LanguageModelV4StreamPart, SharedV4Warning } from "@ai-sdk/provider";
 import { isRecord } from "../../../lib/value.ts";
 import { IncompleteAnswer } from "../part-reader.ts";
+import { type AnswerHead, formError, reportedError } from "../wire/answer-errors.ts";
+import type { WireForm } from "../wire/answer-reader.ts";
+import { type Fields, textIn } from "../wire/wire-fields.ts";
 import {
   callsIn,
-  type Fields,
   finishReasonOf,
   isRefusal,
   metadataOf,
@@ -11,11 +13,9 @@ import {
   rawUsageIn,
   type SpokenPiece,
   spokenIn,
-  textIn,
   usageOf,
 } from "./chat-answer.ts";
 import { type ChatCallLimits, ChatCalls } from "./chat-calls.ts";
-import { type AnswerHead, formError, reportedError } from "./chat-errors.ts";
 
 /** The answers that a request wants. */
 export interface ChunkOptions {
@@ -28,7 +28,8 @@ export interface ChunkOptions {
 }
 
 /** Turns the chunks of a streamed answer into parts of the port. */
-export class ChatChunks {
+export class ChatChunks implements WireForm {
+  readonly api = "Chat Completions";
   readonly #options: ChunkOptions;
   readonly #head: AnswerHead;
   readonly #calls: ChatCalls;

@@ -9,7 +9,7 @@ import {
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import { textAlone } from "../provider-quirks.ts";
-import type { Fields } from "./chat-answer.ts";
+import type { Fields } from "../wire/wire-fields.ts";
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
 

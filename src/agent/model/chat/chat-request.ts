@@ -1,5 +1,6 @@
 import type { LanguageModelV4CallOptions, SharedV4Warning } from "@ai-sdk/provider";
-import type { Fields } from "./chat-answer.ts";
+import type { Fields } from "../wire/wire-fields.ts";
+import type { WireRequest } from "../wire/wire-model.ts";
 import { chatMessages } from "./chat-messages.ts";
 
 /** The model that a request is for. */
@@ -16,12 +17,6 @@ export function limitFieldOf({ hostname }: URL): RequestTarget["limitField"] {
   return hostname === "api.openai.com" ? "max_completion_tokens" : "max_tokens";
 }
 
-/** The body of a request, and the settings that could not be sent. */
-export interface ChatRequest {
-  readonly body: string;
-  readonly warnings: readonly SharedV4Warning[];
-}
-
 /** Options of a call that are not sent under their own name. */
 const ownOptions: ReadonlySet<string> = new Set(["user", "reasoningEffort", "textVerbosity", "strictJsonSchema"]);
 
@@ -30,7 +25,7 @@ const ownOptions: ReadonlySet<string> = new Set(["user", "reasoningEffort", "tex
  *
  * @throws UnsupportedFunctionalityError for a file that the form cannot hold
  */
-export function chatRequest(options: LanguageModelV4CallOptions, target: RequestTarget, stream: boolean): ChatRequest {
+export function chatRequest(options: LanguageModelV4CallOptions, target: RequestTarget, stream: boolean): WireRequest {
   const { maxOutputTokens, prompt, temperature, topP, topK, frequencyPenalty, presencePenalty } = options;
   const { provider, modelId: model, limitField } = target;
   const warnings: SharedV4Warning[] = [];

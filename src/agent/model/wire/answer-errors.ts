@@ -14,7 +14,7 @@ export interface AnswerHead {
 const maxQuoted = 300;
 
 /** Errors in a stream have no status; those that a later request may not meet have one of these types. */
-const transientType = /server_error|internal_error|overloaded|unavailable|rate_limit|timeout/i;
+const transientType = /api_error|server_error|internal_error|overloaded|unavailable|rate_limit|timeout/i;
 
 /** The error of a status that is no success. The message is that of the body where it has one, and never a page of HTML. */
 export function statusError(head: AnswerHead, statusText: string, body: string): APICallError {
@@ -44,7 +44,7 @@ export function reportedError(value: unknown, head: AnswerHead, isErrorEvent: bo
   });
 }
 
-/** The error of an answer that is not in the form of Chat Completions. It is not asked for again. */
+/** The error of an answer that is not in the form of its API. It is not asked for again. */
 export function formError(head: AnswerHead, why: string, body = ""): APICallError {
   const quote = quoted(body);
   return callError(head, quote === undefined ? why : `${why}: ${quote}`, {});

@@ -3,8 +3,7 @@ import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { ClientResponse } from "../../../lib/fetch/client-exchange.ts";
 import { sseFeed } from "../../../lib/sse-feed.ts";
 import type { PartReader } from "../part-reader.ts";
-import { ChatChunks, type ChunkOptions } from "./chat-chunks.ts";
-import { type AnswerHead, formError } from "./chat-errors.ts";
+import { type AnswerHead, formError } from "./answer-errors.ts";
 
 type Part = LanguageModelV4StreamPart;
 
@@ -27,6 +26,22 @@ export const answerLimits: AnswerLimits = {
   maxCalls: 10_000,
 };
 
+/** Turns what a server sends into parts of the port, in the form of its API. The parts are added to the given list. */
+export interface WireForm {
+  /** For messages. */
+  readonly api: string;
+  /** The end of the answer was emitted. */
+  readonly isOver: boolean;
+  /** The first part. */
+  start(parts: Part[]): void;
+  /** Takes an event. @throws APICallError for one that is not in the form, and beyond the limits */
+  add(type: string, data: string, parts: Part[]): void;
+  /** Takes an answer that came whole. @throws APICallError where it is none */
+  addWhole(text: string, parts: Part[]): void;
+  /** The stream has ended. @throws IncompleteAnswer where the answer has not */
+  end(parts: Part[]): void;
+}
+
 /** So many parts wait for a reader before the server has to. */
 const maxAhead = 64;
 
@@ -36,7 +51,7 @@ export class AnswerReader implements PartReader {
   readonly #head: AnswerHead;
   readonly #limits: AnswerLimits;
   readonly #decoder = new StringDecoder("utf8");
-  readonly #chunks: ChatChunks;
+  readonly #answer: WireForm;
   #form: "unknown" | "events" | "whole" = "unknown";
   #feed: ((text: string) => void) | undefined;
   /** Of an answer that comes whole. */
@@ -48,17 +63,12 @@ export class AnswerReader implements PartReader {
   #isPaused = false;
   #waiting: PromiseWithResolvers<readonly Part[] | undefined> | undefined;
 
-  constructor(
-    response: ClientResponse,
-    head: AnswerHead,
-    { limits, ...options }: Omit<ChunkOptions, "limits"> & { readonly limits: AnswerLimits },
-  ) {
+  constructor(response: ClientResponse, head: AnswerHead, answer: WireForm, limits: AnswerLimits) {
     this.#limits = limits;
     this.#response = response;
     this.#head = head;
-    const beyond = (what: string) => formError(head, `the answer has ${what}`);
-    this.#chunks = new ChatChunks(head, { ...options, limits: { ...limits, beyond } });
-    this.#chunks.start(this.#ready);
+    this.#answer = answer;
+    this.#answer.start(this.#ready);
     const type = response.header("content-type") ?? "";
     if (/^\s*text\/event-stream/i.test(type)) this.#form = "events";
     void this.#receive();
@@ -88,7 +98,7 @@ export class AnswerReader implements PartReader {
       this.#finish();
     } catch (error) {
       // An answer that was complete is not harmed by the end of its connection.
-      if (!this.#chunks.isOver) this.#error = error;
+      if (!this.#answer.isOver) this.#error = error;
     }
     this.#isOver = true;
     this.#deliver();
@@ -120,7 +130,7 @@ export class AnswerReader implements PartReader {
 
   /** @throws APICallError for a page */
   #formOf(begin: string): "events" | "whole" {
-    if (begin.startsWith("<")) throw formError(this.#head, "the answer is a page, and not of Chat Completions");
+    if (begin.startsWith("<")) throw formError(this.#head, `the answer is a page, and not of ${this.#answer.api}`);
     return begin.startsWith("{") || begin.startsWith("[") ? "whole" : "events";
   }
 
@@ -129,7 +139,7 @@ export class AnswerReader implements PartReader {
     const tooLarge = () => formError(this.#head, `an event of the answer is larger than ${maxEventBytes} bytes`);
     return sseFeed(
       {
-        event: (type, data) => this.#chunks.add(type, data, this.#ready),
+        event: (type, data) => this.#answer.add(type, data, this.#ready),
         // One is enough: it says that the server lives.
         comment: () => void (this.#ready.length === 0 && this.#ready.push({ type: "ping" })),
       },
@@ -140,9 +150,9 @@ export class AnswerReader implements PartReader {
   /** The body has ended. The last event may lack the empty line after it. */
   #finish(): void {
     this.#add(this.#decoder.end());
-    if (this.#form === "whole") this.#chunks.addWhole(this.#text, this.#ready);
+    if (this.#form === "whole") this.#answer.addWhole(this.#text, this.#ready);
     else if (this.#feed !== undefined) this.#feed("\n\n");
-    this.#chunks.end(this.#ready);
+    this.#answer.end(this.#ready);
   }
 
   #deliver(): void {
