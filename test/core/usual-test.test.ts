@@ -18,7 +18,7 @@ const keywords: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** What is left of a schema without the keywords and names that make it unusual. */
+/** The rest of a schema without the keywords and names that make it unusual. */
 function usual(schema: JsonSchema): JsonSchema {
   const kept = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
     if (!keywords.has(keyword)) return [];

@@ -126,7 +126,7 @@ function onlyKnownTest(given: unknown, { properties = {} }: JsonSchema): Test {
   };
 }
 
-/** What is no number fits. */
+/** A value that is no number fits. */
 function numberTest(fits: (value: number, given: number) => boolean): (given: unknown) => Test {
   return (given) => (value) => typeof value !== "number" || fits(value, given as number);
 }
