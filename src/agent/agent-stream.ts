@@ -21,6 +21,8 @@ export interface AgentStream extends AsyncIterable<AgentEvent> {
   toResponse(options?: StreamResponseOptions): Response;
 }
 
+type Step = IteratorResult<AgentEvent, undefined>;
+
 interface QueuedEvent {
   readonly event: AgentEvent;
   taken(): void;
@@ -33,8 +35,8 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
   readonly #id: string | undefined;
   readonly #result: Promise<Content>;
   readonly #queue: QueuedEvent[] = [];
-  /** Where a reader waits. */
-  #awake: PromiseWithResolvers<void> | undefined;
+  /** Calls of `next` that wait for an event. */
+  readonly #readers: ((step: Step | Promise<Step>) => void)[] = [];
   #isRead = false;
   #isAwaited = false;
   #isOver = false;
@@ -52,7 +54,7 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
     this.#result = run(this.#abort.signal, (event) => this.#enqueue(event)).finally(() => {
       this.#isOver = true;
       for (const { taken } of this.#queue) taken();
-      this.#wake();
+      for (const read of this.#readers.splice(0)) read(this.#end());
     });
     // The reader gets the rejection, and a caller that awaits `result`.
     this.#result.catch(() => undefined);
@@ -74,24 +76,18 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
     return streamResponse(run, options);
   }
 
-  async next(): Promise<IteratorResult<AgentEvent, undefined>> {
-    for (;;) {
-      const queued = this.#queue.shift();
-      if (queued !== undefined) {
-        queued.taken();
-        return { done: false, value: queued.event };
-      }
-      if (this.#isOver) {
-        if (!this.#abort.signal.aborted) await this.#result;
-        return { done: true, value: undefined };
-      }
-      this.#awake ??= Promise.withResolvers();
-      await this.#awake.promise;
+  next(): Promise<Step> {
+    const queued = this.#queue.shift();
+    if (queued !== undefined) {
+      queued.taken();
+      return Promise.resolve({ done: false, value: queued.event });
     }
+    if (this.#isOver) return this.#end();
+    return new Promise((resolve) => this.#readers.push(resolve));
   }
 
   /** The reader has stopped, so the run is aborted. */
-  async return(): Promise<IteratorResult<AgentEvent, undefined>> {
+  async return(): Promise<Step> {
     if (!this.#isOver) this.#abort.abort(new DOMException("The reader of the events has stopped.", "AbortError"));
     this.#drop();
     await this.#result.catch(() => undefined);
@@ -100,16 +96,15 @@ export class EventStream implements AgentStream, AsyncIterator<AgentEvent, undef
 
   #enqueue(event: AgentEvent): void | Promise<void> {
     if (this.#isOver || this.#abort.signal.aborted || (this.#isAwaited && !this.#isRead)) return;
-    return new Promise<void>((taken) => {
-      this.#queue.push({ event, taken });
-      this.#wake();
-    });
+    const read = this.#readers.shift();
+    if (read === undefined) return new Promise<void>((taken) => this.#queue.push({ event, taken }));
+    read({ done: false, value: event });
   }
 
-  /** Wakes every call of `next` that waits for an event. */
-  #wake(): void {
-    this.#awake?.resolve();
-    this.#awake = undefined;
+  /** @throws the error of the run, unless its reader has stopped */
+  async #end(): Promise<Step> {
+    if (!this.#abort.signal.aborted) await this.#result;
+    return { done: true, value: undefined };
   }
 
   #drop(): void {

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { APICallError, type LanguageModelV4StreamPart, LoadAPIKeyError } from "@ai-sdk/provider";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { generate, type ModelCall, type ModelRetry, stream } from "../../src/agent/model/model-call.ts";
+import { generate, type ModelCall, type ModelRetry } from "../../src/agent/model/model-call.ts";
 import { RetryBudget } from "../../src/lib/retry-budget.ts";
 import {
   type Script,
@@ -12,6 +12,7 @@ import {
 } from "../../src/testing/index.ts";
 import { failure, rejection } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
+import { streamedParts } from "./answer-parts.ts";
 
 const question = { prompt: [{ role: "user" as const, content: [{ type: "text" as const, text: "Hello" }] }] };
 
@@ -48,7 +49,7 @@ const ways = {
     const { content } = await generate(chosen, question, call);
     return content.map((part) => (part.type === "text" ? part.text : "")).join("");
   },
-  stream: ({ chosen, call }: ReturnType<typeof setUp>) => textOf(stream(chosen, question, call)),
+  stream: ({ chosen, call }: ReturnType<typeof setUp>) => textOf(streamedParts(chosen, question, call)),
 };
 const busy = { status: 529, message: "Overloaded" };
 const refused = Object.assign(new TypeError("fetch failed"), {
@@ -208,7 +209,7 @@ describe("a stream", () => {
       const seen: string[] = [];
       const error = await failure(
         (async () => {
-          for await (const { type } of stream(setting.chosen, question, setting.call)) seen.push(type);
+          for await (const { type } of streamedParts(setting.chosen, question, setting.call)) seen.push(type);
         })(),
       );
       expect(error).toMatchObject({ code: "MODEL_FAILED", details: { provider: "acme", model: "big" } });
@@ -230,7 +231,7 @@ describe("a stream", () => {
       }
     };
     const setting = setUp([{ text: endless() }], { modelTimeoutMs: 1_000 });
-    const parts = stream(setting.chosen, question, setting.call);
+    const parts = streamedParts(setting.chosen, question, setting.call);
     for (let index = 0; index < 5; index++) await parts.next();
     expect(said).toBeLessThan(6);
     // A slow reader is no silence.
@@ -250,7 +251,7 @@ describe("a stream", () => {
       start: (controller) => controller.enqueue({ type: "text-start", id: "1" }),
     });
     const model = Object.assign(deaf, { doStream: async () => ({ stream: silent }) });
-    const parts = stream({ ...setting.chosen, model }, question, setting.call);
+    const parts = streamedParts({ ...setting.chosen, model }, question, setting.call);
     await parts.next();
     const next = rejection(parts.next());
     setting.controller.abort("enough");
@@ -291,7 +292,7 @@ describe("a key", () => {
     const model = modelThatSends([{ error: leaky(401) }, { text: "half", error: leaky(500) }]);
     const errors = [
       await failure(generate({ ...chosen, model }, question, call)),
-      await failure(textOf(stream({ ...chosen, model }, question, call))),
+      await failure(textOf(streamedParts({ ...chosen, model }, question, call))),
     ];
     for (const error of errors) {
       const everything = `${inspect(error, { depth: 20, showHidden: true })} ${JSON.stringify(error)} ${error.stack}`;

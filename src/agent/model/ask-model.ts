@@ -40,22 +40,32 @@ export async function ask(
     return withDistinctIds(reply);
   }
   const builder = new ReplyBuilder();
+  const answer = stream(chosen, question, call);
   let bytes = 0;
-  // Leaving the loop early ends the stream, and with it the request.
-  for await (const part of stream(chosen, question, call)) {
-    builder.add(part);
-    if (!("delta" in part)) continue;
-    bytes += Buffer.byteLength(part.delta);
-    if (bytes > maxOutputBytes) throw tooLong(maxOutputBytes, bytes);
-    if (part.delta === "") continue;
-    if (part.type === "text-delta") await listener.text(part.delta);
-    else if (part.type === "reasoning-delta") await listener.reasoning(part.delta);
+  try {
+    for (let parts = await answer.read(); parts !== undefined; parts = await answer.read()) {
+      for (const part of parts) {
+        builder.add(part);
+        if (!("delta" in part)) continue;
+        bytes += Buffer.byteLength(part.delta);
+        if (bytes > maxOutputBytes) throw tooLong(maxOutputBytes, bytes);
+        const heard = part.delta === "" ? undefined : passOn(part, listener);
+        if (heard !== undefined) await heard;
+      }
+    }
+  } finally {
+    answer.end();
   }
   const { reply } = builder;
   if (reply !== undefined) return withDistinctIds(reply);
   const { provider, modelId: model } = chosen;
   const message = `The model ${modelRefOf(chosen)} stopped before its answer was complete.`;
   throw new ToolkitError("MODEL_FAILED", message, { provider, model });
+}
+
+function passOn(part: LanguageModelV4StreamPart, listener: StreamListener): Awaitable<void> {
+  if (part.type === "text-delta") return listener.text(part.delta);
+  return part.type === "reasoning-delta" ? listener.reasoning(part.delta) : undefined;
 }
 
 /** The text of a part: an answer, a thought, or the arguments of a call. */

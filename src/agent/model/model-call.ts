@@ -63,49 +63,111 @@ export function generate(
 
 /**
  * Asks a model for a stream of parts, in the form of the port. It retries, as `generate` does, until the first part of the answer; a
- * failure after that ends the stream. Reading slowly slows the model down; ceasing to read ends the request.
- *
- * @throws as `generate`; also where the stream ends without a finish, or contains an error
+ * failure after that ends the stream. Reading slowly slows the model down.
  */
-export async function* stream(
-  chosen: ChosenModel,
-  question: ModelQuestion,
-  call: ModelCall,
-): AsyncGenerator<LanguageModelV4StreamPart> {
-  const asked = withoutQuirks(chosen.model, question);
-  const { head, rest, watchdog } = await retried(chosen, call, (each) => open(chosen, asked, each));
-  let isOver = false;
-  try {
-    for (const part of head) yield part;
-    isOver = yield* rest;
-  } catch (error) {
-    throw await asFailure(chosen, error, call);
-  } finally {
-    await rest.return(false);
-    if (isOver) watchdog.release();
-    else watchdog.end();
-  }
+export function stream(chosen: ChosenModel, question: ModelQuestion, call: ModelCall): AnswerStream {
+  return new AnswerStream(chosen, withoutQuirks(chosen.model, question), call);
 }
 
-/** A stream, with the parts read so far. */
+/** The beginning of an answer, and its rest. */
 interface OpenStream {
   readonly head: readonly LanguageModelV4StreamPart[];
-  readonly rest: AsyncGenerator<LanguageModelV4StreamPart, boolean>;
+  readonly reader: PartReader;
   readonly watchdog: Watchdog;
 }
 
-async function open(chosen: ChosenModel, question: ModelQuestion, watchdog: Watchdog): Promise<OpenStream> {
-  const reader = await watchdog.wait(openAnswer(chosen.model, { ...question, abortSignal: watchdog.signal }));
-  const rest = read(reader, watchdog);
-  const head: LanguageModelV4StreamPart[] = [];
-  for (;;) {
-    const next = await rest.next();
-    if (next.done === true) break;
-    // However long a server only says that it lives.
-    if (next.value.type !== "ping") head.push(next.value);
-    if (!isPreamble(next.value)) break;
+/** The parts of an answer. One read takes what one chunk of the network brought: an iterator of single parts costs several promises for each. */
+export class AnswerStream {
+  readonly #chosen: ChosenModel;
+  readonly #question: ModelQuestion;
+  readonly #call: ModelCall;
+  #open: OpenStream | undefined;
+  /** Parts that were read, and not given yet. */
+  #ready: readonly LanguageModelV4StreamPart[] | undefined;
+  #isFinished = false;
+  #isDrained = false;
+
+  constructor(chosen: ChosenModel, question: ModelQuestion, call: ModelCall) {
+    this.#chosen = chosen;
+    this.#question = question;
+    this.#call = call;
   }
-  return { head, rest, watchdog };
+
+  /**
+   * The next parts, at least one; undefined after the finish.
+   *
+   * @throws as `generate`; also where the stream ends without a finish, or contains an error: after the parts before it
+   */
+  async read(): Promise<readonly LanguageModelV4StreamPart[] | undefined> {
+    const { reader, watchdog } = this.#open ?? (await this.#begin());
+    if (this.#isFinished) {
+      await watchdog.atMost(this.#drain(reader), drainMs);
+      return undefined;
+    }
+    try {
+      const parts = this.#ready ?? (await watchdog.wait(reader.read()));
+      this.#ready = undefined;
+      return this.#checked(parts);
+    } catch (error) {
+      throw await asFailure(this.#chosen, error, this.#call);
+    }
+  }
+
+  /** Ends the request, if it has not ended. To be called once, whatever happened. */
+  end(): void {
+    if (this.#open === undefined) return;
+    const { reader, watchdog } = this.#open;
+    reader.cancel();
+    if (this.#isDrained) watchdog.release();
+    else watchdog.end();
+  }
+
+  async #begin(): Promise<OpenStream> {
+    const open = await retried(this.#chosen, this.#call, (each) => opened(this.#chosen, this.#question, each));
+    this.#open = open;
+    this.#ready = open.head;
+    return open;
+  }
+
+  /** The parts up to the finish, or up to a failure, which is thrown the next time. */
+  #checked(parts: readonly LanguageModelV4StreamPart[] | undefined): readonly LanguageModelV4StreamPart[] {
+    if (parts === undefined) throw new IncompleteAnswer();
+    const at = parts.findIndex((part) => part.type === "finish" || part.type === "error");
+    const last = parts[at];
+    if (last === undefined) return parts;
+    const failure = failureIn(last);
+    if (failure !== undefined && at === 0) throw failure.error;
+    this.#isFinished = failure === undefined;
+    if (failure !== undefined) this.#ready = parts.slice(at);
+    return parts.slice(0, failure === undefined ? at + 1 : at);
+  }
+
+  async #drain(reader: PartReader): Promise<void> {
+    await drained(reader);
+    this.#isDrained = true;
+  }
+}
+
+/** Reads the parts before the answer, and the beginning of that. */
+async function opened(chosen: ChosenModel, question: ModelQuestion, watchdog: Watchdog): Promise<OpenStream> {
+  const reader = await watchdog.wait(openAnswer(chosen.model, { ...question, abortSignal: watchdog.signal }));
+  const head: LanguageModelV4StreamPart[] = [];
+  try {
+    for (;;) {
+      const parts = await watchdog.wait(reader.read());
+      if (parts === undefined) throw new IncompleteAnswer();
+      for (const [at, part] of parts.entries()) {
+        const failure = failureIn(part);
+        if (failure !== undefined) throw failure.error;
+        if (!isPreamble(part)) return { head: [...head, ...parts.slice(at)], reader, watchdog };
+        // However long a server only says that it lives.
+        if (part.type !== "ping") head.push(part);
+      }
+    }
+  } catch (error) {
+    reader.cancel();
+    throw error;
+  }
 }
 
 /** True for parts that providers send before the model answers. */
@@ -113,28 +175,10 @@ function isPreamble({ type }: LanguageModelV4StreamPart): boolean {
   return type === "stream-start" || type === "response-metadata" || type === "ping" || type === "raw";
 }
 
-/** The parts, up to the finish. It returns true where the stream has ended after that. */
-async function* read(reader: PartReader, watchdog: Watchdog): AsyncGenerator<LanguageModelV4StreamPart, boolean> {
-  try {
-    for (;;) {
-      const parts = await watchdog.wait(reader.read());
-      if (parts === undefined) throw new IncompleteAnswer();
-      for (const part of parts) {
-        if (part.type === "error") throw part.error;
-        if (part.type === "finish" && part.finishReason.unified === "interrupted") throw new IncompleteAnswer();
-        yield part;
-        if (part.type !== "finish") continue;
-        let isDrained = false;
-        const draining = drained(reader).then(() => {
-          isDrained = true;
-        });
-        await watchdog.atMost(draining, drainMs);
-        return isDrained;
-      }
-    }
-  } finally {
-    reader.cancel();
-  }
+function failureIn(part: LanguageModelV4StreamPart): { readonly error: unknown } | undefined {
+  if (part.type === "error") return part;
+  const isBroken = part.type === "finish" && part.finishReason.unified === "interrupted";
+  return isBroken ? { error: new IncompleteAnswer() } : undefined;
 }
 
 /** Reads to the end. It never rejects: the answer is complete. */

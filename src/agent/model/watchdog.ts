@@ -44,19 +44,24 @@ export class Watchdog {
   }
 
   /** Waits for the model, one thing at a time. Rejects at once with the reason of an abort, or with a ModelSilence, whatever the model does. */
-  async wait<T>(promise: PromiseLike<T>): Promise<T> {
-    const wait = Promise.withResolvers<T>();
-    if (this.signal.aborted) wait.reject(this.signal.reason);
-    promise.then(wait.resolve, wait.reject);
-    // No abort listener for each wait: every abort rejects the one wait there is.
-    this.#rejectWait = wait.reject;
-    this.#waitingSince = this.#options.clock.now();
-    if (this.#timer === undefined) this.#arm(this.#options.limitMs);
-    try {
-      return await wait.promise;
-    } finally {
-      this.#waitingSince = undefined;
-    }
+  wait<T>(promise: PromiseLike<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.signal.aborted) reject(this.signal.reason);
+      // No abort listener for each wait: every abort rejects the one wait there is.
+      this.#rejectWait = reject;
+      this.#waitingSince = this.#options.clock.now();
+      if (this.#timer === undefined) this.#arm(this.#options.limitMs);
+      promise.then(
+        (value) => {
+          this.#waitingSince = undefined;
+          resolve(value);
+        },
+        (error) => {
+          this.#waitingSince = undefined;
+          reject(error);
+        },
+      );
+    });
   }
 
   /** Waits for a promise that does not reject, up to a limit. */
@@ -95,6 +100,7 @@ export class Watchdog {
   }
 
   #abort(reason: unknown): void {
+    this.#waitingSince = undefined;
     this.#controller.abort(reason);
     this.#rejectWait?.(this.signal.reason);
   }

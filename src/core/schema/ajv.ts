@@ -13,6 +13,7 @@ import { ValidationWork } from "./interpreter/validation-work.ts";
 import { duplicates, ValueIdentity } from "./interpreter/value-identity.ts";
 import { sizeOf } from "./size.ts";
 import { isDraft07, type JsonSchema } from "./types.ts";
+import { namesInherited } from "./usual-test.ts";
 import { listed, maxIssues, Violation } from "./violation.ts";
 
 // Loaded at the first validation of a JSON Schema: ajv costs 30 ms to import.
@@ -70,16 +71,6 @@ function interpreterOf(schema: JsonSchema): (value: unknown) => unknown {
   }
 }
 
-/**
- * Compiles a schema of a stranger that has the usual form: whether a value fits, without the issues, of which there may be as many as values.
- *
- * @throws Error for one that cannot be compiled
- */
-export function compileTest(schema: JsonSchema): (value: unknown) => boolean {
-  const check = checkOf(schema, options);
-  return (value) => check(value);
-}
-
 function checkOf(schema: JsonSchema, given: Options): ValidateFunction {
   // One for each: ajv keeps what it has seen, takes one $id for another's, and is made as fast as it compiles.
   const ajv = new (isDraft07(schema) ? Ajv : Ajv2020)({ ...given, ownProperties: namesInherited(schema) });
@@ -97,12 +88,6 @@ function checkOf(schema: JsonSchema, given: Options): ValidateFunction {
   const { $id = "", $anchor } = schema;
   if (typeof $id === "string" && typeof $anchor === "string") ajv.refs[`${$id}#${$anchor}`] = $id;
   return ajv.compile(withoutDraft04(schema) as JsonSchema);
-}
-
-/** True where a member is called as what every object has: its absence must not be taken for a function. Looking costs each validation. */
-function namesInherited(schema: JsonSchema): boolean {
-  const text = JSON.stringify(schema);
-  return Object.getOwnPropertyNames(Object.prototype).some((name) => text.includes(`"${name}"`));
 }
 
 /** In place of ajv's own, which compares each entry with each other. */

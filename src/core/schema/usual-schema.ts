@@ -39,8 +39,8 @@ const keywords: Readonly<Record<string, (value: unknown, depth: number, visit: V
 };
 
 /**
- * True for a schema of the usual form of a tool: small, without references, choices, patterns and formats. Whoever wrote it, code that is
- * compiled from it takes time that grows with the value and no faster.
+ * True for a schema of the usual form of a tool: small, without references, choices, patterns and formats. Whoever wrote it, a test that is
+ * made of it takes time that grows with the value and no faster.
  */
 export function isUsualSchema(schema: JsonSchema): boolean {
   const visit: Visit = (each, depth) =>

@@ -4,7 +4,7 @@ import { isPromiseLike } from "../../lib/promise.ts";
 import type { Issue } from "../error-catalog.ts";
 import { isForeign } from "./foreign-schema.ts";
 import { isTypedSchema, type JsonSchema, type SchemaLike, type StandardIssue, type StandardResult } from "./types.ts";
-import { isUsualSchema } from "./usual-schema.ts";
+import { usualTest } from "./usual-test.ts";
 import { Violation } from "./violation.ts";
 
 /**
@@ -16,8 +16,8 @@ import { Violation } from "./violation.ts";
 export type Validator = (value: unknown) => unknown;
 
 /**
- * The origin of a schema: ajv compiles those of the service itself. Of a stranger's it compiles the usual ones, to a test; all others are
- * interpreted, in a bounded number of steps.
+ * The origin of a schema: ajv compiles those of the service itself; those of strangers are interpreted, in a bounded number of steps. A value
+ * that fits a schema of the usual form needs neither.
  */
 export interface Trust {
   /** True where left out. */
@@ -64,13 +64,26 @@ function sharedValidator(schema: JsonSchema, trusted: boolean): Validator {
   if (validator === undefined) {
     // A copy, for it is compiled later: the schema may be changed in place until then, and others of its content share this one.
     const copy: JsonSchema = JSON.parse(JSON.stringify(schema));
-    // Most schemas of servers are of the usual form, and need no interpreter to be bounded.
-    validator = jsonValidator(copy, trusted ? compiler : isUsualSchema(copy) ? tester : interpreter);
+    validator = testedValidator(copy, trusted ? compiler : interpreter);
     byContent.set(key, new WeakRef(validator));
     forget.register(validator, key);
   }
   heldBy.set(schema, validator);
   return validator;
+}
+
+/** Tests at first, which only says whether a value fits, and compiles for one that does not. */
+function testedValidator(schema: JsonSchema, compiler: Compiler): Validator {
+  let validator: Validator | undefined;
+  const ready = (): Validator => {
+    const compiling = jsonValidator(schema, compiler);
+    const fits = usualTest(schema);
+    return fits === undefined ? compiling : (value) => (fits(value) ? value : compiling(value));
+  };
+  return (value) => {
+    validator ??= ready();
+    return validator(value);
+  };
 }
 
 function jsonValidator(schema: JsonSchema, compiler: Compiler): Validator {
@@ -95,17 +108,6 @@ interface Compiler {
 
 const compiler: Compiler = { import: async () => (await import("./ajv.ts")).compile };
 const interpreter: Compiler = { import: async () => (await import("./interpreter/interpreter.ts")).interpret };
-const tester: Compiler = {
-  async import() {
-    const { compileTest } = await import("./ajv.ts");
-    return (schema) => {
-      const fits = compileTest(schema);
-      const interpreted = jsonValidator(schema, interpreter);
-      return (value) => (fits(value) ? value : interpreted(value));
-    };
-  },
-};
-
 /** Once: to ask for a module that is there costs a third of a compilation. */
 async function load(compiler: Compiler): Promise<Compile> {
   compiler.loaded ??= await compiler.import();

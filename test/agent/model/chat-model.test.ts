@@ -4,7 +4,6 @@ import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { expect } from "vitest";
 import { agent } from "../../../src/agent/index.ts";
 import { chatRequest, limitFieldOf } from "../../../src/agent/model/chat/chat-request.ts";
-import { stream as askFor } from "../../../src/agent/model/model-call.ts";
 import type { PartReader } from "../../../src/agent/model/part-reader.ts";
 import { ChatModel } from "../../../src/agent/model/server-models.ts";
 import { defineTool, Toolkit } from "../../../src/index.ts";
@@ -12,6 +11,7 @@ import { virtualClock } from "../../../src/testing/index.ts";
 import { listen } from "../../mcp/fixture/http.ts";
 import { failure, rejection } from "../../support/failure.ts";
 import { verifies } from "../../support/verifies.ts";
+import { streamedParts } from "../answer-parts.ts";
 import { modelCall } from "../wire/support.ts";
 import { delta, hello, modelOf, sse, stream, wireServer } from "./support.ts";
 
@@ -87,7 +87,7 @@ verifies(
     const answering = (async () => {
       let text = "";
       const call = modelCall({ clock, modelTimeoutMs: 300_000 });
-      for await (const part of askFor(chosen, hello, call)) if (part.type === "text-delta") text += part.delta;
+      for await (const part of streamedParts(chosen, hello, call)) if (part.type === "text-delta") text += part.delta;
       return text;
     })();
     const response = await asked.promise;

@@ -3,10 +3,11 @@ import { createGoogle } from "@ai-sdk/google";
 import { createMistral } from "@ai-sdk/mistral";
 import { createOpenAI } from "@ai-sdk/openai";
 import type { LanguageModelV4, LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
-import { generate, type ModelCall, type ModelQuestion, stream } from "../../../src/agent/model/model-call.ts";
+import { generate, type ModelCall, type ModelQuestion } from "../../../src/agent/model/model-call.ts";
 import { Models } from "../../../src/agent/model/models.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { RetryBudget } from "../../../src/lib/retry-budget.ts";
+import { streamedParts } from "../answer-parts.ts";
 
 export const apiKey = "key-of-the-tests-0123456789";
 
@@ -56,7 +57,7 @@ export const ways: Readonly<Record<string, Ask>> = {
     const texts = new Map<string, Extract<LanguageModelV4Content, { type: "text" | "reasoning" }>>();
     const content: LanguageModelV4Content[] = [];
     const result: Partial<Record<"finishReason" | "usage" | "warnings", unknown>> = {};
-    for await (const part of stream(chosen(model), question, call)) {
+    for await (const part of streamedParts(chosen(model), question, call)) {
       if (part.type === "text-start" || part.type === "reasoning-start") {
         const each = { type: part.type === "text-start" ? ("text" as const) : ("reasoning" as const), text: "" };
         texts.set(part.id, each);

@@ -75,12 +75,7 @@ export class AnswerReader implements PartReader {
   }
 
   read(): Promise<readonly Part[] | undefined> {
-    if (this.#ready.length > 0) {
-      const parts = this.#ready;
-      this.#ready = [];
-      if (this.#isPaused) this.#resume();
-      return Promise.resolve(parts);
-    }
+    if (this.#ready.length > 0) return Promise.resolve(this.#taken());
     if (this.#error !== undefined) return Promise.reject(this.#error);
     if (this.#isOver) return Promise.resolve(undefined);
     this.#waiting ??= Promise.withResolvers();
@@ -109,7 +104,7 @@ export class AnswerReader implements PartReader {
     const { maxEventBytes, maxAnswerBytes } = this.#limits;
     const max = this.#form === "whole" ? maxEventBytes : maxAnswerBytes;
     if (this.#bytes > max) throw formError(this.#head, `the answer is larger than ${max} bytes`);
-    this.#add(this.#decoder.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)));
+    this.#add(this.#decoder.write(chunk));
     this.#deliver();
     if (this.#ready.length < maxAhead || this.#isPaused) return;
     this.#isPaused = true;
@@ -159,7 +154,16 @@ export class AnswerReader implements PartReader {
     const waiting = this.#waiting;
     if (waiting === undefined || (this.#ready.length === 0 && !this.#isOver)) return;
     this.#waiting = undefined;
-    waiting.resolve(this.read());
+    if (this.#ready.length > 0) waiting.resolve(this.#taken());
+    else if (this.#error !== undefined) waiting.reject(this.#error);
+    else waiting.resolve(undefined);
+  }
+
+  #taken(): readonly Part[] {
+    const parts = this.#ready;
+    this.#ready = [];
+    if (this.#isPaused) this.#resume();
+    return parts;
   }
 
   #resume(): void {
