@@ -129,7 +129,13 @@ class Way {
   readonly #ended = new AbortController();
 
   constructor(attempt: Attempt, open: HttpOpeners["stateless"]) {
-    this.opening = open({ ...attempt, signal: AbortSignal.any([attempt.signal, this.#ended.signal]) });
+    const { signal } = attempt;
+    const onAbort = () => this.#ended.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort);
+    const leave = () => signal.removeEventListener("abort", onAbort);
+    this.opening = open({ ...attempt, signal: this.#ended.signal });
+    this.opening.then(leave, leave);
   }
 
   giveUp(): void {
