@@ -67,7 +67,7 @@ export async function exchange(
 }
 
 /** An answer whose status is no success. */
-export interface Refusal {
+export interface RefusedAnswer {
   /** Its body, as far as it came. */
   readonly text: string;
   /** Made where it is needed: an answer by JSON-RPC says more than its status. */
@@ -123,7 +123,7 @@ export class HttpAnswer {
   }
 
   /** The error of a status that is no success, and the body as far as it comes, but no more than a message may have. */
-  async refusal(): Promise<Refusal> {
+  async refusal(): Promise<RefusedAnswer> {
     const { redactor } = this.#limits;
     const target = redirectTarget(this.#response, this.#url);
     if (target !== undefined || this.#response.status === 0) {

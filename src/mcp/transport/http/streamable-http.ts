@@ -13,7 +13,7 @@ import {
   type McpEndpoint,
   networkOf,
   oddTextsOf,
-  type Refusal,
+  type RefusedAnswer,
 } from "./http-exchange.ts";
 import { NotificationStream } from "./notification-stream.ts";
 import { DrainThenClose, PostedRequest, type PostedRequestParts } from "./posted-request.ts";
@@ -223,7 +223,7 @@ export class StreamableHttpTransport implements Transport {
   }
 
   /** 404 says that a session is over; some servers say it with 400. */
-  #rejectDeadSession(status: number, { text, toError }: Refusal): void {
+  #rejectDeadSession(status: number, { text, toError }: RefusedAnswer): void {
     if (this.#sessionId === undefined) return;
     if (status !== 404 && !(status === 400 && /session/i.test(text))) return;
     const message = `the server no longer knows the session (${status})`;
