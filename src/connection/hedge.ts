@@ -154,7 +154,7 @@ class Hedge<T extends AsyncDisposable> {
 
   async #won(running: Running, opened: T): Promise<void> {
     if (this.#isOver || !this.#running.includes(running)) return opened[Symbol.asyncDispose]();
-    this.#end(new Error("Another attempt was answered first."), running);
+    this.#end(() => new Error("Another attempt was answered first."), running);
     const others = [...this.#ending].filter((ended) => ended !== running.ended);
     this.#result.resolve({ opened, others: others.length === 0 ? undefined : Promise.all(others) });
   }
@@ -195,16 +195,16 @@ class Hedge<T extends AsyncDisposable> {
   /** Rejects once all is ended. */
   #fail(error: unknown): void {
     if (this.#isOver) return;
-    this.#end(error);
+    this.#end(() => error);
     const ended = Promise.all(this.#ending);
     void ended.then(() => this.#result.reject(error));
   }
 
-  /** Gives up all but one. */
-  #end(reason: unknown, winner?: Running): void {
+  /** Gives up all but one, which is mostly the only one. */
+  #end(reasonOf: () => unknown, winner?: Running): void {
     this.#isOver = true;
     this.#timer?.cancel();
-    for (const running of this.#running) if (running !== winner) running.controller.abort(reason);
+    for (const running of this.#running) if (running !== winner) running.controller.abort(reasonOf());
   }
 }
 

@@ -266,8 +266,9 @@ const keyNames = { tool: "name", prompt: "name", resource: "uri", template: "uri
 /** The descriptor without text that does not show, which models would read all the same. Its key stays, and its `meta` is for programs. */
 function shownDescriptor<K extends Kind>(kind: K, descriptor: DescriptorMap[K]): DescriptorMap[K] {
   let shown = descriptor;
-  for (const [name, value] of Object.entries(descriptor)) {
+  for (const name of Object.keys(descriptor) as (keyof DescriptorMap[K])[]) {
     if (name === "meta" || name === keyNames[kind]) continue;
+    const value = descriptor[name];
     const without = withoutInvisible(value);
     if (without !== value) shown = { ...shown, [name]: without };
   }

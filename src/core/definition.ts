@@ -61,21 +61,60 @@ export interface ConnectorRefusal {
  */
 export type Origin = "local" | "remote";
 
-type Fields = Omit<Definition, "fingerprint">;
+/** The fields of every kind. */
+type CommonFields = Pick<Definition, "origin" | "name" | "title" | "description" | "meta" | "server" | "refusal">;
+
+/** The fields that depend on the kind. */
+type OwnFields = { readonly kind: Kind } & Partial<Omit<Definition, "fingerprint" | keyof CommonFields>>;
 
 /** The connector of an item, as far as its definition says of it. */
 type ConnectorItem = Partial<Pick<Definition, "refusal" | "server">>;
 
-class ItemDefinition {
+/** A definition as it is read. Each has every field, in one order: code that reads definitions is compiled for one form of object. */
+class ItemDefinition implements Definition {
+  readonly origin: Origin;
+  readonly kind: Kind;
+  readonly name: string;
+  readonly key: string;
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  readonly meta: Definition["meta"];
+  readonly input: JsonSchema | undefined;
+  readonly output: JsonSchema | undefined;
+  readonly inputSchema: SchemaLike | undefined;
+  readonly outputSchema: SchemaLike | undefined;
+  readonly annotations: ToolAnnotations | undefined;
+  readonly options: ToolOptions | undefined;
+  readonly version: string | undefined;
+  readonly mediaType: string | undefined;
+  readonly size: number | undefined;
+  readonly server: Definition["server"];
+  readonly refusal: ConnectorRefusal | undefined;
   #fingerprint: string | undefined;
 
-  constructor(fields: Fields) {
-    Object.assign(this, fields);
+  constructor(common: CommonFields, fields: OwnFields) {
+    this.origin = common.origin;
+    this.kind = fields.kind;
+    this.name = common.name;
+    this.key = fields.key ?? common.name;
+    this.title = common.title;
+    this.description = common.description;
+    this.meta = common.meta;
+    this.input = fields.input;
+    this.output = fields.output;
+    this.inputSchema = fields.inputSchema;
+    this.outputSchema = fields.outputSchema;
+    this.annotations = fields.annotations;
+    this.options = fields.options;
+    this.version = fields.version;
+    this.mediaType = fields.mediaType;
+    this.size = fields.size;
+    this.server = common.server;
+    this.refusal = common.refusal;
   }
 
   get fingerprint(): string {
-    const { kind, name, key, title, description, input, output, annotations, version, mediaType, size } =
-      this as unknown as Definition;
+    const { kind, name, key, title, description, input, output, annotations, version, mediaType, size } = this;
     // Without meta: servers put there what differs at each list.
     this.#fingerprint ??= digest([
       [kind, name, key, title, description, version, mediaType, size],
@@ -95,24 +134,11 @@ export function readDefinition(item: Item, origin: Origin, { refusal, server }: 
   assertItem(item);
   const { name, title, description, meta } = item;
   if (origin === "local") assertName(item);
-  const common = { origin, name, key: name, title, description, meta, refusal, server };
-  const fields = { ...none, ...common, ...readers[item.kind](item as never, origin) };
-  return new ItemDefinition(fields) as unknown as Definition;
+  const common = { origin, name, title, description, meta, refusal, server };
+  return new ItemDefinition(common, readers[item.kind](item as never, origin));
 }
 
-const none = {
-  input: undefined,
-  output: undefined,
-  inputSchema: undefined,
-  outputSchema: undefined,
-  annotations: undefined,
-  options: undefined,
-  version: undefined,
-  mediaType: undefined,
-  size: undefined,
-};
-
-type Reader<T> = (item: T, origin: Origin) => Partial<Fields> & { readonly kind: Kind };
+type Reader<T> = (item: T, origin: Origin) => OwnFields;
 
 const readers: {
   readonly tool: Reader<Tool>;

@@ -1,24 +1,52 @@
 import { beginningOf, type InspectOptions, inspect, shownAs } from "../lib/console-text.ts";
 import type { ConnectorRefusal, Definition } from "./definition.ts";
-import type { Entry, ItemMap, Kind } from "./item.ts";
+import type { Entry, Item, ItemMap, Kind } from "./item.ts";
 
 /** The ref of an item: `namespace.name`, or `uri#namespace` for a resource or template. */
 export function refOf(kind: Kind, namespace: string, key: string): string {
   return kind === "tool" || kind === "prompt" ? `${namespace}.${key}` : `${key}#${namespace}`;
 }
 
-/** Apart from the fields, of which there are many: shows an entry on the console without its item. */
-const entryMethods = Object.create(Object.prototype, {
-  [inspect]: {
-    value(this: Entry, depth: number, options: InspectOptions): string {
-      const { kind, ref, stale, item } = this;
-      const description = beginningOf(item.description);
-      return shownAs("Entry", { kind, ref, description, stale: stale || undefined }, depth, options);
-    },
-  },
-});
+/**
+ * An entry. Its definition is in it, and not beside it in a map with weak keys: there are many entries, and the collector passes over each key
+ * of such a map again and again.
+ */
+class FrozenEntry {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly ref: string;
+  readonly stale: boolean;
+  readonly item: Item;
+  readonly #definition: Definition;
 
-const definitions = new WeakMap<Entry, Definition>();
+  constructor(definition: Definition, item: Item, namespace: string, stale: boolean) {
+    const { kind, name, key } = definition;
+    this.kind = kind;
+    this.namespace = namespace;
+    this.name = name;
+    this.ref = refOf(kind, namespace, key);
+    this.stale = stale;
+    this.item = item;
+    this.#definition = definition;
+    Object.freeze(this);
+  }
+
+  static definitionOf(value: unknown): Definition | undefined {
+    return typeof value === "object" && value !== null && #definition in value ? value.#definition : undefined;
+  }
+
+  /** Shows it on the console without its item. */
+  [inspect](depth: number, options: InspectOptions): string {
+    const { kind, ref, stale, item } = this;
+    const description = beginningOf(item.description);
+    return shownAs("Entry", { kind, ref, description, stale: stale || undefined }, depth, options);
+  }
+}
+
+// To those who look at it, an entry is an object like any other.
+Reflect.deleteProperty(FrozenEntry.prototype, "constructor");
+
 const templates = new WeakMap<Entry, Entry<"template">>();
 
 /**
@@ -33,17 +61,7 @@ export function makeEntry<K extends Kind>(
   stale: boolean,
   template?: Entry<"template">,
 ): Entry<K> {
-  const { kind, name, key } = definition;
-  const entry = Object.freeze({
-    __proto__: entryMethods,
-    kind,
-    namespace,
-    name,
-    ref: refOf(kind, namespace, key),
-    stale,
-    item,
-  }) as unknown as Entry<K>;
-  definitions.set(entry as unknown as Entry, definition);
+  const entry = new FrozenEntry(definition, item, namespace, stale) as unknown as Entry<K>;
   if (template !== undefined) templates.set(entry as unknown as Entry, template);
   return entry;
 }
@@ -55,12 +73,12 @@ export function templateOf(entry: Entry): Entry<"template"> | undefined {
 
 /** True for an entry of a toolkit, whatever else looks like one. */
 export function isEntry(value: unknown): value is Entry {
-  return definitions.has(value as Entry);
+  return FrozenEntry.definitionOf(value) !== undefined;
 }
 
 /** The definition of an entry's item, as it was read when the item was added. */
 export function definitionOf(entry: Entry): Definition {
-  const definition = definitions.get(entry);
+  const definition = FrozenEntry.definitionOf(entry);
   if (definition === undefined) throw new TypeError("Not an entry of a toolkit.");
   return definition;
 }

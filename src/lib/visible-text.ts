@@ -195,9 +195,9 @@ export function mapTexts(value: unknown, map: MapText, at?: string): unknown {
   if (typeof value === "string") return map(value, at);
   if (Array.isArray(value)) {
     let list: unknown[] | undefined;
-    for (const [index, each] of value.entries()) {
-      const mapped = mapTexts(each, map);
-      if (mapped === each) continue;
+    for (let index = 0; index < value.length; index += 1) {
+      const mapped = mapTexts(value[index], map);
+      if (mapped === value[index]) continue;
       list ??= [...value];
       list[index] = mapped;
     }
@@ -205,14 +205,16 @@ export function mapTexts(value: unknown, map: MapText, at?: string): unknown {
   }
   if (!isRecord(value)) return value;
   const names = Object.keys(value);
-  // Made only where something changes, which is rare.
+  // Made only where something changes, which is rare: each list of each server comes by here.
   let members: (readonly [string, unknown])[] | undefined;
-  for (const [index, name] of names.entries()) {
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index] ?? "";
     const before = value[name];
-    const member = [map(name, at), mapTexts(before, map, name)] as const;
-    if (member[0] !== name || member[1] !== before)
+    const shown = map(name, at);
+    const mapped = mapTexts(before, map, name);
+    if (shown !== name || mapped !== before)
       members ??= names.slice(0, index).map((same) => [same, value[same]] as const);
-    members?.push(member);
+    members?.push([shown, mapped]);
   }
   return members === undefined ? value : Object.fromEntries(members);
 }

@@ -115,20 +115,31 @@ function credentialsHost(host: ConnectorHost, signal: AbortSignal): CredentialsH
   };
 }
 
+/** Loads a module when it is first needed: each `import()` looks for it anew. */
+function loader<T>(load: () => Promise<T>): () => Promise<T> {
+  let loaded: Promise<T> | undefined;
+  return () => {
+    loaded ??= load();
+    return loaded;
+  };
+}
+
+const loadStreamable = loader(() => import("./transport/http/streamable-http.ts"));
+const loadModern = loader(() => import("./modern/modern-http.ts"));
+
 async function connect(
   { protocol }: CheckedHttpTarget,
   endpoint: McpEndpoint,
   attempt: Attempt,
 ): Promise<ConnectorSession> {
-  const streamable = async (): Promise<Transport> =>
-    new (await import("./transport/http/streamable-http.ts")).StreamableHttpTransport(endpoint);
+  const streamable = async (): Promise<Transport> => new (await loadStreamable()).StreamableHttpTransport(endpoint);
   const legacy = async (): Promise<Transport> =>
     new (await import("./transport/http/legacy-sse.ts")).LegacySseTransport(endpoint);
   const shake = shakeByInitialize;
   if (protocol === "sse") return openSession(await legacy(), attempt, shake);
   return openOverHttp(attempt, {
     stateless: async (by) => {
-      const { ModernHttpTransport } = await import("./modern/modern-http.ts");
+      const { ModernHttpTransport } = await loadModern();
       const parameters = new ParameterHeaders();
       return openSession(new ModernHttpTransport(endpoint, parameters), by, shakeByDiscovery(parameters));
     },

@@ -37,62 +37,61 @@ function readTool(entry: Fields, warn: (text: string) => void): DescriptorMap["t
   if (outputSchema !== undefined && !isRecord(outputSchema))
     warn(`the output schema of ${name} is no object and is left out`);
   const hints = isRecord(annotations) ? annotations : undefined;
-  const needsTask = isRecord(execution) && execution.taskSupport === "required";
-  return {
-    ...described(entry, name),
-    ...defined("title", parseText(entry.title) ?? parseText(hints?.title)),
-    ...defined("input", isRecord(inputSchema) ? inputSchema : undefined),
-    ...defined("output", isRecord(outputSchema) ? outputSchema : undefined),
-    ...defined("annotations", hints),
-    ...defined("uncallable", needsTask ? "it can only run as a task, and MCP tasks are not supported yet" : undefined),
-  };
+  const tool: Writable<"tool"> = described(entry, name);
+  const title = tool.title ?? parseText(hints?.title);
+  if (title !== undefined) tool.title = title;
+  if (isRecord(inputSchema)) tool.input = inputSchema;
+  if (isRecord(outputSchema)) tool.output = outputSchema;
+  if (hints !== undefined) tool.annotations = hints;
+  if (isRecord(execution) && execution.taskSupport === "required")
+    tool.uncallable = "it can only run as a task, and MCP tasks are not supported yet";
+  return tool;
 }
 
 function readPrompt(entry: Fields): DescriptorMap["prompt"] | undefined {
   const name = parseText(entry.name);
   if (name === undefined) return undefined;
-  const list = Array.isArray(entry.arguments) ? entry.arguments.map(readArgument) : undefined;
-  return {
-    ...described(entry, name),
-    ...defined(
-      "arguments",
-      list?.filter((argument) => argument !== undefined),
-    ),
-  };
+  const prompt: Writable<"prompt"> = described(entry, name);
+  if (Array.isArray(entry.arguments))
+    prompt.arguments = entry.arguments.map(readArgument).filter((argument) => argument !== undefined);
+  return prompt;
 }
 
 function readArgument(entry: unknown): PromptArgument | undefined {
   if (!isRecord(entry)) return undefined;
   const name = parseText(entry.name);
   if (name === undefined) return undefined;
-  return {
-    name,
-    ...defined("title", parseText(entry.title)),
-    ...defined("description", parseText(entry.description)),
-    ...defined("required", typeof entry.required === "boolean" ? entry.required : undefined),
-  };
+  const argument: { -readonly [F in keyof PromptArgument]: PromptArgument[F] } = { name };
+  const title = parseText(entry.title);
+  const description = parseText(entry.description);
+  if (title !== undefined) argument.title = title;
+  if (description !== undefined) argument.description = description;
+  if (typeof entry.required === "boolean") argument.required = entry.required;
+  return argument;
 }
 
 function readResource(entry: Fields): DescriptorMap["resource"] | undefined {
   const uri = parseText(entry.uri);
   if (uri === undefined) return undefined;
-  return {
-    ...described(entry, parseText(entry.name) ?? uri),
-    uri,
-    ...defined("mediaType", parseText(entry.mimeType)),
-    ...defined("size", typeof entry.size === "number" ? entry.size : undefined),
-  };
+  const resource: Writable<"resource"> = Object.assign(described(entry, parseText(entry.name) ?? uri), { uri });
+  const mediaType = parseText(entry.mimeType);
+  if (mediaType !== undefined) resource.mediaType = mediaType;
+  if (typeof entry.size === "number") resource.size = entry.size;
+  return resource;
 }
 
 function readTemplate(entry: Fields): DescriptorMap["template"] | undefined {
   const uriTemplate = parseText(entry.uriTemplate);
   if (uriTemplate === undefined) return undefined;
-  return {
-    ...described(entry, parseText(entry.name) ?? uriTemplate),
-    uriTemplate,
-    ...defined("mediaType", parseText(entry.mimeType)),
-  };
+  const name = parseText(entry.name) ?? uriTemplate;
+  const template: Writable<"template"> = Object.assign(described(entry, name), { uriTemplate });
+  const mediaType = parseText(entry.mimeType);
+  if (mediaType !== undefined) template.mediaType = mediaType;
+  return template;
 }
+
+/** A descriptor as it is written. Its fields are set one by one: a server lists hundreds of items, and an object for each field costs more. */
+type Writable<K extends Kind> = { -readonly [F in keyof DescriptorMap[K]]: DescriptorMap[K][F] };
 
 /** Fields that descriptors have under a name of their own, by kind as far as that matters. A title may stand in the annotations of a tool. */
 const readFields: ReadonlySet<string> = new Set([
@@ -113,20 +112,30 @@ const readFields: ReadonlySet<string> = new Set([
 const noExtras: Fields = Object.freeze({});
 
 function extrasOf(entry: Fields): Fields {
-  const extras = Object.entries(entry).filter(([name]) => !readFields.has(name));
-  return extras.length === 0 ? noExtras : Object.fromEntries(extras);
+  let extras: Record<string, unknown> | undefined;
+  for (const name of Object.keys(entry)) {
+    if (readFields.has(name)) continue;
+    extras ??= {};
+    // A member may have the name of the prototype.
+    Object.defineProperty(extras, name, { value: entry[name], enumerable: true, configurable: true, writable: true });
+  }
+  return extras ?? noExtras;
 }
 
-function described(entry: Fields, name: string) {
-  return {
-    name,
-    extras: extrasOf(entry),
-    ...defined("title", parseText(entry.title)),
-    ...defined("description", typeof entry.description === "string" ? entry.description : undefined),
-    ...defined("meta", isRecord(entry._meta) ? entry._meta : undefined),
-  };
+/** The fields of every kind. */
+interface Described {
+  name: string;
+  extras: Fields;
+  title?: string;
+  description?: string;
+  meta?: Fields;
 }
 
-function defined<N extends string, T>(name: N, value: T | undefined): { readonly [P in N]?: T } {
-  return (value === undefined ? {} : { [name]: value }) as { readonly [P in N]?: T };
+function described(entry: Fields, name: string): Described {
+  const shown: Described = { name, extras: extrasOf(entry) };
+  const title = parseText(entry.title);
+  if (title !== undefined) shown.title = title;
+  if (typeof entry.description === "string") shown.description = entry.description;
+  if (isRecord(entry._meta)) shown.meta = entry._meta;
+  return shown;
 }

@@ -19,23 +19,31 @@ const rounds = 10;
 
 /**
  * Connecting 50 HTTP servers that have tools, prompts, resources and templates, until all of it is listed. The SDK's client is measured
- * twice: with the tools alone, which is what most programs ask for, and with the four lists.
+ * twice: with the tools alone, which is what most programs ask for, and with the four lists. The servers are those of the SDK, which work as
+ * long as their clients, and then bare ones, that show the clients.
  */
 export const bench: Bench = {
   name: "cold",
   targets: { tools: { of: "ratio", must: 0.65, reach: 0.5 }, everything: { of: "ratio", must: 0.65 } },
   async run() {
-    await using servers = await startHttpServers(offer);
-    const sides = {
-      tools: () => raw(servers, (client) => [client.listTools()]),
-      everything: () => raw(servers, everything),
-      ours: () => ours(servers),
-    };
-    const wall = await measureOnce(sides, rounds);
-    const spent = await measureCpu(sides);
-    return [...compared("until it is listed", wall, true), ...compared("CPU of the client", spent, false)];
+    return [...(await measured("", false)), ...(await measured(", bare servers", true))];
   },
 };
+
+async function measured(servedBy: string, bare: boolean): Promise<readonly Comparison[]> {
+  await using servers = await startHttpServers({ ...offer, bare });
+  const sides = {
+    tools: () => raw(servers, (client) => [client.listTools()]),
+    everything: () => raw(servers, everything),
+    ours: () => ours(servers),
+  };
+  const wall = await measureOnce(sides, rounds);
+  const spent = await measureCpu(sides);
+  return [
+    ...compared(`until it is listed${servedBy}`, wall, true),
+    ...compared(`CPU of the client${servedBy}`, spent, false),
+  ];
+}
 
 type Sides = Readonly<Record<"tools" | "everything" | "ours", () => Promise<CleanUp>>>;
 

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { ConnectorSession } from "../../core/connector.ts";
 import { ToolkitError } from "../../core/error.ts";
 import { EarlierRevisionError, isUndecided } from "../modern/discover.ts";
@@ -102,18 +101,16 @@ async function firstOf(
   second: HttpOpeners["stateless"],
   isOther: (error: unknown) => boolean,
 ): Promise<ConnectorSession> {
-  const silence = new AbortController();
   const one = new Way(attempt, first);
+  const silence = new Silence(attempt);
   try {
-    const waited = delay(patience(attempt), undefined, { signal: silence.signal });
-    waited.catch(() => {});
-    const session = await Promise.race([one.opening, waited]);
+    const session = await Promise.race([one.opening, silence.lasted]);
     if (session !== undefined) return session;
   } catch (error) {
     if (isOther(error)) return second(attempt);
     throw error;
   } finally {
-    silence.abort();
+    silence.end();
   }
   const other = new Way(attempt, second);
   one.opening.then(() => other.giveUp(), nothing);
@@ -132,7 +129,13 @@ class Way {
   readonly #ended = new AbortController();
 
   constructor(attempt: Attempt, open: HttpOpeners["stateless"]) {
-    this.opening = open({ ...attempt, signal: AbortSignal.any([attempt.signal, this.#ended.signal]) });
+    const { signal } = attempt;
+    const onAbort = () => this.#ended.abort(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort);
+    const leave = () => signal.removeEventListener("abort", onAbort);
+    this.opening = open({ ...attempt, signal: this.#ended.signal });
+    this.opening.then(leave, leave);
   }
 
   giveUp(): void {
@@ -168,11 +171,9 @@ async function discoverFirst(opening: Opening, isKnown: boolean, died: () => voi
   const { peer, attempt } = opening;
   const { era, host } = attempt;
   const asked = discovered(opening);
-  const silence = new AbortController();
-  const waited = isKnown ? undefined : delay(patience(attempt), undefined, { signal: silence.signal });
-  waited?.catch(() => {});
+  const silence = isKnown ? undefined : new Silence(attempt);
   try {
-    const server = await (waited === undefined ? asked : Promise.race([asked, waited]));
+    const server = await (silence === undefined ? asked : Promise.race([asked, silence.lasted]));
     if (server === undefined) return await initializeToo(opening, asked);
     era.found("stateless", server, host.memory);
     return await speakStateless(opening, server, undefined);
@@ -184,7 +185,7 @@ async function discoverFirst(opening: Opening, isKnown: boolean, died: () => voi
     era.found("handshake", agreed.server, host.memory);
     return agreed;
   } finally {
-    silence.abort();
+    silence?.end();
   }
 }
 
@@ -215,9 +216,22 @@ async function initializeToo(opening: Opening, asked: ReturnType<typeof discover
   }
 }
 
-function patience({ options }: Attempt): number {
-  const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
-  return Math.min(silentMs, connectTimeoutMs * silentPart);
+/** The time that a server has for its first answer. */
+class Silence {
+  /** Resolves when it is over; never where it was ended before. */
+  readonly lasted: Promise<undefined>;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ options }: Attempt) {
+    const { connectTimeoutMs = defaultConnectTimeoutMs } = options;
+    this.lasted = new Promise((resolve) => {
+      this.#timer = setTimeout(resolve, Math.min(silentMs, connectTimeoutMs * silentPart), undefined);
+    });
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
 }
 
 /** True for an error by which a server refused to initialize, so that it may speak without sessions by now. */

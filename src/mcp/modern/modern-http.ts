@@ -147,14 +147,15 @@ export class ModernHttpTransport implements Transport {
 
   /** An error of JSON-RPC has a status of its own: its text is given. @throws for every other refusal */
   async #refused(answer: HttpAnswer, id: RpcMessage["id"]): Promise<string> {
-    const { error, text } = await answer.refusal();
+    const refusal = await answer.refusal();
+    const { text } = refusal;
     const [message] = parseMessages(text) ?? [];
-    if (message?.error === undefined || namedStatuses.has(error.status)) throw error;
+    if (message?.error === undefined || namedStatuses.has(answer.status)) throw refusal.toError();
     if (message.id === id) return text;
     // A server that rejects a request unread does not know its id.
     if ((message.id ?? undefined) === undefined && isModernCode(message.error.code))
       return JSON.stringify({ ...message, id });
-    throw error;
+    throw refusal.toError();
   }
 
   /** Asks, after a connection broke, whether the server is still there. If it is not, this ends the session. */

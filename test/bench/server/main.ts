@@ -3,11 +3,17 @@
  * one line of JSON. Ends when stdin does.
  */
 import { randomUUID } from "node:crypto";
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { bareServer } from "./bare.ts";
 import { createServer, type Offer } from "./tools.ts";
 
 /** The options of HTTP servers. */
@@ -16,10 +22,12 @@ export interface HttpOptions extends Offer {
   readonly count?: number;
   /** The form of answers to POSTs. Default: json. */
   readonly answers?: "json" | "sse";
+  /** Servers that do as little as they can, for lists alone, instead of those of the SDK. Default: false. */
+  readonly bare?: boolean;
 }
 
 const [mode, json = "{}"] = process.argv.slice(2);
-const { count = 1, answers = "json", ...offer }: HttpOptions = JSON.parse(json);
+const { count = 1, answers = "json", bare = false, ...offer }: HttpOptions = JSON.parse(json);
 if (mode === "stdio") {
   await createServer("bench").connect(new StdioServerTransport());
 } else {
@@ -30,9 +38,8 @@ if (mode === "stdio") {
 
 async function listen(name: string): Promise<string> {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
-  const http = createHttpServer((request, response) => {
-    void answer(name, sessions, request, response);
-  });
+  const whole: RequestListener = (request, response) => void answer(name, sessions, request, response);
+  const http = createHttpServer(bare ? bareServer(name, offer) : whole);
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
 }

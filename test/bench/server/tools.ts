@@ -33,39 +33,57 @@ export interface Offer {
   readonly onList?: () => void;
 }
 
-/** A server whose tools give back their input. */
-export function createServer(name: string, { tools = 1, output = true, others = 0, onList }: Offer = {}): Server {
+/** The capabilities of a server with this offer. */
+export function capabilitiesOf({ others = 0 }: Offer) {
   const changes = { listChanged: true };
-  const capabilities = { tools: changes, ...(others === 0 ? {} : { prompts: changes, resources: changes }) };
-  const server = new Server({ name, version: "1.0.0" }, { capabilities });
-  if (others > 0) offerOthers(server, others);
-  const definitions = Array.from({ length: tools }, (_, at) => ({
-    name: at === 0 ? "echo" : `tool_${at}`,
-    description: "Gives back what it is given.",
-    inputSchema: messageSchema,
-    ...(output ? { outputSchema: messageSchema } : {}),
-  }));
+  return { tools: changes, ...(others === 0 ? {} : { prompts: changes, resources: changes }) };
+}
+
+/** The results of the lists of a server with this offer, by method. */
+export function listsOf({ tools = 1, output = true, others = 0 }: Offer) {
+  const numbers = Array.from({ length: others }, (_, at) => at + 1);
+  return {
+    "tools/list": {
+      tools: Array.from({ length: tools }, (_, at) => ({
+        name: at === 0 ? "echo" : `tool_${at}`,
+        description: "Gives back what it is given.",
+        inputSchema: messageSchema,
+        ...(output ? { outputSchema: messageSchema } : {}),
+      })),
+    },
+    "prompts/list": {
+      prompts: numbers.map((at) => ({
+        name: `prompt_${at}`,
+        description: "Asks for something.",
+        arguments: [{ name: "topic", description: "The topic of it.", required: true }],
+      })),
+    },
+    "resources/list": {
+      resources: numbers.map((at) => ({ uri: `bench://notes/${at}`, name: `note_${at}`, mimeType: "text/plain" })),
+    },
+    "resources/templates/list": {
+      resourceTemplates: [{ uriTemplate: "bench://notes/{id}", name: "note", mimeType: "text/plain" }],
+    },
+  };
+}
+
+/** A server whose tools give back their input. */
+export function createServer(name: string, offer: Offer = {}): Server {
+  const { others = 0, onList } = offer;
+  const server = new Server({ name, version: "1.0.0" }, { capabilities: capabilitiesOf(offer) });
+  const lists = listsOf(offer);
   server.setRequestHandler(ListToolsRequestSchema, () => {
     onList?.();
-    return { tools: definitions };
+    return lists["tools/list"];
   });
+  if (others > 0) {
+    server.setRequestHandler(ListPromptsRequestSchema, () => lists["prompts/list"]);
+    server.setRequestHandler(ListResourcesRequestSchema, () => lists["resources/list"]);
+    server.setRequestHandler(ListResourceTemplatesRequestSchema, () => lists["resources/templates/list"]);
+  }
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({
     content: [{ type: "text", text: JSON.stringify(params.arguments) }],
     structuredContent: params.arguments,
   }));
   return server;
-}
-
-function offerOthers(server: Server, count: number): void {
-  const numbers = Array.from({ length: count }, (_, at) => at + 1);
-  const prompts = numbers.map((at) => ({
-    name: `prompt_${at}`,
-    description: "Asks for something.",
-    arguments: [{ name: "topic", description: "The topic of it.", required: true }],
-  }));
-  const resources = numbers.map((at) => ({ uri: `bench://notes/${at}`, name: `note_${at}`, mimeType: "text/plain" }));
-  const resourceTemplates = [{ uriTemplate: "bench://notes/{id}", name: "note", mimeType: "text/plain" }];
-  server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts }));
-  server.setRequestHandler(ListResourcesRequestSchema, () => ({ resources }));
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates }));
 }

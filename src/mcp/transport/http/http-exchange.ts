@@ -66,6 +66,14 @@ export async function exchange(
   }
 }
 
+/** An answer whose status is no success. */
+export interface RefusedAnswer {
+  /** Its body, as far as it came. */
+  readonly text: string;
+  /** Made where it is needed: an answer by JSON-RPC says more than its status. */
+  toError(): HttpStatusError;
+}
+
 /** The answer to one request: its head, and its body, to be read or discarded. */
 export class HttpAnswer {
   /** `other` for a success without a body of MCP, such as 202; `refused` for every status that is no success. */
@@ -115,17 +123,22 @@ export class HttpAnswer {
   }
 
   /** The error of a status that is no success, and the body as far as it comes, but no more than a message may have. */
-  async refusal(): Promise<{ readonly error: HttpStatusError; readonly text: string }> {
+  async refusal(): Promise<RefusedAnswer> {
     const { redactor } = this.#limits;
     const target = redirectTarget(this.#response, this.#url);
     if (target !== undefined || this.#response.status === 0) {
       this.discard();
-      return { error: redirectError(this.#response.status, this.#url, target, redactor), text: "" };
+      return { text: "", toError: () => redirectError(this.#response.status, this.#url, target, redactor) };
     }
     const body = { soFar: "" };
     // The part that came says enough.
     await this.#readText(body).catch(() => {});
     const text = body.soFar;
+    return { text, toError: () => this.#statusError(text) };
+  }
+
+  #statusError(text: string): HttpStatusError {
+    const { redactor } = this.#limits;
     const { status, statusText } = this.#response;
     const said = redactor.text(text).trim();
     const isPage = this.mediaType === "text/html" || said.startsWith("<");
@@ -137,7 +150,7 @@ export class HttpAnswer {
       retryAfterMs: retryAfterMs(this.header("retry-after"), Date.now()),
       challenge: redactor.text(this.header("www-authenticate") ?? "") || undefined,
     });
-    return { error: withServerOutput(error, quote === "" ? undefined : `it said: ${quote}`), text };
+    return withServerOutput(error, quote === "" ? undefined : `it said: ${quote}`);
   }
 
   async #readText(text: { soFar: string }): Promise<void> {

@@ -86,7 +86,7 @@ export class LegacySseTransport implements Transport {
     const request = { url, method: "POST", headers, body, signal: this.#abort.signal };
     const answer = await exchange(this.#endpoint, request, owner);
     if (answer.kind !== "refused") return answer.discard();
-    const { error } = await answer.refusal();
+    const error = (await answer.refusal()).toError();
     if (error.status !== 404) throw error;
     const lost = new ConnectionLostError("the server no longer knows the session (404)", { sent: false, cause: error });
     setImmediate(() => this.#end(lost));
@@ -99,7 +99,7 @@ export class LegacySseTransport implements Transport {
       const headers = this.#headers({ accept: eventStreamType });
       const request = { url: this.#endpoint.url, method: "GET", headers, signal: this.#abort.signal };
       const answer = await exchange(this.#endpoint, request);
-      if (answer.kind === "refused") throw (await answer.refusal()).error;
+      if (answer.kind === "refused") throw (await answer.refusal()).toError();
       if (answer.kind !== "events") {
         answer.discard();
         throw notMcp(answer.mediaType, this.#endpoint.redactor);

@@ -3,7 +3,7 @@ import { ConnectionLostError } from "../../rpc/rpc-error.ts";
 import { parseMessages, type RpcId, type RpcMessage } from "../../rpc/rpc-message.ts";
 import type { OddTexts } from "../odd-texts.ts";
 import type { RequestOwner, Transport, TransportEvents } from "../transport.ts";
-import { exchangeFailure, type HttpStatusError, namedStatuses } from "./http-error.ts";
+import { exchangeFailure, namedStatuses } from "./http-error.ts";
 import {
   type EndpointRequest,
   eventStreamType,
@@ -13,6 +13,7 @@ import {
   type McpEndpoint,
   networkOf,
   oddTextsOf,
+  type RefusedAnswer,
 } from "./http-exchange.ts";
 import { NotificationStream } from "./notification-stream.ts";
 import { DrainThenClose, PostedRequest, type PostedRequestParts } from "./posted-request.ts";
@@ -207,26 +208,26 @@ export class StreamableHttpTransport implements Transport {
 
   /** Some servers answer an error of JSON-RPC with a status of its own: its text is given. @throws for every other refusal */
   async #refused(answer: HttpAnswer, id: RpcMessage["id"]): Promise<string> {
-    const { error, text } = await answer.refusal();
-    this.#rejectDeadSession(error, text);
-    const [message] = parseMessages(text) ?? [];
+    const refusal = await answer.refusal();
+    this.#rejectDeadSession(answer.status, refusal);
+    const [message] = parseMessages(refusal.text) ?? [];
     const isAnswer = message?.error !== undefined && message.id === id && id !== undefined;
-    if (isAnswer && !namedStatuses.has(error.status)) return text;
-    throw error;
+    if (isAnswer && !namedStatuses.has(answer.status)) return refusal.text;
+    throw refusal.toError();
   }
 
   async #streamRefused(answer: HttpAnswer): Promise<never> {
-    const { error, text } = await answer.refusal();
-    this.#rejectDeadSession(error, text);
-    throw new Error("the server no longer offers its event stream", { cause: error });
+    const refusal = await answer.refusal();
+    this.#rejectDeadSession(answer.status, refusal);
+    throw new Error("the server no longer offers its event stream", { cause: refusal.toError() });
   }
 
   /** 404 says that a session is over; some servers say it with 400. */
-  #rejectDeadSession(error: HttpStatusError, text: string): void {
+  #rejectDeadSession(status: number, { text, toError }: RefusedAnswer): void {
     if (this.#sessionId === undefined) return;
-    if (error.status !== 404 && !(error.status === 400 && /session/i.test(text))) return;
-    const message = `the server no longer knows the session (${error.status})`;
-    const lost = new ConnectionLostError(message, { sent: false, cause: error });
+    if (status !== 404 && !(status === 400 && /session/i.test(text))) return;
+    const message = `the server no longer knows the session (${status})`;
+    const lost = new ConnectionLostError(message, { sent: false, cause: toError() });
     this.#endSoon(lost);
     throw lost;
   }
