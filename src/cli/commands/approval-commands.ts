@@ -41,7 +41,7 @@ export async function decide(
   for (const id of ids) {
     try {
       const { tool, status } = await calls.decide(id, approved);
-      terminal.print(visible(`${id}: ${tool} is ${status}`));
+      terminal.print(visible(`${id}: ${tool} ${status}`));
     } catch (error) {
       signal.throwIfAborted();
       if (!ToolkitError.is(error)) throw error;
