@@ -72,9 +72,9 @@ function showValue(value: unknown, terminal: Terminal): void {
   const rows = isRecord(value) && Object.keys(value).length === 1 ? Object.values(value)[0] : value;
   const isForPerson = terminal.streams.stdout.isTTY === true;
   // Many servers wrap a text, such as that of a file, into an object: its lines are for people.
-  if (isForPerson && isRecord(value) && typeof rows === "string") return terminal.print(stripInvisible(rows));
+  const text = isForPerson && isRecord(value) && typeof rows === "string" ? stripInvisible(rows) : undefined;
   const table = isForPerson && Array.isArray(rows) ? tableOf(rows, terminal) : undefined;
-  terminal.print(table ?? stripInvisible(JSON.stringify(value, undefined, 2) ?? "null"));
+  terminal.print(text ?? table ?? stripInvisible(JSON.stringify(value, undefined, 2) ?? "null"));
 }
 
 const maxColumns = 8;

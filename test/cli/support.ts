@@ -68,6 +68,8 @@ const tools = [
     },
   },
   { name: "rows", description: "Gives rows. \u001b]0;title\u0007\u001b[31mred", inputSchema: { type: "object" } },
+  { name: "wrapped", inputSchema: { type: "object" } },
+  { name: "picture", inputSchema: { type: "object" } },
   { name: "fail", inputSchema: { type: "object" } },
   { name: "hang", inputSchema: { type: "object" } },
 ];
@@ -80,6 +82,11 @@ if (m.method === "tools/call") {
   const answers = {
     greet: () => text("Hello, " + input.name + "! ".repeat(input.times ?? 1) + typeof input.times),
     rows: () => text(JSON.stringify([{ id: 1, name: "Ada" }, { id: 2, name: "\\u001b[2JBob" }])),
+    wrapped: () => text(JSON.stringify({ content: "one\\ntwo" })),
+    picture: () => {
+      const image = (value) => ({ type: "image", mimeType: "image/png", data: Buffer.from(value).toString("base64") });
+      return { content: [...text("Here it is:").content, image("first"), image("second")] };
+    },
     fail: () => ({ ...text("It broke."), isError: true }),
   };
   if (answers[name]) send({ id: m.id, result: answers[name]() });
