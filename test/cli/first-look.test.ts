@@ -45,6 +45,25 @@ describe("at the first look the command", () => {
 
   verifies(
     "X1",
+    "shows what an approved call answered, and why it failed",
+    async () => {
+      const policy = 'policy: { ask: ["hand.greet", "hand.fail"] }';
+      await folder.write("toolweave.yaml", `${handConfig}store: ./state.sqlite\n${policy}\n`);
+      for (const args of [["greet", "name=Ada"], ["fail"]]) await folder.run(["call", ...args]);
+      const waiting: readonly { id: string; tool: string }[] = JSON.parse(
+        (await folder.run(["approvals", "--json"])).stdout,
+      );
+      const approve = (tool: string) => folder.run(["approve", waiting.find((each) => each.tool === tool)?.id ?? ""]);
+      expect(await approve("hand.greet")).toMatchObject({ code: 0, stdout: expect.stringContaining("Hello, Ada!") });
+      const failed = await approve("hand.fail");
+      expect(failed).toMatchObject({ code: 5, stdout: expect.stringContaining("hand.fail failed\n") });
+      expect(failed.stderr).toContain("TOOL_FAILED: It broke.");
+    },
+    limitMs,
+  );
+
+  verifies(
+    "X1",
     "says of a server that was not reached why, once, and names no attempt that it will not make",
     async () => {
       const { code, stdout, stderr } = await folder.run(["list", "--server", "no-such-command-here"]);
