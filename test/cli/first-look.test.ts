@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { verifies } from "../support/verifies.ts";
-import { commandFolder, handConfig } from "./support.ts";
+import { commandFolder, handConfig, shapesConfig } from "./support.ts";
 
 const limitMs = 60_000;
 
@@ -13,7 +13,7 @@ describe("at the first look the command", () => {
     "X1",
     "writes the pictures of a result to files, and not the texts around them",
     async () => {
-      await folder.write("toolweave.yaml", handConfig);
+      await folder.write("toolweave.yaml", shapesConfig);
       const { code, stderr } = await folder.run(["call", "picture", "--output", "it.png"]);
       const written = await Promise.all(
         ["it.png", "it-2.png"].map((file) => readFile(join(folder.path, file), "utf8")),

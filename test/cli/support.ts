@@ -68,8 +68,6 @@ const tools = [
     },
   },
   { name: "rows", description: "Gives rows. \u001b]0;title\u0007\u001b[31mred", inputSchema: { type: "object" } },
-  { name: "wrapped", inputSchema: { type: "object" } },
-  { name: "picture", inputSchema: { type: "object" } },
   { name: "fail", inputSchema: { type: "object" } },
   { name: "hang", inputSchema: { type: "object" } },
 ];
@@ -82,11 +80,6 @@ if (m.method === "tools/call") {
   const answers = {
     greet: () => text("Hello, " + input.name + "! ".repeat(input.times ?? 1) + typeof input.times),
     rows: () => text(JSON.stringify([{ id: 1, name: "Ada" }, { id: 2, name: "\\u001b[2JBob" }])),
-    wrapped: () => text(JSON.stringify({ content: "one\\ntwo" })),
-    picture: () => {
-      const image = (value) => ({ type: "image", mimeType: "image/png", data: Buffer.from(value).toString("base64") });
-      return { content: [...text("Here it is:").content, image("first"), image("second")] };
-    },
     fail: () => ({ ...text("It broke."), isError: true }),
   };
   if (answers[name]) send({ id: m.id, result: answers[name]() });
@@ -97,3 +90,19 @@ if (m.method === "tools/call") {
 export const handConfig = `connectors:\n  hand: ${JSON.stringify({ command: process.execPath, args: ["-e", script] })}\n`;
 /** The same server as the value of `--server`. */
 export const handCommand = `${process.execPath} -e '${script.replaceAll("'", `'\\''`)}'`;
+
+const shapes = ["wrapped", "picture"].map((name) => ({ name, inputSchema: { type: "object" } }));
+const shapesScript = server(`
+if (m.method === "tools/list") send({ id: m.id, result: { tools: ${JSON.stringify(shapes)} } });
+if (m.method === "tools/call") {
+  const text = (value) => ({ type: "text", text: value });
+  const image = (value) => ({ type: "image", mimeType: "image/png", data: Buffer.from(value).toString("base64") });
+  const answers = {
+    wrapped: [text(JSON.stringify({ content: "one\\ntwo" }))],
+    picture: [text("Here it is:"), image("first"), image("second")],
+  };
+  send({ id: m.id, result: { content: answers[m.params.name] } });
+}`);
+
+/** The text of a configuration with a server whose tools answer with a text in an object, and with pictures between texts. */
+export const shapesConfig = `connectors:\n  shapes: ${JSON.stringify({ command: process.execPath, args: ["-e", shapesScript] })}\n`;

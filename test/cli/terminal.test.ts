@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { writePage } from "../../script/support/page.ts";
 import { project } from "../../script/support/project.ts";
 import { verifies } from "../support/verifies.ts";
-import { commandArgs, commandFolder, handConfig } from "./support.ts";
+import { commandArgs, commandFolder, handConfig, shapesConfig } from "./support.ts";
 
 /** `script` of util-linux runs a command in a terminal of its own. */
 const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
@@ -179,7 +179,7 @@ describe.skipIf(!hasScript)("in a terminal (skipped where there is no `script` o
   test(
     "a text that a server wraps into an object is shown with its lines",
     async () => {
-      await folder.write("toolweave.yaml", handConfig);
+      await folder.write("toolweave.yaml", shapesConfig);
       const { shown } = await start("call wrapped").ended;
       expect(stripVTControlCharacters(shown)).toMatch(/^one\r\ntwo\r$/m);
     },
