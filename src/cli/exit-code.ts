@@ -41,8 +41,8 @@ export function exitCodeOf(error: unknown): number {
 /** The text of an error for the person at the terminal, who has commands and no methods. */
 export function errorText(error: unknown): string {
   if (ToolkitError.is(error, "PENDING")) {
-    const { id, message, expiresAt } = error.details;
-    return `PENDING: ${message} Its id is ${id}, and it waits until ${new Date(expiresAt).toLocaleTimeString()}.`;
+    const until = `, and it waits until ${new Date(error.details.expiresAt).toLocaleTimeString()}.`;
+    return `PENDING: ${messageOf(error).replace(/: approvals\.\w+ settles it, before \S+$/, until)}`;
   }
   if (ToolkitError.is(error)) return `${error.code}: ${messageOf(error)}`;
   // An error of the system, such as a disk that is full, says all in its message.
