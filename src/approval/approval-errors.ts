@@ -1,4 +1,4 @@
-import { approvalRule } from "../call/approval-port.ts";
+import { approvalRule, usualReason } from "../call/approval-port.ts";
 import type { Approval, Decision } from "../core/approval.ts";
 import { ToolkitError, type ToolkitErrorOptions } from "../core/error.ts";
 import { denied } from "../core/policy.ts";
@@ -9,7 +9,9 @@ import { visible } from "../lib/visible-text.ts";
 export function pendingError(approval: Approval): ToolkitError<"PENDING"> {
   const { id, kind, reason, message, tool, expiresAt, callbackUrl, metadata } = approval;
   const how = kind === "approval" ? "resolve" : "complete";
-  const text = `${tool} is pending (${reason}): ${message} Its id is ${id}: approvals.${how} settles it, before ${new Date(expiresAt).toISOString()}.`;
+  const why = reason === usualReason(tool) ? "" : ` (${reason})`;
+  const said = kind === "approval" ? `${tool} waits for approval${why}.` : `${tool} is pending${why}: ${message}`;
+  const text = `${said} Its id is ${id}: approvals.${how} settles it, before ${new Date(expiresAt).toISOString()}.`;
   const details = { id, reason, message, tool, arguments: approval.arguments, expiresAt };
   return new ToolkitError(
     "PENDING",

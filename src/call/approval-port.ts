@@ -31,6 +31,11 @@ export interface ApprovalPort {
 /** The rule in a `DENIED` error of a call that needed approval. */
 export const approvalRule = "approval";
 
+/** The reason of a tool that says no more than that it needs approval. */
+export function usualReason(ref: string): string {
+  return `${ref} needs approval`;
+}
+
 /** The error of a call for which no decision could be had. */
 export function undecided(ref: string, why: string, cause?: unknown): ToolkitError<"DENIED"> {
   return denied(ref, approvalRule, { why, cause });

@@ -1,7 +1,7 @@
 import { messageOf } from "../core/error.ts";
 import type { Entry } from "../core/item.ts";
 import { andThen, type MaybePromise, rescue } from "../lib/promise.ts";
-import { type ApprovalPort, undecided } from "./approval-port.ts";
+import { type ApprovalPort, undecided, usualReason } from "./approval-port.ts";
 import { described, type Step, type StepCall, type Target } from "./step.ts";
 
 type Callable = Entry<"tool" | "prompt">;
@@ -46,7 +46,7 @@ function toolReason({
   settings: { needsApproval = false },
 }: Target): ((call: StepCall) => MaybePromise<string | undefined>) | undefined {
   if (needsApproval === false) return undefined;
-  const reason = `${ref} needs approval`;
+  const reason = usualReason(ref);
   if (needsApproval === true) return () => reason;
   const failed = (cause: unknown) => undecided(ref, `its needsApproval failed: ${messageOf(cause)}`, cause);
   return ({ input, context }) =>

@@ -8,6 +8,7 @@ import type { Toolkit } from "../toolkit/toolkit.ts";
 import { statusEvents, statusOf } from "./connection-status.ts";
 import { isAnswered } from "./control-client.ts";
 import { type ControlRequest, controlPath, controlRequest, controlVersion, maxRequestBytes } from "./control-socket.ts";
+import { errorText } from "./exit-code.ts";
 
 /** So long a client may take to send its request. */
 const requestMs = 10_000;
@@ -89,8 +90,8 @@ async function resultOf(request: ControlRequest, toolkit: Toolkit, signal: Abort
   if (request.method === "status") return toolkit.connections.map(statusOf);
   if (request.method === "approvals") return toolkit.approvals.list({ status: "pending" });
   const { id, approved } = request;
-  const { tool, status } = await toolkit.approvals.resolve(id, { approved, by: "toolweave" }, { signal });
-  return { tool, status };
+  const { tool, status, error } = await toolkit.approvals.resolve(id, { approved, by: "toolweave" }, { signal });
+  return { tool, status, problem: status === "failed" ? errorText(error) : undefined };
 }
 
 async function requestOf(socket: Socket): Promise<ControlRequest> {

@@ -1,4 +1,4 @@
-import { ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import type { ErrorCode } from "../core/error-catalog.ts";
 
 /** The exit codes of the command. */
@@ -36,4 +36,16 @@ export class UsageMistake extends Error {
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageMistake) return exitCodes.usage;
   return ToolkitError.is(error) ? (ofErrors[error.code] ?? exitCodes.failed) : exitCodes.failed;
+}
+
+/** The text of an error for the person at the terminal, who has commands and no methods. */
+export function errorText(error: unknown): string {
+  if (ToolkitError.is(error, "PENDING")) {
+    const until = `, and it waits until ${new Date(error.details.expiresAt).toLocaleTimeString()}.`;
+    return `PENDING: ${messageOf(error).replace(/: approvals\.\w+ settles it, before \S+$/, until)}`;
+  }
+  if (ToolkitError.is(error)) return `${error.code}: ${messageOf(error)}`;
+  // An error of the system, such as a disk that is full, says all in its message.
+  const isClear = error instanceof UsageMistake || !(error instanceof Error) || "syscall" in error;
+  return isClear ? messageOf(error) : (error.stack ?? error.message);
 }

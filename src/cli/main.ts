@@ -4,6 +4,12 @@ import { exitCodes } from "./exit-code.ts";
 import { runCommand } from "./program.ts";
 import { Terminal } from "./terminal.ts";
 
+// Node 22 warns of its SQLite on stderr, once a command: that is no news for the reader of a command.
+const { emitWarning } = process;
+process.emitWarning = (...args: readonly unknown[]) => {
+  if (!String(args[0]).startsWith("SQLite is an experimental")) Reflect.apply(emitWarning, process, args);
+};
+
 const stop = new AbortController();
 /** The first one lets the command end what it started; the second one ends the process. */
 const interrupt = () => {

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { usualReason } from "../call/approval-port.ts";
 import type { ApprovalRequest, Decision } from "../core/approval.ts";
 import type { Delegate } from "../core/delegate.ts";
 import type { ElicitRequest, ElicitResult } from "../core/interaction.ts";
@@ -25,7 +26,7 @@ export function answersOf(terminal: Terminal): Answers {
   // One question at a time: two would be typed into each other.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(ask: () => Promise<T>): Promise<T> => {
-    const asked = last.then(ask, ask);
+    const asked = last.then(() => interruptible(ask));
     last = asked.catch(() => undefined);
     return asked;
   };
@@ -42,6 +43,19 @@ export function answersOf(terminal: Terminal): Answers {
   };
 }
 
+/** A question reads each key itself, so that the terminal makes no signal of Ctrl-C: the command ends all the same. */
+async function interruptible<T>(ask: () => Promise<T>): Promise<T> {
+  const onKey = (key: string | undefined) => {
+    if (key === "\u0003") process.emit("SIGINT");
+  };
+  process.stdin.on("keypress", onKey);
+  try {
+    return await ask();
+  } finally {
+    process.stdin.off("keypress", onKey);
+  }
+}
+
 /** Opens a page in the browser of this machine. Where there is none, the person has the URL. */
 function openBrowser(url: URL): void {
   const commands: Partial<Record<NodeJS.Platform, readonly string[]>> = { darwin: ["open"], win32: ["explorer.exe"] };
@@ -53,7 +67,9 @@ function openBrowser(url: URL): void {
 
 async function decide(terminal: Terminal, request: ApprovalRequest, signal: AbortSignal): Promise<Decision> {
   const { confirm } = await import("@clack/prompts");
-  terminal.note(`${visible(request.entry.ref)} needs your approval: ${visible(request.reason)}`, "yellow");
+  const { ref } = request.entry;
+  const why = request.reason === usualReason(ref) ? "." : `: ${request.reason}`;
+  terminal.note(visible(`${ref} needs your approval${why}`), "yellow");
   terminal.note(visibleLines(JSON.stringify(request.arguments, undefined, 2) ?? "no input"), "dim");
   const isApproved = await confirm({ message: "Run it?", initialValue: false, signal, output: process.stderr });
   return isApproved === true ? { approved: true } : { approved: false };

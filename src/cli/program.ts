@@ -1,8 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { messageOf, ToolkitError } from "../core/error.ts";
+import { ToolkitError } from "../core/error.ts";
 import { packageVersion } from "../lib/package.ts";
 import { visibleLines } from "../lib/visible-text.ts";
-import { exitCodeOf, exitCodes, UsageMistake } from "./exit-code.ts";
+import { errorText, exitCodeOf, exitCodes } from "./exit-code.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Runs a command line. @returns the exit code: see `exitCodes`. It never rejects */
@@ -33,12 +33,7 @@ function report(error: unknown, args: readonly string[], terminal: Terminal): vo
     terminal.streams.stderr.write(`${JSON.stringify({ error })}\n`);
     return;
   }
-  const isOwn = ToolkitError.is(error) || error instanceof UsageMistake;
-  // An error of the system, such as a disk that is full, says all in its message.
-  const isSystem = error instanceof Error && "syscall" in error;
-  const text = isOwn || isSystem || !(error instanceof Error) ? messageOf(error) : (error.stack ?? error.message);
-  const code = ToolkitError.is(error) ? `${error.code}: ` : "";
-  terminal.note(visibleLines(`${code}${text}`), "red");
+  terminal.note(visibleLines(errorText(error)), "red");
   if (ToolkitError.is(error, "PENDING")) terminal.note(pendingHint);
 }
 

@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { join, parse, resolve } from "node:path";
 import type { Content } from "../core/resource.ts";
 import { isRecord } from "../lib/value.ts";
 import { stripInvisible } from "../lib/visible-text.ts";
@@ -16,11 +16,29 @@ export interface ShowOptions {
 export async function showContent(content: Content, options: ShowOptions, terminal: Terminal): Promise<void> {
   if (options.output !== undefined) {
     const file = resolve(terminal.streams.cwd, options.output);
-    const bytes = await content.bytes();
-    await writeFile(file, bytes);
-    terminal.note(`Wrote ${bytes.length} bytes of ${content.mediaType} to ${file}.`);
+    for (const { part, path } of filesOf(content, file)) {
+      const bytes = await part.bytes();
+      await writeFile(path, bytes);
+      terminal.note(`Wrote ${bytes.length} bytes of ${part.mediaType} to ${path}.`);
+    }
   } else if (options.json === true) terminal.printJson(content.toJSON());
   else for (const part of content.parts ?? [content]) await showPart(part, terminal);
+}
+
+/** The parts that go into files: of a picture with texts around it the picture. Several get numbers: `chart.png`, `chart-2.png`. */
+function filesOf(content: Content, file: string): readonly { readonly part: Content; readonly path: string }[] {
+  const binary = leavesOf(content).filter(({ mediaType }) => !isText(mediaType));
+  if (content.parts === undefined || binary.length === 0) return [{ part: content, path: file }];
+  const { dir, name, ext } = parse(file);
+  return binary.map((part, at) => ({ part, path: at === 0 ? file : join(dir, `${name}-${at + 1}${ext}`) }));
+}
+
+function leavesOf(content: Content): readonly Content[] {
+  return content.parts === undefined ? [content] : content.parts.flatMap(leavesOf);
+}
+
+function isText(mediaType: string): boolean {
+  return /^(?:text\/.*|.*[/+](?:json|xml|yaml|javascript))$/.test(mediaType.split(";", 1)[0] ?? "");
 }
 
 async function showPart(part: Content, terminal: Terminal): Promise<void> {
@@ -30,8 +48,7 @@ async function showPart(part: Content, terminal: Terminal): Promise<void> {
   }
   const [type = ""] = part.mediaType.split(";");
   if (/\bjson$/.test(type)) return showValue(await part.json(), terminal);
-  const isText = /^text\/|[/+](?:xml|yaml|javascript)$/.test(type);
-  if (!isText) {
+  if (!isText(type)) {
     terminal.note(`${part.name}: ${type}, ${part.size} bytes. Write it to a file with --output FILE.`, "dim");
     return;
   }
@@ -53,8 +70,11 @@ function jsonIn(text: string): unknown {
 
 function showValue(value: unknown, terminal: Terminal): void {
   const rows = isRecord(value) && Object.keys(value).length === 1 ? Object.values(value)[0] : value;
-  const table = Array.isArray(rows) && terminal.streams.stdout.isTTY === true ? tableOf(rows, terminal) : undefined;
-  terminal.print(table ?? stripInvisible(JSON.stringify(value, undefined, 2) ?? "null"));
+  const isForPerson = terminal.streams.stdout.isTTY === true;
+  // Many servers wrap a text, such as that of a file, into an object: its lines are for people.
+  const text = isForPerson && isRecord(value) && typeof rows === "string" ? stripInvisible(rows) : undefined;
+  const table = isForPerson && Array.isArray(rows) ? tableOf(rows, terminal) : undefined;
+  terminal.print(text ?? table ?? stripInvisible(JSON.stringify(value, undefined, 2) ?? "null"));
 }
 
 const maxColumns = 8;

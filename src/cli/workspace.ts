@@ -258,6 +258,11 @@ export function withoutStderr(message: string): string {
   return quoted.length === 0 ? message : `${said}.`;
 }
 
+/** The message of a connection, without its next attempt: a command that ends makes none. */
+export function withoutNextAttempt(message: string): string {
+  return message.replace(/, next attempt in \d+ s\.$/, ".");
+}
+
 /** A logger that writes to stderr. @param least - the least level that is written */
 export function loggerOf(terminal: Terminal, least: "debug" | "warn"): Logger {
   const line = (style: Style) => (message: string, details?: unknown) => {

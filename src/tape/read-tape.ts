@@ -41,6 +41,7 @@ export function parseTape(given: string | readonly unknown[], name = "tape"): Ta
   const raw = typeof given === "string" ? given.split("\n") : given;
   if (raw.length > maxLines + 1) throw tooLarge(name, "lines", maxLines, raw.length);
   const [first, ...rest] = raw;
+  if (raw.every((line) => line === "")) throw invalid(name, 1, "", "is no tape: the file is empty");
   const header = parseLine(jsonOf(first, name, 1), name, 1);
   if (header?.type !== "tape") throw invalid(name, 1, "", "is no first line of a tape");
   const lines: TapeLine[] = [];

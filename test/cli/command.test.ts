@@ -213,7 +213,7 @@ verifies(
     const listed = JSON.parse((await folder.run(["approvals", "--json"])).stdout);
     expect(listed).toEqual([expect.objectContaining({ tool: "hand.greet", status: "pending" })]);
     const approved = await folder.run(["approve", listed[0].id]);
-    expect([approved.code, approved.stdout]).toEqual([0, expect.stringContaining("hand.greet is succeeded")]);
+    expect([approved.code, approved.stdout]).toEqual([0, expect.stringContaining("hand.greet succeeded")]);
     expect((await folder.run(["approve", "nothing"])).code).toBe(3);
   },
   limitMs,

@@ -52,8 +52,8 @@ describe.skipIf(process.platform === "win32")("a service that runs", () => {
       await expect(client.call("served.hand__greet", { name: "Bob" })).rejects.toThrow();
       const [ada, bob] = JSON.parse((await run("approvals", "--json")).stdout);
       expect([ada.tool, ada.arguments, bob.arguments]).toEqual(["hand.greet", { name: "Ada" }, { name: "Bob" }]);
-      expect((await run("approve", ada.id)).stdout).toBe(`${ada.id}: hand.greet is succeeded\n`);
-      expect((await run("deny", bob.id)).stdout).toBe(`${bob.id}: hand.greet is denied\n`);
+      expect((await run("approve", ada.id)).stdout).toBe(`${ada.id}: hand.greet succeeded\n`);
+      expect((await run("deny", bob.id)).stdout).toBe(`${bob.id}: hand.greet denied\n`);
       expect((await run("approve", "none")).code).toBe(3);
       expect((await run("approvals")).stderr).toBe("Nothing waits for an approval.\n");
       const shown = await run("status");

@@ -90,3 +90,19 @@ if (m.method === "tools/call") {
 export const handConfig = `connectors:\n  hand: ${JSON.stringify({ command: process.execPath, args: ["-e", script] })}\n`;
 /** The same server as the value of `--server`. */
 export const handCommand = `${process.execPath} -e '${script.replaceAll("'", `'\\''`)}'`;
+
+const shapes = ["wrapped", "picture"].map((name) => ({ name, inputSchema: { type: "object" } }));
+const shapesScript = server(`
+if (m.method === "tools/list") send({ id: m.id, result: { tools: ${JSON.stringify(shapes)} } });
+if (m.method === "tools/call") {
+  const text = (value) => ({ type: "text", text: value });
+  const image = (value) => ({ type: "image", mimeType: "image/png", data: Buffer.from(value).toString("base64") });
+  const answers = {
+    wrapped: [text(JSON.stringify({ content: "one\\ntwo" }))],
+    picture: [text("Here it is:"), image("first"), image("second")],
+  };
+  send({ id: m.id, result: { content: answers[m.params.name] } });
+}`);
+
+/** The text of a configuration with a server whose tools answer with a text in an object, and with pictures between texts. */
+export const shapesConfig = `connectors:\n  shapes: ${JSON.stringify({ command: process.execPath, args: ["-e", shapesScript] })}\n`;

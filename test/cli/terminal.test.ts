@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { writePage } from "../../script/support/page.ts";
 import { project } from "../../script/support/project.ts";
 import { verifies } from "../support/verifies.ts";
-import { commandArgs, commandFolder, handConfig } from "./support.ts";
+import { commandArgs, commandFolder, handConfig, shapesConfig } from "./support.ts";
 
 /** `script` of util-linux runs a command in a terminal of its own. */
 const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
@@ -126,6 +126,11 @@ describe.skipIf(!hasScript)("in a terminal (skipped where there is no `script` o
       await approved.shows("Run it?");
       approved.type("y");
       expect(await approved.ended).toMatchObject({ code: 0, shown: expect.stringContaining("Hello, Ada!") });
+      const interrupted = start("call greet name=Ada");
+      await interrupted.shows("Run it?");
+      interrupted.type("\u0003");
+      expect((await interrupted.ended).code).toBe(130);
+      expect(interrupted.shown()).toContain("hand.greet needs your approval.");
     },
     limitMs,
   );
@@ -154,6 +159,29 @@ describe.skipIf(!hasScript)("in a terminal (skipped where there is no `script` o
       await command.shows("[#####...............] 25 % waiting");
       command.type("\u0003");
       expect((await command.ended).code).toBe(130);
+    },
+    limitMs,
+  );
+
+  test(
+    "status --watch says nothing of the servers that end with it",
+    async () => {
+      await folder.write("toolweave.yaml", handConfig);
+      const command = start("status --watch");
+      await command.shows("connected");
+      command.type("\u0003");
+      const { code, shown } = await command.ended;
+      expect([code, shown.includes("There are no servers")]).toEqual([0, false]);
+    },
+    limitMs,
+  );
+
+  test(
+    "a text that a server wraps into an object is shown with its lines",
+    async () => {
+      await folder.write("toolweave.yaml", shapesConfig);
+      const { shown } = await start("call wrapped").ended;
+      expect(stripVTControlCharacters(shown)).toMatch(/^one\r\ntwo\r$/m);
     },
     limitMs,
   );

@@ -1,15 +1,22 @@
 import type { Approval } from "../../core/approval.ts";
 import { messageOf, ToolkitError } from "../../core/error.ts";
-import { visible } from "../../lib/visible-text.ts";
+import { visible, visibleLines } from "../../lib/visible-text.ts";
 import { runningService } from "../control-client.ts";
-import { exitCodes, UsageMistake } from "../exit-code.ts";
+import { errorText, exitCodes, UsageMistake } from "../exit-code.ts";
+import { showContent } from "../show-content.ts";
 import type { Terminal } from "../terminal.ts";
 import { type GlobalOptions, openWorkspace } from "../workspace.ts";
 
 /** The calls that wait: of the service that runs, or of the store of the configuration. */
 interface WaitingCalls extends AsyncDisposable {
   list(): Promise<readonly Pick<Approval, "id" | "tool" | "arguments" | "reason" | "requestedAt">[]>;
-  decide(id: string, approved: boolean): Promise<Pick<Approval, "tool" | "status">>;
+  decide(id: string, approved: boolean): Promise<Decided>;
+}
+
+/** A call that was decided. A service keeps the result for its caller. */
+interface Decided extends Pick<Approval, "tool" | "status" | "content"> {
+  /** Why it failed. */
+  readonly problem?: string | undefined;
 }
 
 /** Lists the calls that wait for a person. @returns the exit code */
@@ -40,8 +47,12 @@ export async function decide(
   let code: number = exitCodes.ok;
   for (const id of ids) {
     try {
-      const { tool, status } = await calls.decide(id, approved);
-      terminal.print(visible(`${id}: ${tool} is ${status}`));
+      const { tool, status, content, problem } = await calls.decide(id, approved);
+      terminal.print(visible(`${id}: ${tool} ${status}`));
+      if (content !== undefined) await showContent(content, options, terminal);
+      if (problem === undefined) continue;
+      terminal.note(visibleLines(problem), "red");
+      code = exitCodes.tool;
     } catch (error) {
       signal.throwIfAborted();
       if (!ToolkitError.is(error)) throw error;
@@ -62,7 +73,7 @@ async function waitingCalls(options: GlobalOptions, terminal: Terminal, signal: 
   if (service !== undefined) {
     return {
       list: async () => (await service.ask({ method: "approvals" }, signal)) as readonly Approval[],
-      decide: async (id, approved) => (await service.ask({ method: "decide", id, approved }, signal)) as Approval,
+      decide: async (id, approved) => (await service.ask({ method: "decide", id, approved }, signal)) as Decided,
       [Symbol.asyncDispose]: async () => undefined,
     };
   }
@@ -72,7 +83,10 @@ async function waitingCalls(options: GlobalOptions, terminal: Terminal, signal: 
     const { approvals } = workspace.toolkit;
     return {
       list: () => approvals.list({ status: "pending" }),
-      decide: (id, approved) => approvals.resolve(id, { approved, by: "toolweave" }, { signal }),
+      decide: async (id, approved) => {
+        const { tool, status, content, error } = await approvals.resolve(id, { approved, by: "toolweave" }, { signal });
+        return { tool, status, content, problem: status === "failed" ? errorText(error) : undefined };
+      },
       [Symbol.asyncDispose]: close,
     };
   }

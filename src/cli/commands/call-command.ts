@@ -95,7 +95,14 @@ export async function completeInput(
     const [near] = nearest(name, unfilled, 1);
     if (near !== undefined) throw new UsageMistake(`${target} has no field ${name}. Did you mean ${near}?`);
   }
-  if (!terminal.isInteractive) return value;
+  if (!terminal.isInteractive) {
+    const [stray] = Object.keys(value).filter((name) => !fields.includes(name));
+    if (stray !== undefined && fields.length > 0 && isRecord(input) && input.additionalProperties !== true)
+      throw new UsageMistake(
+        `${target} has no field ${stray}. It has ${fields.join(", ")}; it needs ${unfilled.join(", ")}.`,
+      );
+    return value;
+  }
   return askFields(terminal, input, value, signal, { onlyRequired: true });
 }
 

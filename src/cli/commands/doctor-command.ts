@@ -26,6 +26,7 @@ export async function doctor(options: GlobalOptions, terminal: Terminal, signal:
     tell(await commandFindings(config, env));
     tell(variableFindings(config, env));
     tell(await promptFindings(config, signal));
+    tell(await packFindings(config));
     tell(await storeFindings(config));
     tell(await modelFindings(config, signal));
   }
@@ -128,12 +129,7 @@ async function promptFindings({ written, folder }: ReadConfig, signal: AbortSign
   const findings = (written.prompts ?? []).map(async (each): Promise<Finding> => {
     const { folder: given, recursive = false } = typeof each === "string" ? { folder: each } : each;
     const path = resolve(folder, given);
-    if (
-      !(await stat(path).then(
-        (found) => found.isDirectory(),
-        () => false,
-      ))
-    ) {
+    if (!(await isFolder(path))) {
       return { what: given, problem: "there is no such folder", mend: `mkdir -p ${given}` };
     }
     const { problems, files } = await lintPrompts(path, { recursive, signal });
@@ -148,6 +144,24 @@ async function promptFindings({ written, folder }: ReadConfig, signal: AbortSign
         };
   });
   return Promise.all(findings);
+}
+
+async function packFindings({ written: { packs = {} }, folder }: ReadConfig): Promise<readonly Finding[]> {
+  const roots = Object.entries({ fs: packs.fs?.root, code: packs.code?.root });
+  const findings = roots.map(async ([name, root]): Promise<readonly Finding[]> => {
+    if (root === undefined || root.includes("${")) return [];
+    const what = `packs.${name} ${root}`;
+    const isThere = await isFolder(resolve(folder, root));
+    return [isThere ? { what } : { what, problem: "there is no such folder", mend: `mkdir -p ${root}` }];
+  });
+  return (await Promise.all(findings)).flat();
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 }
 
 async function storeFindings({ written: { store }, folder }: ReadConfig): Promise<readonly Finding[]> {

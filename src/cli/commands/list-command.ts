@@ -5,7 +5,7 @@ import { visible } from "../../lib/visible-text.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import { schemasOf } from "../item-schemas.ts";
 import type { Terminal } from "../terminal.ts";
-import { type GlobalOptions, openWorkspace, type Workspace } from "../workspace.ts";
+import { type GlobalOptions, openWorkspace, type Workspace, withoutNextAttempt } from "../workspace.ts";
 
 /** The options of `list`. */
 export interface ListCommandOptions extends GlobalOptions {
@@ -32,7 +32,7 @@ export async function list(
     terminal.printJson({ entries: entries.map((entry) => jsonOf(entry)), failures });
   } else {
     if (entries.length > 0) terminal.print(tableOf(entries, terminal, options.schema === true));
-    else
+    else if (known.length > 0 || page.failures.length === 0)
       terminal.note(
         known.length === 0
           ? nothingText(options.namespace, workspace)
@@ -68,7 +68,8 @@ function textOf({ ref, item }: Entry): string {
 }
 
 function failureText({ namespace, error }: ListFailure): string {
-  return visible(`${namespace}: ${error.message}`);
+  const message = withoutNextAttempt(error.message);
+  return visible(message.startsWith(`\`${namespace}\``) ? message : `${namespace}: ${message}`);
 }
 
 function tableOf(entries: readonly Entry[], terminal: Terminal, withSchemas: boolean): string {

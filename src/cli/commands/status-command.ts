@@ -47,7 +47,10 @@ async function ownStatus(options: StatusCommandOptions, terminal: Terminal, sign
   show(now(), { options, terminal, isFollowed });
   if (!isFollowed) return codeOf(now());
   for (const type of statusEvents)
-    toolkit.on(type, ({ connection }) => connection === undefined || show(now(), { options, terminal, isFollowed }));
+    toolkit.on(type, ({ connection }) => {
+      // The servers that end with the command are no news.
+      if (connection !== undefined && !signal.aborted) show(now(), { options, terminal, isFollowed });
+    });
   await new Promise<void>((resolve) => {
     signal.addEventListener("abort", () => resolve(), { once: true });
     if (signal.aborted) resolve();

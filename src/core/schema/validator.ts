@@ -47,7 +47,9 @@ function outcome(result: StandardResult<unknown>): unknown {
 
 function toIssue(issue: StandardIssue): Issue {
   const steps = (issue.path ?? []).map((step) => (typeof step === "object" ? step.key : step));
-  return { pointer: steps.reduce<string>(pointerTo, ""), message: issue.message };
+  // The words of zod for it are those of its code.
+  const message = /^Invalid input: expected .*, received undefined$/.test(issue.message) ? "is missing" : issue.message;
+  return { pointer: steps.reduce<string>(pointerTo, ""), message };
 }
 
 // Found by content alone: a schema that was changed in place is another one. Held weakly here, and by each schema it was made for, so

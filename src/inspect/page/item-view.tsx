@@ -68,6 +68,8 @@ function Use({ item }: { readonly item: ShownItem }) {
             { label: "Run", run: call },
           ]
         : [{ label: "Read", run: fetched }];
+  // A call that waits has not failed.
+  const waits = outcome?.error?.approval !== undefined;
   const schema = kind === "template" ? uriSchema(item) : kind === "resource" ? undefined : item.input;
   return (
     <>
@@ -76,8 +78,8 @@ function Use({ item }: { readonly item: ShownItem }) {
         {isBusy && <p>Waiting for the answer.</p>}
         {outcome !== undefined && <p class="quiet">{outcomeText(outcome)}</p>}
       </div>
-      <Problem error={error ?? outcome?.error} />
-      {outcome?.error?.approval !== undefined && (
+      <Problem error={error ?? (waits ? undefined : outcome?.error)} />
+      {waits && (
         <p>
           <a href="#/approvals">It waits for an approval.</a>
         </p>
@@ -90,6 +92,7 @@ function Use({ item }: { readonly item: ShownItem }) {
 }
 
 function outcomeText({ durationMs, attempts, cached, error }: ShownOutcome): string {
+  if (error?.approval !== undefined) return `Waits for a decision, asked for after ${duration(durationMs)}`;
   const parts = [
     `${error === undefined ? "Answered" : "Failed"} after ${duration(durationMs)}`,
     ...(attempts === undefined ? [] : [`attempt ${attempts}`]),
