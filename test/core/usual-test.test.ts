@@ -1,7 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { compile } from "../../src/core/schema/ajv.ts";
 import type { JsonSchema } from "../../src/core/schema/types.ts";
 import { usualTest } from "../../src/core/schema/usual-test.ts";
+import { validatorOf } from "../../src/core/schema/validator.ts";
 import { Violation } from "../../src/core/schema/violation.ts";
 import { randomOf } from "../support/random.ts";
 import { RandomSchemas } from "../support/random-schema.ts";
@@ -95,4 +96,19 @@ test.each<JsonSchema>([
   { pattern: "a" },
 ])("other schemas have no such test: %j", (schema) => {
   expect(usualTest(schema)).toBeUndefined();
+});
+
+test("a schema that very many values fit has the same verdicts before, while and after it is compiled", async () => {
+  const validate = validatorOf({ type: "object", properties: { a: { type: "integer" } }, required: ["a"] });
+  // The first that does not fit may have to wait for ajv.
+  expect(await validate({})).toBeInstanceOf(Violation);
+  for (let number = 0; number < 10_100; number += 1) {
+    const value = { a: number };
+    expect(validate(value)).toBe(value);
+  }
+  expect(validate({ a: 0.5 })).toBeInstanceOf(Violation);
+  await vi.dynamicImportSettled();
+  const value = { a: 1 };
+  expect(validate(value)).toBe(value);
+  expect(validate({ a: "1" })).toBeInstanceOf(Violation);
 });

@@ -74,13 +74,28 @@ function sharedValidator(schema: JsonSchema, trusted: boolean): Validator {
   return validator;
 }
 
+/** A schema that so many values fit is compiled after all: ajv's code takes half the time of the tests. */
+const worthCompiling = 10_000;
+
 /** Tests at first, which only says whether a value fits, and compiles for one that does not. */
-function testedValidator(schema: JsonSchema, compiler: Compiler): Validator {
+function testedValidator(schema: JsonSchema, source: Compiler): Validator {
   let validator: Validator | undefined;
+  const compileSoon = async (): Promise<void> => {
+    const compile = await load(source);
+    validator = compile(schema);
+  };
   const ready = (): Validator => {
-    const compiling = jsonValidator(schema, compiler);
+    const compiling = jsonValidator(schema, source);
     const fits = usualTest(schema);
-    return fits === undefined ? compiling : (value) => (fits(value) ? value : compiling(value));
+    if (fits === undefined) return compiling;
+    let left = source === compiler ? worthCompiling : Number.POSITIVE_INFINITY;
+    return (value) => {
+      if (!fits(value)) return compiling(value);
+      left -= 1;
+      // Where it cannot be compiled, the tests go on.
+      if (left === 0) compileSoon().catch(() => undefined);
+      return value;
+    };
   };
   return (value) => {
     validator ??= ready();
