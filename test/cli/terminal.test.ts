@@ -98,12 +98,13 @@ describe.skipIf(!hasScript)("in a terminal (skipped where there is no `script` o
         const headers = { cookie: (await fetch(url)).headers.get("set-cookie")?.split(";", 1)[0] ?? "" };
         const call = { ref: "hand.greet", input: { name: "Ada", times: 1 } };
         const { origin } = new URL(url);
-        const answer = await fetch(`${origin}/api/call`, {
-          method: "POST",
-          headers: { ...headers, "content-type": "application/json" },
-          body: JSON.stringify(call),
-        });
-        expect(await answer.json()).toMatchObject({ error: { code: "PENDING" } });
+        const post = { method: "POST", headers: { ...headers, "content-type": "application/json" } };
+        const codeOf = async () => {
+          const answer = await fetch(`${origin}/api/call`, { ...post, body: JSON.stringify(call) });
+          return (await answer.json()).error?.code;
+        };
+        // The page is there before the server is connected.
+        await expect.poll(codeOf).toBe("PENDING");
         command.type("\u0003");
         const { code, shown } = await command.ended;
         expect([code, shown.includes("Run it?")]).toEqual([0, false]);

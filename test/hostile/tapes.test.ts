@@ -22,7 +22,7 @@ const textOf = (...lines: readonly unknown[]) => lines.map((line) => JSON.string
 describe("a tape of a stranger", () => {
   verifies("Y2", "is refused with the line and the place of what is wrong", async () => {
     const problems: readonly (readonly [string, RegExp])[] = [
-      ["", /^tape:1 is no JSON/],
+      ["", /^tape:1 is no tape: the file is empty/],
       ["{}", /^tape:1 \/type is missing/],
       [textOf({ ...header, version: 9 }), /^tape:1 \/version is 9, and this package reads version 1/],
       [textOf({ type: "call", at: 0, call: 1, verb: "call", kind: "tool", ref: "a.b" }), /^tape:1 is no first line/],

@@ -56,8 +56,6 @@ export interface ClientConnections {
   readonly isFresh: boolean;
   /** One request more, or less, waits for a connection. */
   waits(change: 1 | -1): void;
-  /** An answer is complete. */
-  ended(): void;
 }
 
 type Zlib = typeof import("node:zlib");
@@ -180,7 +178,6 @@ export class Exchange implements ClientResponse, Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#client.ended();
     this.#finish();
     this.#body?.resolve();
   }

@@ -48,8 +48,6 @@ export class HttpClient implements ClientConnections {
   readonly #guarded = new WeakMap<EgressPolicy, HttpClient>();
   readonly #connecting = new Set<Socket>();
   #waiting = 0;
-  /** An answer has ended in this turn of the event loop. */
-  #hasEnded = false;
   isFresh = false;
 
   /** @param egress - for requests whose URL a stranger chose. Missing, every address is connected to */
@@ -81,8 +79,9 @@ export class HttpClient implements ClientConnections {
     const refusal = this.#egress?.refusal(request.url);
     if (refusal !== undefined) throw new HttpSendError(refusal, { sent: false });
     for (let repeats = 0; ; repeats += 1) {
-      // undici gives a connection free one turn after its answer. A request that follows an answer at once would make another one.
-      if (this.#hasEnded) await new Promise(setImmediate);
+      // A turn of the event loop: that a server closed a connection is read before the connection is used again, also where the process
+      // stood still meanwhile. And undici gives a connection free one turn after its answer: a request at once would make another one.
+      await new Promise(setImmediate);
       request.signal?.throwIfAborted();
       const exchange = new Exchange(request, this);
       try {
@@ -116,14 +115,6 @@ export class HttpClient implements ClientConnections {
     this.#waiting += change;
     if (this.#waiting > 0) return;
     for (const socket of this.#connecting) socket.destroy(new Error("no request waits for this connection"));
-  }
-
-  ended(): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    setImmediate(() => {
-      this.#hasEnded = false;
-    });
   }
 
   #connector(secure: object): buildConnector.connector {
