@@ -101,7 +101,7 @@ describe.skipIf(!hasScript)("in a terminal (skipped where there is no `script` o
         const post = { method: "POST", headers: { ...headers, "content-type": "application/json" } };
         const codeOf = async () => {
           const answer = await fetch(`${origin}/api/call`, { ...post, body: JSON.stringify(call) });
-          return (await answer.json()).error?.code;
+          return ((await answer.json()) as { readonly error?: { readonly code?: string } }).error?.code;
         };
         // The page is there before the server is connected.
         await expect.poll(codeOf).toBe("PENDING");
