@@ -4,8 +4,8 @@ import { join, resolve } from "node:path";
 import { inspect } from "node:util";
 import { agent, type ModelsOptions } from "../agent/index.ts";
 import { commandLine } from "../config/command-line.ts";
-import { type AppliedChanges, ConfiguredToolkit, followConfig } from "../config/configured-toolkit.ts";
-import { findConfig, type ReadConfig, readConfig } from "../config/read-config.ts";
+import type { AppliedChanges } from "../config/configured-toolkit.ts";
+import type { ReadConfig } from "../config/read-config.ts";
 import { messageOf } from "../core/error.ts";
 import type { Logger, Session } from "../core/session.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
@@ -75,10 +75,12 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
     ...(options.verbose === true ? { logger: loggerOf(terminal, "debug") } : {}),
   };
   const config = options.server === undefined ? await configOf(options, terminal, use.isOptional) : undefined;
+  // A server that is named needs no reader of configurations, which takes a fifth of a second to load.
+  const loaded = config === undefined ? undefined : await import("../config/configured-toolkit.ts");
   const configured =
-    config === undefined
+    config === undefined || loaded === undefined
       ? undefined
-      : await ConfiguredToolkit.of(config, {
+      : await loaded.ConfiguredToolkit.of(config, {
           lazy: use.lazy === true ? true : undefined,
           watch: use.watch,
           env: terminal.streams.env,
@@ -94,9 +96,9 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
       toolkit: { ...shared, delegate: [delegate, agent({ models: use.models })] },
     });
   const follower =
-    configured === undefined || config === undefined || use.watch !== true
+    configured === undefined || config === undefined || loaded === undefined || use.watch !== true
       ? undefined
-      : followConfig(configured, config, {
+      : loaded.followConfig(configured, config, {
           onApplied: (changes) => reportChanges(changes, terminal),
           onProblem: (error) => terminal.note(visibleLines(messageOf(error)), "red"),
         });
@@ -170,6 +172,7 @@ async function configOf(
   { streams }: Terminal,
   isOptional = false,
 ): Promise<ReadConfig | undefined> {
+  const { findConfig, readConfig } = await import("../config/read-config.ts");
   const file = config === undefined ? await findConfig(streams.cwd) : resolve(streams.cwd, config);
   if (file === undefined) {
     if (isOptional) return undefined;
