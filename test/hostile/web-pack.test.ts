@@ -1,36 +1,13 @@
 import dns from "node:dns";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, vi } from "vitest";
-import { Toolkit } from "../../src/index.ts";
-import { type HttpPackConfig, registerWith } from "../../src/tool-packs/http/index.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
+import { serve, toolkitWith } from "../tool-packs/web-fixture.ts";
 
-const closing: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  await Promise.all(closing.splice(0).map((close) => close()));
 });
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closing.push(() => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-function toolkitWith(config: HttpPackConfig): Toolkit {
-  const toolkit = new Toolkit();
-  registerWith(toolkit, config);
-  closing.push(() => toolkit.close());
-  return toolkit;
-}
 
 describe("a caller or page of the web pack", () => {
   verifies("W2", "reaches no private address, however it is written", async () => {

@@ -1,34 +1,9 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, test } from "vitest";
-import { Toolkit } from "../../src/index.ts";
-import { type HttpPackConfig, httpPack, registerWith } from "../../src/tool-packs/http/index.ts";
+import { describe, expect, test } from "vitest";
+import { httpPack } from "../../src/tool-packs/http/index.ts";
 import { failure } from "../support/failure.ts";
 import { verifies } from "../support/verifies.ts";
-
-const closing: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closing.push(() => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-function toolkitWith(config: HttpPackConfig): Toolkit {
-  const toolkit = new Toolkit();
-  registerWith(toolkit, config);
-  closing.push(() => toolkit.close());
-  return toolkit;
-}
+import { serve, toolkitWith } from "./web-fixture.ts";
 
 const page = `<!doctype html><html><head><title>T</title><style>p{}</style><script>alert(1)</script></head><body>
 <nav hidden>menu</nav><h1>The <em>title</em></h1><p>One &amp; two
