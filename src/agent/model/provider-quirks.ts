@@ -74,7 +74,7 @@ function textOutput(output: ContentOutput): LanguageModelV4ToolResultOutput {
 }
 
 /** The texts of a result, and a note in place of each file. */
-export function textAlone({ value }: ContentOutput): string {
+function textAlone({ value }: ContentOutput): string {
   const texts = value.flatMap((part) => {
     if (part.type === "text") return [part.text];
     if (part.type !== "file") return [];
@@ -82,6 +82,22 @@ export function textAlone({ value }: ContentOutput): string {
     return [`[A file${name} of the type ${part.mediaType}, which you cannot be shown in a result.]`];
   });
   return texts.join("\n\n");
+}
+
+/** A result as a text. */
+export function resultText(output: LanguageModelV4ToolResultOutput): string {
+  switch (output.type) {
+    case "text":
+    case "error-text":
+      return output.value;
+    case "json":
+    case "error-json":
+      return JSON.stringify(output.value);
+    case "execution-denied":
+      return output.reason ?? "The call was denied.";
+    case "content":
+      return textAlone(output);
+  }
 }
 
 /** The settings of a prompt for thinking. */

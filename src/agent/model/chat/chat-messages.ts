@@ -8,7 +8,7 @@ import {
   type SharedV4ProviderOptions,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
-import { textAlone } from "../provider-quirks.ts";
+import { resultText } from "../provider-quirks.ts";
 import type { Fields } from "../wire/wire-fields.ts";
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: "assistant" }>["content"];
@@ -126,21 +126,6 @@ function argumentText(input: unknown): string {
 
 function resultMessage(part: LanguageModelV4ToolResultPart): Fields {
   return { role: "tool", tool_call_id: part.toolCallId, content: resultText(part.output), ...extrasOf(part) };
-}
-
-function resultText(output: LanguageModelV4ToolResultPart["output"]): string {
-  switch (output.type) {
-    case "text":
-    case "error-text":
-      return output.value;
-    case "json":
-    case "error-json":
-      return JSON.stringify(output.value);
-    case "execution-denied":
-      return output.reason ?? "The call was denied.";
-    case "content":
-      return textAlone(output);
-  }
 }
 
 /** Fields that a caller adds to a message, a part or a call, such as `cache_control`. */

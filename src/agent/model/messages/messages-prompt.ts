@@ -8,7 +8,7 @@ import type {
   SharedV4Warning,
 } from "@ai-sdk/provider";
 import { isRecord } from "../../../lib/value.ts";
-import { textAlone } from "../provider-quirks.ts";
+import { resultText } from "../provider-quirks.ts";
 import type { Fields } from "../wire/wire-fields.ts";
 import { fileBlock, isAccepted } from "./messages-files.ts";
 
@@ -145,22 +145,12 @@ function resultBlock({ toolCallId, output }: LanguageModelV4ToolResultPart): Fie
 }
 
 function resultContent(output: LanguageModelV4ToolResultPart["output"]): unknown {
-  switch (output.type) {
-    case "text":
-    case "error-text":
-      return output.value;
-    case "json":
-    case "error-json":
-      return JSON.stringify(output.value);
-    case "execution-denied":
-      return output.reason ?? "The call was denied.";
-    case "content":
-      return output.value.flatMap((part): Fields[] => {
-        if (part.type === "file" && isAccepted(part)) return [fileBlock(part, optionsOf(part))];
-        const text = textAlone({ type: "content", value: [part] });
-        return text === "" ? [] : [{ type: "text", text }];
-      });
-  }
+  if (output.type !== "content") return resultText(output);
+  return output.value.flatMap((part): Fields[] => {
+    if (part.type === "file" && isAccepted(part)) return [fileBlock(part, optionsOf(part))];
+    const text = resultText({ type: "content", value: [part] });
+    return text === "" ? [] : [{ type: "text", text }];
+  });
 }
 
 /** The API refuses other characters, which ids of other providers may have. */
