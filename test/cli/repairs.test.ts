@@ -62,6 +62,24 @@ describe("a configuration that is wrong", () => {
 
 verifies(
   "X1",
+  "a variable that is not set is one problem for doctor, and a server that was not reached is none of the name",
+  async () => {
+    await folder.write("toolweave.yaml", 'connectors:\n  far: { url: "https://127.0.0.1:1/${NOT_SET}" }\n');
+    const { code, stdout } = await folder.run(["doctor"]);
+    expect([code, stdout.match(/NOT_SET/g)?.length]).toEqual([1, 2]);
+    expect(stdout).toContain("1 thing is wrong.");
+    const dead = `${process.execPath} -e process.exit(1)`;
+    const called = await folder.run(["call", "echo", "--server", dead]);
+    expect([called.code, called.stderr]).toEqual([
+      4,
+      expect.stringContaining('UNAVAILABLE: There is no tool or prompt "echo"'),
+    ]);
+  },
+  limitMs,
+);
+
+verifies(
+  "X1",
   "status shows once what a server printed before it ended, and names no attempt that will not be made",
   async () => {
     const args = JSON.stringify(["-e", "throw new Error('kaput')"]);

@@ -74,6 +74,9 @@ verifies(
     const listed = await folder.run(["replay", "serve.tape"]);
     expect(listed.stdout).toMatch(/call hand\.greet \{"name":"Ada"\}/);
     expect(listed.stdout).toContain("No prompt was called from outside");
+    // A check that compared nothing has not passed; one that only looks has.
+    expect(listed.code).toBe(2);
+    expect((await folder.run(["replay", "--list", "serve.tape"])).code).toBe(0);
   },
   limitMs,
 );

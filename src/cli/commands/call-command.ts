@@ -2,6 +2,7 @@ import { ToolkitError } from "../../core/error.ts";
 import type { CallOptions, Progress } from "../../core/session.ts";
 import { nearest } from "../../lib/similar.ts";
 import { isRecord } from "../../lib/value.ts";
+import type { Toolkit } from "../../toolkit/toolkit.ts";
 import { readCallInput, type WrittenInput } from "../call-input.ts";
 import { exitCodes, UsageMistake } from "../exit-code.ts";
 import { schemasOf } from "../item-schemas.ts";
@@ -25,13 +26,20 @@ export async function call(
   await using workspace = await openWorkspace(options, terminal, { lazy: true, signal });
   const input = await completeInput(workspace, target, written, terminal, signal);
   if (input === undefined) return exitCodes.interrupted;
-  const content = await workspace.toolkit.call(
-    target,
-    input,
-    callOptions(workspace, written, options, terminal, signal),
-  );
+  const { toolkit } = workspace;
+  const content = await toolkit
+    .call(target, input, callOptions(workspace, written, options, terminal, signal))
+    .catch((error: unknown) => Promise.reject(orUnreachable(error, toolkit)));
   await showContent(content, options, terminal);
   return exitCodes.ok;
+}
+
+/** The error of a call: where no server was reached, a name that is not found says nothing of the name. */
+function orUnreachable(error: unknown, { connections }: Toolkit): unknown {
+  const [first] = connections;
+  const isReached = connections.some(({ state }) => state === "connected" || state === "idle");
+  if (!ToolkitError.is(error, "NOT_FOUND") || first === undefined || isReached) return error;
+  return new ToolkitError("UNAVAILABLE", error.message, { namespace: first.namespace });
 }
 
 /** Reads a resource and prints it. @returns the exit code */

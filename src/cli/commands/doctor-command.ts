@@ -31,8 +31,11 @@ export async function doctor(options: GlobalOptions, terminal: Terminal, signal:
     tell(await modelFindings(config, signal));
   }
   if (config !== undefined || options.server !== undefined) {
-    // A command that is not found is one problem, although its connection fails too.
-    const reported = new Set(findings.map(({ namespace }) => namespace));
+    // A command that is not found is one problem, although its connection fails too; so is a variable that is not set.
+    const reported = new Set([
+      ...findings.map(({ namespace }) => namespace),
+      ...(config === undefined ? [] : withoutVariables(config, env)),
+    ]);
     const found = await connectionFindings(options, config, terminal, signal);
     tell(found.filter(({ namespace }) => namespace === undefined || !reported.has(namespace)));
   }
@@ -118,11 +121,24 @@ async function isProgram(path: string): Promise<boolean> {
 }
 
 function variableFindings(config: ReadConfig, env: NodeJS.ProcessEnv): readonly Finding[] {
-  const text = JSON.stringify(config.written);
-  const names = [...text.matchAll(/\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}/g)].map(([, name = ""]) => name);
-  return [...new Set(names)]
-    .filter((name) => env[name] === undefined)
-    .map((name) => ({ what: `the variable ${name}`, problem: "it is not set", mend: `export ${name}=...` }));
+  return unsetVariables(config.written, env).map((name) => ({
+    what: `the variable ${name}`,
+    problem: "it is not set",
+    mend: `export ${name}=...`,
+  }));
+}
+
+/** Names of the variables without a default that a part of the configuration reads and that are not set. */
+function unsetVariables(part: unknown, env: NodeJS.ProcessEnv): readonly string[] {
+  const found = (JSON.stringify(part) ?? "").matchAll(/\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}/g);
+  return [...new Set([...found].map(([, name = ""]) => name))].filter((name) => env[name] === undefined);
+}
+
+/** The namespaces of connectors that cannot connect, since a variable of theirs is not set. */
+function withoutVariables(config: ReadConfig, env: NodeJS.ProcessEnv): readonly string[] {
+  return plannedConnectors(config, {}).flatMap(({ namespace, target }) =>
+    unsetVariables(target, env).length === 0 ? [] : [namespace],
+  );
 }
 
 async function promptFindings({ written, folder }: ReadConfig, signal: AbortSignal): Promise<readonly Finding[]> {

@@ -21,7 +21,7 @@ export interface ReplayCommandOptions extends GlobalOptions {
 
 /**
  * Shows what a tape has, and runs its prompts again with the tape in place of tools and models. @returns the exit code: `failed` where a run
- * differs
+ * differs, `usage` where the tape has none
  */
 export async function replay(
   file: string,
@@ -51,7 +51,10 @@ export async function replay(
     });
   } else if (outcome?.difference !== undefined) terminal.note(visibleLines(outcome.difference.message), "red");
   else if (outcome !== undefined) terminal.print(verdict(outcome.runs));
-  return outcome?.difference === undefined ? exitCodes.ok : exitCodes.failed;
+  if (outcome === undefined) return exitCodes.ok;
+  if (outcome.difference !== undefined) return exitCodes.failed;
+  // A check that compared nothing has not passed.
+  return outcome.runs.length === 0 ? exitCodes.usage : exitCodes.ok;
 }
 
 interface Outcome {
@@ -102,7 +105,8 @@ async function promptSources(
 }
 
 function verdict(runs: readonly string[]): string {
-  if (runs.length === 0) return "No prompt was called from outside on this tape: nothing was run again.";
+  if (runs.length === 0)
+    return "No prompt was called from outside on this tape: nothing was run again. To look at it alone: --list.";
   return visible(`${runs.join(", ")} ran as on the tape.`);
 }
 
