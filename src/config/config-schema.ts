@@ -172,6 +172,22 @@ const served = z.strictObject({
   allowedHosts: texts.optional().describe("Names in the Host of requests. Default: those of this machine."),
   allowedOrigins: texts.optional().describe("Origins of web pages that may make requests."),
   sessions: z.boolean().optional().describe("False serves each request by itself, for many replicas. Default true."),
+  stateKey: z
+    .union([z.string(), texts.min(1)])
+    .optional()
+    .describe(
+      "The key of what clients without sessions carry while they are asked, at least 32 characters, or several of which the first seals; write ${VAR}. Replicas share it. Default: a random one.",
+    ),
+  inputTimeoutMs: count
+    .optional()
+    .describe("The time that such a client has to answer, in milliseconds. Default 600,000."),
+  maxParkedCalls: count.optional().describe("The most calls that wait for such answers. Default 1,000."),
+  maxParkedCallsPerPrincipal: count.optional().describe("The same for one principal. Default 100."),
+  listTtlMs: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("The time that such a client may take a list for current, in milliseconds. Default 0."),
 });
 
 const modelServer = z.strictObject({

@@ -106,3 +106,30 @@ verifies(
   },
   60_000,
 );
+
+verifies(
+  ["X1", "V6"],
+  "the key of states and how long lists are current come from the configuration; a key that can be guessed serves nothing",
+  async () => {
+    const stateless = (key: string) =>
+      folder.write("toolweave.yaml", `server: { stateKey: "${key}", listTtlMs: 7000, maxParkedCalls: 3 }\n`);
+    await stateless("${STATE_KEY}");
+    const short = await folder.run(["serve", "--http", "0"], { env: { STATE_KEY: "short-key" } });
+    expect([short.code, short.stderr]).toEqual([2, expect.stringContaining("stateKey")]);
+    expect(short.stderr).not.toContain("short-key");
+    const unset = await folder.run(["serve", "--http", "0"]);
+    expect([unset.code, unset.stderr]).toEqual([2, expect.stringContaining("toolweave.yaml:1:")]);
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: meta } };
+    const { stdout } = await folder.run(["serve"], {
+      input: `${JSON.stringify(list)}\n`,
+      env: { STATE_KEY: "a-key-of-states-that-is-long-enough" },
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { ttlMs: 7_000 } });
+  },
+  60_000,
+);

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { expanded, promptFolders } from "../../config/config-parts.ts";
 import type { WrittenConfig } from "../../config/config-schema.ts";
+import type { ReadConfig } from "../../config/read-config.ts";
 import { messageOf } from "../../core/error.ts";
 import type { Logger } from "../../core/session.ts";
 import type { Inspection } from "../../inspect/inspect.ts";
@@ -51,6 +52,7 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
     promptsAsTools: options.promptsAsTools ?? written.promptsAsTools,
     protocol: written.protocol,
     discovery: written.discovery,
+    ...parkingOf(written, config, terminal.streams.env),
     logger: loggerOf(terminal, options.verbose === true ? "debug" : "warn"),
   };
   await using _tape = await recordTo(options.record, toolkit, terminal);
@@ -62,6 +64,14 @@ export async function serve(options: ServeCommandOptions, terminal: Terminal, si
   else if (page !== undefined && terminal.streams.stdin.isTTY === true) await showLinks(page, terminal, signal);
   else await serveOverStdio(toolkit, shared, signal, waitOf(options.wait));
   return exitCodes.ok;
+}
+
+/** The options of clients without sessions, which are asked while their calls are parked. */
+function parkingOf(written: Served, config: ReadConfig | undefined, env: NodeJS.ProcessEnv): ServeOptions {
+  const { stateKey, inputTimeoutMs, maxParkedCalls, maxParkedCallsPerPrincipal, listTtlMs } = written;
+  const limits = { inputTimeoutMs, maxParkedCalls, maxParkedCallsPerPrincipal, listTtlMs };
+  if (stateKey === undefined || config === undefined) return limits;
+  return { ...limits, stateKey: [stateKey].flat().map((key) => expanded(config, ["server", "stateKey"], key, env)) };
 }
 
 async function showPage(
