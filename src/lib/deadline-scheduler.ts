@@ -90,13 +90,13 @@ export class DeadlineScheduler implements DeadlineHost {
   }
 
   #succeed(deadline: ScheduledDeadline, value: unknown): void {
-    if (deadline.isToListen) endWhereAborted(deadline);
+    deadline.notice();
     this.#leave(deadline);
     deadline.resolve(value);
   }
 
   #fail(deadline: ScheduledDeadline, error: unknown): void {
-    if (deadline.isToListen) endWhereAborted(deadline);
+    deadline.notice();
     this.#leave(deadline);
     deadline.reject(error);
   }
@@ -285,13 +285,6 @@ export class DeadlineScheduler implements DeadlineHost {
     );
     this.#wakeUpAt(next);
   }
-}
-
-/** Ends a wait whose signals are not listened to yet, where one of them has aborted. */
-function endWhereAborted(deadline: ScheduledDeadline): void {
-  const { callerSignal } = deadline.owner;
-  const signal = callerSignal?.aborted === true ? callerSignal : deadline.outerSignals?.find(({ aborted }) => aborted);
-  if (signal !== undefined) deadline.end(signal.reason);
 }
 
 function limitError({ owner, limits, startedAt }: ScheduledDeadline, now: number): unknown {

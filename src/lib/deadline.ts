@@ -37,6 +37,8 @@ export interface Deadline {
   end(reason: unknown): void;
   /** Its owner is followed from now on. */
   follow(): void;
+  /** Ends it where one of its signals has aborted, without listening to them. */
+  notice(): void;
 }
 
 /** The scheduler of a deadline. */
@@ -108,6 +110,13 @@ export class ScheduledDeadline implements Deadline {
 
   follow(): void {
     if (this.isToListen && this.isActive) this.#host.listenTo(this);
+  }
+
+  notice(): void {
+    if (!this.isToListen) return;
+    const { callerSignal } = this.owner;
+    const signal = callerSignal?.aborted === true ? callerSignal : this.outerSignals?.find(({ aborted }) => aborted);
+    if (signal !== undefined) this.end(signal.reason);
   }
 
   get dueAt(): number {
