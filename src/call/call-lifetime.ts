@@ -81,13 +81,15 @@ export abstract class CallLifetime implements DeadlineOwner {
       listener(this.#aborted.reason);
       return;
     }
-    this.#abortListeners ??= [];
-    this.#abortListeners.push(listener);
+    // Most often it is the only one: a list of one is made for it, and let go whole.
+    if (this.#abortListeners === undefined) this.#abortListeners = [listener];
+    else this.#abortListeners.push(listener);
   }
 
   offAbort(listener: (reason: unknown) => void): void {
-    const at = this.#abortListeners?.indexOf(listener) ?? -1;
-    if (at >= 0) this.#abortListeners?.splice(at, 1);
+    const others = this.#abortListeners;
+    if (others?.length === 1 && others[0] === listener) this.#abortListeners = undefined;
+    else this.#abortListeners = others?.filter((each) => each !== listener);
   }
 
   /** Ends it: its signal aborts with the reason. */

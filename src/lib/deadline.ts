@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import type { Link } from "./linked-list.ts";
 
 /** The limits of one wait. */
 export interface TimeLimits {
@@ -52,13 +53,13 @@ export interface DeadlineHost {
   listenTo(deadline: ScheduledDeadline): void;
 }
 
-/** A link in the list of all waits: to enter and to leave costs two pointers. */
-export class ScheduledDeadline implements Deadline {
+/** A link in the list of all waits. */
+export class ScheduledDeadline implements Deadline, Link<ScheduledDeadline> {
   readonly owner: DeadlineOwner;
   readonly limits: TimeLimits;
   readonly resolve: (value: unknown) => void;
   readonly reject: (reason: unknown) => void;
-  isActive = true;
+  isActive = false;
   previous: ScheduledDeadline | undefined;
   next: ScheduledDeadline | undefined;
   /** Beside that of the caller. */
