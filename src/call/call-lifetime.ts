@@ -50,9 +50,9 @@ export abstract class CallLifetime implements DeadlineOwner {
     this.#waitingFor = error;
   }
 
-  /** Code listens to its signal, or to its abort without one. */
+  /** Code listens to its signal. */
   get isFollowed(): boolean {
-    return this.#controller !== undefined || this.#abortListeners !== undefined || this.inner?.isFollowed === true;
+    return this.#controller !== undefined || this.inner?.isFollowed === true;
   }
 
   /** It was ended early. */
@@ -70,20 +70,26 @@ export abstract class CallLifetime implements DeadlineOwner {
     if (this.#aborted !== undefined) throw this.#aborted.reason;
   }
 
-  /** Calls back with the reason should it be ended early: what its signal does, without the cost of one. */
+  /**
+   * Calls back with the reason should it be ended early: what its signal does, without the cost of one. An abort in the turn of the event loop
+   * in which the call began is reported at the end of that: most calls in memory are over by then.
+   */
   onAbort(listener: (reason: unknown) => void): void {
-    this.#follow();
+    this.#deadline?.notice();
+    this.#outerDeadline?.notice();
     if (this.#aborted !== undefined) {
       listener(this.#aborted.reason);
       return;
     }
-    this.#abortListeners ??= [];
-    this.#abortListeners.push(listener);
+    // Most often it is the only one: a list of one is made for it, and let go whole.
+    if (this.#abortListeners === undefined) this.#abortListeners = [listener];
+    else this.#abortListeners.push(listener);
   }
 
   offAbort(listener: (reason: unknown) => void): void {
-    const at = this.#abortListeners?.indexOf(listener) ?? -1;
-    if (at >= 0) this.#abortListeners?.splice(at, 1);
+    const others = this.#abortListeners;
+    if (others?.length === 1 && others[0] === listener) this.#abortListeners = undefined;
+    else this.#abortListeners = others?.filter((each) => each !== listener);
   }
 
   /** Ends it: its signal aborts with the reason. */

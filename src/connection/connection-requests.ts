@@ -7,6 +7,7 @@ import { type Session, sessionKey } from "../core/session.ts";
 import type { Clock } from "../lib/clock.ts";
 import { ConcurrencyLimit, ConcurrencyQueue } from "../lib/concurrency-queue.ts";
 import { Latch } from "../lib/latch.ts";
+import { type Link, LinkedList } from "../lib/linked-list.ts";
 import { inNamespace, unanswered } from "./connection-error.ts";
 import { LateLoggers } from "./late-loggers.ts";
 
@@ -39,19 +40,34 @@ export interface RequestsOptions {
   readonly waitMs: number;
 }
 
-interface InFlightRequest {
+class InFlightRequest implements Link<InFlightRequest> {
   /** The call it is made for. */
   readonly call: CallPort | undefined;
   readonly session: ConnectorSession;
   readonly lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN";
-  reject(error: unknown): void;
+  readonly reject: (error: unknown) => void;
+  isActive = false;
+  previous: InFlightRequest | undefined;
+  next: InFlightRequest | undefined;
+
+  constructor(
+    call: CallPort | undefined,
+    session: ConnectorSession,
+    lost: "UNAVAILABLE" | "OUTCOME_UNKNOWN",
+    reject: (error: unknown) => void,
+  ) {
+    this.call = call;
+    this.session = session;
+    this.lost = lost;
+    this.reject = reject;
+  }
 }
 
 /** The requests of a connection: those in flight, those that wait for their turn, and those that wait until it is connected. */
 export class ConnectionRequests {
   readonly #connection: RequestsHost;
   readonly #options: RequestsOptions;
-  readonly #inFlight = new Set<InFlightRequest>();
+  readonly #inFlight = new LinkedList<InFlightRequest>();
   readonly #late: LateLoggers;
   /** A place for each request in flight. Principals have their turns one after another. */
   readonly #places: ConcurrencyQueue;
@@ -81,7 +97,8 @@ export class ConnectionRequests {
 
   /** The calls in flight, the oldest first. A server does not always say to which of them its own requests and log messages belong. */
   get calls(): readonly CallPort[] {
-    return [...this.#inFlight].map(({ call }) => call).filter((call) => call !== undefined);
+    const calls = [...this.#inFlight].map(({ call }) => call).filter((call) => call !== undefined);
+    return calls.reverse();
   }
 
   /**
@@ -148,7 +165,7 @@ export class ConnectionRequests {
 
   /** Fails the requests that are in flight in a session which gives no more answers. */
   fail(session: ConnectorSession, cause: Error | undefined): void {
-    for (const request of this.#inFlight) {
+    for (const request of [...this.#inFlight].reverse()) {
       if (request.session !== session) continue;
       this.#end(request);
       request.reject(unanswered(request.lost, this.#connection.namespace, cause));
@@ -164,7 +181,7 @@ export class ConnectionRequests {
 
   /** It is over: its place is free, unless it was over already. */
   #end(request: InFlightRequest): void {
-    if (!this.#inFlight.delete(request)) return;
+    if (!this.#inFlight.remove(request)) return;
     this.#places.give();
     const session = request.call?.loggingSession;
     if (session !== undefined) this.#late.ended(session);
@@ -184,7 +201,7 @@ export class ConnectionRequests {
   #sendIn<T>(session: ConnectorSession, { options, lost, send }: ConnectionRequest<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const { clock } = this.#options;
-      const request: InFlightRequest = { call: callStateOf(options), session, lost, reject };
+      const request = new InFlightRequest(callStateOf(options), session, lost, reject);
       const sentAt = clock.now();
       const failed = (error: unknown) => {
         this.#end(request);

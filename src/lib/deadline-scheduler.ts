@@ -2,6 +2,7 @@
 import { setImmediate } from "node:timers";
 import type { Clock, Timer } from "./clock.ts";
 import { type DeadlineHost, type DeadlineOwner, ScheduledDeadline, type TimeLimits } from "./deadline.ts";
+import { LinkedList } from "./linked-list.ts";
 
 /** Makes the result of a wait from that of its promise. The wait lasts until that is settled too. */
 export interface Settlement<T, W, R> {
@@ -21,9 +22,7 @@ const minListenedTo = 64;
  */
 export class DeadlineScheduler implements DeadlineHost {
   readonly clock: Clock;
-  // The latest is the first.
-  #first: ScheduledDeadline | undefined;
-  #size = 0;
+  readonly #waits = new LinkedList<ScheduledDeadline>();
   // The one listener of a signal outlives its waits, for to add and remove it with each would cost more than the wait. It does not stay for
   // ever: Node keeps a signal of AbortSignal.any in memory for as long as that has a listener and one of its sources lives.
   readonly #listenedTo = new Set<AbortSignal>();
@@ -45,7 +44,7 @@ export class DeadlineScheduler implements DeadlineHost {
 
   /** The number of waits now. */
   get size(): number {
-    return this.#size;
+    return this.#waits.size;
   }
 
   /**
@@ -90,13 +89,13 @@ export class DeadlineScheduler implements DeadlineHost {
   }
 
   #succeed(deadline: ScheduledDeadline, value: unknown): void {
-    if (deadline.isToListen) endWhereAborted(deadline);
+    deadline.notice();
     this.#leave(deadline);
     deadline.resolve(value);
   }
 
   #fail(deadline: ScheduledDeadline, error: unknown): void {
-    if (deadline.isToListen) endWhereAborted(deadline);
+    deadline.notice();
     this.#leave(deadline);
     deadline.reject(error);
   }
@@ -107,7 +106,7 @@ export class DeadlineScheduler implements DeadlineHost {
       ({ owner }) => reasonFor(owner),
       () => true,
     );
-    if (this.#size > 0) return;
+    if (this.#waits.size > 0) return;
     this.#starter?.cancel();
     this.#starter = undefined;
   }
@@ -119,11 +118,7 @@ export class DeadlineScheduler implements DeadlineHost {
     reject: (reason: unknown) => void,
   ): ScheduledDeadline {
     const deadline = new ScheduledDeadline(owner, limits, resolve, reject, this);
-    const first = this.#first;
-    deadline.next = first;
-    if (first !== undefined) first.previous = deadline;
-    this.#first = deadline;
-    this.#size += 1;
+    this.#waits.add(deadline);
     if (
       this.#starter === undefined &&
       (limits.totalMs < Number.POSITIVE_INFINITY || limits.inactivityMs < Number.POSITIVE_INFINITY)
@@ -152,7 +147,7 @@ export class DeadlineScheduler implements DeadlineHost {
     this.#turn += 1;
     // Chosen first: a signal that has aborted ends waits.
     const chosen: ScheduledDeadline[] = [];
-    for (let deadline = this.#first; deadline?.turn === turn; deadline = deadline.next)
+    for (let deadline = this.#waits.first; deadline?.turn === turn; deadline = deadline.next)
       if (deadline.isToListen) chosen.push(deadline);
     for (const deadline of chosen.reverse()) this.listenTo(deadline);
   };
@@ -165,14 +160,7 @@ export class DeadlineScheduler implements DeadlineHost {
   }
 
   #leave(deadline: ScheduledDeadline): void {
-    if (!deadline.isActive) return;
-    deadline.isActive = false;
-    const { previous, next } = deadline;
-    if (previous === undefined) this.#first = next;
-    else previous.next = next;
-    if (next !== undefined) next.previous = previous;
-    this.#size -= 1;
-    if (this.#size === 0) this.#timer?.keepAlive(false);
+    if (this.#waits.remove(deadline) && this.#waits.size === 0) this.#timer?.keepAlive(false);
   }
 
   /** Begins the limits of the waits of the turn that has ended, as far as they still last. */
@@ -180,14 +168,14 @@ export class DeadlineScheduler implements DeadlineHost {
     this.#starter = undefined;
     const now = this.clock.now();
     let next = Number.POSITIVE_INFINITY;
-    let deadline = this.#first;
+    let deadline = this.#waits.first;
     while (deadline !== undefined && deadline.startedAt === undefined) {
       deadline.start(now);
       next = Math.min(next, deadline.dueAt);
       deadline = deadline.next;
     }
     this.#wakeUpAt(next);
-    if (this.#size > 0) this.#timer?.keepAlive(true);
+    if (this.#waits.size > 0) this.#timer?.keepAlive(true);
   };
 
   /** A wait may be due sooner than was known. */
@@ -210,7 +198,7 @@ export class DeadlineScheduler implements DeadlineHost {
   ): void {
     // Chosen first: waits may begin and end while owners are called back.
     const chosen: ScheduledDeadline[] = [];
-    for (let deadline = this.#first; deadline !== undefined; deadline = deadline.next)
+    for (let deadline = this.#waits.first; deadline !== undefined; deadline = deadline.next)
       if (applies(deadline)) chosen.push(deadline);
     for (const deadline of chosen.reverse()) this.abort(deadline, reasonFor(deadline));
   }
@@ -229,7 +217,7 @@ export class DeadlineScheduler implements DeadlineHost {
   /** Removes the listener of each signal without a wait. */
   #unlisten(): void {
     const used = new Set<AbortSignal>();
-    for (let deadline = this.#first; deadline !== undefined; deadline = deadline.next) {
+    for (let deadline = this.#waits.first; deadline !== undefined; deadline = deadline.next) {
       const { owner, outerSignals } = deadline;
       if (owner.callerSignal !== undefined) used.add(owner.callerSignal);
       for (const signal of outerSignals ?? []) used.add(signal);
@@ -265,7 +253,7 @@ export class DeadlineScheduler implements DeadlineHost {
     this.#timer?.cancel();
     this.#wakeAt = time;
     this.#timer = this.clock.setTimer(() => this.#sweep(), Math.max(0, Math.ceil(time - this.clock.now())));
-    this.#timer.keepAlive(this.#size > 0);
+    this.#timer.keepAlive(this.#waits.size > 0);
   }
 
   #sweep(): void {
@@ -285,13 +273,6 @@ export class DeadlineScheduler implements DeadlineHost {
     );
     this.#wakeUpAt(next);
   }
-}
-
-/** Ends a wait whose signals are not listened to yet, where one of them has aborted. */
-function endWhereAborted(deadline: ScheduledDeadline): void {
-  const { callerSignal } = deadline.owner;
-  const signal = callerSignal?.aborted === true ? callerSignal : deadline.outerSignals?.find(({ aborted }) => aborted);
-  if (signal !== undefined) deadline.end(signal.reason);
 }
 
 function limitError({ owner, limits, startedAt }: ScheduledDeadline, now: number): unknown {

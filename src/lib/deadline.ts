@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import type { Link } from "./linked-list.ts";
 
 /** The limits of one wait. */
 export interface TimeLimits {
@@ -37,6 +38,8 @@ export interface Deadline {
   end(reason: unknown): void;
   /** Its owner is followed from now on. */
   follow(): void;
+  /** Ends it where one of its signals has aborted, without listening to them. */
+  notice(): void;
 }
 
 /** The scheduler of a deadline. */
@@ -50,13 +53,13 @@ export interface DeadlineHost {
   listenTo(deadline: ScheduledDeadline): void;
 }
 
-/** A link in the list of all waits: to enter and to leave costs two pointers. */
-export class ScheduledDeadline implements Deadline {
+/** A link in the list of all waits. */
+export class ScheduledDeadline implements Deadline, Link<ScheduledDeadline> {
   readonly owner: DeadlineOwner;
   readonly limits: TimeLimits;
   readonly resolve: (value: unknown) => void;
   readonly reject: (reason: unknown) => void;
-  isActive = true;
+  isActive = false;
   previous: ScheduledDeadline | undefined;
   next: ScheduledDeadline | undefined;
   /** Beside that of the caller. */
@@ -108,6 +111,13 @@ export class ScheduledDeadline implements Deadline {
 
   follow(): void {
     if (this.isToListen && this.isActive) this.#host.listenTo(this);
+  }
+
+  notice(): void {
+    if (!this.isToListen) return;
+    const { callerSignal } = this.owner;
+    const signal = callerSignal?.aborted === true ? callerSignal : this.outerSignals?.find(({ aborted }) => aborted);
+    if (signal !== undefined) this.end(signal.reason);
   }
 
   get dueAt(): number {
