@@ -63,7 +63,7 @@ function descriptorOf(name: string, skill: AgentSkill | undefined, card: AgentCa
 }
 
 function inputSchema(modes: readonly string[]): JsonSchema {
-  const takesText = modes.length === 0 || modes.some((mode) => /^(?:text\/|\*)/i.test(mode));
+  const takesText = modes.length === 0 || modes.some((mode) => /^(?:text\b|\*)/i.test(mode));
   const takesData = modes.length === 0 || modes.some((mode) => /json|^\*/i.test(mode));
   const message = { type: "string", description: "The task for the agent, in words." };
   const data = { description: "Structured input for the agent: any JSON value." };

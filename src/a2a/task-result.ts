@@ -120,7 +120,9 @@ export function taskContent(
     a2a: { ...ids, state, artifacts: task.artifacts.map((each) => artifactUri(taskId, each.artifactId)) },
   };
   const message = joinedTexts((reply ?? status)?.parts ?? []).map((part) => partContent(part, { name }));
-  const artifacts = task.artifacts.map((artifact) => artifactContent(artifact, taskId));
+  const artifacts = task.artifacts
+    .map((artifact) => artifactContent(artifact, taskId))
+    .flatMap((content) => content.parts ?? [content]);
   const note = noteOf(state, ids);
   const parts = [...artifacts, ...message, ...(note === "" ? [] : [textContent(note, { name: "task" })])];
   const [only] = parts;

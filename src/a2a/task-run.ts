@@ -80,10 +80,11 @@ export class TaskRun {
   /**
    * Runs it.
    *
-   * @throws ToolkitError `UNAVAILABLE` where the message was surely not sent, `OUTCOME_UNKNOWN` where it is not known what became of it,
+   * @throws ToolkitError `NOT_FOUND` and `INVALID_INPUT` for a task that is not there, or over; `UNAVAILABLE` where the message was surely not sent, `OUTCOME_UNKNOWN` where it is not known what became of it,
    *   `LIMIT_EXCEEDED`, `REMOTE_ERROR`, `UNAUTHORIZED`; the reason of `abort`
    */
   async run(first: Message): Promise<TaskRecord> {
+    if (first.taskId !== "") await this.#find(first.taskId);
     let message: Message | undefined = first;
     for (let questions = 0; message !== undefined; questions++) {
       await this.#send(message);
@@ -91,6 +92,25 @@ export class TaskRun {
       message = this.task.isInterrupted && questions < maxQuestions ? await this.#ask() : undefined;
     }
     return this.task;
+  }
+
+  /** Looks for the task that is gone on with: the question that the message answers must not be taken for another one. */
+  async #find(taskId: string): Promise<void> {
+    try {
+      await this.#askAgent(this.#work.signal);
+    } catch (error) {
+      this.#work.signal.throwIfAborted();
+      if (protocolReason(error) === "TASK_NOT_FOUND") {
+        const message = `${this.#parts.agent} has no task ${taskId}: leave taskId out to begin another one.`;
+        throw new ToolkitError("NOT_FOUND", message, { key: taskId, suggestions: [] }, { cause: error });
+      }
+      throw agentFailure(error, this.#parts, `the request for the task ${taskId}`, true);
+    }
+    if (!this.task.isTerminal) return;
+    const message = `is of a task that is ${this.task.state}`;
+    throw new ToolkitError("INVALID_INPUT", `taskId ${message}: leave it out, and give the contextId to go on.`, {
+      issues: [{ pointer: "/taskId", message }],
+    });
   }
 
   /** Sends a message, and takes what comes until nothing more does. */
