@@ -2,6 +2,7 @@ import { afterEach, describe, expect } from "vitest";
 import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
 import type { Delegate } from "../../src/core/delegate.ts";
 import type { ElicitRequest } from "../../src/core/interaction.ts";
+import type { Content } from "../../src/core/resource.ts";
 import type { Progress } from "../../src/core/session.ts";
 import { Toolkit } from "../../src/toolkit/toolkit.ts";
 import { until } from "../e2e/support.ts";
@@ -26,6 +27,11 @@ async function connected(target: string, options: A2aOptions = {}, delegate: Del
   toolkit.addConnector(a2a(target, options), { namespace: "travel" });
   await toolkit.start();
   return toolkit;
+}
+
+/** What a result says of its task. */
+function aboutOf({ meta = {} }: Content) {
+  return meta.a2a as { state: string; taskId: string; contextId: string; artifacts: readonly string[] };
 }
 
 const forms: readonly (readonly [string, AgentOptions])[] = [
@@ -57,8 +63,7 @@ describe.each(forms)("an agent of %s", (_form, options) => {
     const result = await toolkit.call("travel.plan", { message: "data", data: { nights: 3, cities: ["Bern"] } });
     expect(await result.json()).toEqual({ nights: 3, cities: ["Bern"] });
 
-    const { artifacts } = result.meta?.a2a as { artifacts: readonly string[] };
-    const read = await toolkit.read(`${artifacts[0]}`);
+    const read = await toolkit.read(aboutOf(result).artifacts[0] ?? "");
     expect(read.parts?.map(({ mediaType }) => mediaType)).toEqual(["text/plain", "application/json"]);
     expect((await failure(toolkit.read("a2a://task/none/artifact/answer"))).code).toBe("NOT_FOUND");
   });
@@ -80,7 +85,7 @@ describe.each(forms)("an agent of %s", (_form, options) => {
     const { card } = await agent(options);
     const toolkit = await connected(card);
     const question = await toolkit.call("travel.plan", { message: "ask" });
-    const { state, taskId, contextId } = question.meta?.a2a as Record<string, string>;
+    const { state, taskId, contextId } = aboutOf(question);
     expect(state).toBe("input-required");
     expect(await question.text()).toContain("Which city?");
     expect(await question.text()).toContain(taskId);
