@@ -2,7 +2,7 @@ import { messageOf, ToolkitError } from "../core/error.ts";
 import { isRecord } from "../lib/value.ts";
 import type { Redactor } from "../mcp/redact.ts";
 import { failureOf } from "../mcp/request-failure.ts";
-import { ConnectionLostError } from "../mcp/rpc/rpc-error.ts";
+import { ConnectionLostError, sentence } from "../mcp/rpc/rpc-error.ts";
 import { HttpStatusError, NotMcpError } from "../mcp/transport/http/http-error.ts";
 
 /** The agent whose request failed, for the message of the error. */
@@ -56,29 +56,36 @@ export function agentFailure(
   what: string,
   isRepeatable: boolean,
 ): unknown {
-  if (ToolkitError.is(error, "REMOTE_ERROR")) return withServer(error, agent ?? label);
-  if (ToolkitError.is(error)) return error;
+  const known = protocolError(error);
+  const isUnread = ToolkitError.is(error, "REMOTE_ERROR") && error.details.server === "";
+  if (ToolkitError.is(error) && !isUnread) return error;
   if (isBreak(error) || error instanceof HttpStatusError) {
     return failureOf(error, { what, label, redactor, server: agent, repeatable: isRepeatable, isOfCaller: true });
   }
-  const known = protocolError(error);
-  const code = known?.envelopeCode ?? known?.statusCode;
-  const said = redactor.text(messageOf(known ?? error)).slice(0, quotedLength);
   const server = agent ?? label;
+  const said = redactor.text(messageOf(known ?? error)).slice(0, quotedLength);
+  const cause = redactor.error(error);
+  // Whatever it did, it did not say so.
+  if (known === undefined && !isRepeatable)
+    return unknownTask(
+      "",
+      { label },
+      `${server} answered ${what} with something that cannot be read: ${sentence(said)}`,
+      cause,
+    );
+  const code = known?.envelopeCode ?? known?.statusCode;
   const details = typeof code === "number" ? { server, rpcCode: code } : { server };
   const message = `${server} answered ${what} with an error${typeof code === "number" ? ` (${code})` : ""}: ${said}`;
-  return new ToolkitError("REMOTE_ERROR", message, details, { cause: redactor.error(error) });
-}
-
-/** The error of an answer that could not be read, with the agent that gave it. */
-function withServer(error: ToolkitError<"REMOTE_ERROR">, server: string): ToolkitError {
-  if (error.details.server !== "") return error;
-  const message = `${server}: ${error.message}`;
-  return new ToolkitError("REMOTE_ERROR", message, { ...error.details, server }, { cause: error.cause });
+  return new ToolkitError("REMOTE_ERROR", message, details, { cause });
 }
 
 /** The error of a task of which nothing more can be learnt. */
-export function unknownTask(taskId: string, { label }: FailingAgent, why: string, cause?: unknown): ToolkitError {
+export function unknownTask(
+  taskId: string,
+  { label }: Pick<FailingAgent, "label">,
+  why: string,
+  cause?: unknown,
+): ToolkitError {
   const id = taskId === "" ? "a task" : `the task ${taskId}`;
   const message = `The outcome of ${id} at ${label} is unknown: ${why} It may have run: ask the agent before you call again.`;
   return new ToolkitError("OUTCOME_UNKNOWN", message, { namespace: label }, { cause });

@@ -168,7 +168,10 @@ export class AgentSession implements ConnectorSession {
       { context, outputModes: skill.outputModes, taskId: input.taskId },
     );
     this.#runs.add(run);
-    const running = run.run(message).finally(() => this.#runs.delete(run));
+    const running = run.run(message).finally(() => {
+      this.#runs.delete(run);
+      identified.resolve();
+    });
     try {
       const task = await abortable(running, signal);
       if (task.contextId !== "") this.#parts.owners.set(task.contextId, ownerOf(context));
