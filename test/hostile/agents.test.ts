@@ -129,7 +129,7 @@ describe("a card that leads elsewhere", () => {
 
   verifies(
     "W4",
-    "to a private address, a file or a URL with a password is refused, and nothing is sent there",
+    "a card that leads to a private address, a file or a URL with a password is refused, and nothing is sent there",
     async () => {
       for (const target of forbidden) {
         const { url } = await agent(elsewhere(target));
