@@ -18,7 +18,7 @@ import {
 import type { RequestOwner } from "../mcp/transport/transport.ts";
 
 /** The limits of what an agent sends. */
-export interface AnswerLimits {
+export interface AgentLimits {
   readonly maxMessageBytes: number;
   readonly maxNestingDepth: number;
   /** The most events of one stream. */
@@ -28,7 +28,7 @@ export interface AnswerLimits {
 /** The HTTP of one session with an agent. */
 export interface AgentHttp {
   readonly endpoint: McpEndpoint;
-  readonly limits: AnswerLimits;
+  readonly limits: AgentLimits;
   /** Something came from the agent. */
   received(): void;
 }
@@ -90,7 +90,7 @@ async function jsonResponse(answer: HttpAnswer, { endpoint, limits }: AgentHttp)
 }
 
 /** A value that an agent sent. @throws ToolkitError `REMOTE_ERROR` for no JSON, `LIMIT_EXCEEDED` for what is nested too deep */
-export function parseWithin(text: string, { maxNestingDepth }: AnswerLimits, redactor: Redactor): unknown {
+export function parseWithin(text: string, { maxNestingDepth }: AgentLimits, redactor: Redactor): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -39,7 +39,7 @@ export type AgentUpdate = NonNullable<StreamResponse["payload"]>;
 export interface AgentClient {
   /** Sends a message, and gives what comes of it: as a stream where the agent has streams, else the first answer alone. */
   send(message: Message, outputModes: readonly string[], signal: AbortSignal): AsyncIterable<AgentUpdate>;
-  /** What happens to a task from now on. */
+  /** The updates about a task from now on. */
   subscribe(taskId: string, signal: AbortSignal): AsyncIterable<AgentUpdate>;
   task(taskId: string, signal: AbortSignal): Promise<Task>;
   cancel(taskId: string, signal: AbortSignal): Promise<Task>;

@@ -19,7 +19,7 @@ const scheme = "a2a://task/";
 export const artifactTemplate = `${scheme}{taskId}/artifact/{artifactId}`;
 
 /** The URI of an artifact, by which it is read again. */
-export function artifactUri(taskId: string, artifactId: string): string {
+function artifactUri(taskId: string, artifactId: string): string {
   return `${scheme}${encodeURIComponent(taskId)}/artifact/${encodeURIComponent(artifactId)}`;
 }
 

@@ -29,7 +29,7 @@ async function connected(target: string, options: A2aOptions = {}, delegate: Del
   return toolkit;
 }
 
-/** What a result says of its task. */
+/** The ids and the state of the task of a result. */
 function aboutOf({ meta = {} }: Content) {
   return meta.a2a as { state: string; taskId: string; contextId: string; artifacts: readonly string[] };
 }

@@ -155,7 +155,7 @@ verifies("W4", "a signature by a known key lets a card in, and no other card", a
   card = good;
   const other = await refused((await added(url, { signature: { keys: [stranger], required: false } })).connection);
   expect(other.code).toBe("UNAUTHORIZED");
-  // What is signed is the card as the SDK writes it.
+  // The card is signed as the SDK writes it.
   expect(canonicalizeAgentCard(AgentCard.fromJSON(good))).toBe(canonicalizeAgentCard(AgentCard.fromJSON(own)));
 });
 
