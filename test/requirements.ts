@@ -511,6 +511,10 @@ export const requirements: readonly Requirement[] = [
     text: "A pack of tools is a folder of its own: schemas in and out, shared guidance once, and a function that gives a Source. Its descriptions and guidance stay within a budget of tokens. fs stays under its root, whatever `..`, links and races do; http refuses private addresses by default; code reads and analyses, and executes nothing.",
   },
   {
+    id: "W4",
+    text: "The URL of an agent's card is a connector: A2A 1.0 over JSON-RPC or HTTP+JSON as the card prefers, 0.3 where it speaks that alone; gRPC alone is refused in words. Each skill is a tool. A long task reports progress, asks, shows a page to log in, goes on after a break or a restart of its agent or ends OUTCOME_UNKNOWN, and is canceled with its call. Artifacts are resources. A card leads to no private address, and credentials to no other origin; its signature is checked where keys are given.",
+  },
+  {
     id: "Y2",
     text: "A tape records a run whole, secrets masked: calls, results, errors, turns of models, questions, approvals, changes of lists. It is bounded, and what is missing is counted; a process that dies loses no line. `replayed(tape)` runs it again without network or model, and names the first step that differs.",
   },

@@ -1,5 +1,6 @@
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { A2aOptions } from "../a2a/index.ts";
 import { agent, type ModelsOptions } from "../agent/index.ts";
 import type { AddConnectorOptions } from "../connection/connect-options.ts";
 import type { Connector } from "../core/connector.ts";
@@ -45,18 +46,30 @@ export interface ConfiguredConnector {
   readonly path: ConfigPath;
   readonly target: ConnectorConfig;
   readonly options: AddConnectorOptions;
+  /** For an agent: the options of its connector. */
+  readonly agent?: A2aOptions | undefined;
+}
+
+/** Makes the connector of an agent. */
+type AgentMaker = typeof import("../a2a/index.ts")["a2a"];
+
+/** The maker of connectors of agents, which is loaded for a configuration that has some. */
+export async function agentMaker(config: ReadConfig): Promise<AgentMaker | undefined> {
+  if (!plannedConnectors(config, {}).some(({ agent }) => agent !== undefined)) return undefined;
+  return (await import("../a2a/index.ts")).a2a;
 }
 
 /** Adds a connector. One that needs a variable which is not set fails when it connects, and says so: it harms no other one. */
 export function addConnector(
   toolkit: Toolkit,
-  target: ConnectorConfig,
-  options: AddConnectorOptions,
+  { target, path, agent, ...planned }: ConfiguredConnector,
   config: ReadConfig,
-  path: ConfigPath,
+  a2a: AgentMaker | undefined,
 ): void {
+  const options = { ...planned.options, namespace: planned.namespace };
   try {
-    toolkit.addConnector(target, options);
+    if (agent === undefined || a2a === undefined || !("url" in target)) toolkit.addConnector(target, options);
+    else toolkit.addConnector(a2a(target, agent), options);
   } catch (error) {
     if (!ToolkitError.is(error, "INVALID_TARGET") || error.details.variable === undefined) throw error;
     const problem = config.problem(path, error.message);
@@ -175,12 +188,17 @@ export function plannedConnectors(config: ReadConfig, options: ConfiguredOptions
     .flatMap(([list, entries]) => Object.entries(entries).map(([name, entry]) => ({ path: [list, name], name, entry })))
     .map(({ path, name, entry }) => ({ path, name, entry: longForm(entry, config.folder) }))
     .filter(({ entry }) => entry.disabled !== true && entry.enabled !== false)
-    .map(({ path, name, entry }) => ({
-      path,
-      namespace: toIdentifier(name, "server"),
-      target: targetOf(config, path, entry),
-      options: connectorOptions(config.folder, entry, options),
-    }));
+    .map(({ path, name, entry }) => {
+      const planned = { path, namespace: toIdentifier(name, "server"), target: targetOf(config, path, entry) };
+      const given = connectorOptions(config.folder, entry, options);
+      if (entry.type !== "a2a") return { ...planned, options: given };
+      // A connector that is made here has these by itself.
+      const { auth, maxMessageBytes, maxListSize, ...supervision } = given;
+      const { trust, maxConcurrentCalls, connectTimeoutMs } = given;
+      const { signature } = entry;
+      const agent = { auth, maxMessageBytes, maxListSize, trust, maxConcurrentCalls, connectTimeoutMs, signature };
+      return { ...planned, options: supervision, agent };
+    });
 }
 
 /** The entry without shorthands, and with variables in one form. */
@@ -196,7 +214,10 @@ function targetOf(config: ReadConfig, path: ConfigPath, entry: WrittenConnector)
     const found = url === undefined ? "has neither url nor command" : "has both url and command";
     throw config.problem(path, `${path.join(".")} ${found}: write one of them.`);
   }
-  if (url !== undefined) return { url, headers, type: type === "stdio" ? undefined : type };
+  if (type === "a2a" && url === undefined) {
+    throw config.problem(path, `${path.join(".")} is an agent and has no url: write that of its card.`);
+  }
+  if (url !== undefined) return { url, headers, type: type === "stdio" || type === "a2a" ? undefined : type };
   return {
     command: command ?? "",
     args,

@@ -40,9 +40,18 @@ const connectorFields = {
   cwd: z.string().optional().describe("The folder it runs in. Default: the folder of this file."),
   wrap: texts.optional().describe("A command that starts the program, such as a sandbox."),
   type: z
-    .enum(["stdio", "http", "streamable-http", "streamableHttp", "sse"])
+    .enum(["stdio", "http", "streamable-http", "streamableHttp", "sse", "a2a"])
     .optional()
-    .describe("The transport. Default: it is found out."),
+    .describe("The transport; `a2a` for an agent, whose url is that of its card. Default: it is found out."),
+  signature: z
+    .strictObject({
+      keys: z
+        .array(z.looseObject({ kty: z.string() }))
+        .describe("The public keys that may have signed it, as JSON Web Keys."),
+      required: z.boolean().optional().describe("Refuse a card without a signature too. Default true."),
+    })
+    .optional()
+    .describe("The keys by which the card of an agent must be signed. Default: signatures are not looked at."),
   disabled: z.boolean().optional().describe("Leave this server out."),
   enabled: z.boolean().optional().describe("False leaves this server out."),
   auth: z

@@ -5,6 +5,7 @@ import { Toolkit } from "../toolkit/toolkit.ts";
 import type { ConfigPath } from "./config-document.ts";
 import {
   addConnector,
+  agentMaker,
   type ConfiguredOptions,
   type PlannedPack,
   placed,
@@ -59,7 +60,7 @@ export class ConfiguredToolkit {
     const read = await readOptions(config, options.env ?? process.env, options);
     const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), config, options);
     try {
-      configured.#parts = configured.#partsOf(config, await plannedPacks(config));
+      configured.#parts = configured.#partsOf(config, await plannedPacks(config), await agentMaker(config));
       for (const { add } of configured.#parts.values()) add();
       return configured;
     } catch (error) {
@@ -75,7 +76,7 @@ export class ConfiguredToolkit {
    */
   async apply(next: ReadConfig): Promise<AppliedChanges> {
     const before = this.#parts;
-    const after = this.#partsOf(next, await plannedPacks(next));
+    const after = this.#partsOf(next, await plannedPacks(next), await agentMaker(next));
     const removed = [...before.keys()].filter((name) => !after.has(name));
     const changed = [...after.keys()].filter(
       (name) => before.has(name) && before.get(name)?.text !== after.get(name)?.text,
@@ -99,7 +100,7 @@ export class ConfiguredToolkit {
   }
 
   /** Connectors and folders by namespace, resources by URI. */
-  #partsOf(config: ReadConfig, packs: readonly PlannedPack[]): Parts {
+  #partsOf(config: ReadConfig, packs: readonly PlannedPack[], a2a: Awaited<ReturnType<typeof agentMaker>>): Parts {
     const { toolkit } = this;
     const { env = process.env, watch = false } = this.#options;
     const parts = new Map<string, Part>();
@@ -112,9 +113,9 @@ export class ConfiguredToolkit {
       const add = () => placed(config, ["resources", index], () => toolkit.add(item));
       put(item.uri, ["resources", index], { text: textOf(written), add, remove: () => toolkit.remove(item.uri) });
     }
-    for (const { namespace, path, target, options } of plannedConnectors(config, this.#options)) {
-      const add = () =>
-        placed(config, path, () => addConnector(toolkit, target, { ...options, namespace }, config, path));
+    for (const planned of plannedConnectors(config, this.#options)) {
+      const { namespace, path, target, options } = planned;
+      const add = () => placed(config, path, () => addConnector(toolkit, planned, config, a2a));
       const { auth: _, ...plain } = options;
       const text = textOf([target, plain, at(config.written, path)]);
       put(namespace, path, { text, add, remove: () => toolkit.removeConnector(namespace) });

@@ -72,7 +72,7 @@ export function httpConnect(
 }
 
 /** Sends with a `fetch` that is not ours. */
-function sendOverFetch(fetch: typeof globalThis.fetch): EndpointSend {
+export function sendOverFetch(fetch: typeof globalThis.fetch): EndpointSend {
   return async ({ url, method, headers, body = null, signal }) => {
     let response: Response;
     try {
@@ -94,7 +94,9 @@ function sendOverFetch(fetch: typeof globalThis.fetch): EndpointSend {
 }
 
 /** Logs what the operator should know of the credentials, each thing once. */
-function credentialsWarnings(credentials: HttpCredentials | undefined): (attempt: Attempt) => Promise<void> {
+export function credentialsWarnings(
+  credentials: HttpCredentials | undefined,
+): (attempt: Pick<Attempt, "label" | "host" | "signal">) => Promise<void> {
   let last: string | undefined;
   return async ({ label, host, signal }) => {
     if (credentials?.warning === undefined) return;
@@ -105,7 +107,8 @@ function credentialsWarnings(credentials: HttpCredentials | undefined): (attempt
   };
 }
 
-function credentialsHost(host: ConnectorHost, signal: AbortSignal): CredentialsHost {
+/** A connection as its credentials use it. */
+export function credentialsHost(host: ConnectorHost, signal: AbortSignal): CredentialsHost {
   return {
     signal,
     waits: (reason) => host.waits(reason),

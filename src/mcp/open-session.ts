@@ -67,12 +67,19 @@ export interface Attempt {
 
 export const defaultConnectTimeoutMs = 30_000;
 
+/** The parts of an attempt that its time limit is about. */
+interface TimedAttempt {
+  readonly host: ConnectorHost;
+  readonly options: { readonly connectTimeoutMs?: number | undefined };
+  readonly signal: AbortSignal;
+}
+
 /**
  * Runs an attempt within its time limit and the caller's signal.
  *
  * @throws the signal's reason, or whatever `run` throws: after the limit its signal is aborted
  */
-export async function within<T>(attempt: Attempt, run: (attempt: Attempt) => Promise<T>): Promise<T> {
+export async function within<A extends TimedAttempt, T>(attempt: A, run: (attempt: A) => Promise<T>): Promise<T> {
   const { options, signal } = attempt;
   const timeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   signal.throwIfAborted();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
 import { ConfiguredToolkit, followConfig } from "../../src/config/configured-toolkit.ts";
 import { readConfig } from "../../src/config/read-config.ts";
+import { startAgent } from "../a2a/fixture/agent.ts";
 import { begin, ending, said } from "../agent/model/messages-support.ts";
 import { wireServer } from "../agent/model/support.ts";
 import { child, server } from "../support/hand-server.ts";
@@ -81,6 +82,29 @@ verifies(["X1", "W2"], "a configuration has packs of tools, in folders beside it
   await writeFile(file, "packs:\n  fs: { root: . }\n");
   expect(await configured.apply(await readConfig(file))).toMatchObject({ changed: ["fs"], removed: ["http", "code"] });
   await expect(toolkit.call("fs.write_file", { path: "b", text: "" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+});
+
+verifies(["X1", "W4"], "a configuration has agents, by the URL of their card", async () => {
+  const agent = await startAgent({ token: "token-of-the-file" });
+  ends.push(() => agent.close());
+  const file = join(folder, "toolweave.yaml");
+  const written = (more: string) =>
+    `connectors:\n  travel: { type: a2a, url: "${agent.card}", headers: { Authorization: Bearer token-of-the-file }, ${more} }\n`;
+  await writeFile(file, written("trust: untrusted, allow: [plan], maxMessageBytes: 100000"));
+  const configured = await ConfiguredToolkit.of(await readConfig(file));
+  const { toolkit } = configured;
+  ends.push(() => toolkit.close());
+  await toolkit.start();
+  const result = await toolkit.call("travel.plan", { message: "echo Bern" });
+  expect(await result.text()).toContain("Bern");
+  expect(result.meta?.untrusted).toBe("travel");
+
+  await writeFile(file, written("signature: { keys: [{ kty: EC }] }"));
+  await expect(readConfig(file).then((config) => configured.apply(config))).rejects.toThrow(/signature\.keys\[0\]/);
+  await writeFile(file, "connectors:\n  travel: { type: a2a, command: node }\n");
+  await expect(readConfig(file).then((config) => ConfiguredToolkit.of(config))).rejects.toThrow(
+    /write that of its card/,
+  );
 });
 
 verifies("X1", "two parts of a configuration that want one namespace are a mistake, with its place", async () => {

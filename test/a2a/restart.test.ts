@@ -1,0 +1,102 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect } from "vitest";
+import { type A2aOptions, a2a } from "../../src/a2a/index.ts";
+import type { AddConnectorOptions } from "../../src/connection/connect-options.ts";
+import { Toolkit } from "../../src/toolkit/toolkit.ts";
+import { until } from "../e2e/support.ts";
+import { Child } from "../support/child.ts";
+import { failure } from "../support/failure.ts";
+import { verifies } from "../support/verifies.ts";
+
+const open: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "toolweave-a2a-"));
+  open.push(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+interface Running {
+  readonly child: Child;
+  readonly port: number;
+  readonly card: string;
+}
+
+async function start(tasks: string, options: object = {}, port = 0): Promise<Running> {
+  const file = new URL("fixture/agent-process.ts", import.meta.url);
+  const child = new Child(file, tasks, String(port), JSON.stringify(options));
+  open.push(() => child.kill());
+  const chosen = Number((await child.said("listening")).split(" ")[1]);
+  return { child, port: chosen, card: `http://127.0.0.1:${chosen}/.well-known/agent-card.json` };
+}
+
+async function connected(card: string, options: A2aOptions = {}, more: AddConnectorOptions = {}): Promise<Toolkit> {
+  const toolkit = new Toolkit();
+  open.push(() => toolkit.close());
+  toolkit.addConnector(a2a(card, options), { namespace: "travel", retryMs: 50, maxRetryMs: 200, ...more });
+  await toolkit.start();
+  return toolkit;
+}
+
+describe.each([
+  ["with streams", {}],
+  ["without streams", { streaming: false }],
+  ["of 0.3", { isLegacy: true }],
+])("an agent %s that is killed in the middle of a task", (_form, form) => {
+  verifies("W4", "and comes back with its tasks ends the task it had", async () => {
+    const tasks = await folder();
+    const first = await start(tasks, form);
+    const toolkit = await connected(first.card);
+    const begun = Promise.withResolvers<void>();
+    const call = toolkit.call("travel.plan", { message: "wait" }, { onProgress: () => begun.resolve() });
+    await begun.promise;
+    await first.child.kill();
+    const second = await start(tasks, form, first.port);
+    second.child.tell("go");
+    const result = await call;
+    expect(await result.parts?.[0]?.text()).toBe("done after a restart");
+    // The message was not sent a second time.
+    expect(second.child.lines.filter((line) => line.startsWith("task"))).toEqual([]);
+  });
+
+  verifies("W4", "and forgets its tasks leaves the outcome unknown", async () => {
+    const first = await start(await folder(), form);
+    const toolkit = await connected(first.card);
+    const begun = Promise.withResolvers<void>();
+    const call = failure(toolkit.call("travel.plan", { message: "wait" }, { onProgress: () => begun.resolve() }));
+    await begun.promise;
+    await first.child.kill();
+    await start(await folder(), form, first.port);
+    const error = await call;
+    expect(error.code).toBe("OUTCOME_UNKNOWN");
+    expect(error.message).toMatch(/The outcome of the task \S+ at .+ is unknown/);
+  });
+
+  verifies("W4", "and stays away leaves the outcome unknown, within the limit of breaks", async () => {
+    const first = await start(await folder(), form);
+    const toolkit = await connected(first.card, { resumeMs: 300 });
+    const begun = Promise.withResolvers<void>();
+    const call = failure(toolkit.call("travel.plan", { message: "wait" }, { onProgress: () => begun.resolve() }));
+    await begun.promise;
+    await first.child.kill();
+    expect((await call).code).toBe("OUTCOME_UNKNOWN");
+  });
+});
+
+verifies("W4", "an agent that does not answer is not connected, and is connected again when it does", async () => {
+  const tasks = await folder();
+  const first = await start(tasks);
+  const toolkit = await connected(first.card, {}, { healthCheckMs: 400 });
+  const [connection] = toolkit.connections;
+  expect(connection?.state).toBe("connected");
+  await first.child.kill();
+  await until(() => connection?.state === "waiting");
+  await start(tasks, {}, first.port);
+  await until(() => connection?.state === "connected");
+  expect(await (await toolkit.call("travel.plan", { message: "echo Bern" })).parts?.[0]?.text()).toBe("Bern");
+});
