@@ -6,3 +6,5 @@ export type {
   ManifestTool,
   ParsedManifest,
 } from "./manifest-port.ts";
+export type { GivenManifest } from "./manifest-set.ts";
+export { type ManifestHost, type ManifestOptions, type MountedManifests, registerWith } from "./mount-manifests.ts";

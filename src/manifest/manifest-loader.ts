@@ -1,6 +1,7 @@
 import { readdir, realpath } from "node:fs/promises";
 import { resolve, sep } from "node:path";
 import { messageOf, type ToolkitError } from "../core/error.ts";
+import { assertNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
 import { FileTooLarge, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
 import { nearest } from "../lib/similar.ts";
@@ -46,6 +47,7 @@ export class ManifestLoader {
     const parsed = parseManifest(written);
     const kind = Object.hasOwn(this.#kinds, parsed.kind) ? this.#kinds[parsed.kind] : undefined;
     if (kind === undefined) throw this.#unknownKind(parsed);
+    assertNamespaceOf(parsed);
     const version = new ManifestVersion(written.folder, parsed, signal, this.#parts);
     try {
       const tools = await kind.tools(checkedSpec(parsed, kind.spec), version);
@@ -62,6 +64,15 @@ export class ManifestLoader {
     const [near] = nearest(kind, kinds, 1);
     const hint = near === undefined ? `There are ${kinds.join(" and ")}.` : `Did you mean ${near}?`;
     return problem(["kind"], `The kind ${JSON.stringify(kind)} is not known.`, hint);
+  }
+}
+
+function assertNamespaceOf({ namespace, problem }: ParsedManifest): void {
+  if (namespace === undefined) return;
+  try {
+    assertNamespace(namespace);
+  } catch (cause) {
+    throw problem(["metadata", "namespace"], messageOf(cause), "", { cause });
   }
 }
 

@@ -46,7 +46,14 @@ export function parseManifest(written: ManifestText): ParsedManifest {
   const { kind, metadata = {}, spec } = checked(manifestSchema, value, problem, []);
   const { name, namespace } = metadata;
   const own = typeof spec.name === "string" && spec.name !== "" ? spec.name : undefined;
-  return { kind, name: own ?? name, namespace, spec, file: written.file, problem };
+  return {
+    kind,
+    name: own ?? name,
+    namespace: namespace === "" ? undefined : namespace,
+    spec,
+    file: written.file,
+    problem,
+  };
 }
 
 /** The `spec` of a manifest as its kind has it. @throws ToolkitError `INVALID_MANIFEST` that names each mistake */

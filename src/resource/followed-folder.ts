@@ -9,6 +9,8 @@ import { abortable } from "../lib/promise.ts";
 export interface FolderContents {
   /** The files that count. */
   readonly files: WantedFiles;
+  /** Another text once other files count. Default: they are always the same. */
+  readonly scope?: string | undefined;
   /** The mistakes of the files as they were read last, each identified by its message. */
   readonly problems: readonly Error[];
   /**
@@ -45,6 +47,8 @@ export class FollowedFolder {
   #reported: readonly Error[] = [];
   #watcher: FolderWatcher | undefined;
   #watchProblem: Error | undefined;
+  /** The scope of the watcher. */
+  #scope: string | undefined;
   #settling: Timer | undefined;
   #wasRead = false;
   #reading: Promise<unknown> = Promise.resolve();
@@ -71,12 +75,7 @@ export class FollowedFolder {
     // A function of its own, so that a listener that is added twice is removed once.
     const own = () => listener();
     this.#listeners.add(own);
-    this.#watcher ??= watchFolder(this.#path, {
-      ...this.#contents.files,
-      pollMs: this.#pollMs,
-      onChange: () => this.#emitChange(),
-      onProblem: (cause) => this.#reportWatchProblem(cause),
-    });
+    this.#watcher ??= this.#watchFiles();
     return () => {
       this.#listeners.delete(own);
       if (this.#listeners.size > 0) return;
@@ -85,6 +84,16 @@ export class FollowedFolder {
       this.#watcher = undefined;
       this.#watchProblem = undefined;
     };
+  }
+
+  #watchFiles(): FolderWatcher {
+    this.#scope = this.#contents.scope;
+    return watchFolder(this.#path, {
+      ...this.#contents.files,
+      pollMs: this.#pollMs,
+      onChange: () => this.#emitChange(),
+      onProblem: (cause) => this.#reportWatchProblem(cause),
+    });
   }
 
   async #read(options: ReadOptions): Promise<void> {
@@ -101,6 +110,11 @@ export class FollowedFolder {
     }
     this.#reportProblems();
     this.#wasRead = true;
+    if (this.#watcher === undefined || this.#contents.scope === this.#scope) return;
+    // Those that count now may have changed before they were watched.
+    this.#watcher.close();
+    this.#watcher = this.#watchFiles();
+    this.#emitChange();
   }
 
   async #state({ signal }: ReadOptions): Promise<FolderState> {

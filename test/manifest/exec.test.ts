@@ -66,7 +66,7 @@ describe("the mode exec", () => {
     expect(names).not.toContain("OTHER");
     expect(await failure(loadManifest(exec("env: [SHOP_KEY]")))).toMatchObject({
       code: "INVALID_MANIFEST",
-      message: expect.stringContaining("tool.yaml:9:11: exec.env needs the environment variable SHOP_KEY"),
+      message: expect.stringContaining("tool.yaml:9:11: The program needs the environment variable SHOP_KEY"),
       details: { line: 9, column: 11, variable: "SHOP_KEY" },
     });
   });

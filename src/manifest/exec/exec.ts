@@ -4,7 +4,6 @@ import { inheritedEnvironment } from "../../lib/child/child-command.ts";
 import { parseJson } from "../../lib/nesting.ts";
 import { PendingWork } from "../../lib/promise.ts";
 import { isRecord } from "../../lib/value.ts";
-import { missingVariable } from "../../lib/variables.ts";
 import { type ArgumentTemplate, argumentTemplate } from "../argument-template.ts";
 import type { ManifestContext, ManifestExecutor, ManifestTool } from "../manifest-port.ts";
 import { type ManifestCommand, runChild } from "./run-child.ts";
@@ -61,8 +60,8 @@ function commandOf({ spec, problem }: ManifestTool, context: ManifestContext, co
   const { env: names = [], cwd, max_output_bytes: maxOutputBytes = defaultMaxOutputBytes } = spec.exec ?? {};
   for (const [at, name] of names.entries()) {
     if (context.env[name] !== undefined) continue;
-    const { message } = missingVariable(name, "exec.env");
-    throw problem(["spec", "exec", "env", at], message, "", { variable: name });
+    const what = `The program needs the environment variable ${name}, which is not set.`;
+    throw problem(["spec", "exec", "env", at], what, "Set it, or remove its name.", { variable: name });
   }
   const { variables } = inheritedEnvironment();
   const named = Object.fromEntries(names.map((name) => [name, context.env[name] ?? ""]));
