@@ -1,6 +1,7 @@
 import { ToolkitError } from "../../core/error.ts";
 import type { Content } from "../../core/resource.ts";
 import type { HttpResponse } from "../../lib/fetch/client-exchange.ts";
+import { type Glob, glob } from "../../lib/glob.ts";
 import { selectJson } from "../../lib/json-select/select-json.ts";
 import { InvalidSelection } from "../../lib/json-select/select-value.ts";
 import { jsonFault, parseJson } from "../../lib/nesting.ts";
@@ -89,15 +90,18 @@ function isDescribed(type: string, types: readonly string[]): boolean {
 }
 
 function redactedCopy(value: unknown, { redact }: AnswerRule): unknown {
-  return redact.length === 0 ? value : redactIn(value, new Set(redact));
+  return redact.length === 0 ? value : redactIn(value, redact.map(glob));
 }
 
 // Its depth is bounded before.
-function redactIn(value: unknown, names: ReadonlySet<string>): unknown {
+function redactIn(value: unknown, names: readonly Glob[]): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((each) => redactIn(each, names));
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, names.has(name) ? redacted : redactIn(each, names)]),
+    Object.entries(value).map(([name, each]) => [
+      name,
+      names.some((fits) => fits(name)) ? redacted : redactIn(each, names),
+    ]),
   );
 }
 
