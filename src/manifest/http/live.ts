@@ -1,11 +1,10 @@
 import { messageOf, type ToolkitError } from "../../core/error.ts";
-import { parseSelection, type SelectNode, selectJson } from "../../lib/json-select/select-json.ts";
-import { StepBudget } from "../../lib/step-budget.ts";
+import { parseSelection, type SelectNode } from "../../lib/json-select/select-json.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { FieldPath } from "../../prompt/front-matter/yaml-document.ts";
 import type { ManifestContext, ManifestExecutor, ManifestTool } from "../manifest-port.ts";
 import type { ToolSpec } from "../manifest-schema.ts";
-import { mappingFailure } from "./answer-content.ts";
+import { mapped } from "./answer-content.ts";
 import type { HttpBody, HttpOperation, HttpParameter, UrlTemplate, ValueTemplate } from "./http-operation.ts";
 import { headerNameFault, isHeaderText } from "./request-headers.ts";
 import { annotationsOf, isRepeatable, optionsOf, sendOperation } from "./send-operation.ts";
@@ -14,8 +13,6 @@ import { argumentsIn, parseTemplate, parseUrlTemplate, TemplateFault } from "./u
 type HttpSpec = NonNullable<ToolSpec["http"]>;
 
 const defaultMaxBytes = 10 * 2 ** 20;
-/** The steps of a mapping. */
-const maxSteps = 1_000_000;
 const at: FieldPath = ["spec", "http"];
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"]);
 const methodsWithBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
@@ -55,7 +52,8 @@ class LiveManifest {
     const url = this.#template([...at, "url"], this.#expanded([...at, "url"], this.#http.url), parseUrlTemplate);
     const headers = this.#headers();
     const parameters = this.#parameters(method, url);
-    const body = await this.#body(method, url);
+    const sent = [...argumentsOf(url), ...parameters.flatMap(({ value }) => argumentsIn(value))];
+    const body = await this.#body(method, sent);
     this.#assertNoLeak(url);
     const types = multimodal?.enabled === true ? (multimodal.accept_types ?? []) : undefined;
     return {
@@ -141,15 +139,12 @@ class LiveManifest {
   }
 
   /** The arguments that nothing else takes, and what is static. */
-  async #body(method: string, url: UrlTemplate): Promise<HttpBody | undefined> {
+  async #body(method: string, sent: readonly string[]): Promise<HttpBody | undefined> {
     if (!methodsWithBody.has(method)) return undefined;
     const { name } = this.#manifest;
-    const { query_params = [], header_params = {}, exclude = [], body_mapping, static_body } = this.#http.request ?? {};
+    const { exclude = [], body_mapping, static_body } = this.#http.request ?? {};
+    const taken = new Set([...sent, ...exclude]);
     const path: FieldPath = [...at, "request"];
-    const templates = Object.entries(header_params).map(([header, text]) =>
-      this.#template([...path, "header_params", header], text, parseTemplate),
-    );
-    const taken = new Set([...argumentsOf(url), ...argumentsIn(...templates), ...query_params, ...exclude]);
     const fixed = this.#expandedBody([...path, "static_body"], static_body ?? {});
     const mapping = await this.#selection([...path, "body_mapping"], body_mapping);
     return {
@@ -158,7 +153,9 @@ class LiveManifest {
         const rest = Object.entries(input).filter(([member]) => !taken.has(member));
         const all = Object.fromEntries([...rest, ...Object.entries(fixed)]);
         if (Object.keys(all).length === 0) return undefined;
-        return mapping === undefined ? all : mapped(mapping, all, name);
+        return mapping === undefined
+          ? all
+          : mapped(mapping, all, { code: "INVALID_INPUT", of: `the arguments of ${name}` });
       },
     };
   }
@@ -237,12 +234,4 @@ function restOf(url: UrlTemplate): HttpParameter {
 
 function textOfPart(part: ValueTemplate[number]): string {
   return typeof part === "string" ? part : "";
-}
-
-function mapped(mapping: SelectNode, value: unknown, name: string): unknown {
-  try {
-    return selectJson(mapping, value, new StepBudget(maxSteps));
-  } catch (error) {
-    throw mappingFailure(error, "INVALID_INPUT", `The mapping of the arguments of ${name}`);
-  }
 }
