@@ -79,7 +79,7 @@ describe("the request of a live tool", () => {
       const { origin } = await echo();
       const toolkit = await liveToolkit(
         { url: origin, method: "GET" },
-        { toolkit: { telemetry: { tracer: provider.getTracer("test") } } },
+        { toolkit: { tracer: provider.getTracer("test") } },
       );
       const { headers } = await callLive(toolkit);
       const recorded = span("execute_tool service");
@@ -152,21 +152,21 @@ describe("the manifest of a live tool", () => {
   verifies("W1", "that cannot be used is refused at its line", async () => {
     const url = "https://api.example.com/";
     const wrong: readonly (readonly [http: object, message: RegExp])[] = [
-      [{ url: "ftp://x/" }, /:13:14: It is no http or https URL\. Write one such as/],
+      [{ url: "ftp://x/" }, /:14:14: It is no http or https URL\. Write one such as/],
       [{ url: "https://{{if .x}}/" }, /is no argument\. Write \{\{\.name\}\}/],
       [{ url: "https://x/{{.a" }, /braces of a template are not closed/],
       [{ url: "https://u:p@x.example/" }, /user name or a password/],
       [{ url: "https://x y/" }, /Its host is none/],
       [{ url: "https://x.example/#{{.a}}" }, /behind #/],
-      [{ url, method: "TRACE" }, /:14:17: "TRACE" is no method that is sent/],
-      [{ url, headers: { "X-A": "${MISSING}" } }, /:15:16: .*needs the environment variable MISSING/],
+      [{ url, method: "TRACE" }, /:15:17: "TRACE" is no method that is sent/],
+      [{ url, headers: { "X-A": "${MISSING}" } }, /:16:16: .*needs the environment variable MISSING/],
       [{ url, headers: { Host: "x" } }, /"Host" belongs to the connection/],
       [{ url, headers: { "X A": "x" } }, /"X A" is no name of a header/],
       [{ url, headers: { "X-A": "a\nb" } }, /has a character that no header may have/],
-      [{ url, headers_from_env: ["X-A=MISSING"] }, /:15:7: .*MISSING/],
-      [{ url, headers_from_env: ["MISSING"] }, /:15:7: .*MISSING/],
+      [{ url, headers_from_env: ["X-A=MISSING"] }, /:16:9: .*MISSING/],
+      [{ url, headers_from_env: ["MISSING"] }, /:16:9: .*MISSING/],
       [{ url, request: { header_params: { "Content-Length": "{{.n}}" } } }, /belongs to the connection/],
-      [{ url, request: { body_mapping: "{a" } }, /:15:23: The mapping /],
+      [{ url, request: { body_mapping: "{a" } }, /:16:25: The mapping /],
       [{ url, response: { body_mapping: "a[" } }, /The mapping .*Write an expression of JMESPath/],
       [{ url: "https://{{.host}}/", headers: { "X-A": "${KEY}" } }, /An argument chooses the host/],
       [{ url: "https://a.{{.host}}", headers: { "X-A": "${KEY}" } }, /An argument chooses the host/],
