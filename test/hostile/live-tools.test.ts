@@ -174,8 +174,9 @@ describe("the service of a live tool", () => {
       if (url !== "/headers") response.writeHead(url === "/error" ? 500 : 200).write("[");
     });
     const toolkit = await liveToolkit({ url: `${origin}/{{.at}}`, timeout_ms: 100 });
-    for (const at of ["headers", "body", "error"])
+    for (const at of ["headers", "body"])
       expect(await failure(callLive(toolkit, { at })), at).toMatchObject({ code: "TIMEOUT" });
+    expect(await failure(callLive(toolkit, { at: "error" }))).toMatchObject({ code: "REMOTE_ERROR" });
   });
 
   verifies("W1", "that lies about its type gives a file, a text or an error", async () => {

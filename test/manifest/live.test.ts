@@ -78,13 +78,15 @@ describe("the request of a live tool", () => {
     try {
       const { origin } = await echo();
       const toolkit = await liveToolkit(
-        { url: origin, method: "GET" },
-        { toolkit: { tracer: provider.getTracer("test") } },
+        { url: origin, method: "GET", redact: ["iban", "user-agent"] },
+        { toolkit: { tracer: provider.getTracer("test"), recordContent: true } },
       );
-      const { headers } = await callLive(toolkit);
+      const { headers } = await callLive(toolkit, { iban: "CH93", city: "Bern" });
       const recorded = span("execute_tool service");
       expect(headers.traceparent).toContain(recorded.spanContext().traceId);
       expect(recorded.attributes).toMatchObject({ "http.request.method": "GET", "http.response.status_code": 200 });
+      expect(recorded.attributes["gen_ai.tool.call.arguments"]).toBe('{"iban":"***","city":"Bern"}');
+      expect(recorded.attributes["gen_ai.tool.call.result"]).toContain('"user-agent":"***"');
     } finally {
       unregister();
     }

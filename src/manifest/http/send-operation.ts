@@ -19,6 +19,8 @@ import { requestUrl } from "./request-url.ts";
 
 /** The most redirects of one request. */
 const maxRedirects = 5;
+/** The limit of the call comes so much later than that of the request. */
+const graceMs = 5_000;
 const repeatable: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /** True for a method that comes to the same when it is sent twice (RFC 9110, section 9.2.2). */
@@ -33,9 +35,13 @@ export function annotationsOf(method: string): ToolAnnotations {
   return { ...changes, ...(isRepeatable(method) ? { idempotentHint: true } : {}), openWorldHint: true };
 }
 
-/** The options of the tool of an operation: its limit of time, and the retries that are safe for it. */
-export function optionsOf({ timeoutMs, retry = {}, isRepeatable: isSafe }: HttpOperation): ToolOptions {
-  return { timeoutMs, retry: retry === false ? false : { onlyUnsent: !isSafe, ...retry } };
+/** The options of the tool of an operation: its limit of time, the retries that are safe for it, and what is not recorded. */
+export function optionsOf({ timeoutMs, retry = {}, isRepeatable: isSafe, answer }: HttpOperation): ToolOptions {
+  return {
+    ...(timeoutMs === undefined ? {} : { timeoutMs: timeoutMs + graceMs }),
+    retry: retry === false ? false : { onlyUnsent: !isSafe, ...retry },
+    redact: answer.redact,
+  };
 }
 
 /**
@@ -53,7 +59,10 @@ export async function sendOperation(operation: HttpOperation, input: unknown, co
   const limit = operation.timeoutMs === undefined ? undefined : AbortSignal.timeout(operation.timeoutMs);
   const signal = limit === undefined ? context.signal : AbortSignal.any([context.signal, limit]);
   const policy = policyFor(operation, url, context);
-  trace?.describe({ "http.request.method": operation.method, "server.address": url.hostname });
+  trace?.describe({
+    "http.request.method": operation.method,
+    "server.address": url.hostname.replace(/^\[(.*)\]$/, "$1"),
+  });
   let last: FailedRequest = { operation, url, isAnswered: false };
   try {
     const first = { url, method: operation.method, headers, body: body?.content, signal };
@@ -66,7 +75,8 @@ export async function sendOperation(operation: HttpOperation, input: unknown, co
     throw await statusFailure(response, last);
   } catch (error) {
     context.signal.throwIfAborted();
-    throw limit?.aborted === true ? timeoutOf(last) : sendFailure(error, last);
+    const isLate = limit?.aborted === true && !ToolkitError.is(error);
+    throw isLate ? timeoutOf(last) : sendFailure(error, last);
   }
 }
 
