@@ -1,0 +1,8 @@
+export type {
+  ClientHandler,
+  ManifestContext,
+  ManifestExecutor,
+  ManifestRun,
+  ManifestTool,
+  ParsedManifest,
+} from "./manifest-port.ts";
