@@ -72,7 +72,11 @@ export function listOperations(document: OpenApiDocument, choice: OperationChoic
   return { operations, mistakes };
 }
 
-function operationsAt(document: OpenApiDocument, path: string, placed: Placed<unknown>): Omit<ListedOperation, "name">[] {
+function operationsAt(
+  document: OpenApiDocument,
+  path: string,
+  placed: Placed<unknown>,
+): Omit<ListedOperation, "name">[] {
   const item = document.object(placed.value, placed.at, "A path");
   return methods.flatMap((method) => {
     const value = item.value[method];
@@ -92,7 +96,10 @@ function ruleOf(rules: OperationRules | undefined, join: "every" | "some"): Rule
     fits(operations, ({ id, name }) => (id === undefined ? [name] : [id, name])),
     fits(tags, ({ value }) => tagsOf(value)),
     fits(paths, ({ path }) => [path]),
-    fits(verbs?.map((verb) => verb.toUpperCase()), ({ method }) => [method]),
+    fits(
+      verbs?.map((verb) => verb.toUpperCase()),
+      ({ method }) => [method],
+    ),
   ].filter((test) => test !== undefined);
   return (operation) => (tests.length === 0 ? undefined : tests[join]((test) => test(operation)));
 }
@@ -143,7 +150,9 @@ function plainName(text: string): string {
 }
 
 function hashed(name: string, method: string, path: string): string {
-  return `${name.slice(0, 55)}_${digestTexts(method, path).replace(/[^A-Za-z0-9]/g, "").slice(0, 8)}`;
+  return `${name.slice(0, 55)}_${digestTexts(method, path)
+    .replace(/[^A-Za-z0-9]/g, "")
+    .slice(0, 8)}`;
 }
 
 function isAllowed(name: string): boolean {

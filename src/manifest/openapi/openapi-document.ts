@@ -39,7 +39,8 @@ export class OpenApiDocument {
     if (paths === undefined && (this.version === "3.0" || (webhooks ?? components) === undefined))
       throw new DocumentMistake("", "The document has no paths.");
     for (const [field, value] of Object.entries({ paths, components }))
-      if (value !== undefined && !isRecord(value)) throw new DocumentMistake(`/${field}`, `${field} must be an object.`);
+      if (value !== undefined && !isRecord(value))
+        throw new DocumentMistake(`/${field}`, `${field} must be an object.`);
   }
 
   /** The object that stands there, or that its references lead to. @throws DocumentMistake */
@@ -47,7 +48,10 @@ export class OpenApiDocument {
     let found: Placed<unknown> = { value, at };
     for (let hops = 0; isRecord(found.value) && typeof found.value.$ref === "string"; hops += 1) {
       if (hops === maxHops)
-        throw new DocumentMistake(at, `The reference ${found.value.$ref} leads to itself, or through more than ${maxHops} others.`);
+        throw new DocumentMistake(
+          at,
+          `The reference ${found.value.$ref} leads to itself, or through more than ${maxHops} others.`,
+        );
       found = this.target(found.value.$ref, found.at);
     }
     if (!isRecord(found.value)) throw new DocumentMistake(found.at, `${what} must be an object.`);

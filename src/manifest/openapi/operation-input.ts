@@ -74,7 +74,11 @@ function bound(parameters: readonly Omit<BoundParameter, "property">[], hasBody:
   const taken = new Set(hasBody ? [bodyProperty] : []);
   const inOrder = places.flatMap((place) => parameters.filter((each) => each.in === place));
   return inOrder.map((parameter) => {
-    const plain = parameter.name.replace(/[^A-Za-z0-9_.-]+/g, "_").replace(/^_+(?=.)|(?<=.)_+$/g, "").slice(0, 50) || "_";
+    const plain =
+      parameter.name
+        .replace(/[^A-Za-z0-9_.-]+/g, "_")
+        .replace(/^_+(?=.)|(?<=.)_+$/g, "")
+        .slice(0, 50) || "_";
     let property = taken.has(plain) ? `${plain}_${parameter.in}` : plain;
     for (let count = 2; taken.has(property); count += 1) property = `${plain}_${parameter.in}_${count}`;
     taken.add(property);
@@ -88,7 +92,10 @@ function assertPath({ path, at }: ListedOperation, parameters: readonly BoundPar
   const given = new Set(parameters.filter((each) => each.in === "path").map(({ name }) => name));
   for (const name of wanted)
     if (name === undefined || !given.has(name))
-      throw new DocumentMistake(at, `The path ${shown(path)} has {${name}}, and there is no parameter of that name in the path.`);
+      throw new DocumentMistake(
+        at,
+        `The path ${shown(path)} has {${name}}, and there is no parameter of that name in the path.`,
+      );
 }
 
 /** The one input schema of an operation: its parameters by name, and `body`. @throws DocumentMistake */
@@ -131,7 +138,9 @@ function schemaOf({ value, at }: BoundParameter): [schema: unknown, at: string] 
 function contentOf({ content }: Fields): readonly [mediaType: string, fields: Fields] | undefined {
   if (typeof content !== "object" || content === null) return undefined;
   const [first] = Object.entries(content);
-  return first === undefined || typeof first[1] !== "object" || first[1] === null ? undefined : (first as [string, Fields]);
+  return first === undefined || typeof first[1] !== "object" || first[1] === null
+    ? undefined
+    : (first as [string, Fields]);
 }
 
 const maxDescription = 1_000;
@@ -139,7 +148,8 @@ const maxDescription = 1_000;
 function describeParameter({ value, name, in: place, property }: BoundParameter, ofSchema: unknown): string {
   const own = typeof value.description === "string" && value.description !== "" ? value.description : ofSchema;
   const text = typeof own === "string" ? own.trim().slice(0, maxDescription) : "";
-  const sent = property === name ? "" : `Sent as ${place === "path" ? "a part of the path" : `the ${kindOf(place)}`} ${name}.`;
+  const sent =
+    property === name ? "" : `Sent as ${place === "path" ? "a part of the path" : `the ${kindOf(place)}`} ${name}.`;
   const deprecated = value.deprecated === true ? "Deprecated." : "";
   return [deprecated, text, sent].filter((each) => each !== "").join(" ");
 }
@@ -155,7 +165,10 @@ export function slotOf({ value, at, name, in: place, property }: BoundParameter)
   const allowed = styles[place];
   const style = (value.style ?? allowed[0]) as ValueStyle;
   if (!allowed.includes(style))
-    throw new DocumentMistake(pointerTo(at, "style"), `The style of a parameter in ${place} must be one of ${allowed.join(", ")}.`);
+    throw new DocumentMistake(
+      pointerTo(at, "style"),
+      `The style of a parameter in ${place} must be one of ${allowed.join(", ")}.`,
+    );
   const byDefault = style === "form" || style === "deepObject";
   return { argument, style, explode: typeof value.explode === "boolean" ? value.explode : byDefault, name };
 }

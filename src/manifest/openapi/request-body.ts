@@ -42,24 +42,48 @@ export function requestBodyOf(operation: ListedOperation, document: OpenApiDocum
   const { requestBody } = operation.value;
   if (requestBody === undefined || requestBody === null) return undefined;
   const body = document.object(requestBody, pointerTo(operation.at, "requestBody"), "A request body");
-  const types = document.entries(body, "content").map(([mediaType, placed]) => ({ mediaType, placed, form: formOf(mediaType) }));
+  const types = document
+    .entries(body, "content")
+    .map(([mediaType, placed]) => ({ mediaType, placed, form: formOf(mediaType) }));
   const chosen = forms.map((form) => types.find((each) => each.form === form)).find((each) => each !== undefined);
   if (chosen === undefined) return undefined;
   const { form, placed } = chosen;
-  const mediaType = chosen.mediaType.includes("*") ? (form === "text" ? "text/plain" : "application/octet-stream") : chosen.mediaType;
+  const mediaType = chosen.mediaType.includes("*")
+    ? form === "text"
+      ? "text/plain"
+      : "application/octet-stream"
+    : chosen.mediaType;
   const media = document.object(placed.value, placed.at, "A media type");
   const files = form === "multipart" ? filesOf(media, document) : new Set<string>();
   return {
     mediaType,
     others: types.filter((each) => each !== chosen).map((each) => each.mediaType),
     isRequired: body.value.required === true,
-    schema: (schemas) => bodySchema({ form, media: schemaOf(media, form, document), files, description: body.value.description }, schemas),
-    http: {
-      mediaType: form === "multipart" ? "multipart/form-data" : mediaType,
-      value: (input) => bodyValue(input.body, form, files),
-      ...(form === "urlencoded" || form === "multipart" ? { fields: fieldsOf(media) } : {}),
-    },
+    schema: (schemas) =>
+      bodySchema({ form, media: schemaOf(media, form, document), files, description: body.value.description }, schemas),
+    http: httpBody({ form, mediaType, files, media }),
   };
+}
+
+interface BodyParts {
+  readonly form: BodyForm;
+  readonly mediaType: string;
+  readonly files: ReadonlySet<string>;
+  readonly media: Placed;
+}
+
+/** The body as it is sent. It holds nothing of the document. */
+function httpBody({ form, mediaType, files, media }: BodyParts): HttpBody {
+  const isForm = form === "urlencoded" || form === "multipart";
+  return {
+    mediaType: form === "multipart" ? "multipart/form-data" : mediaType,
+    value: valueReader(form, files),
+    ...(isForm ? { fields: fieldsOf(media) } : {}),
+  };
+}
+
+function valueReader(form: BodyForm, files: ReadonlySet<string>): HttpBody["value"] {
+  return (input) => bodyValue(input.body, form, files);
 }
 
 /** The schema of a body. That of a form with files is not left behind its reference: what it says of them is changed. */
@@ -78,7 +102,10 @@ interface BodySchema {
 }
 
 function bodySchema({ form, media, files, description }: BodySchema, schemas: SharedSchemas): ConvertedSchema {
-  const text = typeof description === "string" && description.trim() !== "" ? { description: description.trim().slice(0, 1_000) } : {};
+  const text =
+    typeof description === "string" && description.trim() !== ""
+      ? { description: description.trim().slice(0, 1_000) }
+      : {};
   if (form === "text") return { schema: { type: "string", ...text }, references: new Set() };
   if (form === "bytes") {
     const schema = { type: "string", contentEncoding: "base64", description: joined(text.description, "In base64.") };
@@ -112,13 +139,19 @@ function filesOf(media: Placed, document: OpenApiDocument): ReadonlySet<string> 
   if (media.value.schema === undefined) return new Set();
   const { value } = document.object(media.value.schema, at, "A schema");
   const properties = isRecord(value.properties) ? Object.entries(value.properties) : [];
-  return new Set(properties.filter(([, property]) => isFile(property) || (isRecord(property) && isFile(property.items))).map(([name]) => name));
+  return new Set(
+    properties
+      .filter(([, property]) => isFile(property) || (isRecord(property) && isFile(property.items)))
+      .map(([name]) => name),
+  );
 }
 
 function isFile(schema: unknown): boolean {
   if (!isRecord(schema)) return false;
   const { type, format, contentMediaType, contentEncoding } = schema;
-  return (type === "string" && format === "binary") || (contentMediaType !== undefined && contentEncoding === undefined);
+  return (
+    (type === "string" && format === "binary") || (contentMediaType !== undefined && contentEncoding === undefined)
+  );
 }
 
 function fieldsOf({ value }: Placed): NonNullable<HttpBody["fields"]> {
@@ -130,7 +163,9 @@ function fieldsOf({ value }: Placed): NonNullable<HttpBody["fields"]> {
       {
         ...(isStyle(style) ? { style } : {}),
         ...(typeof explode === "boolean" ? { explode } : {}),
-        ...(typeof contentType === "string" && /^[\w.+-]+\/[\w.+-]+$/.test(contentType) ? { mediaType: contentType } : {}),
+        ...(typeof contentType === "string" && /^[\w.+-]+\/[\w.+-]+$/.test(contentType)
+          ? { mediaType: contentType }
+          : {}),
       },
     ]),
   );
@@ -148,7 +183,10 @@ function bodyValue(body: unknown, form: BodyForm, files: ReadonlySet<string>): u
     Object.entries(body).map(([name, value]) => {
       if (!files.has(name)) return [name, value];
       const at = pointerTo("/body", name);
-      return [name, Array.isArray(value) ? value.map((each, index) => bytesOf(each, pointerTo(at, index))) : bytesOf(value, at)];
+      return [
+        name,
+        Array.isArray(value) ? value.map((each, index) => bytesOf(each, pointerTo(at, index))) : bytesOf(value, at),
+      ];
     }),
   );
 }

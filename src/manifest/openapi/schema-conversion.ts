@@ -121,7 +121,9 @@ class Conversion {
     if (Array.isArray(value) && (lists.has(keyword) || keyword === "items")) {
       const branches = value.map((each, index) => this.convert(each, pointerTo(at, index), depth));
       const isChoice = keyword === "oneOf" || keyword === "anyOf";
-      return isChoice ? branchesByDiscriminator(branches, { given, list: value, document: this.#source.document }) : branches;
+      return isChoice
+        ? branchesByDiscriminator(branches, { given, list: value, document: this.#source.document })
+        : branches;
     }
     if (singles.has(keyword)) return this.convert(value, at, depth);
     if (keyword === "required" && Array.isArray(value)) return value.filter((name) => !hidden.has(name as string));
@@ -143,7 +145,12 @@ class Conversion {
 function isSmall(schema: Fields): boolean {
   const values = Object.values(schema);
   const isPlain = (value: unknown) => typeof value !== "object" || (Array.isArray(value) && value.length <= 8);
-  return values.length <= 8 && schema.$ref === undefined && values.every(isPlain) && !schemaLists.some((list) => list in schema);
+  return (
+    values.length <= 8 &&
+    schema.$ref === undefined &&
+    values.every(isPlain) &&
+    !schemaLists.some((list) => list in schema)
+  );
 }
 
 /** A schema that takes null too. */
@@ -172,6 +179,8 @@ function addExamples({ example, examples }: Fields, schema: Record<string, unkno
 
 function definedOf(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(fields).filter(([keyword, value]) => value !== undefined && formProblem(keyword, value) === undefined),
+    Object.entries(fields).filter(
+      ([keyword, value]) => value !== undefined && formProblem(keyword, value) === undefined,
+    ),
   );
 }

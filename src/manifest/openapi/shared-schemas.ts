@@ -102,7 +102,10 @@ export class SharedSchemas {
   #step(at: string): void {
     this.#steps += 1;
     if (this.#steps > maxSteps)
-      throw new DocumentMistake(at, `The document has more than ${maxSteps} schemas that are needed: choose fewer operations by include.`);
+      throw new DocumentMistake(
+        at,
+        `The document has more than ${maxSteps} schemas that are needed: choose fewer operations by include.`,
+      );
   }
 }
 
