@@ -14,7 +14,7 @@ const schema = z.record(text, z.unknown());
 
 const media = z.looseObject({
   file_path: text.optional().describe("A file beside the manifest."),
-  url: text.optional().describe("An http(s) URL, which the result names and nothing reads here."),
+  url: text.optional().describe("An http(s) URL that is read at each call."),
   data: text.optional().describe("The bytes in base64."),
   mime_type: text.describe("Such as image/png."),
   caption: text.optional(),
@@ -25,6 +25,15 @@ const part = z.strictObject({
   text: text.optional(),
   media: media.optional(),
 });
+
+const recordings = z
+  .union([
+    text,
+    z.strictObject({ from: text, tool: text.optional().describe("The name or ref of the tool on a tape.") }),
+  ])
+  .describe(
+    "A tape of the recorder, or a folder of recorded answers beside the manifest. They are found by the arguments.",
+  );
 
 const request = z.strictObject({
   query_params: texts.optional().describe("Arguments that are sent in the query."),
@@ -120,9 +129,7 @@ const toolFields = {
   mock_parts: z.array(part).optional().describe("Texts and media of the result."),
   mock_template: text.optional().describe("A template of the arguments that gives JSON: {{.city}} or {{city}}."),
   mock_template_file: text.optional().describe("A file with such a template."),
-  mock_recordings: text
-    .optional()
-    .describe("A tape of the recorder, or a folder of recorded answers, which are found by the arguments."),
+  mock_recordings: recordings.optional(),
   http: http.optional(),
   exec: exec.optional(),
   client: client.optional(),
