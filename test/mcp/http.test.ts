@@ -6,7 +6,7 @@ import type { ConnectorSession } from "../../src/core/connector.ts";
 import { operatorError } from "../../src/core/server-output.ts";
 import { type McpConnectorOptions, mcpConnector } from "../../src/mcp/index.ts";
 import { noRedactor } from "../../src/mcp/redact.ts";
-import { retryAfterMs } from "../../src/mcp/transport/http/http-error.ts";
+import { retryAfterMs } from "../../src/lib/fetch/send-failure.ts";
 import { eventFeed, HttpAnswer } from "../../src/mcp/transport/http/http-exchange.ts";
 import { until } from "../e2e/support.ts";
 import { failure } from "../support/failure.ts";

@@ -36,18 +36,20 @@ export type ValueTemplate = readonly (string | ArgumentSlot)[];
 
 /** The URL of an operation, in parts: an argument stays in the part in which it stands. */
 export interface UrlTemplate {
-  /**
-   * Scheme, host and port: `["https://api.example.com"]`. One without arguments is the operator's own and may be private. One with arguments is put
-   * to the egress policy, as is each redirect that leaves the origin.
-   */
+  /** Scheme, host and port: `["https://api.example.com"]`. One argument alone is a whole origin, and without a path a whole URL. */
   readonly origin: ValueTemplate;
-  /** Begins with `/`. A segment that arguments make is never empty, `.` or `..`, and has no slash. */
+  /**
+   * The operator wrote the origin, without arguments: it may be private, and gets credentials. Any other is put to the egress policy, as is each
+   * redirect that leaves the origin.
+   */
+  readonly isOwn: boolean;
+  /** Begins with `/`. A segment that arguments make is never empty, `.` or `..`, and has no slash. Empty where the origin is a whole URL. */
   readonly path: ValueTemplate;
   /** Without its `?`; empty for none. */
   readonly query: ValueTemplate;
 }
 
-/** A query parameter, header or cookie. It is left out where its value is one argument that is missing or null. */
+/** A query parameter, header or cookie. It is left out where an argument of its value is missing or null. */
 export interface HttpParameter {
   readonly in: "query" | "header" | "cookie";
   readonly name: string;
