@@ -1,9 +1,8 @@
-import type { ToolAnnotations } from "../../core/tool-options.ts";
 import { stripInvisible } from "../../lib/visible-text.ts";
+import { isJsonType } from "../../resource/media-type.ts";
 import type { ListedOperation } from "./list-operations.ts";
 import type { OperationInput } from "./operation-input.ts";
 import type { OperationOutput } from "./operation-output.ts";
-import { isJsonType } from "./request-body.ts";
 
 /** More of a description is cut: a model pays for it with every turn. */
 const maxText = 1_500;
@@ -69,16 +68,4 @@ function cut(text: string, max: number): string {
 export function titleOf({ value }: ListedOperation): string | undefined {
   const title = textOf(value.summary);
   return title === "" ? undefined : stripInvisible(cut(title, maxTitle));
-}
-
-/** The hints that follow from a method. POST says nothing of what it destroys. */
-export function hintsOf(method: string): ToolAnnotations {
-  const isReading = /^(?:GET|HEAD|OPTIONS|TRACE)$/.test(method);
-  const isChanging = /^(?:PUT|PATCH|DELETE)$/.test(method);
-  return {
-    readOnlyHint: isReading,
-    ...(isReading ? { destructiveHint: false } : isChanging ? { destructiveHint: true } : {}),
-    idempotentHint: isReading || method === "PUT" || method === "DELETE",
-    openWorldHint: true,
-  };
 }

@@ -1,10 +1,9 @@
 import type { ToolkitError } from "../../core/error.ts";
 import type { Tool } from "../../core/item.ts";
 import type { ManifestContext, ManifestKind, ParsedManifest } from "../manifest-port.ts";
-import { DocumentMistake } from "./openapi-document.ts";
 import { type OpenApiSpec, openApiSpec } from "./openapi-spec.ts";
-import { type OpenApiPlan, openApiTools } from "./openapi-tools.ts";
-import { type ReadDocument, readDocument } from "./read-document.ts";
+import type { OpenApiPlan } from "./openapi-tools.ts";
+import type { ReadDocument } from "./read-document.ts";
 import type { Credential } from "./security.ts";
 
 const maxBytes = 10 * 2 ** 20;
@@ -13,6 +12,12 @@ const maxBytes = 10 * 2 ** 20;
 export const openApiKind: ManifestKind<typeof openApiSpec> = {
   spec: openApiSpec,
   async tools(manifest, context) {
+    // Loaded with the first such manifest.
+    const [{ readDocument }, { openApiTools }, { DocumentMistake }] = await Promise.all([
+      import("./read-document.ts"),
+      import("./openapi-tools.ts"),
+      import("./openapi-document.ts"),
+    ]);
     const document = await readDocument(manifest, context);
     const plan = planOf(manifest, context, document);
     try {

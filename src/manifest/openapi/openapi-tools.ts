@@ -5,8 +5,8 @@ import type { ToolOptions } from "../../core/tool-options.ts";
 import { EgressPolicy } from "../../lib/fetch/egress-policy.ts";
 import { Turns } from "../../lib/turns.ts";
 import type { HttpOperation, UrlTemplate } from "../http/http-operation.ts";
-import { optionsOf, sendOperation } from "../http/send-operation.ts";
-import { describeOperation, hintsOf, titleOf } from "./describe-operation.ts";
+import { annotationsOf, isRepeatable, optionsOf, sendOperation } from "../http/send-operation.ts";
+import { describeOperation, titleOf } from "./describe-operation.ts";
 import { type ListedOperation, listOperations, type OperationChoice } from "./list-operations.ts";
 import { DocumentMistake, OpenApiDocument } from "./openapi-document.ts";
 import { httpParameters, inputSchema, type OperationInput, operationInput, slotOf } from "./operation-input.ts";
@@ -66,13 +66,15 @@ class ToolMaker {
   readonly #security: DocumentSecurity;
   readonly #inputs: SharedSchemas;
   readonly #outputs: SharedSchemas;
+  readonly #secrets: readonly string[];
 
   constructor(document: OpenApiDocument, plan: OpenApiPlan, operations: readonly ListedOperation[]) {
     this.#document = document;
     this.#plan = plan;
     this.#security = new DocumentSecurity(document, plan.auth, operations);
-    this.#inputs = new SharedSchemas(document, "input");
-    this.#outputs = new SharedSchemas(document, "output");
+    this.#inputs = new SharedSchemas(document, { direction: "input" });
+    this.#outputs = new SharedSchemas(document, { direction: "output", masked: plan.redact });
+    this.#secrets = [...plan.secrets, ...this.#security.secrets];
   }
 
   /** @throws DocumentMistake */
@@ -89,14 +91,14 @@ class ToolMaker {
       description: describeOperation(operation, input, output),
       input: foreign(inputSchema(input, this.#inputs, at)),
       output: this.#plan.hasOutputs ? foreign(outputSchema(output, this.#outputs, at)) : undefined,
-      annotations: hintsOf(operation.method),
+      annotations: annotationsOf(operation.method),
       options: { ...optionsOf(http), ...(labels === undefined ? {} : { labels }) },
       run: sender(http),
     };
   }
 
   #request(operation: ListedOperation, input: OperationInput, { accept }: OperationOutput): HttpOperation {
-    const { headers, secrets, maxBytes, timeoutMs, redact } = this.#plan;
+    const { headers, maxBytes, timeoutMs, redact } = this.#plan;
     const { method, name } = operation;
     const credentials = this.#security.for(operation);
     return {
@@ -107,10 +109,10 @@ class ToolMaker {
       headers: { ...credentials.headers, ...headers },
       body: input.body?.http,
       answer: { accept, reading: "declared", redact, maxBytes },
-      secrets: [...secrets, ...this.#security.secrets],
+      secrets: this.#secrets,
       egress: EgressPolicy.strict,
       timeoutMs,
-      isRepeatable: hintsOf(method).idempotentHint === true,
+      isRepeatable: isRepeatable(method),
     };
   }
 
@@ -128,7 +130,7 @@ class ToolMaker {
       if (parameter === undefined) throw new DocumentMistake(operation.at, `The path has no parameter ${part.name}.`);
       return slotOf(parameter);
     });
-    return { origin: [origin], path: [path, ...slots], query: query === "" ? [] : [query] };
+    return { origin: [origin], isOwn, path: [path, ...slots], query: query === "" ? [] : [query] };
   }
 }
 

@@ -3,7 +3,7 @@ import { pointerTo } from "../../lib/pointer.ts";
 import type { ArgumentSlot, HttpParameter, ValueStyle } from "../http/http-operation.ts";
 import type { ListedOperation } from "./list-operations.ts";
 import { DocumentMistake, type Fields, type OpenApiDocument, type Placed, shown } from "./openapi-document.ts";
-import { type RequestBody, requestBodyOf } from "./request-body.ts";
+import { type RequestBody, requestBodyOf } from "./operation-body.ts";
 import type { SharedSchemas } from "./shared-schemas.ts";
 
 type Place = "path" | "query" | "header" | "cookie";

@@ -1,8 +1,8 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo } from "../../lib/pointer.ts";
+import { isJsonType } from "../../resource/media-type.ts";
 import type { ListedOperation } from "./list-operations.ts";
 import type { OpenApiDocument, Placed } from "./openapi-document.ts";
-import { isJsonType } from "./request-body.ts";
 import { SchemaTooLarge, type SharedSchemas } from "./shared-schemas.ts";
 
 /** The answers of an operation that succeeds. */

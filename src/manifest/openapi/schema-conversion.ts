@@ -20,6 +20,8 @@ export interface ConvertedSchema {
 export interface ConversionSource {
   readonly document: OpenApiDocument;
   readonly direction: Direction;
+  /** The names of properties that may have any value. */
+  readonly masked: ReadonlySet<string>;
   /** The reference by which the schema at a pointer is found in the schema of a tool. */
   referenceTo(pointer: string): string;
   /** Counts work. @throws Error where it is too much */
@@ -116,7 +118,10 @@ class Conversion {
     if (maps.has(keyword)) {
       if (!isRecord(value)) return undefined;
       const kept = Object.entries(value).filter(([name]) => !(keyword === "properties" && hidden.has(name)));
-      return Object.fromEntries(kept.map(([name, each]) => [name, this.convert(each, pointerTo(at, name), depth)]));
+      const isMasked = (name: string) => keyword === "properties" && this.#source.masked.has(name);
+      return Object.fromEntries(
+        kept.map(([name, each]) => [name, isMasked(name) ? {} : this.convert(each, pointerTo(at, name), depth)]),
+      );
     }
     if (Array.isArray(value) && (lists.has(keyword) || keyword === "items")) {
       const branches = value.map((each, index) => this.convert(each, pointerTo(at, index), depth));

@@ -29,13 +29,19 @@ interface SharedSchema extends ConvertedSchema {
 export class SharedSchemas {
   readonly #document: OpenApiDocument;
   readonly #direction: Direction;
+  readonly #masked: ReadonlySet<string>;
   readonly #shared = new Map<string, SharedSchema>();
   readonly #names = new Map<string, string>();
   #steps = 0;
 
-  constructor(document: OpenApiDocument, direction: Direction) {
+  /** @param use - `masked`: names of members whose values are masked, so that they have no type */
+  constructor(
+    document: OpenApiDocument,
+    { direction, masked = [] }: { readonly direction: Direction; readonly masked?: readonly string[] },
+  ) {
     this.#document = document;
     this.#direction = direction;
+    this.#masked = new Set(masked);
   }
 
   /** A schema that stands in the document. Those that it refers to are added by `complete`. @throws DocumentMistake */
@@ -43,6 +49,7 @@ export class SharedSchemas {
     const converted = convertSchema(schema, at, {
       document: this.#document,
       direction: this.#direction,
+      masked: this.#masked,
       referenceTo: (pointer) => `#/$defs/${this.#nameOf(pointer)}`,
       step: (place) => this.#step(place),
     });

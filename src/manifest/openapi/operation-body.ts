@@ -2,6 +2,7 @@ import { ToolkitError } from "../../core/error.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
+import { isJsonType, isTextType } from "../../resource/media-type.ts";
 import type { HttpBody, ValueStyle } from "../http/http-operation.ts";
 import type { ListedOperation } from "./list-operations.ts";
 import type { Fields, OpenApiDocument, Placed } from "./openapi-document.ts";
@@ -25,16 +26,11 @@ export interface RequestBody {
 /** In the order in which they are chosen. */
 const forms: readonly BodyForm[] = ["json", "urlencoded", "multipart", "text", "bytes"];
 
-/** True for JSON, and for a type that is written in JSON. */
-export function isJsonType(mediaType: string): boolean {
-  return /^(?:application|text)\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);
-}
-
 function formOf(mediaType: string): BodyForm {
   if (isJsonType(mediaType)) return "json";
   if (/^application\/x-www-form-urlencoded\b/i.test(mediaType)) return "urlencoded";
   if (/^multipart\//i.test(mediaType)) return "multipart";
-  return /^(?:text\/|application\/(?:[^;]+\+)?(?:xml|yaml|graphql|sql)\b)/i.test(mediaType) ? "text" : "bytes";
+  return isTextType(mediaType) ? "text" : "bytes";
 }
 
 /** The body of an operation; undefined for none. Of several media types JSON is sent, or a form, a text, bytes: the first of these. @throws DocumentMistake */
