@@ -1,10 +1,6 @@
 import { ToolkitError } from "../../core/error.ts";
-import { secretMask, withoutTokens } from "../../lib/token-shape.ts";
+import { credentialName, secretMask, withoutTokens } from "../../lib/token-shape.ts";
 import { type Environment, expandVariables, VariableError } from "../../lib/variables.ts";
-
-/** The name of a header or variable that holds a credential. */
-export const credentialName =
-  /key|token|secret|passw|passphrase|pwd|auth|credential|cookie|signature|jwt|private|session/i;
 
 /** The URL of a server as it is shown, and the credentials in it that came from variables. */
 export interface MaskedUrl {

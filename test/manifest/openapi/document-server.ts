@@ -67,7 +67,7 @@ class Service {
   constructor(document: Fields, base: string) {
     this.#document = plainSchemas(document) as Fields;
     formats.default(this.#ajv);
-    this.#ajv.addSchema({ ...this.#document, $id: "document:" });
+    this.#ajv.addSchema({ ...this.#document, $id: "https://document.invalid/" });
     this.#operations = this.#listed(base);
   }
 
@@ -102,10 +102,22 @@ class Service {
           const parameter = this.#resolved(each);
           own.set(`${parameter.in} ${parameter.name}`, parameter);
         }
-        const pattern = (base + path).split(/(\{[^}]*\})/).map((part) => (part.startsWith("{") ? "([^/]+?)" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")));
+        const pattern = (base + path)
+          .split(/(\{[^}]*\})/)
+          .map((part) => (part.startsWith("{") ? "([^/]+?)" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")));
         const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name = ""]) => name);
         const id = typeof fields.operationId === "string" ? `${method} ${path}` : `${method} ${path}`;
-        return [{ id, method: method.toUpperCase(), path: new RegExp(`^${pattern.join("")}$`), names, literal: path.replace(/\{[^}]*\}/g, "").length, fields, parameters: [...own.values()] }];
+        return [
+          {
+            id,
+            method: method.toUpperCase(),
+            path: new RegExp(`^${pattern.join("")}$`),
+            names,
+            literal: path.replace(/\{[^}]*\}/g, "").length,
+            fields,
+            parameters: [...own.values()],
+          },
+        ];
       });
     });
   }
@@ -119,7 +131,11 @@ class Service {
   async #values(operation: Operation, url: URL, request: IncomingMessage): Promise<Fields> {
     const segments = operation.path.exec(url.pathname)?.slice(1) ?? [];
     const pathValues = new Map(operation.names.map((name, index) => [name, segments[index] ?? ""]));
-    const cookies = new Map((request.headers.cookie ?? "").split("; ").map((pair) => [pair.slice(0, pair.indexOf("=")), decodeURIComponent(pair.slice(pair.indexOf("=") + 1))]));
+    const cookies = new Map(
+      (request.headers.cookie ?? "")
+        .split("; ")
+        .map((pair) => [pair.slice(0, pair.indexOf("=")), decodeURIComponent(pair.slice(pair.indexOf("=") + 1))]),
+    );
     const seen = new Set<string>();
     const values: Fields = {};
     for (const parameter of operation.parameters) {
@@ -130,7 +146,10 @@ class Service {
           ? this.#pathValue(parameter, pathValues.get(name) ?? "")
           : place === "query"
             ? this.#queryValue(parameter, url, seen)
-            : this.#listed2(parameter, place === "header" ? (request.headers[name.toLowerCase()] as string | undefined) : cookies.get(name));
+            : this.#listed2(
+                parameter,
+                place === "header" ? (request.headers[name.toLowerCase()] as string | undefined) : cookies.get(name),
+              );
       if (value === undefined) {
         if (parameter.required === true) throw new Refused(`${place} ${name} is missing`);
         continue;
@@ -145,7 +164,9 @@ class Service {
 
   #isKey(name: string): boolean {
     const schemes = ((this.#document.components as Fields | undefined)?.securitySchemes ?? {}) as Fields;
-    return Object.values(schemes).some((scheme) => (scheme as Fields).in === "query" && (scheme as Fields).name === name);
+    return Object.values(schemes).some(
+      (scheme) => (scheme as Fields).in === "query" && (scheme as Fields).name === name,
+    );
   }
 
   #schemaOf(parameter: Fields): unknown {
@@ -159,23 +180,43 @@ class Service {
     let text = raw;
     if (style === "label") text = text.slice(1);
     if (style === "matrix") {
-      const items = text.slice(1).split(";").map((each) => each.slice(String(name).length + 1));
+      const items = text
+        .slice(1)
+        .split(";")
+        .map((each) => each.slice(String(name).length + 1));
       if (type !== "array") return typed(decodeURIComponent(items[0] ?? ""), type);
-      return (explode === true ? items : (items[0] ?? "").split(",")).map((each) => this.#item(parameter, decodeURIComponent(each)));
+      return (explode === true ? items : (items[0] ?? "").split(",")).map((each) =>
+        this.#item(parameter, decodeURIComponent(each)),
+      );
     }
-    if (type === "array") return text.split(style === "label" && explode === true ? "." : ",").map((each) => this.#item(parameter, decodeURIComponent(each)));
-    if (type === "object") return this.#members(parameter, text.split(",").flatMap((each) => (explode === true ? each.split("=") : [each])));
+    if (type === "array")
+      return text
+        .split(style === "label" && explode === true ? "." : ",")
+        .map((each) => this.#item(parameter, decodeURIComponent(each)));
+    if (type === "object")
+      return this.#members(
+        parameter,
+        text.split(",").flatMap((each) => (explode === true ? each.split("=") : [each])),
+      );
     return typed(decodeURIComponent(text), type);
   }
 
   #queryValue(parameter: Fields, url: URL, seen: Set<string>): unknown {
-    const { name, style = "form", explode = style === "form" || style === "deepObject", content } = parameter as { name: string; style?: string; explode?: boolean; content?: unknown };
+    const {
+      name,
+      style = "form",
+      explode = style === "form" || style === "deepObject",
+      content,
+    } = parameter as { name: string; style?: string; explode?: boolean; content?: unknown };
     const type = this.#type(parameter.schema);
     if (style === "deepObject") {
       const pairs = [...url.searchParams].filter(([key]) => key.startsWith(`${name}[`));
       for (const [key] of pairs) seen.add(key);
       if (pairs.length === 0) return undefined;
-      return this.#members(parameter, pairs.flatMap(([key, value]) => [key.slice(name.length + 1, -1), value]));
+      return this.#members(
+        parameter,
+        pairs.flatMap(([key, value]) => [key.slice(name.length + 1, -1), value]),
+      );
     }
     seen.add(name);
     if (!url.searchParams.has(name)) return undefined;
@@ -201,14 +242,18 @@ class Service {
   #members(parameter: Fields, parts: readonly string[]): Fields {
     const { properties = {} } = this.#resolved(parameter.schema) as { properties?: Fields };
     const made: Fields = {};
-    for (let at = 0; at < parts.length; at += 2) made[parts[at] ?? ""] = typed(decodeURIComponent(parts[at + 1] ?? ""), this.#type(properties[parts[at] ?? ""]));
+    for (let at = 0; at < parts.length; at += 2)
+      made[parts[at] ?? ""] = typed(decodeURIComponent(parts[at + 1] ?? ""), this.#type(properties[parts[at] ?? ""]));
     return made;
   }
 
   #type(schema: unknown): string | undefined {
     if (!isRecord(schema)) return undefined;
     const { type, anyOf, allOf } = this.#resolved(schema) as { type?: unknown; anyOf?: unknown[]; allOf?: unknown[] };
-    return ([type].flat().find((each) => each !== "null" && each !== undefined) as string | undefined) ?? (anyOf ?? allOf ?? []).map((each) => this.#type(each)).find((each) => each !== undefined);
+    return (
+      ([type].flat().find((each) => each !== "null" && each !== undefined) as string | undefined) ??
+      (anyOf ?? allOf ?? []).map((each) => this.#type(each)).find((each) => each !== undefined)
+    );
   }
 
   async #body({ fields }: Operation, bytes: Buffer, contentType: string): Promise<unknown> {
@@ -223,19 +268,27 @@ class Service {
     if (!isRecord(media)) throw new Refused(`a body of ${contentType} is not known`);
     const value = await this.#bodyValue(media, bytes, type, contentType);
     if (value instanceof Uint8Array || typeof value === "string") return value;
-    if (media.schema !== undefined) this.#check(withoutFiles(media.schema, (ref) => pointedAt(this.#document, ref)), value, "the body");
+    if (media.schema !== undefined)
+      this.#check(
+        withoutFiles(media.schema, (ref) => pointedAt(this.#document, ref)),
+        value,
+        "the body",
+      );
     return value;
   }
 
   async #bodyValue(media: Fields, bytes: Buffer, type: string, contentType: string): Promise<unknown> {
     if (/[/+]json$/.test(type)) return JSON.parse(bytes.toString());
-    if (type === "application/x-www-form-urlencoded") return this.#form(media, [...new URLSearchParams(bytes.toString())]);
+    if (type === "application/x-www-form-urlencoded")
+      return this.#form(media, [...new URLSearchParams(bytes.toString())]);
     if (type === "multipart/form-data") {
       const form = await new Response(bytes, { headers: { "content-type": contentType } }).formData();
-      const parts = await Promise.all([...form].map(async ([name, part]) => {
-        if (typeof part === "string") return [name, part] as const;
-        return [name, part.type === "application/json" ? await part.text() : `file of ${part.size}`] as const;
-      }));
+      const parts = await Promise.all(
+        [...form].map(async ([name, part]) => {
+          if (typeof part === "string") return [name, part] as const;
+          return [name, part.type === "application/json" ? await part.text() : `file of ${part.size}`] as const;
+        }),
+      );
       return this.#form(media, parts);
     }
     return type.startsWith("text/") ? bytes.toString() : new Uint8Array(bytes);
@@ -259,11 +312,13 @@ class Service {
     const key = JSON.stringify(schema);
     const check = this.#checks.get(key) ?? this.#ajv.compile(absolute(schema) as object);
     this.#checks.set(key, check);
-    if (!check(value)) throw new Refused(`${where} ${this.#ajv.errorsText(check.errors)}: ${JSON.stringify(value)?.slice(0, 300)}`);
+    if (!check(value))
+      throw new Refused(`${where} ${this.#ajv.errorsText(check.errors)}: ${JSON.stringify(value)?.slice(0, 300)}`);
   }
 
   #send({ fields }: Operation, request: IncomingMessage, response: ServerResponse): void {
-    const [status = "200", written = {}] = Object.entries((fields.responses ?? {}) as Fields).find(([each]) => /^2/.test(each)) ?? [];
+    const [status = "200", written = {}] =
+      Object.entries((fields.responses ?? {}) as Fields).find(([each]) => /^2/.test(each)) ?? [];
     const content = Object.entries((this.#resolved(written).content ?? {}) as Record<string, Fields>);
     const accepted = String(request.headers.accept ?? "*/*").split(/,\s*/);
     const [type, media] = content.find(([each]) => accepted.includes(each)) ?? content[0] ?? [];
@@ -273,7 +328,9 @@ class Service {
       return;
     }
     if (!/[/+]json$/.test(type)) {
-      response.writeHead(code, { "content-type": type }).end(type.startsWith("text/") ? "a text" : Buffer.from("89504e470d0a1a0a", "hex"));
+      response
+        .writeHead(code, { "content-type": type })
+        .end(type.startsWith("text/") ? "a text" : Buffer.from("89504e470d0a1a0a", "hex"));
       return;
     }
     const value = madeValue(media?.schema ?? {}, this.#document);
@@ -306,9 +363,16 @@ function withoutFiles(schema: unknown, follow: (reference: string) => unknown): 
 function plainSchemas(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainSchemas);
   if (!isRecord(value)) return value;
-  const { nullable, $id: _, ...rest } = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainSchemas(each)])) as Fields;
+  const {
+    nullable,
+    $id: _,
+    ...rest
+  } = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainSchemas(each)])) as Fields;
   const made: Fields = rest;
-  for (const [limit, plain] of [["exclusiveMinimum", "minimum"], ["exclusiveMaximum", "maximum"]] as const) {
+  for (const [limit, plain] of [
+    ["exclusiveMinimum", "minimum"],
+    ["exclusiveMaximum", "maximum"],
+  ] as const) {
     if (typeof made[limit] !== "boolean") continue;
     if (made[limit] === true) made[limit] = made[plain];
     else delete made[limit];
@@ -323,6 +387,11 @@ function absolute(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(absolute);
   if (!isRecord(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [key, key === "$ref" && typeof each === "string" && each.startsWith("#") ? `document:${each}` : absolute(each)]),
+    Object.entries(value).map(([key, each]) => [
+      key,
+      key === "$ref" && typeof each === "string" && each.startsWith("#")
+        ? `https://document.invalid/${each}`
+        : absolute(each),
+    ]),
   );
 }

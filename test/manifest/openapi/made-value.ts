@@ -16,7 +16,20 @@ const formats: Readonly<Record<string, string>> = {
   binary: "AAEC",
   byte: "AAEC",
 };
-const texts = ["text", "a", "1", "2020-01-02", "ab-12", "0".repeat(40), "a".repeat(64), "/a", "https://example.com", "A1", "#abcdef", "abcdef"];
+const texts = [
+  "text",
+  "a",
+  "1",
+  "2020-01-02",
+  "ab-12",
+  "0".repeat(40),
+  "a".repeat(64),
+  "/a",
+  "https://example.com",
+  "A1",
+  "#abcdef",
+  "abcdef",
+];
 const maxDepth = 6;
 
 /** A value that fits a schema, with every property as long as it is not nested too deep. */
@@ -47,7 +60,9 @@ export function madeValue(schema: unknown, root: unknown, depth = 0): unknown {
 /** A value for the parts of a schema together; undefined where it has none. */
 function mergedParts(schema: Schema, root: unknown, depth: number): unknown {
   const { allOf, anyOf, oneOf, ...own } = schema;
-  const choices = [anyOf, oneOf].filter(Array.isArray).map((list) => list.find((each) => each?.type !== "null") ?? list[0]);
+  const choices = [anyOf, oneOf]
+    .filter(Array.isArray)
+    .map((list) => list.find((each) => each?.type !== "null") ?? list[0]);
   const parts = [...(Array.isArray(allOf) ? allOf : []), ...choices];
   if (parts.length === 0) return undefined;
   const values = parts.map((part) => madeValue(part, root, depth + 1));
@@ -62,7 +77,7 @@ function mergedParts(schema: Schema, root: unknown, depth: number): unknown {
 function guessedType(schema: Schema): string | undefined {
   if (schema.properties ?? schema.additionalProperties ?? schema.required) return "object";
   if (schema.items ?? schema.prefixItems) return "array";
-  return schema.pattern ?? schema.format ?? schema.minLength ? "string" : undefined;
+  return (schema.pattern ?? schema.format ?? schema.minLength) ? "string" : undefined;
 }
 
 function madeObject(schema: Schema, root: unknown, depth: number): unknown {
@@ -70,9 +85,12 @@ function madeObject(schema: Schema, root: unknown, depth: number): unknown {
   const needed = new Set(Array.isArray(required) ? required : []);
   const given = isRecord(properties) ? properties : {};
   const kept = Object.entries(given).filter(([name]) => depth < maxDepth || needed.has(name));
-  const made: Record<string, unknown> = Object.fromEntries(kept.map(([name, each]) => [name, madeValue(each, root, depth + 1)]));
+  const made: Record<string, unknown> = Object.fromEntries(
+    kept.map(([name, each]) => [name, madeValue(each, root, depth + 1)]),
+  );
   for (const name of needed) made[name as string] ??= madeValue(additionalProperties, root, depth + 1);
-  for (let at = 0; Object.keys(made).length < Number(minProperties); at += 1) made[`more${at}`] = madeValue(additionalProperties, root, depth + 1);
+  for (let at = 0; Object.keys(made).length < Number(minProperties); at += 1)
+    made[`more${at}`] = madeValue(additionalProperties, root, depth + 1);
   return made;
 }
 
@@ -80,13 +98,25 @@ function madeList(schema: Schema, root: unknown, depth: number): unknown {
   const { items, prefixItems, minItems = 0, uniqueItems } = schema;
   const first = Array.isArray(prefixItems) ? prefixItems.map((each) => madeValue(each, root, depth + 1)) : [];
   const most = Number(schema.maxItems ?? 2);
-  const count = Math.max(Number(minItems), items === false || items === undefined ? 0 : depth < maxDepth ? Math.min(uniqueItems === true ? 1 : 2, most) : 0);
-  return [...first, ...Array.from({ length: Math.max(0, count - first.length) }, () => madeValue(items, root, depth + 1))];
+  const count = Math.max(
+    Number(minItems),
+    items === false || items === undefined ? 0 : depth < maxDepth ? Math.min(uniqueItems === true ? 1 : 2, most) : 0,
+  );
+  return [
+    ...first,
+    ...Array.from({ length: Math.max(0, count - first.length) }, () => madeValue(items, root, depth + 1)),
+  ];
 }
 
 function madeNumber({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf = 1 }: Schema): number {
-  const low = typeof exclusiveMinimum === "number" ? exclusiveMinimum + 1 : ((minimum as number | undefined) ?? Number.NEGATIVE_INFINITY) + (exclusiveMinimum === true ? 1 : 0);
-  const high = typeof exclusiveMaximum === "number" ? exclusiveMaximum - 1 : ((maximum as number | undefined) ?? Number.POSITIVE_INFINITY) - (exclusiveMaximum === true ? 1 : 0);
+  const low =
+    typeof exclusiveMinimum === "number"
+      ? exclusiveMinimum + 1
+      : ((minimum as number | undefined) ?? Number.NEGATIVE_INFINITY) + (exclusiveMinimum === true ? 1 : 0);
+  const high =
+    typeof exclusiveMaximum === "number"
+      ? exclusiveMaximum - 1
+      : ((maximum as number | undefined) ?? Number.POSITIVE_INFINITY) - (exclusiveMaximum === true ? 1 : 0);
   const step = multipleOf as number;
   return Math.max(low, Math.min(high, step * Math.max(1, Math.ceil(Number.isFinite(low) ? low / step : 1))));
 }
@@ -95,7 +125,10 @@ function madeText({ format, pattern, minLength = 0, maxLength, example, examples
   const min = Number(minLength);
   if (typeof format === "string" && formats[format] !== undefined) return formats[format];
   const found = [example, ...(Array.isArray(examples) ? examples : []), ...texts].find(
-    (text) => typeof text === "string" && text.length >= min && (typeof pattern !== "string" || new RegExp(pattern, "u").test(text)),
+    (text) =>
+      typeof text === "string" &&
+      text.length >= min &&
+      (typeof pattern !== "string" || new RegExp(pattern, "u").test(text)),
   );
   const text = typeof found === "string" ? found : "text";
   return text.padEnd(min, "a").slice(0, Number(maxLength ?? text.length + min));

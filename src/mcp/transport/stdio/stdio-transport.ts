@@ -2,6 +2,9 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
 import { withServerOutput } from "../../../core/server-output.ts";
+import { commandLine, isFolder, isNowhere } from "../../../lib/child/child-command.ts";
+import { LineReader, OutputTail } from "../../../lib/child/child-output.ts";
+import { adopt, endGroup } from "../../../lib/child/process-group.ts";
 import { isRecord } from "../../../lib/value.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
@@ -9,9 +12,7 @@ import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
 import { commandName } from "../../target/target-label.ts";
 import { OddTexts } from "../odd-texts.ts";
 import type { Diagnosis, Transport, TransportEvents } from "../transport.ts";
-import { commandLine, isFolder, isNowhere } from "./child-command.ts";
-import { answeredBy, LineReader, OutputTail } from "./child-output.ts";
-import { adopt, endGroup } from "./process-group.ts";
+import { answeredBy } from "./answered-by.ts";
 
 /** The command of a child, and the limits of its output. */
 export interface StdioParameters {

@@ -1,0 +1,37 @@
+import { describe, expect } from "vitest";
+import { verifies } from "../../support/verifies.ts";
+import { callEach, generatedDocument, served, toolkitWith, toolsOf, writtenDocument } from "./openapi-fixture.ts";
+
+describe("the tools of a document, at a service that is made from it", () => {
+  verifies("W1", "each fit it in path, query, headers and body, and its answers fit them: OpenAPI 3.0", async () => {
+    const document = await writtenDocument("library-3.0.yaml");
+    const server = await served(document, "/v1");
+    const auth = { session: "s-1", key: "k&1", token: "t-1" };
+    const tools = await toolsOf(document, { server: `${server.origin}/v1/`, auth });
+    expect(await callEach(await toolkitWith(tools), tools)).toEqual({});
+    expect(server.refusals).toEqual([]);
+    expect(new Set(server.requests.map(({ operation }) => operation)).size).toBe(tools.length);
+  });
+
+  verifies("W1", "each fit it in path, query, headers and body, and its answers fit them: OpenAPI 3.1", async () => {
+    const document = await writtenDocument("station-3.1.json");
+    const server = await served(document);
+    const tools = await toolsOf(document, { server: server.origin });
+    expect(await callEach(await toolkitWith(tools), tools)).toEqual({});
+    expect(server.refusals).toEqual([]);
+    expect(new Set(server.requests.map(({ operation }) => operation)).size).toBe(tools.length);
+  });
+
+  verifies("W1", "are a thousand, and share their schemas", async () => {
+    const document = generatedDocument(1_000);
+    const server = await served(document);
+    const tools = await toolsOf(document, { server: server.origin });
+    expect(tools).toHaveLength(1_000);
+    const toolkit = await toolkitWith(tools);
+    expect((await toolkit.list({ namespace: "api" })).count).toBe(1_000);
+    expect(await callEach(toolkit, tools.slice(0, 100))).toEqual({});
+    expect(server.refusals).toEqual([]);
+    const definitions = (at: number) => (tools[at]?.output as { $defs: Record<string, object> }).$defs;
+    expect(definitions(0).Thing0).toBe(definitions(200).Thing0);
+  });
+});
