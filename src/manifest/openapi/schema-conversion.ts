@@ -117,7 +117,9 @@ class Conversion {
   ): unknown {
     if (maps.has(keyword)) {
       if (!isRecord(value)) return undefined;
-      const kept = Object.entries(value).filter(([name]) => !(keyword === "properties" && hidden.has(name)));
+      // A service that answers what it should not is not at odds with its document: only what is sent is held to it.
+      const isSent = keyword === "properties" && this.#source.direction === "input";
+      const kept = Object.entries(value).filter(([name]) => !(isSent && hidden.has(name)));
       const isMasked = (name: string) => keyword === "properties" && this.#source.masked.has(name);
       return Object.fromEntries(
         kept.map(([name, each]) => [name, isMasked(name) ? {} : this.convert(each, pointerTo(at, name), depth)]),

@@ -66,8 +66,9 @@ class Service {
 
   constructor(document: Fields, base: string) {
     this.#document = plainSchemas(document) as Fields;
+    this.#ajv.addSchema({ ...(plainSchemas(document, "readOnly") as Fields), $id: home("readOnly") });
+    this.#ajv.addSchema({ ...(plainSchemas(document, "writeOnly") as Fields), $id: home("writeOnly") });
     formats.default(this.#ajv);
-    this.#ajv.addSchema({ ...this.#document, $id: "https://document.invalid/" });
     this.#operations = this.#listed(base);
   }
 
@@ -106,7 +107,7 @@ class Service {
           .split(/(\{[^}]*\})/)
           .map((part) => (part.startsWith("{") ? "([^/]+?)" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")));
         const names = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name = ""]) => name);
-        const id = typeof fields.operationId === "string" ? `${method} ${path}` : `${method} ${path}`;
+        const id = `${method} ${path}`;
         return [
           {
             id,
@@ -146,7 +147,7 @@ class Service {
           ? this.#pathValue(parameter, pathValues.get(name) ?? "")
           : place === "query"
             ? this.#queryValue(parameter, url, seen)
-            : this.#listed2(
+            : this.#separated(
                 parameter,
                 place === "header" ? (request.headers[name.toLowerCase()] as string | undefined) : cookies.get(name),
               );
@@ -229,7 +230,7 @@ class Service {
   }
 
   /** Of a header or cookie: a list has commas. */
-  #listed2(parameter: Fields, text: string | undefined): unknown {
+  #separated(parameter: Fields, text: string | undefined): unknown {
     if (text === undefined) return undefined;
     if (this.#type(parameter.schema) !== "array") return typed(text, this.#type(parameter.schema));
     return text.split(",").map((each) => this.#item(parameter, each.trim()));
@@ -268,12 +269,7 @@ class Service {
     if (!isRecord(media)) throw new Refused(`a body of ${contentType} is not known`);
     const value = await this.#bodyValue(media, bytes, type, contentType);
     if (value instanceof Uint8Array || typeof value === "string") return value;
-    if (media.schema !== undefined)
-      this.#check(
-        withoutFiles(media.schema, (ref) => pointedAt(this.#document, ref)),
-        value,
-        "the body",
-      );
+    if (media.schema !== undefined) this.#check(media.schema, value, "the body");
     return value;
   }
 
@@ -308,9 +304,9 @@ class Service {
     return made;
   }
 
-  #check(schema: unknown, value: unknown, where: string): void {
-    const key = JSON.stringify(schema);
-    const check = this.#checks.get(key) ?? this.#ajv.compile(absolute(schema) as object);
+  #check(schema: unknown, value: unknown, where: string, hidden: Hidden = "readOnly"): void {
+    const key = hidden + JSON.stringify(schema);
+    const check = this.#checks.get(key) ?? this.#ajv.compile(absolute(schema, home(hidden)) as object);
     this.#checks.set(key, check);
     if (!check(value))
       throw new Refused(`${where} ${this.#ajv.errorsText(check.errors)}: ${JSON.stringify(value)?.slice(0, 300)}`);
@@ -334,7 +330,7 @@ class Service {
       return;
     }
     const value = madeValue(media?.schema ?? {}, this.#document);
-    if (media?.schema !== undefined) this.#check(media.schema, value, "the answer");
+    if (media?.schema !== undefined) this.#check(media.schema, value, "the answer", "writeOnly");
     response.writeHead(code, { "content-type": type }).end(JSON.stringify(value));
   }
 }
@@ -354,44 +350,48 @@ function pointedAt(document: unknown, reference: string): unknown {
     .reduce<unknown>((value, step) => (value as Fields)[step], document);
 }
 
-/** Files of a form are read as texts here. */
-function withoutFiles(schema: unknown, follow: (reference: string) => unknown): unknown {
-  return isRecord(schema) && typeof schema.$ref === "string" ? follow(schema.$ref) : schema;
+/** The mark of properties that are not sent, or not answered: they are not required there. */
+type Hidden = "readOnly" | "writeOnly";
+
+function home(hidden: Hidden): string {
+  return `https://document.invalid/${hidden}`;
 }
 
 /** Schemas of 3.0 in the words of JSON Schema: `nullable` and limits that are true or false. */
-function plainSchemas(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plainSchemas);
+function plainSchemas(value: unknown, hidden?: Hidden): unknown {
+  if (Array.isArray(value)) return value.map((each) => plainSchemas(each, hidden));
   if (!isRecord(value)) return value;
-  const {
-    nullable,
-    $id: _,
-    ...rest
-  } = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainSchemas(each)])) as Fields;
-  const made: Fields = rest;
+  const changed = Object.entries(value).map(([key, each]) => [key, plainSchemas(each, hidden)]);
+  const { nullable, $id: _, ...made } = Object.fromEntries(changed) as Fields;
   for (const [limit, plain] of [
     ["exclusiveMinimum", "minimum"],
     ["exclusiveMaximum", "maximum"],
   ] as const) {
     if (typeof made[limit] !== "boolean") continue;
-    if (made[limit] === true) made[limit] = made[plain];
-    else delete made[limit];
-    if (made[limit] !== undefined) delete made[plain];
+    const bound = made[plain];
+    if (made[limit] === true) delete made[plain];
+    delete made[limit];
+    if (made[plain] === undefined && bound !== undefined) made[limit] = bound;
   }
-  if (nullable !== true) return made;
-  return { anyOf: [made, { type: "null" }] };
+  if (hidden !== undefined && Array.isArray(made.required) && isRecord(value.properties)) {
+    const properties = value.properties as Record<string, Fields>;
+    made.required = made.required.filter((name) => properties[name]?.[hidden] !== true);
+  }
+  // Its branches may overlap: the discriminator tells them apart.
+  if (isRecord(made.discriminator) && made.oneOf !== undefined) {
+    made.anyOf = made.oneOf;
+    delete made.oneOf;
+  }
+  return nullable === true ? { anyOf: [made, { type: "null" }] } : made;
 }
 
 /** References of a schema as ajv finds them in the document. */
-function absolute(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(absolute);
+function absolute(value: unknown, document: string): unknown {
+  if (Array.isArray(value)) return value.map((each) => absolute(each, document));
   if (!isRecord(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [
-      key,
-      key === "$ref" && typeof each === "string" && each.startsWith("#")
-        ? `https://document.invalid/${each}`
-        : absolute(each),
-    ]),
-  );
+  const changed = Object.entries(value).map(([key, each]) => {
+    const isReference = key === "$ref" && typeof each === "string" && each.startsWith("#");
+    return [key, isReference ? `${document}${each}` : absolute(each, document)];
+  });
+  return Object.fromEntries(changed);
 }

@@ -30,7 +30,7 @@ const texts = [
   "#abcdef",
   "abcdef",
 ];
-const maxDepth = 6;
+const maxDepth = 4;
 
 /** A value that fits a schema, with every property as long as it is not nested too deep. */
 export function madeValue(schema: unknown, root: unknown, depth = 0): unknown {
@@ -71,7 +71,15 @@ function mergedParts(schema: Schema, root: unknown, depth: number): unknown {
     return madeValue(typed === undefined ? { ...parts[0], ...own } : typed, root, depth + 1);
   }
   const objects = own.properties === undefined ? values : [...values, madeObject(own, root, depth)];
-  return Object.assign({}, ...objects);
+  return Object.assign({}, ...objects, chosenBy(schema));
+}
+
+/** The value by which a discriminator chooses the first branch. */
+function chosenBy({ discriminator, oneOf, anyOf }: Schema): Schema {
+  const [first] = ((oneOf ?? anyOf) as readonly Schema[] | undefined) ?? [];
+  if (!isRecord(discriminator) || typeof first?.$ref !== "string") return {};
+  const mapping = Object.entries((discriminator.mapping ?? {}) as Schema).find(([, target]) => target === first.$ref);
+  return { [String(discriminator.propertyName)]: mapping?.[0] ?? first.$ref.split("/").at(-1) };
 }
 
 function guessedType(schema: Schema): string | undefined {

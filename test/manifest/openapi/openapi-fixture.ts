@@ -33,8 +33,8 @@ export function generatedDocument(count: number): WrittenDocument {
         properties: {
           id: { type: "integer", readOnly: true },
           name: { type: "string", description: `The name of thing ${at}.`, minLength: 1 },
-          parent: { $ref: `#/components/schemas/Thing${(at * 7) % 100}` },
-          others: { type: "array", items: { $ref: `#/components/schemas/Thing${(at + 1) % 100}` } },
+          parent: { $ref: `#/components/schemas/Thing${at - (at % 10)}` },
+          others: { type: "array", items: { $ref: `#/components/schemas/Thing${at - (at % 10) + ((at + 1) % 10)}` } },
         },
       },
     ]),
