@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { isRecord } from "../../../src/lib/value.ts";
-import { madeValue } from "./made-value.ts";
+import { madeValue, variants } from "./made-value.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -312,6 +312,19 @@ class Service {
       throw new Refused(`${where} ${this.#ajv.errorsText(check.errors)}: ${JSON.stringify(value)?.slice(0, 300)}`);
   }
 
+  /** A value that fits a schema. */
+  #made(schema: unknown): unknown {
+    for (let variant = 0; ; variant += 1) {
+      const value = madeValue(schema, this.#document, variant);
+      try {
+        this.#check(schema, value, "the answer", "writeOnly");
+        return value;
+      } catch (error) {
+        if (variant === variants) throw error;
+      }
+    }
+  }
+
   #send({ fields }: Operation, request: IncomingMessage, response: ServerResponse): void {
     const [status = "200", written = {}] =
       Object.entries((fields.responses ?? {}) as Fields).find(([each]) => /^2/.test(each)) ?? [];
@@ -329,8 +342,7 @@ class Service {
         .end(type.startsWith("text/") ? "a text" : Buffer.from("89504e470d0a1a0a", "hex"));
       return;
     }
-    const value = madeValue(media?.schema ?? {}, this.#document);
-    if (media?.schema !== undefined) this.#check(media.schema, value, "the answer", "writeOnly");
+    const value = this.#made(media?.schema ?? {});
     response.writeHead(code, { "content-type": type }).end(JSON.stringify(value));
   }
 }

@@ -4,10 +4,10 @@ import { onTestFinished } from "vitest";
 import { parse } from "yaml";
 import type { Tool } from "../../../src/core/item.ts";
 import type { ToolkitOptions } from "../../../src/core/toolkit-options.ts";
-import { Toolkit } from "../../../src/index.ts";
+import { Toolkit, ToolkitError } from "../../../src/index.ts";
 import { loadManifest } from "../manifest-fixture.ts";
 import { type DocumentServer, serveDocument } from "./document-server.ts";
-import { madeValue } from "./made-value.ts";
+import { madeValue, variants } from "./made-value.ts";
 
 /** A document as it is parsed. */
 export type WrittenDocument = Record<string, unknown>;
@@ -100,12 +100,20 @@ export async function served(document: WrittenDocument, base?: string): Promise<
 /** Calls every tool once, with an input that is made from its schema. @returns the errors, by tool */
 export async function callEach(toolkit: Toolkit, tools: readonly Tool[]): Promise<Readonly<Record<string, string>>> {
   const errors: Record<string, string> = {};
-  for (const { name, input } of tools) {
-    try {
-      await toolkit.call(`api.${name}`, madeValue(input, input));
-    } catch (error) {
-      errors[name] = (error as Error).message;
-    }
+  for (const tool of tools) {
+    const error = await callWithMade(toolkit, tool);
+    if (error !== undefined) errors[tool.name] = error.message;
   }
   return errors;
+}
+
+async function callWithMade(toolkit: Toolkit, { name, input }: Tool, variant = 0): Promise<Error | undefined> {
+  try {
+    await toolkit.call(`api.${name}`, madeValue(input, input, variant));
+    return undefined;
+  } catch (error) {
+    // That one does not fit is a mistake of the maker of values.
+    const isOther = !ToolkitError.is(error, "INVALID_INPUT") || variant === variants;
+    return isOther ? (error as Error) : callWithMade(toolkit, { name, input } as Tool, variant + 1);
+  }
 }
