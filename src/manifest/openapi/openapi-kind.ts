@@ -1,5 +1,6 @@
-import type { ToolkitError } from "../../core/error.ts";
+import { ToolkitError } from "../../core/error.ts";
 import type { Tool } from "../../core/item.ts";
+import { digestTexts } from "../../lib/canonical.ts";
 import type { ManifestContext, ManifestKind, ParsedManifest } from "../manifest-port.ts";
 import { type OpenApiSpec, openApiSpec } from "./openapi-spec.ts";
 import type { OpenApiPlan } from "./openapi-tools.ts";
@@ -22,8 +23,8 @@ export const openApiKind: ManifestKind<typeof openApiSpec> = {
     const plan = planOf(manifest, context, document);
     try {
       const { tools, mistakes } = await openApiTools(document.value, plan, context.signal);
-      if (tools.length > 0 || mistakes.length > 0)
-        return [...tools, ...mistakes.map((mistake) => unusable(document.problem(mistake)))];
+      if (mistakes.length > 0) return [...tools, unusable(mistakes.map(document.problem))];
+      if (tools.length > 0) return tools;
     } catch (error) {
       throw error instanceof DocumentMistake ? document.problem(error) : error;
     }
@@ -32,11 +33,25 @@ export const openApiKind: ManifestKind<typeof openApiSpec> = {
   },
 };
 
-/** In place of a tool that cannot be made: whoever reads it gets the error, and its siblings are there. */
-function unusable(problem: ToolkitError): Tool {
+/** So many mistakes of one document are named. */
+const maxMistakes = 10;
+
+/**
+ * In place of the tools that cannot be made: the catalogue reports its error, and has their siblings. It has a name that no other one has: that
+ * of the mistake.
+ */
+function unusable(problems: readonly ToolkitError<"INVALID_MANIFEST">[]): Tool {
+  const lines = problems.slice(0, maxMistakes).map(({ message }) => message);
+  const more = problems.length - lines.length;
+  const message = [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
+  const problem = new ToolkitError("INVALID_MANIFEST", message, problems[0]?.details ?? {}, {
+    cause: problems[0]?.cause,
+  });
   return {
     kind: "tool",
-    name: "unusable",
+    name: `unusable_${digestTexts(message)
+      .replace(/[^A-Za-z0-9]/g, "")
+      .slice(0, 8)}`,
     get input(): never {
       throw problem;
     },

@@ -118,9 +118,9 @@ function withFiles(schema: JsonSchema, files: ReadonlySet<string>): JsonSchema {
   const properties = isRecord(schema.properties) ? schema.properties : {};
   const changed = Object.entries(properties).map(([name, property]) => {
     if (!files.has(name) || !isRecord(property)) return [name, property];
-    const { format: _, contentMediaType: __, ...rest } = property;
+    const file = { type: "string", contentEncoding: "base64" };
     const description = joined(property.description, "In base64.");
-    return [name, { ...rest, type: rest.type === "array" ? "array" : "string", description }];
+    return [name, { ...(property.type === "array" ? { ...property, items: file } : file), description }];
   });
   return { ...schema, properties: Object.fromEntries(changed) };
 }

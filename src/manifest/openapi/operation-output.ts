@@ -7,7 +7,7 @@ import { SchemaTooLarge, type SharedSchemas } from "./shared-schemas.ts";
 
 /** The answers of an operation that succeeds. */
 export interface OperationOutput {
-  /** The media types, each once; none where an answer has no body. */
+  /** The media types that are asked for, each once; none where an answer has no body. */
   readonly mediaTypes: readonly string[];
   /** The header `Accept`. */
   readonly accept: string | undefined;
@@ -32,7 +32,7 @@ export function operationOutput(operation: ListedOperation, document: OpenApiDoc
     return media.value.schema === undefined ? [] : [{ value: media.value.schema, at: pointerTo(media.at, "schema") }];
   });
   return {
-    mediaTypes,
+    mediaTypes: accepted,
     accept: accepted.length === 0 ? undefined : accepted.slice(0, 10).join(", "),
     schemas: schemas.length > 0 && schemas.length === responses.length ? schemas : undefined,
   };

@@ -29,6 +29,7 @@ export interface ConversionSource {
 }
 
 const maxDepth = 90;
+const none: ReadonlySet<string> = new Set();
 const maps = new Set(schemaMaps);
 const lists = new Set(schemaLists);
 const singles = new Set([...schemaSingles, "items"]);
@@ -63,13 +64,14 @@ class Conversion {
     this.#is30 = source.document.version === "3.0";
   }
 
-  convert(given: unknown, at: string, depth: number): JsonSchema | boolean {
+  /** @param inherited - the hidden properties of the schema that this one is a part of */
+  convert(given: unknown, at: string, depth: number, inherited: ReadonlySet<string> = none): JsonSchema | boolean {
     this.#source.step(at);
     if (typeof given === "boolean") return given;
     if (!isRecord(given)) throw new DocumentMistake(at, "A schema must be an object.");
     if (depth > maxDepth) throw new DocumentMistake(at, `The schema is nested deeper than ${maxDepth} levels.`);
     if (typeof given.$ref === "string") return this.#reference(given.$ref, given, at, depth);
-    return this.#keywords(given, at, depth);
+    return this.#keywords(given, at, depth, inherited);
   }
 
   /** A schema that is referred to, with the keywords beside the reference: in 3.0 only those that say nothing of the value count. */
@@ -90,9 +92,10 @@ class Conversion {
     return { $ref: this.#source.referenceTo(target.at), ...added };
   }
 
-  #keywords(given: Fields, at: string, depth: number): JsonSchema {
+  #keywords(given: Fields, at: string, depth: number, inherited: ReadonlySet<string> = none): JsonSchema {
     const { direction } = this.#source;
-    const hidden = hiddenProperties(given, { document: this.#source.document, direction, at });
+    const own = hiddenProperties(given, { document: this.#source.document, direction, at });
+    const hidden = inherited.size === 0 ? own : own.union(inherited);
     const schema: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(given)) {
       if (leftOut.has(keyword) || !isKeyword(keyword) || keyword.startsWith("x-")) continue;
@@ -126,7 +129,8 @@ class Conversion {
       );
     }
     if (Array.isArray(value) && (lists.has(keyword) || keyword === "items")) {
-      const branches = value.map((each, index) => this.convert(each, pointerTo(at, index), depth));
+      const parts = keyword === "allOf" ? hidden : none;
+      const branches = value.map((each, index) => this.convert(each, pointerTo(at, index), depth, parts));
       const isChoice = keyword === "oneOf" || keyword === "anyOf";
       return isChoice
         ? branchesByDiscriminator(branches, { given, list: value, document: this.#source.document })
