@@ -1,7 +1,8 @@
 import { ToolkitError } from "../../core/error.ts";
 import type { Content } from "../../core/resource.ts";
 import type { HttpResponse } from "../../lib/fetch/client-exchange.ts";
-import { selectJson } from "../../lib/json-select/select-json.ts";
+import { type Glob, glob } from "../../lib/glob.ts";
+import { type SelectNode, selectJson } from "../../lib/json-select/select-json.ts";
 import { InvalidSelection } from "../../lib/json-select/select-value.ts";
 import { jsonFault, parseJson } from "../../lib/nesting.ts";
 import { StepBudget, StepsSpent } from "../../lib/step-budget.ts";
@@ -41,7 +42,7 @@ async function bytesOf(response: HttpResponse, request: FailedRequest): Promise<
   const { maxBytes } = request.operation.answer;
   const what = `The answer to ${whatOf(request)}`;
   const announced = Number(response.header("content-length") ?? 0);
-  if (announced > maxBytes) {
+  if (announced > maxBytes && request.operation.method !== "HEAD") {
     response.discard();
     throw tooLarge(what, maxBytes, announced);
   }
@@ -89,34 +90,49 @@ function isDescribed(type: string, types: readonly string[]): boolean {
 }
 
 function redactedCopy(value: unknown, { redact }: AnswerRule): unknown {
-  return redact.length === 0 ? value : redactIn(value, new Set(redact));
+  return redact.length === 0 ? value : redactIn(value, redact.map(glob));
 }
 
 // Its depth is bounded before.
-function redactIn(value: unknown, names: ReadonlySet<string>): unknown {
+function redactIn(value: unknown, names: readonly Glob[]): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((each) => redactIn(each, names));
   return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [name, names.has(name) ? redacted : redactIn(each, names)]),
+    Object.entries(value).map(([name, each]) => [
+      name,
+      names.some((fits) => fits(name)) ? redacted : redactIn(each, names),
+    ]),
   );
 }
 
 function selected(value: unknown, { mapping }: AnswerRule, name: string): unknown {
-  if (mapping === undefined) return value;
-  try {
-    return selectJson(mapping, value, new StepBudget(maxSteps));
-  } catch (error) {
-    throw mappingFailure(error, "INVALID_OUTPUT", `The mapping of the answer of ${name}`);
-  }
+  return mapping === undefined
+    ? value
+    : mapped(mapping, value, { code: "INVALID_OUTPUT", of: `the answer of ${name}` });
 }
 
-/** The error for a mapping that fails on a value. */
-export function mappingFailure(error: unknown, code: "INVALID_INPUT" | "INVALID_OUTPUT", what: string): unknown {
-  if (error instanceof StepsSpent) {
-    const message = `${what} takes more than ${maxSteps} steps.`;
-    return new ToolkitError("LIMIT_EXCEEDED", message, { limit: "steps", max: maxSteps }, { cause: error });
+/** A mapping, for its error. */
+export interface MappedValue {
+  readonly code: "INVALID_INPUT" | "INVALID_OUTPUT";
+  /** The value that is mapped: `the answer of get_weather`. */
+  readonly of: string;
+}
+
+/**
+ * Maps a value by JMESPath, in a bounded number of steps.
+ *
+ * @throws ToolkitError `LIMIT_EXCEEDED`, or with the given code where the mapping does not fit the value
+ */
+export function mapped(mapping: SelectNode, value: unknown, { code, of }: MappedValue): unknown {
+  try {
+    return selectJson(mapping, value, new StepBudget(maxSteps));
+  } catch (cause) {
+    if (cause instanceof StepsSpent) {
+      const message = `The mapping of ${of} takes more than ${maxSteps} steps.`;
+      throw new ToolkitError("LIMIT_EXCEEDED", message, { limit: "steps", max: maxSteps }, { cause });
+    }
+    if (!(cause instanceof InvalidSelection)) throw cause;
+    const message = `The mapping of ${of} ${cause.message}.`;
+    throw new ToolkitError(code, message, { issues: [{ pointer: "", message: cause.message }] }, { cause });
   }
-  if (!(error instanceof InvalidSelection)) return error;
-  const message = `${what} ${error.message}.`;
-  return new ToolkitError(code, message, { issues: [{ pointer: "", message: error.message }] }, { cause: error });
 }

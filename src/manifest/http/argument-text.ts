@@ -15,10 +15,13 @@ export function unfit({ argument }: ArgumentSlot, message: string): ToolkitError
 }
 
 /** The argument of a slot; undefined where it is missing or null. */
-export function argumentOf(input: unknown, { argument }: ArgumentSlot): unknown {
+export function argumentOf(input: unknown, { argument, except }: ArgumentSlot): unknown {
   let value = input;
   for (const name of argument) value = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-  return value ?? undefined;
+  if (except === undefined || !isRecord(value)) return value ?? undefined;
+  return Object.fromEntries(
+    Object.entries(value).filter(([name, each]) => !except.has(name) && each !== null && each !== undefined),
+  );
 }
 
 /** A text, number or boolean as it is; anything else as JSON. */

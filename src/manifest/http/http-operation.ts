@@ -21,8 +21,10 @@ export type ValueStyle =
 
 /** A place in a template, where the text of an argument is put, encoded for that place. */
 export interface ArgumentSlot {
-  /** The member of the input, from the outside in: `["user", "id"]`. */
+  /** The member of the input, from the outside in: `["user", "id"]`. Empty for the whole input. */
   readonly argument: readonly string[];
+  /** Members that are left out, where the argument is an object. */
+  readonly except?: ReadonlySet<string> | undefined;
   /** Default: `plain`. */
   readonly style?: ValueStyle | undefined;
   /** Default: true for `form` and `deepObject`, else false. */
@@ -84,7 +86,7 @@ export interface AnswerRule {
   readonly reading: "declared" | "lenient";
   /** Selects from the JSON, once it is redacted. */
   readonly mapping?: SelectNode | undefined;
-  /** Members of JSON objects, at any depth, whose values become `[REDACTED]`. */
+  /** Members of JSON objects, at any depth, whose values become `[REDACTED]`: names, or globs on names. */
   readonly redact: readonly string[];
   /** Binary answers of these types come with a description in JSON; an empty list stands for images, audio and video. Undefined: without one. */
   readonly described?: readonly string[] | undefined;
@@ -107,9 +109,12 @@ export interface HttpOperation {
   readonly answer: AnswerRule;
   /** Texts that are masked in messages: the values of variables, keys and tokens. */
   readonly secrets: readonly string[];
-  /** The rule for an origin that arguments make, and for redirects that leave the origin. Share it among operations: each has connections of its own. */
-  readonly egress: EgressPolicy;
-  /** The limit of one attempt, in milliseconds. Default: that of calls. */
+  /**
+   * The rule for an origin that is not the operator's own, and for redirects that leave the origin. Default: that of the toolkit. Share it among
+   * operations: each has connections of its own.
+   */
+  readonly egress?: EgressPolicy | undefined;
+  /** The limit of one attempt, in milliseconds, whatever the limit of the call is. Default: that of the call alone. */
   readonly timeoutMs?: number | undefined;
   /** To send it twice does no more than to send it once: by its method (GET, HEAD, OPTIONS, PUT, DELETE), or since the operator says so. */
   readonly isRepeatable: boolean;

@@ -1,5 +1,7 @@
 import { callStateOf } from "../../call/call-port.ts";
 import type { Trace } from "../../call/trace/trace.ts";
+import { egressOf } from "../../core/egress.ts";
+import { ToolkitError } from "../../core/error.ts";
 import type { CallContext } from "../../core/item.ts";
 import type { Content } from "../../core/resource.ts";
 import type { ToolAnnotations, ToolOptions } from "../../core/tool-options.ts";
@@ -9,7 +11,7 @@ import { sendGuarded } from "../../lib/fetch/node-fetch.ts";
 import { redirected } from "../../lib/fetch/redirect.ts";
 import { isRecord } from "../../lib/value.ts";
 import { answerContent } from "./answer-content.ts";
-import { type FailedRequest, sendFailure, statusFailure } from "./http-failure.ts";
+import { type FailedRequest, sendFailure, statusFailure, whatOf } from "./http-failure.ts";
 import type { HttpOperation } from "./http-operation.ts";
 import { requestBody } from "./request-body.ts";
 import { headersForAnother, requestHeaders } from "./request-headers.ts";
@@ -17,6 +19,8 @@ import { requestUrl } from "./request-url.ts";
 
 /** The most redirects of one request. */
 const maxRedirects = 5;
+/** The limit of the call comes so much later than that of the request. */
+const graceMs = 5_000;
 const repeatable: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /** True for a method that comes to the same when it is sent twice (RFC 9110, section 9.2.2). */
@@ -26,14 +30,18 @@ export function isRepeatable(method: string): boolean {
 
 /** The annotations that follow from a method. */
 export function annotationsOf(method: string): ToolAnnotations {
-  const readOnlyHint = method === "GET" || method === "HEAD";
-  const idempotentHint = isRepeatable(method);
-  return { readOnlyHint, idempotentHint, ...(readOnlyHint ? {} : { destructiveHint: true }), openWorldHint: true };
+  if (method === "GET" || method === "HEAD") return { readOnlyHint: true, idempotentHint: true, openWorldHint: true };
+  const changes = ["PUT", "PATCH", "DELETE"].includes(method) ? { destructiveHint: true } : {};
+  return { ...changes, ...(isRepeatable(method) ? { idempotentHint: true } : {}), openWorldHint: true };
 }
 
-/** The options of the tool of an operation: its limit of time, and the retries that are safe for it. */
-export function optionsOf({ timeoutMs, retry = {}, isRepeatable: isSafe }: HttpOperation): ToolOptions {
-  return { timeoutMs, retry: retry === false ? false : { onlyUnsent: !isSafe, ...retry } };
+/** The options of the tool of an operation: its limit of time, the retries that are safe for it, and what is not recorded. */
+export function optionsOf({ timeoutMs, retry = {}, isRepeatable: isSafe, answer }: HttpOperation): ToolOptions {
+  return {
+    ...(timeoutMs === undefined ? {} : { timeoutMs: timeoutMs + graceMs }),
+    retry: retry === false ? false : { onlyUnsent: !isSafe, ...retry },
+    redact: answer.redact,
+  };
 }
 
 /**
@@ -43,29 +51,39 @@ export function optionsOf({ timeoutMs, retry = {}, isRepeatable: isSafe }: HttpO
  *   `UNAUTHORIZED`, `RATE_LIMITED`, `REMOTE_ERROR`, `UNAVAILABLE`, `OUTCOME_UNKNOWN`, `LIMIT_EXCEEDED`, `INVALID_OUTPUT`; the reason of an abort
  */
 export async function sendOperation(operation: HttpOperation, input: unknown, context: CallContext): Promise<Content> {
-  const { signal } = context;
-  const trace = callStateOf(context)?.trace;
   const given = isRecord(input) ? input : {};
   const body = await requestBody(operation, given);
   const url = requestUrl(operation, given);
+  const trace = callStateOf(context)?.trace;
   const headers = { ...tracing(operation, trace), ...requestHeaders(operation, given, body?.type) };
-  const first = { url, method: operation.method, headers, body: body?.content, signal };
-  trace?.describe({ "http.request.method": operation.method, "server.address": url.hostname });
+  const limit = operation.timeoutMs === undefined ? undefined : AbortSignal.timeout(operation.timeoutMs);
+  const signal = limit === undefined ? context.signal : AbortSignal.any([context.signal, limit]);
+  const policy = policyFor(operation, url, context);
+  trace?.describe({
+    "http.request.method": operation.method,
+    "server.address": url.hostname.replace(/^\[(.*)\]$/, "$1"),
+  });
   let last: FailedRequest = { operation, url, isAnswered: false };
   try {
-    const policy = policyFor(operation, url);
-    const response = await follow(first, policy, (request) => {
-      last = { operation, url: request.url, isAnswered: true };
+    const first = { url, method: operation.method, headers, body: body?.content, signal };
+    const response = await follow(first, policy, (next) => {
+      last = { operation, url: next, isAnswered: true };
     });
     last = { ...last, isAnswered: true };
     trace?.describe({ "http.response.status_code": response.status });
-    const isGood = response.status >= 200 && response.status < 300;
-    if (isGood) return await answerContent(response, last);
+    if (response.status >= 200 && response.status < 300) return await answerContent(response, last);
     throw await statusFailure(response, last);
   } catch (error) {
-    signal.throwIfAborted();
-    throw sendFailure(error, last);
+    context.signal.throwIfAborted();
+    const isLate = limit?.aborted === true && !ToolkitError.is(error);
+    throw isLate ? timeoutOf(last) : sendFailure(error, last);
   }
+}
+
+function timeoutOf(request: FailedRequest): ToolkitError<"TIMEOUT"> {
+  const { timeoutMs: limitMs = 0 } = request.operation;
+  const message = `${whatOf(request)} took longer than ${limitMs} ms.`;
+  return new ToolkitError("TIMEOUT", message, { limit: "total", limitMs, elapsedMs: limitMs });
 }
 
 /** The headers by which the service knows whose part the request is. What else goes along, such as baggage, is for the operator's own services. */
@@ -81,8 +99,9 @@ function tracing({ url }: HttpOperation, trace: Trace | undefined): Record<strin
 const ownPolicies = new WeakMap<EgressPolicy, Map<string, EgressPolicy>>();
 
 /** The policy of a request: the operator's own origin is permitted. Operations of one origin share it, and so their connections. */
-function policyFor({ egress, url: { isOwn } }: HttpOperation, { origin }: URL): EgressPolicy {
-  if (!isOwn) return egress;
+function policyFor(operation: HttpOperation, { origin }: URL, context: CallContext): EgressPolicy {
+  const { egress = egressOf(context).policy, url } = operation;
+  if (!url.isOwn) return egress;
   const known = ownPolicies.get(egress) ?? new Map<string, EgressPolicy>();
   ownPolicies.set(egress, known);
   const policy = known.get(origin) ?? egress.allowing(origin);
@@ -94,7 +113,7 @@ function policyFor({ egress, url: { isOwn } }: HttpOperation, { origin }: URL): 
 async function follow(
   first: HttpRequest,
   policy: EgressPolicy,
-  redirectedTo: (request: HttpRequest) => void,
+  redirectedTo: (url: URL) => void,
 ): Promise<ClientResponse> {
   let request = first;
   for (let redirects = 0; ; redirects += 1) {
@@ -103,7 +122,7 @@ async function follow(
     if (next === undefined) return response;
     response.discard();
     if (redirects === maxRedirects) throw new Error(`more than ${maxRedirects} redirects`);
-    redirectedTo(next);
+    redirectedTo(next.url);
     const isElsewhere = next.url.origin !== request.url.origin;
     if (isElsewhere && next.body !== undefined)
       throw new Error(`the answer ${response.status} leads to another origin, and a body is not sent there`);
