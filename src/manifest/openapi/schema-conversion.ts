@@ -95,7 +95,7 @@ class Conversion {
   #keywords(given: Fields, at: string, depth: number, inherited: ReadonlySet<string> = none): JsonSchema {
     const { direction } = this.#source;
     const own = hiddenProperties(given, { document: this.#source.document, direction, at });
-    const hidden = inherited.size === 0 ? own : own.union(inherited);
+    const hidden = inherited.size === 0 ? own : new Set([...own, ...inherited]);
     const schema: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(given)) {
       if (leftOut.has(keyword) || !isKeyword(keyword) || keyword.startsWith("x-")) continue;

@@ -13,6 +13,7 @@ export interface ServedRequest {
   readonly values: Readonly<Record<string, unknown>>;
   readonly body: unknown;
   readonly headers: IncomingMessage["headers"];
+  readonly query: URLSearchParams;
 }
 
 /** A service that is made from a document: it checks every request by it, and answers values that are made from it. */
@@ -83,7 +84,7 @@ class Service {
       if (found === undefined) throw new Refused(`there is no ${request.method} ${url.pathname}`);
       const values = await this.#values(found, url, request);
       const body = await this.#body(found, Buffer.concat(chunks), String(request.headers["content-type"] ?? ""));
-      this.requests.push({ operation: found.id, values, body, headers: request.headers });
+      this.requests.push({ operation: found.id, values, body, headers: request.headers, query: url.searchParams });
       this.#send(found, request, response);
     } catch (error) {
       const why = `${request.method} ${request.url}: ${(error as Error).message}`;
