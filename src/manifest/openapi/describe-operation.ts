@@ -8,6 +8,7 @@ import type { OperationOutput } from "./operation-output.ts";
 const maxText = 1_500;
 const maxTitle = 200;
 const maxTypes = 5;
+const maxType = 100;
 
 /** The parameters of pages, as APIs name them. */
 const pages =
@@ -28,7 +29,7 @@ export function describeOperation(
   const size = paging.length === 0 ? [] : queries.filter((name) => sizes.test(lastPart(name)));
   const notes = [
     value.deprecated === true ? "Deprecated: use it only where nothing else does." : "",
-    body === undefined ? "" : sends(body.mediaType, body.others),
+    body === undefined ? "" : sends(body.mediaType.slice(0, maxType), body.others),
     mediaTypes.length === 0 || mediaTypes.every(isJsonType) ? "" : `Answers ${listed(mediaTypes)}.`,
     paging.length === 0
       ? ""
@@ -43,7 +44,8 @@ function sends(mediaType: string, others: readonly string[]): string {
 }
 
 function listed(types: readonly string[]): string {
-  return types.length > maxTypes ? `${types.slice(0, maxTypes).join(", ")} and others` : types.join(", ");
+  const shown = types.slice(0, maxTypes).map((type) => type.slice(0, maxType));
+  return types.length > maxTypes ? `${shown.join(", ")} and others` : shown.join(", ");
 }
 
 /** `page[size]` is written `page_size` or `page.size` here. */

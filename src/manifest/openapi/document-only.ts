@@ -21,9 +21,9 @@ export function hiddenProperties(schema: Fields, { document, direction, at }: Hi
   for (let count = 0; count < maxParts && count < parts.length; count += 1) {
     const part = followed(parts[count], document, at);
     if (part === undefined) continue;
-    if (isRecord(part.properties))
-      for (const [name, property] of Object.entries(part.properties))
-        if (followed(property, document, at)?.[mark] === true) hidden.add(name);
+    const properties = isRecord(part.properties) ? Object.entries(part.properties) : [];
+    document.spend(properties.length, at);
+    for (const [name, property] of properties) if (followed(property, document, at)?.[mark] === true) hidden.add(name);
     if (Array.isArray(part.allOf)) parts.push(...part.allOf.slice(0, maxParts));
   }
   return hidden;
@@ -62,7 +62,10 @@ export function branchesByDiscriminator(
   const { discriminator } = given;
   if (!isRecord(discriminator) || typeof discriminator.propertyName !== "string") return branches;
   const { propertyName } = discriminator;
-  const mapping = isRecord(discriminator.mapping) ? Object.entries(discriminator.mapping) : [];
+  const mapping = Map.groupBy(
+    Object.entries(isRecord(discriminator.mapping) ? discriminator.mapping : {}),
+    ([, target]) => target,
+  );
   return branches.map((branch, index) => {
     const written = list[index];
     if (typeof branch === "boolean" || !isRecord(written) || typeof written.$ref !== "string") return branch;
@@ -71,7 +74,7 @@ export function branchesByDiscriminator(
     const property = followed(written, document, "")?.properties;
     const own = isRecord(property) ? followed(property[propertyName], document, "") : undefined;
     if (own?.const !== undefined || own?.enum !== undefined) return branch;
-    const mapped = mapping.filter(([, target]) => target === reference || target === name).map(([value]) => value);
+    const mapped = [reference, name].flatMap((target) => mapping.get(target) ?? []).map(([value]) => value);
     const values = mapped.length > 0 ? mapped : [name];
     const { properties, required = [] } = branch;
     return {

@@ -39,7 +39,13 @@ export interface OperationList {
 }
 
 const methods = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
-const maxOperations = 5_000;
+const maxTools = 5_000;
+/** In a document, of which a few are chosen. */
+const maxOperations = 200_000;
+/** Of an operation. */
+const maxTags = 100;
+/** More of an operationId makes no difference: a name is much shorter. */
+const maxId = 500;
 
 /**
  * The operations of a document that are chosen, with the names of their tools. Names come from all operations of the document, so that a choice
@@ -56,8 +62,10 @@ export function listOperations(document: OpenApiDocument, choice: OperationChoic
       found.push(...operationsAt(document, path, placed));
     } catch (error) {
       if (!(error instanceof DocumentMistake)) throw error;
-      mistakes.push(error);
+      if (mistakes.length < maxTools) mistakes.push(error);
     }
+    if (found.length > maxOperations)
+      throw new DocumentMistake("/paths", `There are more than ${maxOperations} operations.`);
   }
   const names = namesOf(found);
   const includes = ruleOf(choice.include, "every");
@@ -65,8 +73,8 @@ export function listOperations(document: OpenApiDocument, choice: OperationChoic
   const operations = found
     .map((operation, index) => ({ ...operation, name: names[index] ?? "" }))
     .filter((operation) => includes(operation) !== false && excludes(operation) !== true);
-  if (operations.length > maxOperations) {
-    const message = `${operations.length} operations are chosen, and at most ${maxOperations} become tools: choose fewer by include.`;
+  if (operations.length > maxTools) {
+    const message = `${operations.length} operations are chosen, and at most ${maxTools} become tools: choose fewer by include.`;
     throw new DocumentMistake("/paths", message);
   }
   return { operations, mistakes };
@@ -115,7 +123,7 @@ function fits(
 
 /** The tags of an operation. */
 export function tagsOf({ tags }: Fields): readonly string[] {
-  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
+  return Array.isArray(tags) ? tags.slice(0, maxTags).filter((tag) => typeof tag === "string") : [];
 }
 
 /**
@@ -124,7 +132,9 @@ export function tagsOf({ tags }: Fields): readonly string[] {
  * that it is like.
  */
 function namesOf(operations: readonly Omit<ListedOperation, "name">[]): readonly string[] {
-  const plain = operations.map(({ id, method, path }) => plainName(id ?? `${method.toLowerCase()}${path}`));
+  const plain = operations.map(({ id, method, path }) =>
+    plainName((id ?? `${method.toLowerCase()}${path}`).slice(0, maxId)),
+  );
   const counts = new Map<string, number>();
   const exact = new Map<string, number>();
   for (const [index, name] of plain.entries()) {

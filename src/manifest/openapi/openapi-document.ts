@@ -25,11 +25,17 @@ export class DocumentMistake extends Error {
 
 /** References that lead to references, one after the other. */
 const maxHops = 32;
+/**
+ * The work for one document: values that are read, converted and put into schemas. What is shared by reference counts each time: a small document
+ * may be a large one written short. That of GitHub, of 13 MB and 1,223 operations, takes a tenth.
+ */
+const maxWork = 5_000_000;
 
 /** An OpenAPI document of version 3.0 or 3.1. Nothing of it is copied: every look goes to the parsed value. */
 export class OpenApiDocument {
   readonly root: Fields;
   readonly version: "3.0" | "3.1";
+  #work = 0;
 
   /** @throws DocumentMistake for what is no such document */
   constructor(root: unknown) {
@@ -41,6 +47,16 @@ export class OpenApiDocument {
     for (const [field, value] of Object.entries({ paths, components }))
       if (value !== undefined && !isRecord(value))
         throw new DocumentMistake(`/${field}`, `${field} must be an object.`);
+  }
+
+  /** Counts work. @throws DocumentMistake where it is too much */
+  spend(steps: number, at: string): void {
+    this.#work += steps;
+    if (this.#work > maxWork)
+      throw new DocumentMistake(
+        at,
+        "The document is too large with all that it refers to: choose fewer operations by include.",
+      );
   }
 
   /** The object that stands there, or that its references lead to. @throws DocumentMistake */
@@ -77,7 +93,9 @@ export class OpenApiDocument {
     if (map === undefined || map === null) return [];
     const pointer = pointerTo(at, field);
     if (!isRecord(map)) throw new DocumentMistake(pointer, `${field} must be an object.`);
-    return Object.entries(map).map(([name, entry]) => [name, { value: entry, at: pointerTo(pointer, name) }]);
+    const entries = Object.entries(map);
+    this.spend(entries.length, pointer);
+    return entries.map(([name, entry]) => [name, { value: entry, at: pointerTo(pointer, name) }]);
   }
 
   /** The entries of a list of the document; one that is missing has none. @throws DocumentMistake */
@@ -86,6 +104,7 @@ export class OpenApiDocument {
     if (list === undefined || list === null) return [];
     const pointer = pointerTo(at, field);
     if (!Array.isArray(list)) throw new DocumentMistake(pointer, `${field} must be a list.`);
+    this.spend(list.length, pointer);
     return list.map((entry: unknown, index) => ({ value: entry, at: pointerTo(pointer, index) }));
   }
 }

@@ -2,6 +2,7 @@ import { ToolkitError } from "../../core/error.ts";
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo } from "../../lib/pointer.ts";
 import { isRecord } from "../../lib/value.ts";
+import { stripInvisible } from "../../lib/visible-text.ts";
 import { isJsonType, isTextType } from "../../resource/media-type.ts";
 import type { HttpBody, ValueStyle } from "../http/http-operation.ts";
 import type { ListedOperation } from "./list-operations.ts";
@@ -23,6 +24,7 @@ export interface RequestBody {
   readonly http: HttpBody;
 }
 
+const maxDescription = 1_000;
 /** In the order in which they are chosen. */
 const forms: readonly BodyForm[] = ["json", "urlencoded", "multipart", "text", "bytes"];
 
@@ -100,7 +102,7 @@ interface BodySchema {
 function bodySchema({ form, media, files, description }: BodySchema, schemas: SharedSchemas): ConvertedSchema {
   const text =
     typeof description === "string" && description.trim() !== ""
-      ? { description: description.trim().slice(0, 1_000) }
+      ? { description: stripInvisible(description.trim().slice(0, maxDescription)) }
       : {};
   if (form === "text") return { schema: { type: "string", ...text }, references: new Set() };
   if (form === "bytes") {

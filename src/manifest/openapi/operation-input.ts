@@ -1,5 +1,6 @@
 import type { JsonSchema } from "../../core/schema/types.ts";
 import { pointerTo } from "../../lib/pointer.ts";
+import { stripInvisible } from "../../lib/visible-text.ts";
 import type { ArgumentSlot, HttpParameter, ValueStyle } from "../http/http-operation.ts";
 import type { ListedOperation } from "./list-operations.ts";
 import { DocumentMistake, type Fields, type OpenApiDocument, type Placed, shown } from "./openapi-document.ts";
@@ -34,6 +35,9 @@ const styles: Readonly<Record<Place, readonly ValueStyle[]>> = {
   cookie: ["form"],
 };
 const maxParameters = 500;
+/** In values. */
+const workOfParameter = 25;
+const maxName = 200;
 
 /**
  * Reads the parameters and the body of an operation.
@@ -53,6 +57,7 @@ export function operationInput(
     const isOwn = parameter.in === "header" && ownHeaders.has(parameter.name.toLowerCase());
     if (!isOwn && !isGiven(parameter.in, parameter.name)) found.set(`${parameter.in} ${parameter.name}`, parameter);
   }
+  document.spend(found.size * workOfParameter, operation.at);
   if (found.size > maxParameters)
     throw new DocumentMistake(operation.at, `The operation has more than ${maxParameters} parameters.`);
   const parameters = bound([...found.values()], body !== undefined);
@@ -64,6 +69,8 @@ function parameterOf(placed: Placed): Omit<BoundParameter, "property"> {
   const { name, in: place, required } = placed.value;
   if (typeof name !== "string" || name === "")
     throw new DocumentMistake(pointerTo(placed.at, "name"), "A parameter needs a name.");
+  if (name.length > maxName)
+    throw new DocumentMistake(pointerTo(placed.at, "name"), `A name may have ${maxName} characters.`);
   if (!places.includes(place as Place))
     throw new DocumentMistake(pointerTo(placed.at, "in"), "in must be path, query, header or cookie.");
   return { ...placed, name, in: place as Place, isRequired: required === true || place === "path" };
@@ -151,7 +158,7 @@ function describeParameter({ value, name, in: place, property }: BoundParameter,
   const sent =
     property === name ? "" : `Sent as ${place === "path" ? "a part of the path" : `the ${kindOf(place)}`} ${name}.`;
   const deprecated = value.deprecated === true ? "Deprecated." : "";
-  return [deprecated, text, sent].filter((each) => each !== "").join(" ");
+  return stripInvisible([deprecated, text, sent].filter((each) => each !== "").join(" "));
 }
 
 function kindOf(place: Place): string {

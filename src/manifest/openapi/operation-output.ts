@@ -47,7 +47,9 @@ export function outputSchema({ schemas }: OperationOutput, shared: SharedSchemas
     for (const reference of one.references) references.add(reference);
     return one.schema;
   });
-  const distinct = [...new Map(converted.map((each) => [JSON.stringify(each), each])).values()];
+  // Of two answers that have the same schema it is the same reference.
+  const key = (each: JsonSchema | boolean) => (isReference(each) ? each.$ref : each);
+  const distinct = [...new Map(converted.map((each) => [key(each), each])).values()];
   if (distinct.some((each) => typeof each === "boolean" || Object.keys(each).length === 0)) return undefined;
   const [first, ...others] = distinct as readonly JsonSchema[];
   if (first === undefined) return undefined;
@@ -57,4 +59,8 @@ export function outputSchema({ schemas }: OperationOutput, shared: SharedSchemas
     if (error instanceof SchemaTooLarge) return undefined;
     throw error;
   }
+}
+
+function isReference(schema: JsonSchema | boolean): schema is JsonSchema {
+  return typeof schema === "object" && schema.$ref !== undefined && Object.keys(schema).length === 1;
 }

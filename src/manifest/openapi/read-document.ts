@@ -21,7 +21,7 @@ export interface ReadDocument {
   problem(mistake: DocumentMistake): ToolkitError<"INVALID_MANIFEST">;
 }
 
-const maxBytes = 32 * 2 ** 20;
+const maxBytes = 16 * 2 ** 20;
 /** YAML takes fifty times as long as JSON to be parsed, and nothing else runs meanwhile. */
 const maxYamlLength = 2 * 2 ** 20;
 const maxDepth = 250;

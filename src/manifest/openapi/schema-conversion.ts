@@ -24,8 +24,6 @@ export interface ConversionSource {
   readonly masked: ReadonlySet<string>;
   /** The reference by which the schema at a pointer is found in the schema of a tool. */
   referenceTo(pointer: string): string;
-  /** Counts work. @throws Error where it is too much */
-  step(at: string): void;
 }
 
 const maxDepth = 90;
@@ -66,7 +64,7 @@ class Conversion {
 
   /** @param inherited - the hidden properties of the schema that this one is a part of */
   convert(given: unknown, at: string, depth: number, inherited: ReadonlySet<string> = none): JsonSchema | boolean {
-    this.#source.step(at);
+    this.#source.document.spend(1, at);
     if (typeof given === "boolean") return given;
     if (!isRecord(given)) throw new DocumentMistake(at, "A schema must be an object.");
     if (depth > maxDepth) throw new DocumentMistake(at, `The schema is nested deeper than ${maxDepth} levels.`);

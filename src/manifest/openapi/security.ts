@@ -14,6 +14,9 @@ export interface RequestCredentials {
   readonly parameters: readonly HttpParameter[];
 }
 
+/** Of an operation. */
+const maxAlternatives = 100;
+
 interface Scheme {
   readonly place: "header" | "query" | "cookie";
   readonly name: string;
@@ -68,7 +71,7 @@ export class DocumentSecurity {
    */
   for({ value }: ListedOperation): RequestCredentials {
     const stated = value.security ?? this.#requirements;
-    const alternatives = Array.isArray(stated) ? stated.filter(isRecord) : [];
+    const alternatives = Array.isArray(stated) ? stated.slice(0, maxAlternatives).filter(isRecord) : [];
     const names = alternatives
       .map((each) => Object.keys(each))
       .find((each) => each.length > 0 && each.every((name) => this.#schemes.has(name)));

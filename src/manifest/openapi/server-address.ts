@@ -12,6 +12,9 @@ export interface ServerRules {
   readonly documentUrl: URL | undefined;
 }
 
+/** Of a path, and of the URL of a server. */
+const maxLength = 2_000;
+
 /** The address of a server. */
 export interface ServerAddress {
   readonly origin: string;
@@ -30,7 +33,7 @@ export function serverOf(operation: ListedOperation, document: OpenApiDocument, 
   const holders: readonly Placed[] = [operation, operation.item, { value: document.root, at: "" }];
   const [first] = holders.map((holder) => document.list(holder, "servers")).find((list) => list.length > 0) ?? [];
   const at = first?.at ?? "/servers";
-  const written = first === undefined ? "/" : serverText(document.object(first.value, at, "A server"), rules);
+  const written = first === undefined ? "/" : serverText(document.object(first.value, at, "A server"), rules, document);
   const { documentUrl } = rules;
   const url = URL.parse(written, documentUrl?.href);
   if (url === null) {
@@ -41,8 +44,10 @@ export function serverOf(operation: ListedOperation, document: OpenApiDocument, 
   return addressOf(url, documentUrl === undefined || documentUrl.origin === url.origin);
 }
 
-function serverText({ value, at }: Placed, { variables }: ServerRules): string {
+function serverText({ value, at }: Placed, { variables }: ServerRules, document: OpenApiDocument): string {
   const { url } = value;
+  if (typeof url === "string" && url.length > maxLength)
+    throw new DocumentMistake(at, `The URL of a server may have ${maxLength} characters.`);
   if (typeof url !== "string") throw new DocumentMistake(pointerTo(at, "url"), "A server needs a url.");
   return url.replace(/\{([^{}]*)\}/g, (_, name: string) => {
     const all = isRecord(value.variables) ? value.variables : {};
@@ -53,6 +58,7 @@ function serverText({ value, at }: Placed, { variables }: ServerRules): string {
         at,
         `The server ${shown(url)} has {${name}} without a default: write it in spec.server_variables.`,
       );
+    if (Array.isArray(variable.enum)) document.spend(variable.enum.length, at);
     if (Array.isArray(variable.enum) && !variable.enum.includes(chosen)) {
       const message = `${name} of the server must be one of ${variable.enum.slice(0, 20).join(", ")}, and is ${shown(String(chosen))}.`;
       throw new DocumentMistake(at, message);
@@ -84,6 +90,7 @@ export function pathParts({ path, item }: ListedOperation): {
   readonly parts: readonly PathPart[];
   readonly query: string;
 } {
+  if (path.length > maxLength) throw new DocumentMistake(item.at, `A path may have ${maxLength} characters.`);
   const [before = "", ...behind] = path.split("?");
   const query = behind.join("?");
   const segments = before.split("/").slice(1);

@@ -8,8 +8,6 @@ import { type ConvertedSchema, convertSchema, type Direction } from "./schema-co
 
 /** A larger schema of a tool is not used: nothing that interprets schemas would take it. In values, see `sizeOf`. */
 const maxToolSchema = 24_000;
-/** Schemas of a document that are converted in all: a document of 14 MB of GitHub has 500,000. */
-const maxSteps = 10_000_000;
 
 /** The schema of a tool has too many values. */
 export class SchemaTooLarge extends DocumentMistake {
@@ -31,8 +29,9 @@ export class SharedSchemas {
   readonly #direction: Direction;
   readonly #masked: ReadonlySet<string>;
   readonly #shared = new Map<string, SharedSchema>();
+  /** By their places. */
+  readonly #converted = new Map<string, ConvertedSchema>();
   readonly #names = new Map<string, string>();
-  #steps = 0;
 
   /** @param use - `masked`: names of members whose values are masked, so that they have no type */
   constructor(
@@ -46,15 +45,18 @@ export class SharedSchemas {
 
   /** A schema that stands in the document. Those that it refers to are added by `complete`. @throws DocumentMistake */
   convert(schema: unknown, at: string): ConvertedSchema {
+    const known = this.#converted.get(at);
+    if (known !== undefined) return known;
     const converted = convertSchema(schema, at, {
       document: this.#document,
       direction: this.#direction,
       masked: this.#masked,
       referenceTo: (pointer) => `#/$defs/${this.#nameOf(pointer)}`,
-      step: (place) => this.#step(place),
     });
     // The document may be of a stranger, and what it says is put before models.
-    return { ...converted, schema: withoutInvisible(converted.schema) as ConvertedSchema["schema"] };
+    const made = { ...converted, schema: withoutInvisible(converted.schema) as ConvertedSchema["schema"] };
+    this.#converted.set(at, made);
+    return made;
   }
 
   /**
@@ -78,6 +80,8 @@ export class SharedSchemas {
         waiting.push(reference);
       }
     }
+    if (size > maxToolSchema) throw new SchemaTooLarge(at);
+    this.#document.spend(size, at);
     if (definitions.size === 0) return schema;
     const sorted = [...definitions].sort(([one], [other]) => (one < other ? -1 : 1));
     return { ...schema, $defs: Object.fromEntries(sorted) };
@@ -104,15 +108,6 @@ export class SharedSchemas {
       this.#names.set(pointer, name);
     }
     return name;
-  }
-
-  #step(at: string): void {
-    this.#steps += 1;
-    if (this.#steps > maxSteps)
-      throw new DocumentMistake(
-        at,
-        `The document has more than ${maxSteps} schemas that are needed: choose fewer operations by include.`,
-      );
   }
 }
 
