@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { ManifestKind } from "./manifest-port.ts";
 import { manifestSchema } from "./manifest-schema.ts";
+import { openApiKind } from "./openapi/openapi-kind.ts";
 import { toolKind } from "./tool-kind.ts";
 
 /** The kinds of manifests, by the value of `kind`. */
 export function kindsWith(executors: Parameters<typeof toolKind>[0]): Readonly<Record<string, ManifestKind>> {
-  return { Tool: toolKind(executors) };
+  return { Tool: toolKind(executors), OpenAPI: openApiKind };
 }
 
 /** The JSON Schema of a manifest of any kind, for editors. */

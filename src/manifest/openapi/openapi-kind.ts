@@ -1,0 +1,109 @@
+import { ToolkitError } from "../../core/error.ts";
+import type { Tool } from "../../core/item.ts";
+import { digestTexts } from "../../lib/canonical.ts";
+import type { ManifestContext, ManifestKind, ParsedManifest } from "../manifest-port.ts";
+import { type OpenApiSpec, openApiSpec } from "./openapi-spec.ts";
+import type { OpenApiPlan } from "./openapi-tools.ts";
+import type { ReadDocument } from "./read-document.ts";
+import type { Credential } from "./security.ts";
+
+const maxBytes = 10 * 2 ** 20;
+
+/** `kind: OpenAPI`: one document, a tool for each of its operations. */
+export const openApiKind: ManifestKind<typeof openApiSpec> = {
+  spec: openApiSpec,
+  async tools(manifest, context) {
+    // Loaded with the first such manifest.
+    const [{ readDocument }, { openApiTools }, { DocumentMistake }] = await Promise.all([
+      import("./read-document.ts"),
+      import("./openapi-tools.ts"),
+      import("./openapi-document.ts"),
+    ]);
+    const document = await readDocument(manifest, context);
+    const plan = planOf(manifest, context, document);
+    try {
+      const { tools, mistakes } = await openApiTools(document.value, plan, context.signal);
+      if (mistakes.length > 0) return [...tools, unusable(mistakes.map(document.problem))];
+      if (tools.length > 0) return tools;
+    } catch (error) {
+      throw error instanceof DocumentMistake ? document.problem(error) : error;
+    }
+    const hint = "Look at spec.include and spec.exclude, and at paths of the document.";
+    throw manifest.problem(["spec", "document"], "No operation of the document becomes a tool.", hint);
+  },
+};
+
+/** So many mistakes of one document are named. */
+const maxMistakes = 10;
+
+/**
+ * In place of the tools that cannot be made: the catalogue reports its error, and has their siblings. It has a name that no other one has: that
+ * of the mistake.
+ */
+function unusable(problems: readonly ToolkitError<"INVALID_MANIFEST">[]): Tool {
+  const lines = problems.slice(0, maxMistakes).map(({ message }) => message);
+  const more = problems.length - lines.length;
+  const message = [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
+  const problem = new ToolkitError("INVALID_MANIFEST", message, problems[0]?.details ?? {}, {
+    cause: problems[0]?.cause,
+  });
+  return {
+    kind: "tool",
+    name: `unusable_${digestTexts(message)
+      .replace(/[^A-Za-z0-9]/g, "")
+      .slice(0, 8)}`,
+    get input(): never {
+      throw problem;
+    },
+    run: () => Promise.reject(problem),
+  };
+}
+
+function planOf(
+  { spec, problem }: ParsedManifest<OpenApiSpec>,
+  context: ManifestContext,
+  { url }: ReadDocument,
+): OpenApiPlan {
+  const texts = (
+    field: string,
+    values: Readonly<Record<string, string>> = {},
+  ): readonly (readonly [string, string])[] =>
+    Object.entries(values).map(([name, text]) => [name, context.expand(["spec", field, name], text)]);
+  const headers = texts("headers", spec.headers).map(([name, text]) => [name.toLowerCase(), text] as const);
+  for (const [name, text] of headers)
+    if (!/^[!#$%&'*+.^`|~\w-]+$/.test(name) || /[\r\n\0]/.test(text))
+      throw problem(
+        ["spec", "headers", name],
+        "This is no header of HTTP.",
+        "Write a name of letters and dashes, and a value on one line.",
+      );
+  const written = spec.server === undefined ? undefined : context.expand(["spec", "server"], spec.server);
+  const server = written === undefined ? undefined : URL.parse(written);
+  if (server === null || (server !== undefined && !/^https?:$/.test(server.protocol)))
+    throw problem(["spec", "server"], "The server must be an http or https URL.", "Write https://host/path.");
+  return {
+    server,
+    variables: Object.fromEntries(texts("server_variables", spec.server_variables)),
+    documentUrl: url,
+    include: spec.include,
+    exclude: spec.exclude,
+    auth: credentialsOf(spec, context),
+    headers: Object.fromEntries(headers),
+    secrets: headers.map(([, text]) => text),
+    hasOutputs: spec.output_schemas !== false,
+    maxBytes: spec.max_bytes ?? maxBytes,
+    timeoutMs: spec.timeout_ms === 0 ? undefined : spec.timeout_ms,
+    redact: spec.redact ?? [],
+    labels: spec.labels,
+  };
+}
+
+function credentialsOf({ auth = {} }: OpenApiSpec, context: ManifestContext): Readonly<Record<string, Credential>> {
+  const credentials = Object.entries(auth).map(([name, credential]) => {
+    const at = ["spec", "auth", name];
+    if (typeof credential === "string") return [name, context.expand(at, credential)];
+    const part = (field: "username" | "password") => context.expand([...at, field], credential[field]);
+    return [name, { username: part("username"), password: part("password") }];
+  });
+  return Object.fromEntries(credentials);
+}
