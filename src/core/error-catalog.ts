@@ -37,6 +37,7 @@ export interface ErrorDetails {
     readonly changes?: readonly PromptChange[] | undefined;
   };
   INVALID_MANIFEST: { readonly file?: string | undefined; readonly line?: number | undefined };
+  INVALID_WORKFLOW: { readonly file?: string; readonly line?: number; readonly column?: number };
   INVALID_CONFIG: { readonly path: string };
   INVALID_TARGET: { readonly target: string; readonly variable?: string | undefined };
   DENIED: {
@@ -179,6 +180,11 @@ export const errorCatalog: { readonly [C in ErrorCode]: ErrorDescription } = {
     status: 500,
     summary: "A tool manifest cannot be read.",
     remedy: "Correct the file at the line it names.",
+  },
+  INVALID_WORKFLOW: {
+    status: 500,
+    summary: "A workflow cannot be read, or refers to what is not there.",
+    remedy: "Correct the file at the line and column it names.",
   },
   INVALID_CONFIG: {
     status: 500,
