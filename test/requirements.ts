@@ -511,6 +511,10 @@ export const requirements: readonly Requirement[] = [
     text: "A pack of tools is a folder of its own: schemas in and out, shared guidance once, and a function that gives a Source. Its descriptions and guidance stay within a budget of tokens. fs stays under its root, whatever `..`, links and races do; http refuses private addresses by default; code reads and analyses, and executes nothing.",
   },
   {
+    id: "W3",
+    text: "A workflow is steps in a file, in `toolweave.yaml` or in code: tools, models, prompts, branches, steps at once and for each element of a list, with references to the input and to earlier results, conditions, fallbacks and time limits. It is the tool or prompt `workflow.<name>`, with schemas, progress and a span for each step; its annotations are never safer than those of its steps. Its file is bounded, and its mistakes are named with file, line and column: unknown tools, references to what is not there, cycles, types that cannot fit. Same input and same results of steps, same output. A failing step is `STEP_FAILED` with the step, its input and the cause, or runs its fallback. A run can be inspected; with a durable store it waits for an approval and goes on in any process from the step where it was, and no step that finished runs again.",
+  },
+  {
     id: "Y2",
     text: "A tape records a run whole, secrets masked: calls, results, errors, turns of models, questions, approvals, changes of lists. It is bounded, and what is missing is counted; a process that dies loses no line. `replayed(tape)` runs it again without network or model, and names the first step that differs.",
   },
