@@ -515,6 +515,10 @@ export const requirements: readonly Requirement[] = [
     text: "A pack of tools is a folder of its own: schemas in and out, shared guidance once, and a function that gives a Source. Its descriptions and guidance stay within a budget of tokens. fs stays under its root, whatever `..`, links and races do; http refuses private addresses by default; code reads and analyses, and executes nothing.",
   },
   {
+    id: "W3",
+    text: "A workflow is steps in a file, in `toolweave.yaml` or in code: tools, models, prompts, branches, steps at once and for each element of a list, with references to the input and to earlier results, conditions, fallbacks and time limits. It is the tool or prompt `workflow.<name>`, with schemas, progress and a span for each step; its annotations are never safer than those of its steps. Its file is bounded, and its mistakes are named with file, line and column: unknown tools, references to what is not there, cycles, types that cannot fit. Same input and same results of steps, same output. A failing step is `STEP_FAILED` with the step, its input and the cause, or runs its fallback. A run can be inspected; with a durable store it waits for an approval and goes on in any process from the step where it was, and no step that finished runs again.",
+  },
+  {
     id: "W4",
     text: "The URL of an agent's card is a connector: A2A 1.0 over JSON-RPC or HTTP+JSON as the card prefers, 0.3 where it speaks that alone; gRPC alone is refused in words. Each skill is a tool. A long task reports progress, asks, shows a page to log in, goes on after a break or a restart of its agent or ends OUTCOME_UNKNOWN, and is canceled with its call. Artifacts are resources. A card leads to no private address, and credentials to no other origin; its signature is checked where keys are given.",
   },

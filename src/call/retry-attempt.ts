@@ -1,5 +1,6 @@
 import { ToolkitError } from "../core/error.ts";
 import { retryAfterMs } from "../core/retry-after.ts";
+import { isSafeToRepeat } from "../core/tool-options.ts";
 import { backoffDelay } from "../lib/backoff.ts";
 import { unlimited } from "../lib/deadline.ts";
 import type { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
@@ -67,7 +68,7 @@ function planFor({ entry, definition, settings }: Target, options: RetryOptions)
   const ownSaysSo = own !== undefined && (own === false || own.onlyUnsent !== true);
   const saysSo = isLocal && (ownSaysSo || isNamed);
   // To read and to render changes nothing.
-  const isMarked = kind !== "tool" || annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+  const isMarked = kind !== "tool" || isSafeToRepeat(annotations);
   return {
     attempts: retry?.attempts ?? defaults.attempts,
     baseMs: retry?.baseMs ?? defaults.baseMs,

@@ -34,6 +34,7 @@ export interface ErrorDetails {
     /** The variable of the environment that is not set, where that is the mistake. */
     readonly variable?: string | undefined;
   };
+  INVALID_WORKFLOW: FileMistake;
   INVALID_CONFIG: { readonly path: string };
   INVALID_TARGET: { readonly target: string; readonly variable?: string | undefined };
   DENIED: {
@@ -101,7 +102,8 @@ export interface ErrorDetails {
     /** The last text of the model, and the number of its tool calls. */
     readonly reached?: { readonly text: string; readonly toolCalls: number } | undefined;
   };
-  STEP_FAILED: { readonly step: string; readonly input?: unknown };
+  /** `step` is its id, with `[n]` in an element; of the input secrets are masked, and what is long is cut. */
+  STEP_FAILED: { readonly step: string; readonly input?: unknown; readonly cause?: Record<"code" | "message", string> };
   /** `step` is that of the run of the prompt `ref`, from 0; `part` is the part of it that differs, such as `messages`. */
   REPLAY_DIFFERS: { readonly ref: string; readonly step?: number; readonly part: string; readonly diff: string };
   DEPTH_EXCEEDED: { readonly maxDepth: number; readonly chain: readonly string[] };
@@ -175,6 +177,11 @@ export const errorCatalog: { readonly [C in ErrorCode]: ErrorDescription } = {
   INVALID_MANIFEST: {
     status: 500,
     summary: "A tool manifest is not valid, or needs a variable that is not set.",
+    remedy: "Correct the file at the line and column the error names.",
+  },
+  INVALID_WORKFLOW: {
+    status: 500,
+    summary: "A workflow cannot be read, or refers to what is not there.",
     remedy: "Correct the file at the line and column the error names.",
   },
   INVALID_CONFIG: {

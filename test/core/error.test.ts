@@ -15,6 +15,7 @@ const examples: { readonly [C in ErrorCode]: ErrorDetails[C] } = {
   INVALID_OUTPUT: { issues: [] },
   INVALID_PROMPT: { file: "a.md", line: 1, column: 2, hint: "{{x}}" },
   INVALID_MANIFEST: { file: "a.yaml", line: 1 },
+  INVALID_WORKFLOW: { file: "a.yaml", line: 1, column: 2 },
   INVALID_CONFIG: { path: "timeoutMs" },
   INVALID_TARGET: { target: "x", variable: "TOKEN" },
   DENIED: { rule: "maxTotalToolCalls" },

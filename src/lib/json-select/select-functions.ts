@@ -18,11 +18,7 @@ interface SelectFunction {
  * @throws InvalidSelection for an unknown function, or arguments that it does not take; StepsSpent
  */
 export function callFunction(name: string, given: readonly unknown[], steps: StepBudget): unknown {
-  const called = Object.hasOwn(functions, name) ? functions[name] : undefined;
-  if (called === undefined) {
-    const known = Object.keys(functions).join(", ");
-    throw new InvalidSelection(`calls ${name}, which is no function. There are ${known}`);
-  }
+  const called = functionOf(name);
   const { takes, isVariadic } = called;
   const isFew = given.length < takes.length || (isVariadic !== true && given.length > takes.length);
   if (isFew) throw new InvalidSelection(`calls ${name} with ${given.length} arguments, and it takes ${takes.length}`);
@@ -35,6 +31,18 @@ export function callFunction(name: string, given: readonly unknown[], steps: Ste
     );
   }
   return called.run(given, steps);
+}
+
+/** @throws InvalidSelection for the name of no function */
+export function assertFunction(name: string): void {
+  functionOf(name);
+}
+
+function functionOf(name: string): SelectFunction {
+  const found = Object.hasOwn(functions, name) ? functions[name] : undefined;
+  if (found !== undefined) return found;
+  const known = Object.keys(functions).join(", ");
+  throw new InvalidSelection(`calls ${name}, which is no function. There are ${known}`);
 }
 
 function isOf(type: Type, value: unknown): boolean {

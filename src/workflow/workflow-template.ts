@@ -1,0 +1,177 @@
+import { parseSelection, type SelectNode, selectJson } from "../lib/json-select/select-json.ts";
+import { InvalidSelection, writeJson } from "../lib/json-select/select-value.ts";
+import { type SelectedPaths, selectedPaths } from "../lib/json-select/selected-paths.ts";
+import type { StepBudget } from "../lib/step-budget.ts";
+import { isRecord } from "../lib/value.ts";
+
+/** A `${...}` of a template. */
+export interface TemplateReference {
+  /** The expression, as it is written. */
+  readonly expression: string;
+  readonly node: SelectNode;
+  readonly paths: SelectedPaths;
+  /** The way from the template to the text that it is in. */
+  readonly path: ValuePath;
+}
+
+/** The way to a part of a value: names of fields and positions in lists. */
+export type ValuePath = readonly (string | number)[];
+
+/** A value with references, parsed. */
+export type ParsedTemplate =
+  | { readonly kind: "literal"; readonly value: unknown }
+  | { readonly kind: "reference"; readonly reference: TemplateReference }
+  | { readonly kind: "text"; readonly parts: readonly (string | TemplateReference)[] }
+  | { readonly kind: "list"; readonly items: readonly ParsedTemplate[] }
+  | { readonly kind: "object"; readonly members: readonly (readonly [string, ParsedTemplate])[] };
+
+/** Thrown for a template with a reference that cannot be parsed. Its message begins with a verb: "has ...". */
+export class InvalidTemplate extends Error {
+  override readonly name = "InvalidTemplate";
+  /** The way from the template to the text with the reference. */
+  readonly path: ValuePath;
+
+  constructor(message: string, path: ValuePath, options?: ErrorOptions) {
+    super(message, options);
+    this.path = path;
+  }
+}
+
+/**
+ * Parses the references of a JSON value: of texts at any depth, not of the names of fields. The depth of the value is
+ * bounded where it is parsed.
+ *
+ * @throws InvalidTemplate
+ */
+export async function parseTemplate(value: unknown, path: ValuePath = []): Promise<ParsedTemplate> {
+  if (typeof value === "string") return await parseText(value, path);
+  if (Array.isArray(value)) {
+    const items: ParsedTemplate[] = [];
+    for (const [at, item] of value.entries()) items.push(await parseTemplate(item, [...path, at]));
+    return items.every(isLiteral) ? { kind: "literal", value } : { kind: "list", items };
+  }
+  if (!isRecord(value)) return { kind: "literal", value };
+  const members: (readonly [string, ParsedTemplate])[] = [];
+  for (const [name, member] of Object.entries(value))
+    members.push([name, await parseTemplate(member, [...path, name])]);
+  return members.every(([, member]) => isLiteral(member)) ? { kind: "literal", value } : { kind: "object", members };
+}
+
+function isLiteral(template: ParsedTemplate): boolean {
+  return template.kind === "literal";
+}
+
+/** The references of a template, in its order. */
+export function referencesOf(template: ParsedTemplate): readonly TemplateReference[] {
+  switch (template.kind) {
+    case "literal":
+      return [];
+    case "reference":
+      return [template.reference];
+    case "text":
+      return template.parts.filter((part) => typeof part !== "string");
+    case "list":
+      return template.items.flatMap(referencesOf);
+    case "object":
+      return template.members.flatMap(([, member]) => referencesOf(member));
+  }
+}
+
+/**
+ * The value of a template: the same for the same scope. A reference to what is not there gives null, in a text nothing.
+ *
+ * @throws InvalidSelection for a function whose arguments do not fit; StepsSpent beyond the budget
+ */
+export function fillTemplate(template: ParsedTemplate, scope: object, steps: StepBudget): unknown {
+  switch (template.kind) {
+    case "literal":
+      return template.value;
+    case "reference":
+      return selectJson(template.reference.node, scope, steps);
+    case "text":
+      return template.parts.map((part) => textOf(part, scope, steps)).join("");
+    case "list":
+      return template.items.map((item) => fillTemplate(item, scope, steps));
+    case "object":
+      return Object.fromEntries(template.members.map(([name, member]) => [name, fillTemplate(member, scope, steps)]));
+  }
+}
+
+function textOf(part: string | TemplateReference, scope: object, steps: StepBudget): string {
+  if (typeof part === "string") return part;
+  const value = selectJson(part.node, scope, steps);
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "string") return writeJson(value, steps);
+  steps.take(value.length);
+  return value;
+}
+
+async function parseText(text: string, path: ValuePath): Promise<ParsedTemplate> {
+  if (!text.includes("${")) return { kind: "literal", value: text };
+  const parts: (string | TemplateReference)[] = [];
+  let plain = "";
+  for (let at = 0; at < text.length; ) {
+    const next = text.indexOf("${", at);
+    if (next < 0) {
+      plain += text.slice(at);
+      break;
+    }
+    if (next > at && text[next - 1] === "$") {
+      plain += `${text.slice(at, next - 1)}\${`;
+      at = next + 2;
+      continue;
+    }
+    plain += text.slice(at, next);
+    const end = endOfReference(text, next + 2);
+    if (end < 0)
+      throw new InvalidTemplate(
+        `has a reference that is not closed: ${excerpt(text.slice(next))}. Write } after it`,
+        path,
+      );
+    if (plain !== "") parts.push(plain);
+    plain = "";
+    parts.push(await parseReference(text.slice(next + 2, end), path));
+    at = end + 1;
+  }
+  if (plain !== "") parts.push(plain);
+  const [first, ...others] = parts;
+  if (first === undefined || (typeof first === "string" && others.length === 0))
+    return { kind: "literal", value: first ?? "" };
+  return typeof first !== "string" && others.length === 0
+    ? { kind: "reference", reference: first }
+    : { kind: "text", parts };
+}
+
+async function parseReference(expression: string, path: ValuePath): Promise<TemplateReference> {
+  try {
+    const node = await parseSelection(expression);
+    return { expression, node, paths: selectedPaths(node), path };
+  } catch (cause) {
+    if (!(cause instanceof InvalidSelection) && !(cause instanceof RangeError)) throw cause;
+    const message = `has \${${excerpt(expression)}}, which is no expression of JMESPath: ${cause.message.replace(/\.$/, "")}`;
+    throw new InvalidTemplate(message, path, { cause });
+  }
+}
+
+/** The position of the brace that closes a reference; -1 where none does. Braces in quoted parts of the expression do not count. */
+function endOfReference(text: string, from: number): number {
+  let depth = 0;
+  let quote: string | undefined;
+  for (let at = from; at < text.length; at++) {
+    const character = text[at] ?? "";
+    if (quote !== undefined) {
+      if (character === "\\") at += 1;
+      else if (character === quote) quote = undefined;
+    } else if (character === "'" || character === '"' || character === "`") quote = character;
+    else if (character === "{") depth += 1;
+    else if (character === "}") {
+      if (depth === 0) return at;
+      depth -= 1;
+    }
+  }
+  return -1;
+}
+
+function excerpt(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
