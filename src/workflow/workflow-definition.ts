@@ -36,7 +36,10 @@ export interface WorkflowStep {
   readonly id: string;
   /** A reference: the step runs where its value is true, as JMESPath means it. Else its result is null. */
   readonly when?: string | undefined;
-  /** A reference to a list: the step runs once for each element, and its result is the list of theirs. */
+  /**
+   * A reference to a list: the step runs once for each element, and its result is the list of theirs. `fallback`, `onError`, `timeoutMs` and `output`
+   * are of each element, `when` is asked once before.
+   */
   readonly forEach?: string | undefined;
   /** The name of the element in references. Default: `item`. */
   readonly as?: string | undefined;
@@ -47,7 +50,7 @@ export interface WorkflowStep {
   /** With `continue` a failure, of the fallback too, is the result `{ error: { code, message } }`. Default: `fail`. */
   readonly onError?: "fail" | "continue" | undefined;
   readonly timeoutMs?: number | undefined;
-  /** A value with references, which later steps see as the result. In it `steps.<id>` is the result that the step itself had. */
+  /** A value with references, which later steps see as the result. In it `steps.<id>` is the result of the step itself; not used after a fallback. */
   readonly output?: unknown;
 
   readonly tool?: string | undefined;

@@ -3,6 +3,7 @@ import { InvalidSelection, writeJson } from "../lib/json-select/select-value.ts"
 import { type SelectedPaths, selectedPaths } from "../lib/json-select/selected-paths.ts";
 import type { StepBudget } from "../lib/step-budget.ts";
 import { isRecord } from "../lib/value.ts";
+import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 
 /** A `${...}` of a template. */
 export interface TemplateReference {
@@ -11,11 +12,8 @@ export interface TemplateReference {
   readonly node: SelectNode;
   readonly paths: SelectedPaths;
   /** The way from the template to the text that it is in. */
-  readonly path: ValuePath;
+  readonly path: FieldPath;
 }
-
-/** The way to a part of a value: names of fields and positions in lists. */
-export type ValuePath = readonly (string | number)[];
 
 /** A value with references, parsed. */
 export type ParsedTemplate =
@@ -29,9 +27,9 @@ export type ParsedTemplate =
 export class InvalidTemplate extends Error {
   override readonly name = "InvalidTemplate";
   /** The way from the template to the text with the reference. */
-  readonly path: ValuePath;
+  readonly path: FieldPath;
 
-  constructor(message: string, path: ValuePath, options?: ErrorOptions) {
+  constructor(message: string, path: FieldPath, options?: ErrorOptions) {
     super(message, options);
     this.path = path;
   }
@@ -43,7 +41,7 @@ export class InvalidTemplate extends Error {
  *
  * @throws InvalidTemplate
  */
-export async function parseTemplate(value: unknown, path: ValuePath = []): Promise<ParsedTemplate> {
+export async function parseTemplate(value: unknown, path: FieldPath = []): Promise<ParsedTemplate> {
   if (typeof value === "string") return await parseText(value, path);
   if (Array.isArray(value)) {
     const items: ParsedTemplate[] = [];
@@ -106,7 +104,7 @@ function textOf(part: string | TemplateReference, scope: object, steps: StepBudg
   return value;
 }
 
-async function parseText(text: string, path: ValuePath): Promise<ParsedTemplate> {
+async function parseText(text: string, path: FieldPath): Promise<ParsedTemplate> {
   if (!text.includes("${")) return { kind: "literal", value: text };
   const parts: (string | TemplateReference)[] = [];
   let plain = "";
@@ -142,7 +140,7 @@ async function parseText(text: string, path: ValuePath): Promise<ParsedTemplate>
     : { kind: "text", parts };
 }
 
-async function parseReference(expression: string, path: ValuePath): Promise<TemplateReference> {
+async function parseReference(expression: string, path: FieldPath): Promise<TemplateReference> {
   try {
     const node = await parseSelection(expression);
     return { expression, node, paths: selectedPaths(node), path };
