@@ -243,8 +243,8 @@ class WorkflowWalk {
   }
 }
 
-/** The lists of steps inside of a step. */
-function listsOf(step: WorkflowStep, path: FieldPath) {
+/** The lists of steps inside of a step, with their places. */
+export function listsOf(step: WorkflowStep, path: FieldPath) {
   const lists: { readonly steps: readonly WorkflowStep[]; readonly path: FieldPath; readonly isParallel?: true }[] = [];
   const { branch = [], otherwise, parallel, steps, fallback } = step;
   for (const [at, way] of branch.entries()) lists.push({ steps: way.steps, path: [...path, "branch", at, "steps"] });
