@@ -10,6 +10,7 @@ import type { Content } from "../core/resource.ts";
 import type { ServedToolkit } from "../core/served-toolkit.ts";
 import type { Session } from "../core/session.ts";
 import type { Store } from "../core/store.ts";
+import { withinDeadline } from "../core/within-deadline.ts";
 import { RetryBudget } from "../lib/retry-budget.ts";
 import { present } from "../lib/value.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
@@ -44,7 +45,6 @@ import { Models } from "./model/models.ts";
 import { sampled } from "./model/sampling.ts";
 import { findResult, ownStoreOf, resultTemplate } from "./results/kept-results.ts";
 import { type Assignment, prepareRun } from "./run/prepare-run.ts";
-import { withinDeadline } from "./run/run-limits.ts";
 import type { RunResults } from "./run/run-results.ts";
 import { type Conversation, conversationIn, newRunState } from "./run/run-state.ts";
 import { type EarlierConversation, inlinePrompt, type Task, taskOf, textTask } from "./run/task.ts";
@@ -245,7 +245,13 @@ class PromptAgent implements Agent {
     const { clock } = this.#options;
     const { timeoutMs } = limits;
     const signal = lost === undefined ? context.signal : AbortSignal.any([context.signal, lost]);
-    const deadline = { ref: task.ref, signal, clock, timeoutMs };
+    const deadline = {
+      what: `The run of ${task.ref}`,
+      limit: "timeoutMs of the agent",
+      signal,
+      clock,
+      timeoutMs,
+    };
     const content = await withinDeadline(deadline, async (ending) => {
       const chosen = await this.#models.choose(present({ provider: task.provider, model: task.model }));
       const call = this.#modelCall(ending);

@@ -12,6 +12,7 @@ import { messageOf } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry } from "../core/item.ts";
 import { madeUpSessions } from "../core/session.ts";
+import { isSafeToRepeat } from "../core/tool-options.ts";
 import { storedSession } from "../jobs/job.ts";
 import { isJson, isRecord, present } from "../lib/value.ts";
 import { deniedBy, foundApproval, misused, pendingError } from "./approval-errors.ts";
@@ -154,7 +155,7 @@ export function isDecision(value: unknown): value is Decision {
 
 /** True for a tool that says so of itself. */
 function mayRunTwice({ kind, annotations }: Definition): boolean {
-  return kind === "tool" && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
+  return kind === "tool" && isSafeToRepeat(annotations);
 }
 
 /** A copy of the input: later changes by its caller are no part of the question. */

@@ -1,6 +1,7 @@
 import type { RetrySetting } from "../core/call-settings.ts";
 import { ToolkitError } from "../core/error.ts";
 import { retryAfterMs } from "../core/retry-after.ts";
+import { isSafeToRepeat } from "../core/tool-options.ts";
 import { backoffDelay } from "../lib/backoff.ts";
 import { unlimited } from "../lib/deadline.ts";
 import type { DeadlineScheduler } from "../lib/deadline-scheduler.ts";
@@ -66,7 +67,7 @@ function planFor({ entry, definition, settings }: Target, options: RetryOptions)
   const isNamed = options.settings.rulesFor(entry).some((rule) => rule.pattern === entry.ref && rule.settings.retry);
   const saysSo = isLocal && (definition.options?.retry !== undefined || isNamed);
   // To read and to render changes nothing.
-  const isMarked = kind !== "tool" || annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+  const isMarked = kind !== "tool" || isSafeToRepeat(annotations);
   return {
     attempts: retry?.attempts ?? defaults.attempts,
     baseMs: retry?.baseMs ?? defaults.baseMs,

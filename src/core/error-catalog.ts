@@ -102,7 +102,8 @@ export interface ErrorDetails {
     /** The last text of the model, and the number of its tool calls. */
     readonly reached?: { readonly text: string; readonly toolCalls: number } | undefined;
   };
-  STEP_FAILED: { readonly step: string; readonly input?: unknown };
+  /** `step` is its id, with `[n]` in an element; of the input secrets are masked, and what is long is cut. */
+  STEP_FAILED: { readonly step: string; readonly input?: unknown; readonly cause?: Record<"code" | "message", string> };
   /** `step` is that of the run of the prompt `ref`, from 0; `part` is the part of it that differs, such as `messages`. */
   REPLAY_DIFFERS: { readonly ref: string; readonly step?: number; readonly part: string; readonly diff: string };
   DEPTH_EXCEEDED: { readonly maxDepth: number; readonly chain: readonly string[] };

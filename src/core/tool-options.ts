@@ -17,6 +17,11 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean | undefined;
 }
 
+/** True for a tool that says of itself that it may run again with the same input. */
+export function isSafeToRepeat(annotations: ToolAnnotations | undefined): boolean {
+  return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+}
+
 /** The options of a tool. */
 export interface ToolOptions extends CallSettings {
   /** Part of the fingerprint: change it when the tool's behaviour changes and its description does not. */

@@ -1,7 +1,6 @@
 import { ToolkitError } from "../../core/error.ts";
 import type { Issue } from "../../core/error-catalog.ts";
 import { describeIssues } from "../../core/schema/violation.ts";
-import type { Clock } from "../../lib/clock.ts";
 import type { KnownLimits } from "../agent-options.ts";
 import type { RunState } from "./run-state.ts";
 
@@ -42,48 +41,4 @@ export function invalidAnswer(issues: readonly Issue[], repairs: number): Toolki
     repairs === 0 ? "" : `, though the model was asked again ${repairs === 1 ? "once" : `${repairs} times`}`;
   const message = `The answer of the model does not fit the output schema${asked}: ${describeIssues(issues)}.`;
   return new ToolkitError("INVALID_OUTPUT", message, { issues });
-}
-
-/** The time limit of a run, and the signal that may end it earlier. */
-export interface DeadlineOptions {
-  readonly ref: string;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly timeoutMs: number;
-}
-
-/**
- * Runs an action with a signal that aborts with that of the caller, or with `TIMEOUT` at the limit.
- *
- * @throws the error of the action; after the limit ToolkitError `TIMEOUT` in its place
- */
-export async function withinDeadline<T>(
-  { ref, signal, clock, timeoutMs }: DeadlineOptions,
-  run: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  if (timeoutMs === Number.POSITIVE_INFINITY) return run(signal);
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
-  let isLate = false;
-  const timer = clock.setTimer(() => {
-    isLate = true;
-    controller.abort(timeoutError(ref, timeoutMs));
-  }, timeoutMs);
-  try {
-    return await run(controller.signal);
-  } catch (error) {
-    // A new error: that of the signal already belongs to the calls that it ended.
-    if (isLate && !signal.aborted) throw timeoutError(ref, timeoutMs);
-    throw controller.signal.aborted ? controller.signal.reason : error;
-  } finally {
-    timer.cancel();
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-function timeoutError(ref: string, timeoutMs: number): ToolkitError<"TIMEOUT"> {
-  const message = `The run of ${ref} took longer than ${timeoutMs} ms (timeoutMs of the agent).`;
-  return new ToolkitError("TIMEOUT", message, { limit: "total", limitMs: timeoutMs, elapsedMs: timeoutMs });
 }
