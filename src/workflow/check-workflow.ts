@@ -2,6 +2,7 @@ import { ToolkitError } from "../core/error.ts";
 import { toJsonSchema, toObjectSchema } from "../core/schema/json-schema.ts";
 import { stepsOf } from "../lib/pointer.ts";
 import { nearest } from "../lib/similar.ts";
+import { wayBetween } from "../lib/way-between.ts";
 import type { Mistake } from "../lib/written-mistakes.ts";
 import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 import { actionNames, defaultElement, type Workflow, type WorkflowStep } from "./workflow-definition.ts";
@@ -217,29 +218,13 @@ class WorkflowWalk {
       return `There is no step ${JSON.stringify(id)}. ${near === undefined ? known : `Did you mean ${near}?`}`;
     }
     if (step?.id === id) return `The step ${id} refers to its own result, which is there only in its output.`;
-    const cycle = step === undefined ? undefined : this.#wayBetween(id, step.id);
+    const cycle = step === undefined ? undefined : wayBetween(id, step.id, (each) => this.#wanted.get(each) ?? []);
     if (step !== undefined && cycle !== undefined)
       return `The steps wait for each other: ${[step.id, ...cycle].join(" needs ")}. Remove one of these references.`;
     const order = [...this.#known.keys()];
     const isLater = step !== undefined && order.indexOf(id) > order.indexOf(step.id);
     if (isLater) return `The step ${id} runs later. Refer to a step before ${step.id}, or move ${id} before it.`;
     return `The result of the step ${id} is not seen here: ${id} is inside of another step, or runs at the same time. Refer to the step around it.`;
-  }
-
-  /** The ids from a step to another that it needs, directly or through others. */
-  #wayBetween(from: string, to: string): readonly string[] | undefined {
-    const ways: string[][] = [[from]];
-    const seen = new Set([from]);
-    for (let way = ways.shift(); way !== undefined; way = ways.shift()) {
-      const last = way.at(-1) ?? from;
-      if (last === to) return way;
-      for (const next of this.#wanted.get(last) ?? [])
-        if (!seen.has(next)) {
-          seen.add(next);
-          ways.push([...way, next]);
-        }
-    }
-    return undefined;
   }
 }
 

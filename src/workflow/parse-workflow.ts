@@ -82,7 +82,18 @@ export async function readWorkflow(
   const { $schema: _, ...workflow } = result.data;
   const { uses, mistakes } = await checkTemplates(workflow);
   if (mistakes.length > 0) throw problem(mistakes);
-  return { workflow, templates: uses, problem };
+  const read = { workflow, templates: uses, problem };
+  known.set(workflow, read);
+  return read;
+}
+
+const known = new WeakMap<Workflow, ParsedWorkflow>();
+
+/** A workflow as it was read, or as it is read now, once. @throws ToolkitError `INVALID_WORKFLOW` */
+export async function parsedOf(workflow: Workflow): Promise<ParsedWorkflow> {
+  const read = known.get(workflow) ?? (await readWorkflow(workflow));
+  known.set(workflow, read);
+  return read;
 }
 
 /** For a workflow without a file: its fields are named in place of lines. */
