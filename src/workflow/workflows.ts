@@ -5,6 +5,8 @@ import type { Content } from "../core/resource.ts";
 import type { Source, SourceChange } from "../core/source.ts";
 import { digest } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
+import { assertTargets } from "./check-targets.ts";
+import { parsedOf } from "./parse-workflow.ts";
 import { runWorkflow } from "./run-workflow.ts";
 import { MemoryJournal } from "./step-record.ts";
 import { contentOf } from "./step-result.ts";
@@ -74,6 +76,7 @@ export class Workflows implements Source {
 
   async #run(workflow: Workflow, input: unknown, context: CallContext): Promise<Content> {
     const { signal } = context;
+    await assertTargets(await parsedOf(workflow), context.toolbox, signal);
     const result = await runWorkflow({
       workflow,
       ref: `${this.#namespace}.${workflow.name}`,
