@@ -238,8 +238,12 @@ export interface PlannedPack {
   source(): Source;
 }
 
-/** The packs of a configuration. Their modules are loaded for those that have some. */
-export async function plannedPacks({ written, folder }: ReadConfig): Promise<readonly PlannedPack[]> {
+/** The packs and workflows of a configuration. Their modules are loaded for those that have some. */
+export async function plannedPacks(
+  config: ReadConfig,
+  { watch = false }: Pick<ConfiguredOptions, "watch">,
+): Promise<readonly PlannedPack[]> {
+  const { written, folder } = config;
   const { fs, http, code } = written.packs ?? {};
   const planned: PlannedPack[] = [];
   const plan = (namespace: string, options: object, source: () => Source) =>
@@ -257,6 +261,10 @@ export async function plannedPacks({ written, folder }: ReadConfig): Promise<rea
     const { codePack } = await import("../tool-packs/code/index.ts");
     const options = { ...code, root: resolve(folder, code.root) };
     plan("code", options, () => codePack(options));
+  }
+  if (written.workflows !== undefined) {
+    const { plannedWorkflows } = await import("./config-workflows.ts");
+    planned.push(await plannedWorkflows(config, { watch }));
   }
   return planned;
 }

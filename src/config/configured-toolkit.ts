@@ -59,7 +59,7 @@ export class ConfiguredToolkit {
     const read = await readOptions(config, options.env ?? process.env, options);
     const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), config, options);
     try {
-      configured.#parts = configured.#partsOf(config, await plannedPacks(config));
+      configured.#parts = configured.#partsOf(config, await plannedPacks(config, options));
       for (const { add } of configured.#parts.values()) add();
       return configured;
     } catch (error) {
@@ -75,7 +75,7 @@ export class ConfiguredToolkit {
    */
   async apply(next: ReadConfig): Promise<AppliedChanges> {
     const before = this.#parts;
-    const after = this.#partsOf(next, await plannedPacks(next));
+    const after = this.#partsOf(next, await plannedPacks(next, this.#options));
     const removed = [...before.keys()].filter((name) => !after.has(name));
     const changed = [...after.keys()].filter(
       (name) => before.has(name) && before.get(name)?.text !== after.get(name)?.text,

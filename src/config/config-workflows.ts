@@ -1,0 +1,51 @@
+import { resolve } from "node:path";
+import { ToolkitError } from "../core/error.ts";
+import { readWorkflow } from "../workflow/parse-workflow.ts";
+import type { Workflow } from "../workflow/workflow-definition.ts";
+import { workflowFiles } from "../workflow/workflow-files.ts";
+import { workflows } from "../workflow/workflows.ts";
+import type { PlannedPack } from "./config-parts.ts";
+import type { ReadConfig } from "./read-config.ts";
+
+/** The namespace of workflows. */
+const namespace = "workflow";
+
+/**
+ * The workflows of a configuration: those written in it, and those of its files and folders.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for a workflow that is written in it, with file, line and column
+ */
+export async function plannedWorkflows(
+  config: ReadConfig,
+  { watch }: { readonly watch: boolean },
+): Promise<PlannedPack> {
+  const written = config.written.workflows ?? [];
+  const paths = written.flatMap((each) => (typeof each === "string" ? resolve(config.folder, each) : []));
+  const inline = await inlineWorkflows(config);
+  return {
+    namespace,
+    path: ["workflows"],
+    options: [paths, inline],
+    source: () => {
+      const files = workflowFiles(paths, { watch });
+      return workflows({ ...files, list: async () => [...inline, ...(await files.list())] });
+    },
+  };
+}
+
+async function inlineWorkflows(config: ReadConfig): Promise<readonly Workflow[]> {
+  const found = new Map<string, Workflow>();
+  for (const [index, each] of (config.written.workflows ?? []).entries()) {
+    if (typeof each === "string") continue;
+    const path = ["workflows", index];
+    const { workflow } = await readWorkflow(each, (mistakes) => {
+      const [first, ...others] = mistakes.map((mistake) => config.problem([...path, ...mistake.path], mistake.message));
+      const message = [first, ...others].map((error) => error?.message).join("\n");
+      return new ToolkitError("INVALID_CONFIG", message, first?.details ?? { path: path.join(".") });
+    });
+    if (found.has(workflow.name))
+      throw config.problem([...path, "name"], `There are two workflows of the name ${workflow.name}. Rename one.`);
+    found.set(workflow.name, workflow);
+  }
+  return [...found.values()];
+}
