@@ -70,10 +70,16 @@ export class ResultShapes {
 
   #result([id, ...rest]: DescribedValue["steps"], scope: TemplateScope): DescribedValue | undefined {
     const step = typeof id === "string" ? scope.steps.get(id) : undefined;
+    return step && this.#ofStep(step, rest);
+  }
+
+  #ofStep(step: WorkflowStep, way: DescribedValue["steps"]): DescribedValue | undefined {
     // The result of a forEach is a list of results: the way into one begins with its position.
-    if (step === undefined || (step.forEach !== undefined && rest.length === 0)) return undefined;
+    if (step.forEach !== undefined && way.length === 0) return undefined;
+    const steps = step.forEach === undefined ? way : way.slice(1);
+    const child = isReplaced(step) ? undefined : step.parallel?.find(({ id }) => id === steps[0]);
+    if (child !== undefined) return this.#ofStep(child, steps.slice(1));
     const shape = this.#shapeOf(step);
-    const steps = step.forEach === undefined ? rest : rest.slice(1);
     return shape && { shape, steps, of: `the result of ${step.id}`, isOwn: false };
   }
 
@@ -87,10 +93,25 @@ export class ResultShapes {
 
   /** The schema of the result of a step, of an element where it has several; undefined where something else may take its place. */
   #schemaOf(step: WorkflowStep): JsonSchema | undefined {
-    const { fallback, onError, output } = step;
-    if (fallback !== undefined || onError === "continue" || output !== undefined) return undefined;
+    if (isReplaced(step)) return undefined;
     const action = actionOf(step);
-    if (action.kind === "tool" || action.kind === "run") return this.#targets.get(step.id)?.output;
-    return action.kind === "model" ? (action.schema ?? { type: "string" }) : undefined;
+    switch (action.kind) {
+      case "tool":
+      case "run":
+        return this.#targets.get(step.id)?.output;
+      case "model":
+        return action.schema ?? { type: "string" };
+      case "parallel": {
+        const properties = Object.fromEntries(action.steps.map(({ id }) => [id, {}]));
+        return { type: "object", properties, additionalProperties: false };
+      }
+      default:
+        return undefined;
+    }
   }
+}
+
+/** Something else may be the result in place of that of the work itself. */
+function isReplaced({ fallback, onError, output }: WorkflowStep): boolean {
+  return fallback !== undefined || onError === "continue" || output !== undefined;
 }

@@ -135,6 +135,14 @@ describe("a workflow that is compared with a toolbox", () => {
     ).toEqual([
       expect.stringMatching(/refers to "name", which the result of scan does not have. There are path, size/),
     ]);
+    const both = { id: "both", parallel: [scan, { id: "other", tool: "free" }] };
+    expect(await mistakes([both], "${steps.both.scan.count} ${steps.both.other.x}")).toEqual([]);
+    expect(await mistakes([both], "${steps.both.scan.cuont}")).toEqual([
+      expect.stringMatching(/Did you mean count\?$/),
+    ]);
+    expect(await mistakes([both], "${steps.both.scann}")).toEqual([
+      expect.stringMatching(/which the result of both does not have\. Did you mean scan\?$/),
+    ]);
     // A fallback may give anything.
     expect(await mistakes([{ ...scan, fallback: { value: {} } }], "${steps.scan.cuont}")).toEqual([]);
   });
