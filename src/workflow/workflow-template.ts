@@ -78,9 +78,34 @@ export function referencesOf(template: ParsedTemplate): readonly TemplateReferen
 /**
  * The value of a template: the same for the same scope. A reference to what is not there gives null, in a text nothing.
  *
- * @throws InvalidSelection for a function whose arguments do not fit; StepsSpent beyond the budget
+ * @throws InvalidSelection for a function whose arguments do not fit, and a value that is too deep; StepsSpent beyond the budget, and for a value
+ *   that is too large for it
  */
 export function fillTemplate(template: ParsedTemplate, scope: object, steps: StepBudget): unknown {
+  const value = filled(template, scope, steps);
+  if (template.kind !== "literal") takeSize(value, steps, 0);
+  return value;
+}
+
+/** The deepest value that a template may give. */
+const maxDepth = 500;
+
+/**
+ * Counts a value: a step for each part of it, and for each 16 characters. A part that is referred to twice is there once in memory, and twice where the
+ * value is written: a few steps that double what they get make more than any process can write.
+ */
+function takeSize(value: unknown, steps: StepBudget, depth: number): void {
+  if (typeof value === "string") steps.take(1 + (value.length >> 4));
+  else if (typeof value !== "object" || value === null) steps.take(1);
+  else {
+    if (depth >= maxDepth) throw new InvalidSelection(`gives a value nested deeper than ${maxDepth}`);
+    const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    steps.take(1 + members.length);
+    for (const member of members) takeSize(member, steps, depth + 1);
+  }
+}
+
+function filled(template: ParsedTemplate, scope: object, steps: StepBudget): unknown {
   switch (template.kind) {
     case "literal":
       return template.value;
@@ -89,9 +114,9 @@ export function fillTemplate(template: ParsedTemplate, scope: object, steps: Ste
     case "text":
       return template.parts.map((part) => textOf(part, scope, steps)).join("");
     case "list":
-      return template.items.map((item) => fillTemplate(item, scope, steps));
+      return template.items.map((item) => filled(item, scope, steps));
     case "object":
-      return Object.fromEntries(template.members.map(([name, member]) => [name, fillTemplate(member, scope, steps)]));
+      return Object.fromEntries(template.members.map(([name, member]) => [name, filled(member, scope, steps)]));
   }
 }
 
