@@ -14,6 +14,8 @@ export interface ServedToolkit {
   readonly logger: Logger;
   /** Adds builtins, as the toolkit's own `add`: a delegate may bring items. */
   add(...items: readonly Item[]): void;
+  /** Resolves when the toolkit has started: its connectors and sources have succeeded or failed once. */
+  readonly started: Promise<void>;
   /** Aborts when the toolkit begins to close. */
   readonly closing: AbortSignal;
   /** Has the toolkit, when it is closed, leave the store open until this has ended: it may have something to write down. */

@@ -2,10 +2,19 @@ import type { ToolkitError } from "./error.ts";
 import type { MessageBus } from "./message-bus.ts";
 
 /**
- * The collections of a store: prompts and resources that people make, calls that wait for approval, suspended agent runs, long results of
- * tools, pinned contracts of connectors, conversations with agents, what connectors found out of their targets.
+ * The collections of a store: prompts and resources that people make, calls that wait for approval, suspended agent runs, runs of
+ * workflows, long results of tools, pinned contracts of connectors, conversations with agents, what connectors found out of their targets.
  */
-export type Collection = "prompt" | "resource" | "approval" | "run" | "result" | "pin" | "conversation" | "target";
+export type Collection =
+  | "prompt"
+  | "resource"
+  | "approval"
+  | "run"
+  | "workflow"
+  | "result"
+  | "pin"
+  | "conversation"
+  | "target";
 
 /** The identity of a record. Owners and keys are any text but NUL and half a surrogate pair; a key is not empty. */
 export interface RecordKey {

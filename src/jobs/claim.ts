@@ -24,6 +24,8 @@ export class Claim<T extends Job, R> {
   #timer: Timer | undefined;
   #extending: Promise<void> | undefined;
   #isWriting = false;
+  /** Its last write: two at once would each take the other for that of another holder. */
+  #written: Promise<unknown> = Promise.resolve();
   #isOver = false;
 
   /**
@@ -58,6 +60,18 @@ export class Claim<T extends Job, R> {
   /** The store has another version of it: that of this claim, unless it was lost. */
   changed(version: number): void {
     if (!this.#isWriting && version > this.#job.version) void this.extend();
+  }
+
+  /**
+   * Writes down how far the work has come. Resolves to whether the claim is held still.
+   *
+   * @throws ToolkitError `STORE_FAILED`; the claim is held then
+   */
+  async update(change: JobChange<T>): Promise<boolean> {
+    if (this.#isOver) return false;
+    const isHeld = await this.#overLatest((job) => this.#records.update(job, change as Partial<T>));
+    if (!isHeld) this.#lose();
+    return isHeld && !this.#isOver;
   }
 
   /** The work came to a result. Where the store fails this rejects, and is tried again in the background for the length of a lease. */
@@ -110,7 +124,13 @@ export class Claim<T extends Job, R> {
   }
 
   /** Writes, over what was changed meanwhile under the same lease. Resolves to whether that is held still. */
-  async #overLatest(write: Write<T>): Promise<boolean> {
+  #overLatest(write: Write<T>): Promise<boolean> {
+    const written = this.#written.then(() => this.#writeOverLatest(write));
+    this.#written = written.catch(() => undefined);
+    return written;
+  }
+
+  async #writeOverLatest(write: Write<T>): Promise<boolean> {
     for (;;) {
       this.#isWriting = true;
       const written = await write(this.#job).finally(() => {

@@ -75,6 +75,12 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
     throw new ToolkitError("CONFLICT", `There is ${this.type.one} "${id}" already.`, { key: id, owners: [] });
   }
 
+  /** As `create`, and takes it at once: no other process ever finds it without a holder. */
+  async begin(job: T, local: L): Promise<Claim<T, R>> {
+    const lease = this.#newLease();
+    return this.#hold(await this.create({ ...job, lease }, local), lease);
+  }
+
   /** As it is now, once what was due for it is done. @throws ToolkitError `STORE_FAILED` */
   async get(id: string): Promise<T | undefined> {
     const job = await this.read(id);
@@ -102,12 +108,19 @@ export class Jobs<T extends Job, R, L = never> extends JobRecords<T, R> {
 
   /** Takes one that has no holder. */
   async claim(job: T, change: JobChange<T>): Promise<Claim<T, R> | undefined> {
-    const { leaseMs } = this.#options;
     if (job.settledAt !== undefined || this.#leases.endOf(job) > this.now) return undefined;
-    const lease: Lease = { holder: randomUUID(), until: Math.ceil(this.now + leaseMs), lastsMs: leaseMs };
+    const lease = this.#newLease();
     const claimed = await this.update(job, { ...change, lease } as Partial<T>);
-    if (claimed === undefined) return undefined;
-    const claim = new Claim<T, R>(claimed, lease, this, (over) => this.#over(over));
+    return claimed && this.#hold(claimed, lease);
+  }
+
+  #newLease(): Lease {
+    const { leaseMs } = this.#options;
+    return { holder: randomUUID(), until: Math.ceil(this.now + leaseMs), lastsMs: leaseMs };
+  }
+
+  #hold(job: T, lease: Lease): Claim<T, R> {
+    const claim = new Claim<T, R>(job, lease, this, (over) => this.#over(over));
     this.#claims.set(job.id, claim);
     return claim;
   }

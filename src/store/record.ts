@@ -17,6 +17,7 @@ const collections: { readonly [C in Collection]: { readonly keepsVersions: boole
   resource: { keepsVersions: true },
   approval: { keepsVersions: false },
   run: { keepsVersions: false },
+  workflow: { keepsVersions: false },
   result: { keepsVersions: false },
   pin: { keepsVersions: false },
   conversation: { keepsVersions: false },

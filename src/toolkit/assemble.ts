@@ -79,6 +79,8 @@ export interface LifecycleState {
   readonly isClosing: boolean;
   /** Aborts when the toolkit begins to close. */
   readonly closing: AbortSignal;
+  /** Resolves when the toolkit has started. */
+  readonly started: Promise<void>;
   /** @throws ToolkitError `CLOSED` */
   assertOpen(): void;
 }
@@ -129,7 +131,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const user = openUserNamespace(userStores, { limits: read.user, promptLimits, assertOpen });
   const writing = new PendingWork();
   const hold = writing.add.bind(writing);
-  const { closing } = lifecycle;
+  const { closing, started } = lifecycle;
   const file = options.pins?.file;
   const place = file === undefined ? pinsInStore(store) : lockFile(file);
   const pins = new ToolkitPins({ place, file, hold, closing });
@@ -205,7 +207,7 @@ export function assemble(options: ToolkitOptions, toolkit: Toolbox, lifecycle: L
   const builtins = new Builtins(catalog, emit);
   const add = (...items: readonly Item[]) => builtins.add(items);
   setObserved(toolkit, { observers, clock, logger, redact: options.redact ?? [] });
-  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, closing, add });
+  delegates.attach({ toolbox: toolkit, approvals, store, logger, hold, checkPolicy, serves, started, closing, add });
   const made = {
     logger,
     clock,

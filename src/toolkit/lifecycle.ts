@@ -18,6 +18,7 @@ export class Lifecycle {
   isClosing = false;
   readonly #parts: () => Assembly;
   readonly #ended = Promise.withResolvers<void>();
+  readonly #started = Promise.withResolvers<void>();
   readonly #begunToClose = new AbortController();
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
@@ -31,6 +32,11 @@ export class Lifecycle {
   /** Aborts when it begins to close. */
   get closing(): AbortSignal {
     return this.#begunToClose.signal;
+  }
+
+  /** Resolves when it has started. */
+  get started(): Promise<void> {
+    return this.#started.promise;
   }
 
   /** Aborts when everything has ended. */
@@ -55,6 +61,7 @@ export class Lifecycle {
       ...[...this.sources].map((source) => source.settled()),
     ]);
     ruleCheck.start();
+    this.#started.resolve();
   }
 
   /** Starts, waits until the signal aborts or `close` is called, and closes. */

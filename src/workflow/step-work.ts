@@ -2,7 +2,7 @@ import { callStateOf } from "../call/call-port.ts";
 import { errorText } from "../call/trace/attributes.ts";
 import { unharmed } from "../call/trace/trace.ts";
 import type { Approvals } from "../core/approval.ts";
-import { ToolkitError } from "../core/error.ts";
+import { messageOf, ToolkitError } from "../core/error.ts";
 import { errorFromJson, errorToJson } from "../core/error-json.ts";
 import type { CallContext } from "../core/item.ts";
 import type { Content } from "../core/resource.ts";
@@ -163,8 +163,8 @@ export class StepWork {
       const state = isCut && !ToolkitError.is(error, "TIMEOUT") ? "cancelled" : "failed";
       await this.#write(path, { ...record, state, error: errorToJson(failure), endedAt: this.#now }, !isCut);
       return isCut ? error : failure;
-    } catch (broken) {
-      return broken;
+    } catch (cause) {
+      return cause instanceof RunBroken ? cause : new RunBroken(messageOf(cause), { cause });
     }
   }
 
@@ -172,8 +172,9 @@ export class StepWork {
   async #isKept(id: string): Promise<boolean> {
     try {
       return (await this.#options.approvals?.get(id)) !== undefined;
-    } catch {
-      return false;
+    } catch (error) {
+      if (ToolkitError.is(error, "NOT_FOUND")) return false;
+      throw error;
     }
   }
 
@@ -210,6 +211,8 @@ export class StepWork {
     try {
       await this.#options.journal.write(path, record, isNeeded);
     } catch (cause) {
+      // A result that no store takes is a failure of its step.
+      if (ToolkitError.is(cause, "INVALID_INPUT") || ToolkitError.is(cause, "LIMIT_EXCEEDED")) throw cause;
       throw new RunBroken(`The state of the step ${path} could not be kept.`, { cause });
     }
   }

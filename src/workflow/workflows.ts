@@ -1,16 +1,25 @@
 import { secretKeyTest } from "../call/trace/secret-keys.ts";
+import type { Delegate } from "../core/delegate.ts";
+import type { ToolkitEvent } from "../core/event.ts";
 import type { CallContext, Prompt, Tool } from "../core/item.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import { withRunner } from "../core/prompt-runner.ts";
 import type { Content } from "../core/resource.ts";
+import type { ServedToolkit } from "../core/served-toolkit.ts";
+import type { CallOptions } from "../core/session.ts";
 import type { Source, SourceChange } from "../core/source.ts";
-import { digest } from "../lib/canonical.ts";
+import type { ToolAnnotations } from "../core/tool-options.ts";
+import { canonicalJson, digest } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
 import { assertTargets } from "./check-targets.ts";
 import { parsedOf } from "./parse-workflow.ts";
 import { runWorkflow } from "./run-workflow.ts";
 import { MemoryJournal } from "./step-record.ts";
 import { contentOf } from "./step-result.ts";
+import { noRun, type StoredRun, toWorkflowRun, type WorkflowRun } from "./stored-run.ts";
+import { annotationsOf, knownIn, unknownAnnotations } from "./workflow-annotations.ts";
 import type { Workflow } from "./workflow-definition.ts";
+import { type KeptRunLimits, WorkflowRuns } from "./workflow-runs.ts";
 
 /** Workflows that may change, such as those of a folder. */
 export interface WorkflowSupply {
@@ -22,13 +31,128 @@ export interface WorkflowSupply {
   problems?(): readonly Error[];
 }
 
-/** Workflows as a source of tools and prompts. */
-export class Workflows implements Source {
-  readonly #supply: WorkflowSupply;
-  readonly #namespace = "workflow";
+/** Limits of the runs of workflows. */
+export interface WorkflowOptions {
+  /**
+   * For how long the process that runs a workflow may give no sign of life, in milliseconds, until another one that shares the store goes on
+   * with it. Default 10,000.
+   */
+  readonly leaseMs?: number | undefined;
+  /** The time for which a run is kept after its end, in milliseconds. Default 86,400,000 (a day). */
+  readonly keepMs?: number | undefined;
+  /** The longest time from the beginning of a run to its end, waiting included, in milliseconds. Default 604,800,000 (a week). */
+  readonly maxAgeMs?: number | undefined;
+  /** The number of runs that is kept. Beyond it those are forgotten first that have ended. Default 1,000. */
+  readonly limit?: number | undefined;
+  /** The bytes of the records of all runs when one is added. Default 268,435,456 (256 MiB). */
+  readonly maxBytes?: number | undefined;
+  /** The most bytes of the result of one step, as JSON. Default 1,048,576 (1 MiB). */
+  readonly maxResultBytes?: number | undefined;
+  /** The most bytes of the results of all steps of a run. Default 8,388,608 (8 MiB). */
+  readonly maxRunBytes?: number | undefined;
+}
 
-  constructor(supply: readonly Workflow[] | WorkflowSupply) {
-    this.#supply = "list" in supply ? supply : { list: () => supply };
+/** Options of looking at runs. With a `session` only those of its principal are there. */
+export interface WorkflowRunQuery extends Pick<CallOptions, "session"> {
+  readonly status?: WorkflowRun["status"] | undefined;
+  /** The name of the workflow. */
+  readonly workflow?: string | undefined;
+}
+
+/**
+ * Workflows, for a toolkit: as a source, which offers each as a tool or prompt, and as a delegate, by which their runs are kept in the
+ * toolkit's store. Without the latter a run ends with its call: it cannot wait, and nothing of it is kept.
+ */
+export interface Workflows extends Source, Delegate {
+  tool(): Promise<readonly Tool[]>;
+  prompt(): Promise<readonly Prompt[]>;
+  /**
+   * The runs that are kept, of all processes that share the store, the latest first.
+   *
+   * @throws ToolkitError `STORE_FAILED`
+   */
+  runs(query?: WorkflowRunQuery): Promise<readonly WorkflowRun[]>;
+  /** @throws ToolkitError `NOT_FOUND`, also for the run of another principal; `STORE_FAILED` */
+  get(id: string, options?: Pick<WorkflowRunQuery, "session">): Promise<WorkflowRun>;
+  /**
+   * Ends a run: the calls of its steps are aborted, and what it waits for is denied.
+   *
+   * @throws ToolkitError `NOT_FOUND`; `CONFLICT` where it has ended, or another process is at work on it; `STORE_FAILED`
+   */
+  cancel(id: string, options?: Pick<WorkflowRunQuery, "session">): Promise<void>;
+}
+
+const defaults: KeptRunLimits = {
+  leaseMs: 10_000,
+  keepMs: 86_400_000,
+  maxAgeMs: 604_800_000,
+  limit: 1_000,
+  maxBytes: 2 ** 28,
+  maxResultBytes: 2 ** 20,
+  maxRunBytes: 2 ** 23,
+};
+const optionNames: OptionNames<WorkflowOptions> = {
+  leaseMs: true,
+  keepMs: true,
+  maxAgeMs: true,
+  limit: true,
+  maxBytes: true,
+  maxResultBytes: true,
+  maxRunBytes: true,
+};
+const queryNames: OptionNames<WorkflowRunQuery> = { session: true, status: true, workflow: true };
+
+/** The namespace of workflows. */
+export const workflowNamespace = "workflow";
+
+/**
+ * Makes workflows known to a toolkit, in the namespace `workflow`.
+ *
+ * @throws ToolkitError `INVALID_CONFIG` for an option out of its range, or an unknown one
+ *
+ * @example
+ * ```ts
+ * const flows = workflows([audit]);
+ * const toolkit = new Toolkit({ delegate: [flows, agent()], store: sqliteStore({ file: "state.db" }) });
+ * toolkit.addSource("workflow", flows);
+ * const report = await toolkit.call("workflow.audit", { path: "." });
+ * ```
+ */
+export function workflows(supply: readonly Workflow[] | WorkflowSupply, options: WorkflowOptions = {}): Workflows {
+  const owner = "of workflows";
+  assertOptionNames(options, optionNames, owner);
+  const limits = { ...defaults };
+  for (const name of Object.keys(defaults) as (keyof KeptRunLimits)[]) {
+    const given: unknown = options[name] ?? defaults[name];
+    if (typeof given !== "number" || !(given > 0)) throw invalidOption(name, "a number above 0", given, owner);
+    Object.assign(limits, { [name]: given });
+  }
+  return new WorkflowSource("list" in supply ? supply : { list: () => supply }, limits);
+}
+
+class WorkflowSource implements Workflows {
+  readonly #supply: WorkflowSupply;
+  readonly #limits: KeptRunLimits;
+  readonly #runs = new Map<ServedToolkit, WorkflowRuns>();
+  readonly #listeners = new Set<(change: SourceChange) => void>();
+  /** By name, as far as they are known. */
+  #annotations = new Map<string, ToolAnnotations>();
+  #looking: Promise<void> | undefined;
+
+  constructor(supply: WorkflowSupply, limits: KeptRunLimits) {
+    this.#supply = supply;
+    this.#limits = limits;
+  }
+
+  attach(toolkit: ServedToolkit): void {
+    const knows = async (name: string) => (await this.#supply.list()).some((workflow) => workflow.name === name);
+    this.#runs.set(toolkit, new WorkflowRuns(toolkit, this.#limits, knows));
+    void toolkit.started.then(() => this.#look());
+  }
+
+  onEvent(event: ToolkitEvent): void {
+    const isOthers = event.type === "toolListChanged" || event.type === "promptListChanged";
+    if (isOthers && event.namespace !== workflowNamespace) void this.#look();
   }
 
   async tool(): Promise<readonly Tool[]> {
@@ -40,26 +164,58 @@ export class Workflows implements Source {
   }
 
   watch(listener: (change: SourceChange) => void): () => void {
-    const changed = () => {
+    const unwatch = this.#supply.watch?.(() => {
       listener({ kind: "tool" });
       listener({ kind: "prompt" });
+      void this.#look();
+    });
+    this.#listeners.add(listener);
+    return () => {
+      unwatch?.();
+      this.#listeners.delete(listener);
     };
-    return this.#supply.watch?.(changed) ?? (() => undefined);
   }
 
   problems(): readonly Error[] {
     return this.#supply.problems?.() ?? [];
   }
 
+  async runs(query: WorkflowRunQuery = {}): Promise<readonly WorkflowRun[]> {
+    assertOptionNames(query, queryNames, "of runs");
+    const { session, status, workflow } = query;
+    const lists = await Promise.all([...this.#runs.values()].map((runs) => runs.list(session)));
+    const fits = (run: StoredRun) =>
+      (status === undefined || run.status === status) && (workflow === undefined || run.workflow.name === workflow);
+    const fitting = lists.flat().filter(fits);
+    return fitting
+      .sort((one, other) => other.startedAt - one.startedAt || (one.id < other.id ? -1 : 1))
+      .map(toWorkflowRun);
+  }
+
+  async get(id: string, { session }: Pick<WorkflowRunQuery, "session"> = {}): Promise<WorkflowRun> {
+    for (const runs of this.#runs.values()) {
+      const run = await runs.find(id, session);
+      if (run !== undefined) return toWorkflowRun(run);
+    }
+    throw noRun(id);
+  }
+
+  async cancel(id: string, { session }: Pick<WorkflowRunQuery, "session"> = {}): Promise<void> {
+    for (const runs of this.#runs.values())
+      if ((await runs.find(id, session)) !== undefined) return runs.cancel(id, session);
+    throw noRun(id);
+  }
+
   async #exposed(as: "tool" | "prompt"): Promise<readonly Workflow[]> {
-    const workflows = await this.#supply.list();
-    return workflows.filter(({ expose = "tool" }) => expose === as);
+    const all = await this.#supply.list();
+    return all.filter(({ expose = "tool" }) => expose === as);
   }
 
   #tool(workflow: Workflow): Tool {
     return {
       kind: "tool",
       ...described(workflow),
+      annotations: this.#annotations.get(workflow.name) ?? unknownAnnotations,
       // Its steps have limits of their own.
       options: { version: digest(workflow), timeoutMs: Number.POSITIVE_INFINITY },
       run: (input, context) => this.#run(workflow, input, context),
@@ -68,38 +224,73 @@ export class Workflows implements Source {
 
   #prompt(workflow: Workflow): Prompt {
     const run = (input: unknown, context: CallContext) => this.#run(workflow, input, context);
-    const render: Prompt["render"] = async (input, context) => ({
-      messages: [{ role: "user", content: [await run(input, context)] }],
-    });
+    const render: Prompt["render"] = async (input, context) => {
+      await assertRunnable(workflow, context);
+      return { messages: [{ role: "user", content: [await this.#inMemory(workflow, input, context)] }] };
+    };
     return withRunner({ kind: "prompt", ...described(workflow), version: digest(workflow), render }, run);
   }
 
   async #run(workflow: Workflow, input: unknown, context: CallContext): Promise<Content> {
-    const { signal } = context;
-    await assertTargets(await parsedOf(workflow), context.toolbox, signal);
-    const result = await runWorkflow({
-      workflow,
-      ref: `${this.#namespace}.${workflow.name}`,
-      input,
-      context,
-      signal,
-      clock: systemClock,
-      journal: new MemoryJournal(),
-      approvals: undefined,
-      spentMs: 0,
-      isSecret: secretKeyTest([]),
-      maxResultBytes: 2 ** 20,
-      maxRunBytes: 2 ** 23,
-    });
-    return contentOf(workflow.name, result);
+    await assertRunnable(workflow, context);
+    const ref = `${workflowNamespace}.${workflow.name}`;
+    for (const [toolkit, runs] of this.#runs) {
+      if (toolkit.serves(context)) return contentOf("result", await runs.start({ workflow, ref, input, context }));
+    }
+    return this.#inMemory(workflow, input, context);
   }
+
+  async #inMemory(workflow: Workflow, input: unknown, context: CallContext): Promise<Content> {
+    const { maxResultBytes, maxRunBytes } = this.#limits;
+    const { signal } = context;
+    const journal = new MemoryJournal();
+    const ref = `${workflowNamespace}.${workflow.name}`;
+    const parts = { workflow, ref, input, context, signal, journal, maxResultBytes, maxRunBytes };
+    const isSecret = secretKeyTest([]);
+    const done = await runWorkflow({ ...parts, isSecret, clock: systemClock, approvals: undefined, spentMs: 0 });
+    return contentOf("result", done);
+  }
+
+  /** Looks again what the steps do, once after all that changes at the same time. */
+  #look(): Promise<void> {
+    this.#looking ??= Promise.resolve().then(async () => {
+      this.#looking = undefined;
+      const [toolkit] = this.#runs.keys();
+      if (toolkit === undefined || toolkit.closing.aborted) return;
+      try {
+        await this.#lookIn(toolkit);
+      } catch (error) {
+        toolkit.logger.warn("The annotations of workflows could not be found.", { error });
+      }
+    });
+    return this.#looking;
+  }
+
+  async #lookIn({ toolbox }: ServedToolkit): Promise<void> {
+    const all = await this.#supply.list();
+    const byRef = new Map(all.map((workflow) => [`${workflowNamespace}.${workflow.name}`, workflow]));
+    const of = (workflow: Workflow, around: readonly Workflow[]): Promise<ToolAnnotations> => {
+      // One that is inside of itself never ends well: it stays what it is at first.
+      if (around.includes(workflow)) return Promise.resolve(unknownAnnotations);
+      const own = (ref: string) => {
+        const named = byRef.get(ref);
+        return named && of(named, [...around, workflow]);
+      };
+      return annotationsOf(workflow, knownIn(toolbox, own));
+    };
+    const annotations = new Map<string, ToolAnnotations>();
+    for (const workflow of all) annotations.set(workflow.name, await of(workflow, []));
+    const isSame = canonicalJson([...annotations]) === canonicalJson([...this.#annotations]);
+    this.#annotations = annotations;
+    if (!isSame) for (const listener of this.#listeners) listener({ kind: "tool" });
+  }
+}
+
+/** Compares a workflow with the tools and prompts that its caller sees. @throws ToolkitError `INVALID_WORKFLOW` naming each mistake */
+async function assertRunnable(workflow: Workflow, { toolbox, signal }: CallContext): Promise<void> {
+  await assertTargets(await parsedOf(workflow), toolbox, signal);
 }
 
 function described({ name, title, description, input }: Workflow) {
   return { name, title, description, input: input ?? { type: "object" } };
-}
-
-/** A source of workflows. */
-export function workflows(supply: readonly Workflow[] | WorkflowSupply): Workflows {
-  return new Workflows(supply);
 }

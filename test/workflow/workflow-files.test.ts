@@ -78,7 +78,7 @@ describe("workflows in files", () => {
     expect(found).toContain(
       `${join(folder, "same.yaml")}: The name "good" is that of ${join(folder, "good.yaml")} too.`,
     );
-    expect(found).toMatch(/none\.yaml: It cannot be read: ENOENT/);
+    expect(found).toMatch(/none\.yaml: It cannot be read: there is no such file/);
     expect(found).toMatch(/gone: It cannot be read: ENOENT/);
   });
 

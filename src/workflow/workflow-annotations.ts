@@ -1,0 +1,90 @@
+import { definitionOf } from "../core/entry.ts";
+import { ToolkitError } from "../core/error.ts";
+import type { Toolbox } from "../core/item.ts";
+import type { ToolAnnotations } from "../core/tool-options.ts";
+import { actionOf, type Workflow, type WorkflowStep } from "./workflow-definition.ts";
+
+/** The hints of a workflow of which it is not known what its steps do. */
+export const unknownAnnotations: ToolAnnotations = {
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: false,
+  openWorldHint: true,
+};
+
+/** What is known of the tools and prompts that steps name; undefined for one that is not there. */
+type KnownAction = (kind: "tool" | "run", target: string) => Promise<ToolAnnotations | undefined>;
+
+/** A model is asked: that changes nothing, and the model may be anywhere. */
+const asking: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: true };
+
+/**
+ * The hints of a workflow: never safer than those of any of its steps. It is idempotent only where it is read-only: steps that are, each for the
+ * same input, need not be together, as what one reads another may write.
+ */
+export async function annotationsOf(workflow: Workflow, known: KnownAction): Promise<ToolAnnotations> {
+  const found = await Promise.all(
+    [...actionsOf(workflow.steps)].map(([name, { kind, target }]) =>
+      name === "model" || target === undefined ? asking : known(kind, target),
+    ),
+  );
+  const hints = found.map((each) => each ?? unknownAnnotations);
+  const readOnlyHint = hints.every((each) => each.readOnlyHint === true);
+  return {
+    readOnlyHint,
+    destructiveHint:
+      !readOnlyHint && hints.some((each) => each.readOnlyHint !== true && each.destructiveHint !== false),
+    idempotentHint: readOnlyHint,
+    openWorldHint: hints.some((each) => each.openWorldHint !== false),
+  };
+}
+
+interface NamedAction {
+  readonly kind: "tool" | "run";
+  readonly target: string | undefined;
+}
+
+/** What the steps of a list do, those inside of others included, each once. */
+function actionsOf(steps: readonly WorkflowStep[], into = new Map<string, NamedAction>()): Map<string, NamedAction> {
+  for (const step of steps) {
+    const action = actionOf(step);
+    if (step.fallback !== undefined && !("value" in step.fallback)) actionsOf(step.fallback, into);
+    switch (action.kind) {
+      case "tool":
+      case "run":
+        into.set(`${action.kind} ${action.target}`, action);
+        break;
+      case "model":
+        into.set("model", { kind: "run", target: undefined });
+        break;
+      case "branch":
+        for (const way of action.ways) actionsOf(way.steps, into);
+        actionsOf(action.otherwise ?? [], into);
+        break;
+      default:
+        actionsOf(action.steps, into);
+    }
+  }
+  return into;
+}
+
+/**
+ * What a toolbox says of the tools and prompts that steps name.
+ *
+ * @param own - the hints of a workflow that is named by another; undefined where there is none of that ref
+ */
+export function knownIn(toolbox: Toolbox, own: (ref: string) => Promise<ToolAnnotations> | undefined): KnownAction {
+  return async (kind, target) => {
+    try {
+      const entry = await toolbox.lookup(target, { kind: kind === "tool" ? "tool" : "prompt" });
+      const workflow = own(entry.ref);
+      if (workflow !== undefined) return await workflow;
+      if (entry.kind === "tool") return definitionOf(entry).annotations;
+      // A model with tools may do whatever these do.
+      return (entry.item.tools ?? []).length === 0 ? asking : undefined;
+    } catch (error) {
+      if (!ToolkitError.is(error)) throw error;
+      return undefined;
+    }
+  };
+}
