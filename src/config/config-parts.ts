@@ -239,12 +239,8 @@ export interface PlannedPack {
   source(): Source;
 }
 
-/** The packs and workflows of a configuration. Their modules are loaded for those that have some. */
-export async function plannedPacks(
-  config: ReadConfig,
-  { watch = false }: Pick<ConfiguredOptions, "watch">,
-): Promise<readonly PlannedPack[]> {
-  const { written, folder } = config;
+/** The packs of a configuration. Their modules are loaded for those that have some. */
+export async function plannedPacks({ written, folder }: ReadConfig): Promise<readonly PlannedPack[]> {
   const { fs, http, code } = written.packs ?? {};
   const planned: PlannedPack[] = [];
   const plan = (namespace: string, options: object, source: () => Source) =>
@@ -262,10 +258,6 @@ export async function plannedPacks(
     const { codePack } = await import("../tool-packs/code/index.ts");
     const options = { ...code, root: resolve(folder, code.root) };
     plan("code", options, () => codePack(options));
-  }
-  if (written.workflows !== undefined) {
-    const { plannedWorkflows } = await import("./config-workflows.ts");
-    planned.push(await plannedWorkflows(config, { watch }));
   }
   return planned;
 }

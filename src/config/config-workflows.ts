@@ -3,34 +3,44 @@ import { ToolkitError } from "../core/error.ts";
 import { readWorkflow } from "../workflow/parse-workflow.ts";
 import type { Workflow } from "../workflow/workflow-definition.ts";
 import { workflowFiles } from "../workflow/workflow-files.ts";
-import { workflows } from "../workflow/workflows.ts";
+import { type WorkflowSupply, type Workflows, workflowNamespace, workflows } from "../workflow/workflows.ts";
 import type { PlannedPack } from "./config-parts.ts";
 import type { ReadConfig } from "./read-config.ts";
 
-/** The namespace of workflows. */
-const namespace = "workflow";
+/** The workflows of a configuration: one source and delegate, whatever newer versions of the configuration have. */
+export class ConfiguredWorkflows {
+  /** To be a delegate of the toolkit, so that runs are kept in its store. */
+  readonly flows: Workflows;
+  #supply: WorkflowSupply = { list: () => [] };
 
-/**
- * The workflows of a configuration: those written in it, and those of its files and folders.
- *
- * @throws ToolkitError `INVALID_CONFIG` for a workflow that is written in it, with file, line and column
- */
-export async function plannedWorkflows(
-  config: ReadConfig,
-  { watch }: { readonly watch: boolean },
-): Promise<PlannedPack> {
-  const written = config.written.workflows ?? [];
-  const paths = written.flatMap((each) => (typeof each === "string" ? resolve(config.folder, each) : []));
-  const inline = await inlineWorkflows(config);
-  return {
-    namespace,
-    path: ["workflows"],
-    options: [paths, inline],
-    source: () => {
-      const files = workflowFiles(paths, { watch });
-      return workflows({ ...files, list: async () => [...inline, ...(await files.list())] });
-    },
-  };
+  constructor() {
+    this.flows = workflows({
+      list: () => this.#supply.list(),
+      watch: (listener) => this.#supply.watch?.(listener) ?? (() => {}),
+      problems: () => this.#supply.problems?.() ?? [],
+    });
+  }
+
+  /**
+   * The workflows that are written in a configuration, and those of its files and folders. They are there from the time at which the source is made.
+   *
+   * @throws ToolkitError `INVALID_CONFIG` for a workflow that is written in it, with file, line and column
+   */
+  async planned(config: ReadConfig, { watch }: { readonly watch: boolean }): Promise<PlannedPack> {
+    const written = config.written.workflows ?? [];
+    const paths = written.flatMap((each) => (typeof each === "string" ? resolve(config.folder, each) : []));
+    const inline = await inlineWorkflows(config);
+    return {
+      namespace: workflowNamespace,
+      path: ["workflows"],
+      options: [paths, inline],
+      source: () => {
+        const files = workflowFiles(paths, { watch });
+        this.#supply = { ...files, list: async () => [...inline, ...(await files.list())] };
+        return this.flows;
+      },
+    };
+  }
 }
 
 async function inlineWorkflows(config: ReadConfig): Promise<readonly Workflow[]> {
