@@ -4,7 +4,7 @@ import { readWorkflow } from "../workflow/parse-workflow.ts";
 import type { Workflow } from "../workflow/workflow-definition.ts";
 import { workflowFiles } from "../workflow/workflow-files.ts";
 import { type WorkflowSupply, type Workflows, workflowNamespace, workflows } from "../workflow/workflows.ts";
-import type { PlannedPack } from "./config-parts.ts";
+import type { PlannedTools } from "./config-parts.ts";
 import type { ReadConfig } from "./read-config.ts";
 
 /** The workflows of a configuration: one source and delegate, whatever newer versions of the configuration have. */
@@ -26,7 +26,7 @@ export class ConfiguredWorkflows {
    *
    * @throws ToolkitError `INVALID_CONFIG` for a workflow that is written in it, with file, line and column
    */
-  async planned(config: ReadConfig, { watch }: { readonly watch: boolean }): Promise<PlannedPack> {
+  async planned(config: ReadConfig, { watch }: { readonly watch: boolean }): Promise<PlannedTools> {
     const written = config.written.workflows ?? [];
     const paths = written.flatMap((each) => (typeof each === "string" ? resolve(config.folder, each) : []));
     const inline = await inlineWorkflows(config);
@@ -34,10 +34,10 @@ export class ConfiguredWorkflows {
       namespace: workflowNamespace,
       path: ["workflows"],
       options: [paths, inline],
-      source: () => {
+      mount: (host) => {
         const files = workflowFiles(paths, { watch });
         this.#supply = { ...files, list: async () => [...inline, ...(await files.list())] };
-        return this.flows;
+        return host.addSource(workflowNamespace, this.flows);
       },
     };
   }

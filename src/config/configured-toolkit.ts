@@ -6,10 +6,10 @@ import type { ConfigPath } from "./config-document.ts";
 import {
   addConnector,
   type ConfiguredOptions,
-  type PlannedPack,
+  type PlannedTools,
   placed,
   plannedConnectors,
-  plannedPacks,
+  plannedTools,
   promptFolders,
   readOptions,
   resourceAt,
@@ -110,17 +110,17 @@ export class ConfiguredToolkit {
     return { added, removed, changed, waiting };
   }
 
-  /** The packs, and the workflows. */
-  async #sourcesOf(config: ReadConfig): Promise<readonly PlannedPack[]> {
-    const packs = await plannedPacks(config);
-    if (config.written.workflows === undefined) return packs;
+  /** Packs, manifests and workflows. */
+  async #sourcesOf(config: ReadConfig): Promise<readonly PlannedTools[]> {
+    const tools = await plannedTools(config, this.#options);
+    if (config.written.workflows === undefined) return tools;
     this.#workflows ??= await workflowsOf(config);
     const planned = await this.#workflows?.planned(config, { watch: this.#options.watch ?? false });
-    return planned === undefined ? packs : [...packs, planned];
+    return planned === undefined ? tools : [...tools, planned];
   }
 
   /** Connectors and folders by namespace, resources by URI. */
-  #partsOf(config: ReadConfig, packs: readonly PlannedPack[]): Parts {
+  #partsOf(config: ReadConfig, tools: readonly PlannedTools[]): Parts {
     const { toolkit } = this;
     const { env = process.env, watch = false } = this.#options;
     const parts = new Map<string, Part>();
@@ -148,10 +148,10 @@ export class ConfiguredToolkit {
       };
       put(namespace, path, { text: textOf([folder, recursive]), add, remove: () => mounted?.[Symbol.dispose]() });
     }
-    for (const { namespace, path, options, source } of packs) {
+    for (const { namespace, path, options, mount } of tools) {
       let mounted: Disposable | undefined;
       const add = () => {
-        mounted = placed(config, path, () => toolkit.addSource(namespace, source()));
+        mounted = placed(config, path, () => mount(toolkit));
       };
       put(namespace, path, { text: textOf(options), add, remove: () => mounted?.[Symbol.dispose]() });
     }

@@ -90,7 +90,7 @@ export class ServerChild {
     else waiting?.reject(childFailure(this.#command, String(error.message ?? "it answered with an error"), ""));
   }
 
-  /** What was sent may have been done. */
+  /** Ends a child. A request that it was sent may have been done. */
   #lost(child: PipedChild, why: string, stderr: OutputTail): void {
     this.#starting = undefined;
     this.#endings.add(endChild(child));
