@@ -2,23 +2,27 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { Toolkit } from "toolweave";
+import { registerWith as withManifests } from "toolweave/manifest";
 import { registerWith as withCode } from "toolweave/tool-packs/code";
 import { registerWith as withFiles } from "toolweave/tool-packs/fs";
 import { workflowFiles, workflows } from "toolweave/workflow";
-import { withTools } from "./tools.ts";
 import { tracker } from "./tracker.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+const folder = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+await using issues = await tracker();
 
 // #region use
-const flows = workflows(workflowFiles(fileURLToPath(new URL("flows", import.meta.url)), { watch: true }));
+const flows = workflows(workflowFiles(folder("flows"), { watch: true }));
 await using toolkit = new Toolkit({ delegate: [flows] });
 toolkit.addSource("workflow", flows);
-// #endregion
 withFiles(toolkit, { root });
 withCode(toolkit, { root });
-await using issues = await tracker();
-withTools(toolkit, { TRACKER_URL: issues.url });
+withManifests(toolkit, { paths: [folder("tools")], env: { TRACKER_URL: issues.url } });
+
+const audited = await toolkit.call("workflow.project_audit", { path: "src" });
+// #endregion
+assert.match(await audited.text(), /"from":\s*"the tracker"/);
 
 const { failures } = await toolkit.list();
 assert.deepEqual(failures, []);

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect } from "vitest";
 import { ConfiguredToolkit } from "../../src/config/configured-toolkit.ts";
 import { readConfig } from "../../src/config/read-config.ts";
@@ -80,4 +81,20 @@ verifies(["X1", "W3"], "a mistake in a workflow of a configuration is named with
       code: "INVALID_CONFIG",
       message: expect.stringMatching(message),
     });
+});
+
+verifies(["X1", "W3"], "the example of a configuration runs its workflows", async () => {
+  const file = fileURLToPath(new URL("../../example/workflow/toolweave.yaml", import.meta.url));
+  const made = await ConfiguredToolkit.of(await readConfig(file), { env: { TRACKER_URL: "http://127.0.0.1:9" } });
+  ends.push(() => made.toolkit.close());
+  const { toolkit } = made;
+  expect((await toolkit.list()).failures).toEqual([]);
+  expect(await (await toolkit.call("workflow.incident_triage", { service: "shop" })).json()).toMatchObject({
+    severity: "high",
+    begin: "Begin with database: 12:04 database: disk full",
+  });
+  expect(await (await toolkit.call("workflow.project_audit", { path: "src/workflow" })).json()).toMatchObject({
+    report: expect.stringMatching(/^# Audit\n/),
+    issues: { from: "TODO markers" },
+  });
 });
