@@ -9,6 +9,7 @@ import { fieldTable } from "../../src/prompt/front-matter/prompt-fields.ts";
 import { lintRules } from "../../src/prompt/lint/lint-findings.ts";
 import { tapeLineSchema } from "../../src/tape/tape-format.ts";
 import { describeFault, type FaultName, faultCatalog } from "../../src/testing/faulty/faults.ts";
+import { workflowEditorSchema } from "../../src/workflow/workflow-definition.ts";
 import { apiPageOf, apiPages } from "./api-pages.ts";
 import { unreleasedChanges } from "./changes.ts";
 import { exportedNames } from "./exports.ts";
@@ -35,6 +36,7 @@ export async function generatedFiles(project: string): Promise<Readonly<Record<s
     "package.json": withHome(manifest, home),
     "prompts/front-matter.schema.json": `${JSON.stringify(frontMatterSchema(), undefined, 2)}\n`,
     "docs/reference/toolweave.schema.json": `${JSON.stringify(editorSchema(), undefined, 2)}\n`,
+    "docs/reference/workflow.schema.json": `${JSON.stringify(workflowEditorSchema(), undefined, 2)}\n`,
     "docs/reference/manifest.schema.json": `${JSON.stringify(manifestEditorSchema(), undefined, 2)}\n`,
     "docs/reference/tape.schema.json": `${JSON.stringify(tapeLineSchema(), undefined, 2)}\n`,
     "llms.txt": await indexForModels(project, Object.keys(api)),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { workflowSchema } from "../workflow/workflow-definition.ts";
 
 /*
  * The form of `toolweave.yaml`. Every description here is shown by editors: docs/reference/toolweave.schema.json is made from it.
@@ -239,6 +240,15 @@ export const configSchema = z.strictObject({
     .optional()
     .describe("Commands that run the programs of manifests, by the name that exec.sandbox gives."),
   packs: packs.optional().describe("Packs of tools that are part of toolweave; each has its name as namespace."),
+  workflows: z
+    .array(
+      z.union([
+        z.string().min(1).describe("A workflow file, or a folder of such files, beside this file."),
+        workflowSchema.omit({ $schema: true }).describe("A workflow written here."),
+      ]),
+    )
+    .optional()
+    .describe("Workflows: each is the tool workflow.<name>. Files are followed while a service runs."),
   policy: z
     .strictObject({
       allow: texts.optional().describe("Only these may be called: refs, or globs on them."),

@@ -68,6 +68,7 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: "true or false",
   number: "a number",
   int: "a whole number",
+  nonoptional: "a value",
 };
 
 function kindOf(value: unknown): string {
@@ -108,6 +109,7 @@ function knownFields(path: Way, root: z.core.$ZodType): readonly string[] {
 function inside(schema: z.core.$ZodType, step: string | number): readonly z.core.$ZodType[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === "optional") return inside(def.innerType, step);
+  if (def.type === "lazy") return inside(def.getter(), step);
   if (def.type === "union") return def.options.flatMap((option) => inside(option, step));
   if (def.type === "record") return [def.valueType];
   if (def.type === "array") return [def.element];
@@ -118,6 +120,7 @@ function inside(schema: z.core.$ZodType, step: string | number): readonly z.core
 function shapesOf(schema: z.core.$ZodType): readonly string[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === "optional") return shapesOf(def.innerType);
+  if (def.type === "lazy") return shapesOf(def.getter());
   if (def.type === "union") return def.options.flatMap(shapesOf);
   return def.type === "object" ? Object.keys(def.shape) : [];
 }

@@ -7,6 +7,7 @@ import { ruleFuzz } from "./rules.ts";
 import { schemaFuzz } from "./schema.ts";
 import { secretFuzz } from "./secrets.ts";
 import { textFuzz } from "./text.ts";
+import { workflowFuzz } from "./workflows.ts";
 
 /** Every area of the hostile fuzz. */
 export const areas: readonly HostileArea[] = [
@@ -18,4 +19,5 @@ export const areas: readonly HostileArea[] = [
   secretFuzz,
   ruleFuzz,
   textFuzz,
+  workflowFuzz,
 ];
