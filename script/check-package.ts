@@ -65,7 +65,10 @@ async function install(tarball: string, { name, dependencies }: Manifest): Promi
 }
 
 async function command(args: readonly string[]): Promise<string | undefined> {
-  const result = await run(node, args, { cwd: folder, env: { ...process.env, NO_COLOR: "1" } });
+  const result = await run(node, args, {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: "1", XDG_CACHE_HOME: join(folder, "cache") },
+  });
   return result.failure === undefined ? undefined : `${result.failure}\n${result.output}`;
 }
 
@@ -208,7 +211,10 @@ await page.close();
   const problem = await command(["page.mjs"]);
   if (problem !== undefined) return problem;
   const args = [join(installed, bin.toolweave ?? ""), "serve", "--ui", "--server", `${node} server.cjs`];
-  const served = await run(node, args, { cwd: folder, env: { ...process.env, NO_COLOR: "1" } });
+  const served = await run(node, args, {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: "1", XDG_CACHE_HOME: join(folder, "cache") },
+  });
   if (served.failure === undefined && served.output.includes("Look at it, once with this link: http://127.0.0.1:"))
     return undefined;
   return `serve --ui: ${served.failure ?? "it prints no link"}\n${served.output}`;

@@ -7,11 +7,10 @@ import { commandLine } from "../config/command-line.ts";
 import type { AppliedChanges } from "../config/configured-toolkit.ts";
 import type { ReadConfig } from "../config/read-config.ts";
 import { messageOf } from "../core/error.ts";
+import type { HttpAuth } from "../core/http-auth.ts";
 import type { Logger, Session } from "../core/session.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
 import { visible, visibleLines } from "../lib/visible-text.ts";
-import { fileTokenStore } from "../mcp/auth/file-token-store.ts";
-import { oauth } from "../mcp/auth/oauth.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 import { UsageMistake } from "./exit-code.ts";
@@ -90,11 +89,11 @@ export async function openWorkspace(options: GlobalOptions, terminal: Terminal, 
         });
   const toolkit =
     configured?.toolkit ??
-    serversOf(options, terminal, {
+    (await serversOf(options, terminal, {
       ...use,
       openPage: person.openPage,
       toolkit: { ...shared, delegate: [delegate, agent({ models: use.models })] },
-    });
+    }));
   const follower =
     configured === undefined || config === undefined || loaded === undefined || use.watch !== true
       ? undefined
@@ -183,7 +182,7 @@ async function configOf(
   return readConfig(file);
 }
 
-function serversOf(
+async function serversOf(
   { server = [], ...options }: GlobalOptions,
   { streams }: Terminal,
   {
@@ -191,14 +190,15 @@ function serversOf(
     toolkit: given,
     openPage,
   }: WorkspaceUse & { readonly toolkit: ToolkitOptions; readonly openPage: OpenPage | undefined },
-): Toolkit {
+): Promise<Toolkit> {
   const toolkit = new Toolkit(given);
   const env = Object.fromEntries((options.env ?? []).map((pair) => pairOf(pair, "=", "--env NAME=VALUE")));
   const headers = Object.fromEntries((options.header ?? []).map((pair) => pairOf(pair, ":", "--header 'Name: value'")));
   const isAuthorized = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-  const login = isAuthorized ? {} : { auth: oauth({ open: openPage, store: fileTokenStore(tokenFile(streams.env)) }) };
-  for (const text of server) {
-    const target = commandLine(text);
+  const targets = server.map(commandLine);
+  const wantsLogin = !isAuthorized && targets.some((target) => "url" in target);
+  const login = wantsLogin ? { auth: await loginOf(openPage, streams.env) } : {};
+  for (const target of targets) {
     if ("url" in target) toolkit.addConnector({ ...target, headers }, { lazy, ...login });
     else toolkit.addConnector({ ...target, env, cwd: streams.cwd }, { lazy, connectTimeoutMs: downloadMs });
   }
@@ -209,6 +209,15 @@ function pairOf(pair: string, separator: string, form: string): readonly [name: 
   const at = pair.indexOf(separator);
   if (at < 1) throw new UsageMistake(`Write ${form}; this is ${JSON.stringify(pair)}.`);
   return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+}
+
+/** The login at servers over HTTP. It is loaded for them alone: a child process needs none, and it takes as long as a third of the rest. */
+async function loginOf(openPage: OpenPage | undefined, env: TerminalStreams["env"]): Promise<HttpAuth> {
+  const [{ oauth }, { fileTokenStore }] = await Promise.all([
+    import("../mcp/auth/oauth.ts"),
+    import("../mcp/auth/file-token-store.ts"),
+  ]);
+  return oauth({ open: openPage, store: fileTokenStore(tokenFile(env)) });
 }
 
 /** Tokens of servers that stand in no configuration. */

@@ -55,7 +55,7 @@ export function isInRange({ bits, value }: IpAddress, { base, prefix }: AddressR
 
 /** The kind of an address. One that is a way to an IPv4 address (NAT64, 6to4, Teredo, ISATAP) is of its kind. */
 export function addressKind(address: IpAddress): AddressKind {
-  const special = (address.bits === 32 ? special4 : special6).find(([range]) => isInRange(address, range));
+  const special = (address.bits === 32 ? special4 : special6)().find(([range]) => isInRange(address, range));
   if (address.bits === 32) return special?.[1] ?? "public";
   const kind = special?.[1] ?? "reserved";
   if (kind !== "public") return kind;
@@ -111,12 +111,17 @@ const special6 = blocks({
   public: ["2000::/3", "64:ff9b::/96"],
 });
 
+/** Blocks with their kinds, which are parsed at their first use: a service that asks no stranger needs none. */
 function blocks(
   kinds: Partial<Record<AddressKind, readonly string[]>>,
-): readonly (readonly [AddressRange, AddressKind])[] {
-  return Object.entries(kinds).flatMap(([kind, cidrs]) =>
-    cidrs.map((cidr) => [rangeOf(cidr), kind as AddressKind] as const),
-  );
+): () => readonly (readonly [AddressRange, AddressKind])[] {
+  let parsed: readonly (readonly [AddressRange, AddressKind])[] | undefined;
+  return () => {
+    parsed ??= Object.entries(kinds).flatMap(([kind, cidrs]) =>
+      cidrs.map((cidr) => [rangeOf(cidr), kind as AddressKind] as const),
+    );
+    return parsed;
+  };
 }
 
 function rangeOf(cidr: string): AddressRange {
