@@ -197,6 +197,7 @@ describe("the service of a live tool", () => {
       const content = await toolkit.call("manifest.service", { at });
       expect(content.size, at).toBeGreaterThan(0);
     }
+    expect(await callLive(toolkit, { at: "odd" })).toEqual({ result: "text" });
     expect(await callLive(toolkit, { at: "json" })).toEqual({ result: "<html>" });
     expect((await toolkit.call("manifest.service", { at: "image" })).mediaType).toBe("image/png");
   });
