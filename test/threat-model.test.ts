@@ -16,6 +16,7 @@ const strangers = [
   "files of the folder",
   "author of a manifest",
   "program of a manifest",
+  "service of a manifest",
 ];
 
 interface Threat {
