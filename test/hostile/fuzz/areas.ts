@@ -1,4 +1,5 @@
 import type { HostileArea } from "./area.ts";
+import { documentFuzz } from "./documents.ts";
 import { messageFuzz } from "./messages.ts";
 import { oauthFuzz } from "./oauth.ts";
 import { promptFuzz } from "./prompts.ts";
@@ -16,4 +17,5 @@ export const areas: readonly HostileArea[] = [
   secretFuzz,
   ruleFuzz,
   textFuzz,
+  documentFuzz,
 ];
