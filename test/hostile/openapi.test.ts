@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import type { Tool } from "../../src/core/item.ts";
-import { loadManifest } from "../manifest/manifest-fixture.ts";
+import { folderWith, loadManifest } from "../manifest/manifest-fixture.ts";
 import { toolkitWith, toolsOf } from "../manifest/openapi/openapi-fixture.ts";
 import { failure } from "../support/failure.ts";
 import { serve } from "../support/serve.ts";
@@ -57,7 +57,7 @@ describe("the author of an OpenAPI document", () => {
     "W1",
     "cannot make a thousand tools hold a large schema each: the work for one document is bounded",
     async () => {
-      const wide = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`p${at}`, { type: "string" }]));
+      const wide = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`p${at}`, { type: "string" }]));
       const request = { requestBody: { $ref: "#/components/requestBodies/Wide" }, responses: answers };
       const paths = Object.fromEntries(Array.from({ length: 1_000 }, (_, at) => [`/p${at}`, { post: request }]));
       const content = { "application/json": { schema: { type: "object", properties: wide } } };
@@ -95,7 +95,6 @@ describe("the author of an OpenAPI document", () => {
         kind: "OpenAPI",
         spec: { document: "a.json", server: "http://a.invalid", include: { paths: ["/p9999?"] } },
       });
-      const { folderWith } = await import("../manifest/manifest-fixture.ts");
       const folder = await folderWith({ "a.json": JSON.stringify(document) });
       const { tools } = await loadManifest(text, { folder });
       expect(tools).toHaveLength(10);
