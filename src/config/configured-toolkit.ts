@@ -6,10 +6,10 @@ import type { ConfigPath } from "./config-document.ts";
 import {
   addConnector,
   type ConfiguredOptions,
-  type PlannedPack,
+  type PlannedTools,
   placed,
   plannedConnectors,
-  plannedPacks,
+  plannedTools,
   promptFolders,
   readOptions,
   resourceAt,
@@ -59,7 +59,7 @@ export class ConfiguredToolkit {
     const read = await readOptions(config, options.env ?? process.env, options);
     const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), config, options);
     try {
-      configured.#parts = configured.#partsOf(config, await plannedPacks(config));
+      configured.#parts = configured.#partsOf(config, await plannedTools(config, options));
       for (const { add } of configured.#parts.values()) add();
       return configured;
     } catch (error) {
@@ -75,7 +75,7 @@ export class ConfiguredToolkit {
    */
   async apply(next: ReadConfig): Promise<AppliedChanges> {
     const before = this.#parts;
-    const after = this.#partsOf(next, await plannedPacks(next));
+    const after = this.#partsOf(next, await plannedTools(next, this.#options));
     const removed = [...before.keys()].filter((name) => !after.has(name));
     const changed = [...after.keys()].filter(
       (name) => before.has(name) && before.get(name)?.text !== after.get(name)?.text,
@@ -99,7 +99,7 @@ export class ConfiguredToolkit {
   }
 
   /** Connectors and folders by namespace, resources by URI. */
-  #partsOf(config: ReadConfig, packs: readonly PlannedPack[]): Parts {
+  #partsOf(config: ReadConfig, tools: readonly PlannedTools[]): Parts {
     const { toolkit } = this;
     const { env = process.env, watch = false } = this.#options;
     const parts = new Map<string, Part>();
@@ -127,10 +127,10 @@ export class ConfiguredToolkit {
       };
       put(namespace, path, { text: textOf([folder, recursive]), add, remove: () => mounted?.[Symbol.dispose]() });
     }
-    for (const { namespace, path, options, source } of packs) {
+    for (const { namespace, path, options, mount } of tools) {
       let mounted: Disposable | undefined;
       const add = () => {
-        mounted = placed(config, path, () => toolkit.addSource(namespace, source()));
+        mounted = placed(config, path, () => mount(toolkit));
       };
       put(namespace, path, { text: textOf(options), add, remove: () => mounted?.[Symbol.dispose]() });
     }

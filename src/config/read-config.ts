@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { readBounded } from "../lib/bounded-file.ts";
 import { isRecord } from "../lib/value.ts";
-import { type Issue, mistakesOf } from "../lib/written-mistakes.ts";
+import { mistakesOf } from "../lib/written-mistakes.ts";
 import { type ConfigDocument, type ConfigPath, parseConfig } from "./config-document.ts";
 import { configSchema, type WrittenConfig } from "./config-schema.ts";
 
@@ -116,7 +116,11 @@ function withoutForeignFields(value: unknown): unknown {
 }
 
 /** All mistakes in one error, in the order of the file. */
-function mistakes(file: string, document: ConfigDocument, issues: readonly Issue[]): ToolkitError<"INVALID_CONFIG"> {
+function mistakes(
+  file: string,
+  document: ConfigDocument,
+  issues: Parameters<typeof mistakesOf>[2],
+): ToolkitError<"INVALID_CONFIG"> {
   const found = mistakesOf(configSchema, document.value, issues)
     .map(({ path, message }) => ({ path, message, ...document.positionOf(path) }))
     .sort((a, b) => a.line - b.line || a.column - b.column);

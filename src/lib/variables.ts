@@ -35,14 +35,9 @@ export function expandVariables(
     const value = env[name];
     if (value !== undefined && (value !== "" || fallback === undefined)) return use(name, value);
     if (fallback !== undefined) return fallback;
-    throw missingVariable(name, where);
+    const message = `${where} needs the environment variable ${name}, which is not set. Set it, or write \${${name}:-default}.`;
+    throw new VariableError(message, name);
   });
-}
-
-/** The error of a variable that is not set. */
-export function missingVariable(name: string, where: string): VariableError {
-  const message = `${where} needs the environment variable ${name}, which is not set. Set it, or write \${${name}:-default}.`;
-  return new VariableError(message, name);
 }
 
 function unknownForm(whole: string, where: string): VariableError {

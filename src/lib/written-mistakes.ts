@@ -5,8 +5,7 @@ import { isRecord } from "./value.ts";
 /** The way to a part of a value: names of fields and positions in lists. */
 type Way = readonly (string | number)[];
 
-/** A mistake of a value that zod found. */
-export type Issue = z.core.$ZodIssue;
+type ZodIssue = z.core.$ZodIssue;
 
 /** A mistake of a value that a person wrote into a file. */
 export interface Mistake {
@@ -16,7 +15,7 @@ export interface Mistake {
 }
 
 /** The mistakes that a schema found in a value, in words for the person who wrote it. */
-export function mistakesOf(schema: z.core.$ZodType, value: unknown, issues: readonly Issue[]): readonly Mistake[] {
+export function mistakesOf(schema: z.core.$ZodType, value: unknown, issues: readonly ZodIssue[]): readonly Mistake[] {
   return issues.flatMap((issue) => flatten(issue, { schema, value }, []));
 }
 
@@ -26,7 +25,7 @@ interface Checked {
 }
 
 /** The mistakes of an issue. Of a value that fits no form of several, those of the form that it comes nearest to. */
-function flatten(issue: Issue, root: Checked, before: Way): readonly Mistake[] {
+function flatten(issue: ZodIssue, root: Checked, before: Way): readonly Mistake[] {
   const path = [...before, ...(issue.path as Way)];
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => ({ path: [...path, key], message: unknownField(key, path, root.schema) }));

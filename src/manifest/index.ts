@@ -1,3 +1,4 @@
+export { manifestEditorSchema } from "./kinds.ts";
 export type {
   ClientHandler,
   ManifestContext,
@@ -6,3 +7,5 @@ export type {
   ManifestTool,
   ParsedManifest,
 } from "./manifest-port.ts";
+export type { GivenManifest } from "./manifest-set.ts";
+export { type ManifestHost, type ManifestOptions, type MountedManifests, registerWith } from "./mount-manifests.ts";

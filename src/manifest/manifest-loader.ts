@@ -1,8 +1,9 @@
-import { readdir } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { resolve, sep } from "node:path";
 import { messageOf, type ToolkitError } from "../core/error.ts";
+import { assertNamespace } from "../core/identifier.ts";
 import type { Tool } from "../core/item.ts";
-import { FileTooLarge, readBounded } from "../lib/bounded-file.ts";
+import { FileTooLarge, LinkLeadsOut, readBounded } from "../lib/bounded-file.ts";
 import { nearest } from "../lib/similar.ts";
 import { type Environment, expandVariables, VariableError } from "../lib/variables.ts";
 import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
@@ -46,6 +47,7 @@ export class ManifestLoader {
     const parsed = parseManifest(written);
     const kind = Object.hasOwn(this.#kinds, parsed.kind) ? this.#kinds[parsed.kind] : undefined;
     if (kind === undefined) throw this.#unknownKind(parsed);
+    assertNamespaceOf(parsed);
     const version = new ManifestVersion(written.folder, parsed, signal, this.#parts);
     try {
       const tools = await kind.tools(checkedSpec(parsed, kind.spec), version);
@@ -62,6 +64,15 @@ export class ManifestLoader {
     const [near] = nearest(kind, kinds, 1);
     const hint = near === undefined ? `There are ${kinds.join(" and ")}.` : `Did you mean ${near}?`;
     return problem(["kind"], `The kind ${JSON.stringify(kind)} is not known.`, hint);
+  }
+}
+
+function assertNamespaceOf({ namespace, problem }: ParsedManifest): void {
+  if (namespace === undefined) return;
+  try {
+    assertNamespace(namespace);
+  } catch (cause) {
+    throw problem(["metadata", "namespace"], messageOf(cause), "", { cause });
   }
 }
 
@@ -98,6 +109,7 @@ class ManifestVersion implements ManifestContext {
     const { at, folder } = this.#inside(path, file);
     this.files.add(at);
     try {
+      await assertNoDetour(at, folder);
       return await readBounded(at, { maxBytes, within: folder });
     } catch (cause) {
       this.signal.throwIfAborted();
@@ -106,14 +118,19 @@ class ManifestVersion implements ManifestContext {
   }
 
   async listFolder(path: FieldPath, name: string): Promise<readonly string[]> {
-    const { at } = this.#inside(path, name);
+    const { at, folder } = this.#inside(path, name);
     this.files.add(at);
     try {
+      await assertNoDetour(at, folder);
       const entries = await readdir(at, { withFileTypes: true });
       return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).sort();
     } catch (cause) {
       throw this.#unreadable(path, name, cause, 0);
     }
+  }
+
+  resolveFolder(path: FieldPath, folder: string): string {
+    return resolve(this.folder ?? ".", this.expand(path, folder));
   }
 
   onClose(close: () => Promise<void> | void): void {
@@ -145,4 +162,10 @@ class ManifestVersion implements ManifestContext {
         : `cannot be read: ${messageOf(cause)}`;
     return this.#manifest.problem(path, `The file ${JSON.stringify(name)} ${why}.`, "", { cause });
   }
+}
+
+/** A folder on the way may be a link too. @throws LinkLeadsOut, or the error of the file system */
+async function assertNoDetour(path: string, folder: string): Promise<void> {
+  const [target, root] = await Promise.all([realpath(path), realpath(folder)]);
+  if (!target.startsWith(root.endsWith(sep) ? root : root + sep)) throw new LinkLeadsOut();
 }

@@ -64,6 +64,8 @@ export interface ManifestContext {
   readFile(path: FieldPath, file: string, limits: { readonly maxBytes: number }): Promise<Uint8Array>;
   /** The names of the files in a folder beside the manifest, sorted. @throws ToolkitError `INVALID_MANIFEST` at the path */
   listFolder(path: FieldPath, folder: string): Promise<readonly string[]>;
+  /** The absolute path of a folder, by a path from the folder of the manifest. It may lead anywhere: nothing is read of it here. */
+  resolveFolder(path: FieldPath, folder: string): string;
   /** Registers what is to be done when this version is replaced, removed or its namespace is taken away. */
   onClose(close: () => Promise<void> | void): void;
 }

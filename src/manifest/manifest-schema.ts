@@ -109,6 +109,11 @@ const hints = z.strictObject({
   openWorldHint: z.boolean().optional(),
 });
 
+/** Each is an attribute of every span and measurement. */
+const labels = z
+  .record(text.max(64), text.max(256))
+  .refine((given) => Object.keys(given).length <= 32, "there may be 32 labels, of 64 characters with values of 256");
+
 /** The names of the fields of `spec` that belong to a mode. */
 export const modeFields = { live: "http", exec: "exec", client: "client", mcp: "mcp", a2a: "a2a" } as const;
 
@@ -121,9 +126,8 @@ const toolFields = {
   timeout_ms: milliseconds.optional().describe("The longest silence of the tool, in milliseconds. Default 60,000."),
   input_schema: z.union([schema, z.boolean()]).optional().describe("JSON Schema of the arguments."),
   output_schema: z.union([schema, z.boolean()]).optional().describe("JSON Schema of the result."),
-  labels: named.optional().describe("Carried to events, metrics and spans."),
+  labels: labels.optional().describe("Carried to events, metrics and spans."),
   annotations: hints.optional().describe("What the tool says of its behaviour."),
-  redact: texts.optional().describe("Fields of results that are masked, or globs on their names."),
   mock_result: z.unknown().optional().describe("The result, whatever the arguments."),
   mock_result_file: text.optional().describe("A file of JSON beside the manifest that is the result."),
   mock_parts: z.array(part).optional().describe("Texts and media of the result."),

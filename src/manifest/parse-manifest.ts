@@ -21,7 +21,7 @@ export interface ManifestText {
 }
 
 /** The largest manifest, in bytes. A document of OpenAPI is a file of its own, with a limit of its own. */
-export const maxManifestBytes = 1024 * 1024;
+export const maxManifestBytes = 256 * 1024;
 
 /** So many mistakes of one manifest are named. */
 const maxMistakes = 10;
@@ -46,7 +46,14 @@ export function parseManifest(written: ManifestText): ParsedManifest {
   const { kind, metadata = {}, spec } = checked(manifestSchema, value, problem, []);
   const { name, namespace } = metadata;
   const own = typeof spec.name === "string" && spec.name !== "" ? spec.name : undefined;
-  return { kind, name: own ?? name, namespace, spec, file: written.file, problem };
+  return {
+    kind,
+    name: own ?? name,
+    namespace: namespace === "" ? undefined : namespace,
+    spec,
+    file: written.file,
+    problem,
+  };
 }
 
 /** The `spec` of a manifest as its kind has it. @throws ToolkitError `INVALID_MANIFEST` that names each mistake */

@@ -141,6 +141,9 @@ describe("the answer to a live tool", () => {
     expect(accept).toBe("image/png, image/jpeg");
     expect(await both.json()).toEqual({ type: "image", content_type: "image/png", size_bytes: png.length });
     expect(both.parts?.[1]?.mediaType).toBe("image/png");
+    const svg = await serve((_, response) => response.setHeader("content-type", "image/svg+xml").end("<svg/>"));
+    const drawn = await liveToolkit({ url: svg, method: "GET", multimodal: { enabled: true } });
+    expect(await callLive(drawn)).toMatchObject({ type: "image", content_type: "image/svg+xml" });
     const others = await liveToolkit({
       url: origin,
       method: "GET",
@@ -171,6 +174,7 @@ describe("the manifest of a live tool", () => {
       [{ url, request: { body_mapping: "{a" } }, /:16:25: The mapping /],
       [{ url, response: { body_mapping: "a[" } }, /The mapping .*Write an expression of JMESPath/],
       [{ url: "https://{{.host}}/", headers: { "X-A": "${KEY}" } }, /An argument chooses the host/],
+      [{ url: "{{.url}}", headers: { Authorization: "Bearer written" } }, /An argument chooses the host/],
       [{ url: "https://a.{{.host}}", headers: { "X-A": "${KEY}" } }, /An argument chooses the host/],
     ];
     for (const [http, message] of wrong) {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ArgumentSlot, HttpOperation, ValueTemplate } from "../../src/manifest/http/http-operation.ts";
-import { requestBody } from "../../src/manifest/http/request-body.ts";
-import { requestHeaders } from "../../src/manifest/http/request-headers.ts";
+import { requestBody, requestHeaders } from "../../src/manifest/http/request-message.ts";
 import { requestUrl } from "../../src/manifest/http/request-url.ts";
 import { verifies } from "../support/verifies.ts";
 
@@ -79,6 +78,16 @@ describe("an argument by its style", () => {
       ],
     };
     expect(requestHeaders(operation, { a: "x; own=2" }, undefined).cookie).toBe("a=x%3B%20own%3D2; own=1");
+  });
+});
+
+describe("a header", () => {
+  verifies("W1", "is left out where its name belongs to the connection, or is none", () => {
+    const parameters = ["Host", "content-length", "x\r\ny", "x-own"].map(
+      (name): HttpOperation["parameters"][number] => ({ in: "header", name, value: ["1"] }),
+    );
+    const headers = requestHeaders({ ...plain, parameters }, {}, undefined);
+    expect(Object.keys(headers).sort()).toEqual(["accept", "accept-encoding", "user-agent", "x-own"]);
   });
 });
 

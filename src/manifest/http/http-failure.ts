@@ -20,7 +20,7 @@ const defaultRetryAfterMs = 1_000;
 const passingStatuses: ReadonlySet<number> = new Set([408, 502, 503, 504]);
 
 /** A request, for the message of its error. */
-export interface FailedRequest {
+export interface OperationRequest {
   readonly operation: HttpOperation;
   /** Of the last of its redirects. */
   readonly url: URL;
@@ -29,7 +29,7 @@ export interface FailedRequest {
 }
 
 /** The error for a request that has no answer, or one that broke off. One that is a ToolkitError is left as it is. */
-export function sendFailure(error: unknown, request: FailedRequest): ToolkitError {
+export function sendFailure(error: unknown, request: OperationRequest): ToolkitError {
   if (ToolkitError.is(error)) return error;
   const refusal = EgressError.in(error instanceof HttpSendError ? error.cause : error);
   if (refusal !== undefined) return egressDenied(refusal);
@@ -43,7 +43,7 @@ export function sendFailure(error: unknown, request: FailedRequest): ToolkitErro
 }
 
 /** The error for an answer whose status is no success. Its body is read, as far as the operator is shown of it. */
-export async function statusFailure(response: HttpResponse, request: FailedRequest): Promise<ToolkitError> {
+export async function statusFailure(response: HttpResponse, request: OperationRequest): Promise<ToolkitError> {
   const { status } = response;
   const { operation, url } = request;
   const retryInMs = retryAfterMs(response.header("retry-after"), Date.now());
@@ -71,7 +71,7 @@ interface LostAnswer {
   readonly retryInMs?: number | undefined;
 }
 
-function lostAnswer(request: FailedRequest, { isUnsent, why, cause, retryInMs }: LostAnswer): ToolkitError {
+function lostAnswer(request: OperationRequest, { isUnsent, why, cause, retryInMs }: LostAnswer): ToolkitError {
   const what = whatOf(request);
   const namespace = request.url.host;
   if (isUnsent || request.operation.isRepeatable) {
@@ -83,7 +83,7 @@ function lostAnswer(request: FailedRequest, { isUnsent, why, cause, retryInMs }:
 }
 
 /** The method and origin of a request: its path and query may hold arguments. */
-export function whatOf({ operation, url }: FailedRequest): string {
+export function whatOf({ operation, url }: OperationRequest): string {
   return `${operation.method} ${masked(url.origin, operation)}`;
 }
 
@@ -112,7 +112,7 @@ function quoteOf(text: string, operation: HttpOperation): string {
   try {
     return excerpt(JSON.parse(said), { isSecret, maxLength: quotedLength });
   } catch {
-    // What is cut is no JSON, so that its secrets cannot be told by their keys.
+    // A text that was cut is no JSON, so that its secrets cannot be told by their keys.
     return operation.answer.redact.length > 0 ? "" : said.slice(0, quotedLength);
   }
 }

@@ -1,12 +1,13 @@
 import { messageOf, type ToolkitError } from "../../core/error.ts";
 import { parseSelection, type SelectNode } from "../../lib/json-select/select-json.ts";
+import { isCredential } from "../../lib/token-shape.ts";
 import { isRecord } from "../../lib/value.ts";
 import type { FieldPath } from "../../prompt/front-matter/yaml-document.ts";
 import type { ManifestContext, ManifestExecutor, ManifestTool } from "../manifest-port.ts";
 import type { ToolSpec } from "../manifest-schema.ts";
-import { mapped } from "./answer-content.ts";
+import { mapped } from "./http-answer.ts";
 import type { HttpBody, HttpOperation, HttpParameter, UrlTemplate, ValueTemplate } from "./http-operation.ts";
-import { headerNameFault, isHeaderText } from "./request-headers.ts";
+import { headerNameFault, isHeaderText } from "./request-message.ts";
 import { annotationsOf, isRepeatable, optionsOf, sendOperation } from "./send-operation.ts";
 import { argumentsIn, parseTemplate, parseUrlTemplate, TemplateFault } from "./url-template.ts";
 
@@ -35,7 +36,7 @@ class LiveManifest {
   readonly #manifest: ManifestTool;
   readonly #http: HttpSpec;
   readonly #context: ManifestContext;
-  /** The values of variables. */
+  /** The values of variables, and headers that look like credentials. */
   readonly #secrets = new Set<string>();
 
   constructor(manifest: ManifestTool, http: HttpSpec, context: ManifestContext) {
@@ -108,6 +109,7 @@ class LiveManifest {
     // The value may be a secret.
     if (!isHeaderText(value))
       throw this.#problem(path, `The header ${name} has a character that no header may have.`, "Encode it.");
+    if (isCredential(name, value)) this.#secrets.add(value);
     all[name.toLowerCase()] = value;
   }
 
@@ -202,7 +204,7 @@ class LiveManifest {
     const end = origin.at(-1);
     const isOfDomain = typeof end === "string" && /^\.(?:[^.:]+\.)+[^.:]+(?::\d+)?$/.test(end);
     if (isOwn || isOfDomain || this.#secrets.size === 0) return;
-    const what = "An argument chooses the host, and would so choose who gets the values of variables.";
+    const what = "An argument chooses the host, and would so choose who gets credentials and the values of variables.";
     throw this.#problem([...at, "url"], what, "Write the host, or its domain: https://{{.region}}.example.com.");
   }
 

@@ -10,11 +10,10 @@ import type { EgressPolicy } from "../../lib/fetch/egress-policy.ts";
 import { sendGuarded } from "../../lib/fetch/node-fetch.ts";
 import { redirected } from "../../lib/fetch/redirect.ts";
 import { isRecord } from "../../lib/value.ts";
-import { answerContent } from "./answer-content.ts";
-import { type FailedRequest, sendFailure, statusFailure, whatOf } from "./http-failure.ts";
+import { answerContent } from "./http-answer.ts";
+import { type OperationRequest, sendFailure, statusFailure, whatOf } from "./http-failure.ts";
 import type { HttpOperation } from "./http-operation.ts";
-import { requestBody } from "./request-body.ts";
-import { headersForAnother, requestHeaders } from "./request-headers.ts";
+import { headersForAnother, requestBody, requestHeaders } from "./request-message.ts";
 import { requestUrl } from "./request-url.ts";
 
 /** The most redirects of one request. */
@@ -63,7 +62,7 @@ export async function sendOperation(operation: HttpOperation, input: unknown, co
     "http.request.method": operation.method,
     "server.address": url.hostname.replace(/^\[(.*)\]$/, "$1"),
   });
-  let last: FailedRequest = { operation, url, isAnswered: false };
+  let last: OperationRequest = { operation, url, isAnswered: false };
   try {
     const first = { url, method: operation.method, headers, body: body?.content, signal };
     const response = await follow(first, policy, (next) => {
@@ -80,7 +79,7 @@ export async function sendOperation(operation: HttpOperation, input: unknown, co
   }
 }
 
-function timeoutOf(request: FailedRequest): ToolkitError<"TIMEOUT"> {
+function timeoutOf(request: OperationRequest): ToolkitError<"TIMEOUT"> {
   const { timeoutMs: limitMs = 0 } = request.operation;
   const message = `${whatOf(request)} took longer than ${limitMs} ms.`;
   return new ToolkitError("TIMEOUT", message, { limit: "total", limitMs, elapsedMs: limitMs });

@@ -1,5 +1,6 @@
 import type { HostileArea } from "./area.ts";
 import { documentFuzz } from "./documents.ts";
+import { manifestFuzz } from "./manifests.ts";
 import { messageFuzz } from "./messages.ts";
 import { oauthFuzz } from "./oauth.ts";
 import { promptFuzz } from "./prompts.ts";
@@ -12,6 +13,7 @@ import { textFuzz } from "./text.ts";
 export const areas: readonly HostileArea[] = [
   schemaFuzz,
   promptFuzz,
+  manifestFuzz,
   messageFuzz,
   oauthFuzz,
   secretFuzz,

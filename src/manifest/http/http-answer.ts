@@ -10,7 +10,7 @@ import { tooLarge } from "../../resource/collect-bytes.ts";
 import { emptyContent, jsonContent, multipartContent, textOf } from "../../resource/content.ts";
 import { essenceOf, isJsonType } from "../../resource/media-type.ts";
 import { contentOfBytes } from "../../resource/sniff.ts";
-import { type FailedRequest, whatOf } from "./http-failure.ts";
+import { type OperationRequest, whatOf } from "./http-failure.ts";
 import type { AnswerRule } from "./http-operation.ts";
 
 /** JSON that is nested deeper is refused. */
@@ -25,7 +25,7 @@ const redacted = "[REDACTED]";
  * @throws ToolkitError `LIMIT_EXCEEDED`, `REMOTE_ERROR` for what is no JSON though it says so, `INVALID_OUTPUT` for a mapping that fails; what reading
  *   the answer throws
  */
-export async function answerContent(response: HttpResponse, request: FailedRequest): Promise<Content> {
+export async function answerContent(response: HttpResponse, request: OperationRequest): Promise<Content> {
   const { name, answer } = request.operation;
   const bytes = await bytesOf(response, request);
   const fields = { name, uri: `data:${encodeURIComponent(name)}` };
@@ -33,12 +33,12 @@ export async function answerContent(response: HttpResponse, request: FailedReque
   const declared = response.header("content-type");
   const content = await contentOfBytes(bytes, fields, { declared });
   const text = textOf(content);
-  if (text === undefined) return describedContent(content, answer, name);
+  if (text === undefined || isDescribed(content, answer)) return describedContent(content, answer, name);
   const value = readValue(text, content.mediaType, request);
   return value === undefined ? content : jsonContent(selected(redactedCopy(value, answer), answer, name), { name });
 }
 
-async function bytesOf(response: HttpResponse, request: FailedRequest): Promise<Uint8Array> {
+async function bytesOf(response: HttpResponse, request: OperationRequest): Promise<Uint8Array> {
   const { maxBytes } = request.operation.answer;
   const what = `The answer to ${whatOf(request)}`;
   const announced = Number(response.header("content-length") ?? 0);
@@ -57,7 +57,7 @@ async function bytesOf(response: HttpResponse, request: FailedRequest): Promise<
 }
 
 /** The JSON value of a text; undefined where it stays a text. */
-function readValue(text: string, mediaType: string, request: FailedRequest): unknown {
+function readValue(text: string, mediaType: string, request: OperationRequest): unknown {
   const { reading } = request.operation.answer;
   if (reading === "declared" && !isJsonType(mediaType)) return undefined;
   let value: unknown;
@@ -76,17 +76,18 @@ function readValue(text: string, mediaType: string, request: FailedRequest): unk
 
 /** A file, and where the manifest wants it a description in JSON. */
 function describedContent(content: Content, answer: AnswerRule, name: string): Content {
+  if (!isDescribed(content, answer)) return content;
   const type = essenceOf(content.mediaType);
-  if (answer.described === undefined || !isDescribed(type, answer.described)) return content;
   const [kind = ""] = type.split("/");
   const media = ["image", "audio", "video"].includes(kind) ? kind : "document";
   const description = { type: media, content_type: type, size_bytes: content.size };
   return multipartContent([jsonContent(selected(description, answer, name), { name: `${name}-1` }), content], { name });
 }
 
-function isDescribed(type: string, types: readonly string[]): boolean {
-  if (types.length === 0) return /^(?:image|audio|video)\//.test(type);
-  return types.some((each) => essenceOf(each) === type);
+function isDescribed({ mediaType }: Content, { described }: AnswerRule): boolean {
+  const type = essenceOf(mediaType);
+  if (described?.length === 0) return /^(?:image|audio|video)\//.test(type);
+  return described?.some((each) => essenceOf(each) === type) === true;
 }
 
 function redactedCopy(value: unknown, { redact }: AnswerRule): unknown {
