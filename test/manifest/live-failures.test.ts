@@ -151,7 +151,7 @@ describe("a live tool whose service fails", () => {
     await asked.promise;
     ending.abort(new Error("enough"));
     expect(await call).toMatchObject({ message: "enough" });
-    await expect.poll(() => open).toBe(0);
+    await expect.poll(() => open, { timeout: 20_000 }).toBe(0);
   });
 
   verifies(

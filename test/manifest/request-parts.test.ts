@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ArgumentSlot, HttpOperation, ValueTemplate } from "../../src/manifest/http/http-operation.ts";
 import { requestBody, requestHeaders } from "../../src/manifest/http/request-message.ts";
@@ -78,6 +79,88 @@ describe("an argument by its style", () => {
       ],
     };
     expect(requestHeaders(operation, { a: "x; own=2" }, undefined).cookie).toBe("a=x%3B%20own%3D2; own=1");
+  });
+});
+
+describe("any argument", () => {
+  const pieces = fc.constantFrom(
+    "..",
+    ".",
+    "/",
+    "\\",
+    "%2e",
+    "%2f",
+    "%25",
+    ";",
+    "?",
+    "&",
+    "=",
+    "#",
+    "@",
+    ":",
+    "a",
+    "\r\n",
+    "\ud800",
+  );
+  const odd = fc.oneof(
+    fc.array(pieces, { maxLength: 6 }).map((parts) => parts.join("")),
+    fc.string({ unit: "grapheme" }),
+  );
+
+  verifies("W1", "is one segment of a path, or refused", () => {
+    const slot = { argument: ["value"] };
+    const url = { ...plain.url, path: ["/users/", slot, "/files"] };
+    fc.assert(
+      fc.property(odd, (value) => {
+        let made: URL;
+        try {
+          made = requestUrl({ ...plain, url }, { value });
+        } catch (error) {
+          expect(error).toMatchObject({ code: "INVALID_INPUT" });
+          return;
+        }
+        const [, users, segment = "", files, ...more] = made.pathname.split("/");
+        expect([made.origin, users, decodeURIComponent(segment), files, more, made.search, made.hash]).toEqual([
+          "https://api.example.com",
+          "users",
+          value,
+          "files",
+          [],
+          "",
+          "",
+        ]);
+      }),
+    );
+  });
+
+  verifies("W1", "is one value of a query, or refused, and never a host of another domain", () => {
+    const value: ValueTemplate = [{ argument: ["value"] }];
+    const query: ValueTemplate = ["fixed=1&b=", ...value];
+    const parameters = [{ in: "query", name: "a", value } as const];
+    const origin: ValueTemplate = ["https://", { argument: ["host"] }, ".example.com"];
+    fc.assert(
+      fc.property(odd, odd, (text, host) => {
+        const input = { value: text, host };
+        try {
+          const made = requestUrl({ ...plain, url: { ...plain.url, query }, parameters }, input);
+          const all = [...made.searchParams];
+          expect(all).toEqual([
+            ["fixed", "1"],
+            ["b", text],
+            ["a", text],
+          ]);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "INVALID_INPUT" });
+        }
+        try {
+          const made = requestUrl({ ...plain, url: { ...plain.url, origin, isOwn: false } }, input);
+          expect(made.hostname).toMatch(/\.example\.com$/);
+          expect([made.pathname, made.username, made.port]).toEqual(["/", "", ""]);
+        } catch (error) {
+          expect(error).toMatchObject({ code: "INVALID_INPUT" });
+        }
+      }),
+    );
   });
 });
 

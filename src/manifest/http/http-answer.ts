@@ -30,7 +30,9 @@ export async function answerContent(response: HttpResponse, request: OperationRe
   const bytes = await bytesOf(response, request);
   const fields = { name, uri: `data:${encodeURIComponent(name)}` };
   if (bytes.length === 0 && answer.reading === "declared") return emptyContent({ name });
-  const declared = response.header("content-type");
+  const type = response.header("content-type") ?? "";
+  // Whatever else a service says of its type is passed on to clients.
+  const declared = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+ *(?:;[\x20-\x7e]*)?$/.test(type) ? type : undefined;
   const content = await contentOfBytes(bytes, fields, { declared });
   const text = textOf(content);
   if (text === undefined || isDescribed(content, answer)) return describedContent(content, answer, name);

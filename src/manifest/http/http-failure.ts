@@ -53,7 +53,7 @@ export async function statusFailure(response: HttpResponse, request: OperationRe
   const message = `${whatOf(request)} ${answered}.`;
   if (status === 401 || status === 403) {
     const remedy =
-      status === 401 ? "Give its credentials in headers or headers_from_env" : "It refuses these credentials";
+      status === 401 ? "Give the credentials that it wants in the manifest" : "It refuses these credentials";
     return new ToolkitError("UNAUTHORIZED", `${message} ${remedy}.`, { target: url.origin }, { cause });
   }
   if (status === 429) {
