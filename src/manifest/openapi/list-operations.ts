@@ -2,6 +2,7 @@ import { ToolkitError } from "../../core/error.ts";
 import { assertItemName } from "../../core/identifier.ts";
 import { digestTexts } from "../../lib/canonical.ts";
 import { type Glob, glob } from "../../lib/glob.ts";
+import { Turns } from "../../lib/turns.ts";
 import { DocumentMistake, type Fields, type OpenApiDocument, type Placed } from "./openapi-document.ts";
 
 /** Globs that choose operations. */
@@ -51,12 +52,19 @@ const maxId = 500;
  * The operations of a document that are chosen, with the names of their tools. Names come from all operations of the document, so that a choice
  * renames none.
  *
- * @throws DocumentMistake for more than 5,000 operations
+ * @throws DocumentMistake for more than 5,000 operations; the reason of an aborted signal
  */
-export function listOperations(document: OpenApiDocument, choice: OperationChoice): OperationList {
+export async function listOperations(
+  document: OpenApiDocument,
+  choice: OperationChoice,
+  signal: AbortSignal,
+): Promise<OperationList> {
+  const turns = new Turns();
   const mistakes: DocumentMistake[] = [];
   const found: Omit<ListedOperation, "name">[] = [];
   for (const [path, placed] of document.entries({ value: document.root, at: "" }, "paths")) {
+    if (turns.isOver) await turns.next();
+    signal.throwIfAborted();
     if (!path.startsWith("/")) continue;
     try {
       found.push(...operationsAt(document, path, placed));
@@ -67,12 +75,15 @@ export function listOperations(document: OpenApiDocument, choice: OperationChoic
     if (found.length > maxOperations)
       throw new DocumentMistake("/paths", `There are more than ${maxOperations} operations.`);
   }
-  const names = namesOf(found);
+  const names = await namesOf(found, turns);
   const includes = ruleOf(choice.include, "every");
   const excludes = ruleOf(choice.exclude, "some");
-  const operations = found
-    .map((operation, index) => ({ ...operation, name: names[index] ?? "" }))
-    .filter((operation) => includes(operation) !== false && excludes(operation) !== true);
+  const operations: ListedOperation[] = [];
+  for (const [index, each] of found.entries()) {
+    if (turns.isOver) await turns.next();
+    const operation = { ...each, name: names[index] ?? "" };
+    if (includes(operation) !== false && excludes(operation) !== true) operations.push(operation);
+  }
   if (operations.length > maxTools) {
     const message = `${operations.length} operations are chosen, and at most ${maxTools} become tools: choose fewer by include.`;
     throw new DocumentMistake("/paths", message);
@@ -131,7 +142,7 @@ export function tagsOf({ tags }: Fields): readonly string[] {
  * keeps it whose operationId it is as it stands; the others end with a hash of method and path. So a name depends on nothing but those
  * that it is like.
  */
-function namesOf(operations: readonly Omit<ListedOperation, "name">[]): readonly string[] {
+async function namesOf(operations: readonly Omit<ListedOperation, "name">[], turns: Turns): Promise<readonly string[]> {
   const plain = operations.map(({ id, method, path }) =>
     plainName((id ?? `${method.toLowerCase()}${path}`).slice(0, maxId)),
   );
@@ -142,7 +153,8 @@ function namesOf(operations: readonly Omit<ListedOperation, "name">[]): readonly
     if (operations[index]?.id === name) exact.set(name, (exact.get(name) ?? 0) + 1);
   }
   const taken = new Set<string>();
-  return plain.map((name, index) => {
+  for (const [index, name] of plain.entries()) {
+    if (turns.isOver) await turns.next();
     const { id, method = "", path = "" } = operations[index] ?? {};
     const isFree = counts.get(name) === 1 || (exact.get(name) === 1 && id === name);
     const isItself = isFree && name.length <= 64 && isAllowed(name);
@@ -150,8 +162,8 @@ function namesOf(operations: readonly Omit<ListedOperation, "name">[]): readonly
     for (let again = 0; taken.has(chosen) || (!isItself && counts.has(chosen)); again += 1)
       chosen = hashed(name, method, `${path}#${again}`);
     taken.add(chosen);
-    return chosen;
-  });
+  }
+  return [...taken];
 }
 
 function plainName(text: string): string {

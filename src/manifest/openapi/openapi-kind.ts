@@ -23,7 +23,11 @@ export const openApiKind: ManifestKind<typeof openApiSpec> = {
     const plan = planOf(manifest, context, document);
     try {
       const { tools, mistakes } = await openApiTools(document.value, plan, context.signal);
-      if (mistakes.length > 0) return [...tools, unusable(mistakes.map(document.problem))];
+      if (mistakes.length > 0) {
+        // The place of each is looked for in the whole text.
+        const problems = mistakes.slice(0, maxMistakes).map(document.problem);
+        return [...tools, unusable(problems, mistakes.length - problems.length)];
+      }
       if (tools.length > 0) return tools;
     } catch (error) {
       throw error instanceof DocumentMistake ? document.problem(error) : error;
@@ -40,9 +44,8 @@ const maxMistakes = 10;
  * In place of the tools that cannot be made: the catalogue reports its error, and has their siblings. It has a name that no other one has: that
  * of the mistake.
  */
-function unusable(problems: readonly ToolkitError<"INVALID_MANIFEST">[]): Tool {
-  const lines = problems.slice(0, maxMistakes).map(({ message }) => message);
-  const more = problems.length - lines.length;
+function unusable(problems: readonly ToolkitError<"INVALID_MANIFEST">[], more: number): Tool {
+  const lines = problems.map(({ message }) => message);
   const message = [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
   const problem = new ToolkitError("INVALID_MANIFEST", message, problems[0]?.details ?? {}, {
     cause: problems[0]?.cause,

@@ -42,7 +42,7 @@ export interface OpenApiTools {
  */
 export async function openApiTools(root: unknown, plan: OpenApiPlan, signal: AbortSignal): Promise<OpenApiTools> {
   const document = new OpenApiDocument(root);
-  const { operations, mistakes: unreadable } = listOperations(document, plan);
+  const { operations, mistakes: unreadable } = await listOperations(document, plan, signal);
   const maker = new ToolMaker(document, plan, operations);
   const tools: Tool[] = [];
   const mistakes = [...unreadable];

@@ -1,4 +1,5 @@
 import type { HostileArea } from "./area.ts";
+import { documentFuzz } from "./documents.ts";
 import { manifestFuzz } from "./manifests.ts";
 import { messageFuzz } from "./messages.ts";
 import { oauthFuzz } from "./oauth.ts";
@@ -20,4 +21,5 @@ export const areas: readonly HostileArea[] = [
   ruleFuzz,
   textFuzz,
   workflowFuzz,
+  documentFuzz,
 ];

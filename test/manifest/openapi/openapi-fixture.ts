@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import type { Tool } from "../../../src/core/item.ts";
 import type { ToolkitOptions } from "../../../src/core/toolkit-options.ts";
 import { Toolkit, ToolkitError } from "../../../src/index.ts";
-import { loadManifest } from "../manifest-fixture.ts";
+import { folderWith, loadManifest } from "../manifest-fixture.ts";
 import { type DocumentServer, serveDocument } from "./document-server.ts";
 import { madeValue, variants } from "./made-value.ts";
 
@@ -64,14 +64,18 @@ export function generatedDocument(count: number): WrittenDocument {
   };
 }
 
-/** The tools of a document in a manifest. */
+/** The tools of a document, which is a file beside its manifest. */
 export async function toolsOf(
   document: unknown,
   spec: object = {},
   parts: Parameters<typeof loadManifest>[1] = {},
 ): Promise<readonly Tool[]> {
-  const text = JSON.stringify({ kind: "OpenAPI", spec: { document, server: "http://service.invalid", ...spec } });
-  return (await loadManifest(text, parts)).tools;
+  const folder = await folderWith({ "a.json": JSON.stringify(document) });
+  const text = JSON.stringify({
+    kind: "OpenAPI",
+    spec: { document: "a.json", server: "http://service.invalid", ...spec },
+  });
+  return (await loadManifest(text, { folder, ...parts })).tools;
 }
 
 /** The tool of a name. */

@@ -40,7 +40,7 @@ describe("the tools of a document, at a service that is made from it", () => {
     expect(tools).toHaveLength(1_000);
     const toolkit = await toolkitWith(tools);
     expect((await toolkit.list({ namespace: "api" })).count).toBe(1_000);
-    const errors = await callEach(toolkit, tools.slice(0, 100));
+    const errors = await callEach(toolkit, tools.slice(0, 20));
     expect(server.refusals).toEqual([]);
     expect(errors).toEqual({});
     const sharedBy = (name: string) => {
