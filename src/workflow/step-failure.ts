@@ -29,13 +29,19 @@ export interface FailedStep {
   readonly input?: unknown;
 }
 
+/** The errors of steps. The answer of a workflow that a step called is a copy of one. */
+const failures = new WeakSet<Error>();
+
 /** The error of a step that failed; that of a step inside of it stays as it is. */
 export function stepFailed(cause: unknown, { ref, step, input }: FailedStep): ToolkitError<"STEP_FAILED"> {
-  if (ToolkitError.is(cause, "STEP_FAILED") && cause.ref === ref) return cause;
+  if (ToolkitError.is(cause, "STEP_FAILED") && failures.has(cause)) return cause;
   const code = ToolkitError.is(cause) ? cause.code : "TOOL_FAILED";
   const message = messageOf(cause);
   const details = { step, ...(input === undefined ? {} : { input }), cause: { code, message } };
-  return new ToolkitError("STEP_FAILED", `The step ${step} of ${ref} failed: ${message}`, details, { ref, cause });
+  const text = `The step ${step} of ${ref} failed: ${message}`;
+  const failure = new ToolkitError("STEP_FAILED", text, details, { ref, cause });
+  failures.add(failure);
+  return failure;
 }
 
 /** A failure as the result of a step. */

@@ -161,7 +161,7 @@ export class StepWork {
       const failure = stepFailed(error, { ref: this.#options.ref, step: path, input: record.input });
       const isCut = signal.aborted && error === signal.reason;
       const state = isCut && !ToolkitError.is(error, "TIMEOUT") ? "cancelled" : "failed";
-      await this.#write(path, { ...record, state, error: errorToJson(failure), endedAt: this.#now }, !isCut);
+      await this.#write(path, { ...record, state, error: causeToJson(error), endedAt: this.#now }, !isCut);
       return isCut ? error : failure;
     } catch (cause) {
       return cause instanceof RunBroken ? cause : new RunBroken(messageOf(cause), { cause });
@@ -178,13 +178,15 @@ export class StepWork {
     }
   }
 
+  /** The error of a step that ended before: the same as then. */
   #error(path: string, { error, input }: StepRecord): unknown {
-    const about = { ref: this.#options.ref, step: path, input };
+    let cause: unknown;
     try {
-      return stepFailed(errorFromJson(error), about);
+      cause = errorFromJson(error);
     } catch {
-      return stepFailed(this.#unknown(path), about);
+      cause = this.#unknown(path);
     }
+    return stepFailed(cause, { ref: this.#options.ref, step: path, input });
   }
 
   #unknown(path: string): ToolkitError<"OUTCOME_UNKNOWN"> {
@@ -220,4 +222,9 @@ export class StepWork {
   get #now(): number {
     return Math.floor(this.#options.clock.now());
   }
+}
+
+/** The cause of a failure, for a record. */
+function causeToJson(cause: unknown): unknown {
+  return ToolkitError.is(cause) ? errorToJson(cause) : { code: "TOOL_FAILED", message: messageOf(cause), details: {} };
 }

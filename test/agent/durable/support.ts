@@ -28,8 +28,14 @@ export interface Services extends AsyncDisposable {
   ran(what: string, times?: number): Promise<void>;
 }
 
-/** @param place - default: a SQLite file in the folder of the test */
-export async function services(place?: SharedPlace): Promise<Services> {
+/**
+ * @param place - default: a SQLite file in the folder of the test
+ * @param service - the file that each process runs
+ */
+export async function services(
+  place?: SharedPlace,
+  service = new URL("service.ts", import.meta.url),
+): Promise<Services> {
   const folder = await mkdtemp(join(tmpdir(), "toolweave-runs-"));
   const children: Child[] = [];
   const file = join(folder, "journal");
@@ -38,7 +44,7 @@ export async function services(place?: SharedPlace): Promise<Services> {
   return {
     journal,
     async start(hangs = "") {
-      const child = new Child(new URL("service.ts", import.meta.url), where, schema, file, hangs);
+      const child = new Child(service, where, schema, file, hangs);
       children.push(child);
       await child.said("ready");
       let count = 0;
