@@ -14,6 +14,7 @@ const strangers = [
   "database user",
   "others on the machine",
   "files of the folder",
+  "service of a manifest",
 ];
 
 interface Threat {

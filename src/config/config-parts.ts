@@ -10,13 +10,15 @@ import type { Source } from "../core/source.ts";
 import type { Store } from "../core/store.ts";
 import type { ConnectorConfig } from "../core/target.ts";
 import type { ToolkitOptions } from "../core/toolkit-options.ts";
+import type { Environment } from "../lib/variables.ts";
 import { mapTexts } from "../lib/visible-text.ts";
 import { fileTokenStore } from "../mcp/auth/file-token-store.ts";
 import { oauth } from "../mcp/auth/oauth.ts";
 import type { OpenPage } from "../mcp/auth/oauth-options.ts";
-import { type Environment, expand } from "../mcp/target/target-values.ts";
+import { expand } from "../mcp/target/target-values.ts";
 import { defineResource } from "../resource/define.ts";
 import { readSource } from "../resource/read.ts";
+import type { PackHost } from "../tool-packs/pack.ts";
 import type { Toolkit } from "../toolkit/toolkit.ts";
 import { commandLine } from "./command-line.ts";
 import type { ConfigPath } from "./config-document.ts";
@@ -228,26 +230,32 @@ function connectorOptions(
   };
 }
 
-/** A pack of tools that a configuration has. */
-export interface PlannedPack {
+/** Tools that need no code: a pack, or manifests. */
+export interface PlannedTools {
   readonly namespace: string;
   readonly path: ConfigPath;
-  /** The options, with the folder it really has. */
+  /** The options, with the folders they really have: others mean that it is made again. */
   readonly options: object;
-  /** @throws ToolkitError `INVALID_CONFIG` */
-  source(): Source;
+  /** @throws ToolkitError `INVALID_CONFIG`, `CONFLICT` */
+  mount(host: PackHost): Disposable;
 }
 
-/** The packs of a configuration. Their modules are loaded for those that have some. */
-export async function plannedPacks({ written, folder }: ReadConfig): Promise<readonly PlannedPack[]> {
+/** The packs and manifests of a configuration. Their modules are loaded for those that have some. */
+export async function plannedTools(config: ReadConfig, options: ConfiguredOptions): Promise<readonly PlannedTools[]> {
+  const { written, folder } = config;
   const { fs, http, code } = written.packs ?? {};
-  const planned: PlannedPack[] = [];
-  const plan = (namespace: string, options: object, source: () => Source) =>
-    planned.push({ namespace, path: ["packs", namespace], options, source });
+  const planned: PlannedTools[] = [];
+  const plan = (namespace: string, given: object, source: () => Source) =>
+    planned.push({
+      namespace,
+      path: ["packs", namespace],
+      options: given,
+      mount: (host) => host.addSource(namespace, source()),
+    });
   if (fs !== undefined) {
     const { fsPack } = await import("../tool-packs/fs/index.ts");
-    const options = { ...fs, root: resolve(folder, fs.root) };
-    plan("fs", options, () => fsPack(options));
+    const given = { ...fs, root: resolve(folder, fs.root) };
+    plan("fs", given, () => fsPack(given));
   }
   if (http !== undefined) {
     const { httpPack } = await import("../tool-packs/http/index.ts");
@@ -255,8 +263,33 @@ export async function plannedPacks({ written, folder }: ReadConfig): Promise<rea
   }
   if (code !== undefined) {
     const { codePack } = await import("../tool-packs/code/index.ts");
-    const options = { ...code, root: resolve(folder, code.root) };
-    plan("code", options, () => codePack(options));
+    const given = { ...code, root: resolve(folder, code.root) };
+    plan("code", given, () => codePack(given));
   }
-  return planned;
+  return [...planned, ...(await plannedManifests(config, options))];
+}
+
+/** The manifests of a configuration: those of one namespace together. */
+async function plannedManifests(
+  { written, folder }: ReadConfig,
+  { env = process.env, watch }: ConfiguredOptions,
+): Promise<readonly PlannedTools[]> {
+  if (written.manifests === undefined) return [];
+  const { registerWith } = await import("../manifest/index.ts");
+  const { sandboxes } = written;
+  const planned = new Map<string, { namespace: string; recursive: boolean; index: number; paths: string[] }>();
+  for (const [index, each] of written.manifests.entries()) {
+    const { path, namespace = "manifest", recursive = false } = typeof each === "string" ? { path: each } : each;
+    const key = `${namespace} ${recursive}`;
+    const place = planned.get(key) ?? { namespace, recursive, index, paths: [] };
+    place.paths.push(resolve(folder, path));
+    planned.set(key, place);
+  }
+  return [...planned.values()].map(({ index, ...place }) => ({
+    namespace: place.namespace,
+    path: ["manifests", index],
+    options: { ...place, sandboxes },
+    // Modes that lie above manifests are added here.
+    mount: (host) => registerWith(host, { ...place, sandboxes, watch, env, executors: {} }),
+  }));
 }

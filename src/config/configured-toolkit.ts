@@ -6,15 +6,16 @@ import type { ConfigPath } from "./config-document.ts";
 import {
   addConnector,
   type ConfiguredOptions,
-  type PlannedPack,
+  type PlannedTools,
   placed,
   plannedConnectors,
-  plannedPacks,
+  plannedTools,
   promptFolders,
   readOptions,
   resourceAt,
 } from "./config-parts.ts";
 import type { WrittenConfig } from "./config-schema.ts";
+import type { ConfiguredWorkflows } from "./config-workflows.ts";
 import { type ReadConfig, readConfig } from "./read-config.ts";
 
 /** The changes that a newer version of a configuration made. */
@@ -42,6 +43,7 @@ export class ConfiguredToolkit {
   readonly #options: ConfiguredOptions;
   #config: ReadConfig;
   #parts: Parts = new Map();
+  #workflows: ConfiguredWorkflows | undefined;
 
   private constructor(toolkit: Toolkit, config: ReadConfig, options: ConfiguredOptions) {
     this.toolkit = toolkit;
@@ -55,11 +57,17 @@ export class ConfiguredToolkit {
    * @throws ToolkitError `INVALID_CONFIG` naming file, line and column
    */
   static async of(config: ReadConfig, options: ConfiguredOptions = {}): Promise<ConfiguredToolkit> {
-    const given = options.toolkit ?? {};
-    const read = await readOptions(config, options.env ?? process.env, options);
+    const workflows = await workflowsOf(config);
+    const { delegate = [], ...others } = options.toolkit ?? {};
+    const given = {
+      ...others,
+      delegate: [...[delegate].flat(), ...(workflows === undefined ? [] : [workflows.flows])],
+    };
+    const read = await readOptions(config, options.env ?? process.env, { ...options, toolkit: given });
     const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), config, options);
+    configured.#workflows = workflows;
     try {
-      configured.#parts = configured.#partsOf(config, await plannedPacks(config));
+      configured.#parts = configured.#partsOf(config, await configured.#sourcesOf(config));
       for (const { add } of configured.#parts.values()) add();
       return configured;
     } catch (error) {
@@ -75,7 +83,7 @@ export class ConfiguredToolkit {
    */
   async apply(next: ReadConfig): Promise<AppliedChanges> {
     const before = this.#parts;
-    const after = this.#partsOf(next, await plannedPacks(next));
+    const after = this.#partsOf(next, await this.#sourcesOf(next));
     const removed = [...before.keys()].filter((name) => !after.has(name));
     const changed = [...after.keys()].filter(
       (name) => before.has(name) && before.get(name)?.text !== after.get(name)?.text,
@@ -93,13 +101,26 @@ export class ConfiguredToolkit {
       if (part !== undefined) kept.set(name, part);
       this.#parts = new Map(kept);
     }
-    const waiting = readOnce.filter((field) => textOf(this.#config.written[field]) !== textOf(next.written[field]));
+    const waiting: string[] = readOnce.filter(
+      (field) => textOf(this.#config.written[field]) !== textOf(next.written[field]),
+    );
+    // The first ones are there at once, and their runs are kept in the store only by a toolkit that began with some.
+    if (this.#config.written.workflows === undefined && next.written.workflows !== undefined) waiting.push("workflows");
     this.#config = next;
     return { added, removed, changed, waiting };
   }
 
+  /** Packs, manifests and workflows. */
+  async #sourcesOf(config: ReadConfig): Promise<readonly PlannedTools[]> {
+    const tools = await plannedTools(config, this.#options);
+    if (config.written.workflows === undefined) return tools;
+    this.#workflows ??= await workflowsOf(config);
+    const planned = await this.#workflows?.planned(config, { watch: this.#options.watch ?? false });
+    return planned === undefined ? tools : [...tools, planned];
+  }
+
   /** Connectors and folders by namespace, resources by URI. */
-  #partsOf(config: ReadConfig, packs: readonly PlannedPack[]): Parts {
+  #partsOf(config: ReadConfig, tools: readonly PlannedTools[]): Parts {
     const { toolkit } = this;
     const { env = process.env, watch = false } = this.#options;
     const parts = new Map<string, Part>();
@@ -127,15 +148,22 @@ export class ConfiguredToolkit {
       };
       put(namespace, path, { text: textOf([folder, recursive]), add, remove: () => mounted?.[Symbol.dispose]() });
     }
-    for (const { namespace, path, options, source } of packs) {
+    for (const { namespace, path, options, mount } of tools) {
       let mounted: Disposable | undefined;
       const add = () => {
-        mounted = placed(config, path, () => toolkit.addSource(namespace, source()));
+        mounted = placed(config, path, () => mount(toolkit));
       };
       put(namespace, path, { text: textOf(options), add, remove: () => mounted?.[Symbol.dispose]() });
     }
     return parts;
   }
+}
+
+/** The workflows of a configuration; their module is loaded where there are some. */
+async function workflowsOf({ written }: ReadConfig): Promise<ConfiguredWorkflows | undefined> {
+  if (written.workflows === undefined) return undefined;
+  const { ConfiguredWorkflows: Made } = await import("./config-workflows.ts");
+  return new Made();
 }
 
 const readOnce = ["policy", "settings", "store", "models", "timeoutMs", "server"] as const;

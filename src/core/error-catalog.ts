@@ -1,5 +1,5 @@
+import type { FileMistake, PromptChange } from "./file-mistake.ts";
 import type { ContractChange } from "./pin.ts";
-import type { PromptChange } from "./prompt-change.ts";
 
 /** The stage at which a call failed. */
 export type Phase = "resolve" | "policy" | "validate" | "connect" | "execute" | "result";
@@ -26,18 +26,15 @@ export interface ErrorDetails {
   INVALID_SCHEMA: { readonly pointer: string };
   INVALID_INPUT: { readonly issues: readonly Issue[] };
   INVALID_OUTPUT: { readonly issues: readonly Issue[] };
-  INVALID_PROMPT: {
-    readonly file?: string | undefined;
-    /** From 1, as the column. */
-    readonly line?: number | undefined;
-    readonly column?: number | undefined;
-    /** The text to write instead. */
-    readonly hint?: string | undefined;
+  INVALID_PROMPT: FileMistake & {
     /** For a template of another language: what to change, in the order of the file. */
     readonly changes?: readonly PromptChange[] | undefined;
   };
-  INVALID_MANIFEST: { readonly file?: string | undefined; readonly line?: number | undefined };
-  INVALID_WORKFLOW: { readonly file?: string; readonly line?: number; readonly column?: number };
+  INVALID_MANIFEST: FileMistake & {
+    /** The variable of the environment that is not set, where that is the mistake. */
+    readonly variable?: string | undefined;
+  };
+  INVALID_WORKFLOW: FileMistake;
   INVALID_CONFIG: { readonly path: string };
   INVALID_TARGET: { readonly target: string; readonly variable?: string | undefined };
   DENIED: {
@@ -179,13 +176,13 @@ export const errorCatalog: { readonly [C in ErrorCode]: ErrorDescription } = {
   },
   INVALID_MANIFEST: {
     status: 500,
-    summary: "A tool manifest cannot be read.",
-    remedy: "Correct the file at the line it names.",
+    summary: "A tool manifest is not valid, or needs a variable that is not set.",
+    remedy: "Correct the file at the line and column the error names.",
   },
   INVALID_WORKFLOW: {
     status: 500,
     summary: "A workflow cannot be read, or refers to what is not there.",
-    remedy: "Correct the file at the line and column it names.",
+    remedy: "Correct the file at the line and column the error names.",
   },
   INVALID_CONFIG: {
     status: 500,

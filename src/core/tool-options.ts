@@ -26,10 +26,14 @@ export function isSafeToRepeat(annotations: ToolAnnotations | undefined): boolea
 export interface ToolOptions extends CallSettings {
   /** Part of the fingerprint: change it when the tool's behaviour changes and its description does not. */
   readonly version?: string | undefined;
+  /** Keys of its arguments and result whose values are never recorded on spans, by glob, beside those of the toolkit's own `redact`. */
+  readonly redact?: readonly string[] | undefined;
   /** For a model's system prompt: how to use it. */
   readonly guidance?: string | undefined;
   /** For a model that has used it: how to read its result. */
   readonly formatGuidance?: string | undefined;
+  /** Carried to the events, metrics and spans of its calls. Metrics keep each combination apart: use few values. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Called alone, its result is the final answer of a model run; in a batch with others nothing runs. */
   readonly takesControl?: boolean | undefined;
   /** Offered to a model only where it is forced, and then alone. */

@@ -36,7 +36,10 @@ export interface WorkflowStep {
   readonly id: string;
   /** A reference: the step runs where its value is true, as JMESPath means it. Else its result is null. */
   readonly when?: string | undefined;
-  /** A reference to a list: the step runs once for each element, and its result is the list of theirs. */
+  /**
+   * A reference to a list: the step runs once for each element, and its result is the list of theirs. `fallback`, `onError`, `timeoutMs` and `output`
+   * are of each element, `when` is asked once before.
+   */
   readonly forEach?: string | undefined;
   /** The name of the element in references. Default: `item`. */
   readonly as?: string | undefined;
@@ -47,7 +50,7 @@ export interface WorkflowStep {
   /** With `continue` a failure, of the fallback too, is the result `{ error: { code, message } }`. Default: `fail`. */
   readonly onError?: "fail" | "continue" | undefined;
   readonly timeoutMs?: number | undefined;
-  /** A value with references, which later steps see as the result. In it `steps.<id>` is the result that the step itself had. */
+  /** A value with references, which later steps see as the result. In it `steps.<id>` is the result of the step itself; not used after a fallback. */
   readonly output?: unknown;
 
   readonly tool?: string | undefined;
@@ -108,10 +111,12 @@ export function actionOf(step: WorkflowStep): StepAction {
   return { kind: "steps", steps: step.steps ?? [] };
 }
 
-const milliseconds = z.number().positive();
+const milliseconds = z.number().positive("it must be more than 0");
 const reference = z.string().min(1);
 const jsonSchema = z.record(z.string(), z.unknown());
-const steps: z.ZodType<readonly WorkflowStep[]> = z.lazy(() => z.array(stepSchema).min(1)).meta({ id: "steps" });
+const steps: z.ZodType<readonly WorkflowStep[]> = z
+  .lazy(() => z.array(stepSchema).min(1, "it must have at least one step"))
+  .meta({ id: "steps" });
 
 const fallbackValue = z.strictObject({ value: z.unknown().describe("The result in place of that of the step.") });
 const branch = z.strictObject({
@@ -158,13 +163,17 @@ const stepSchema = z
       .describe("For the model. Without ${references} it gets the results of earlier steps as JSON."),
     schema: jsonSchema.optional().describe("JSON Schema of the model's answer."),
     run: z.string().min(1).optional().describe("Executes a prompt: its name, or namespace.name."),
-    branch: z.array(branch).min(1).optional().describe("Ways, of which the first one is taken whose when is true."),
+    branch: z
+      .array(branch)
+      .min(1, "it must have at least one way")
+      .optional()
+      .describe("Ways, of which the first one is taken whose when is true."),
     otherwise: steps.optional().describe("The steps that run where no way of branch is taken."),
     parallel: steps.optional().describe("Steps that run at once. The result holds theirs by id."),
     steps: steps.optional().describe("With forEach: the steps that run for each element."),
   })
   .describe("A step. It has exactly one of tool, model, run, branch, parallel and steps.")
-  .meta({ id: "step" }) as z.ZodType<WorkflowStep>;
+  .meta({ id: "step", oneOf: actionNames.map((name) => ({ required: [name] })) }) as z.ZodType<WorkflowStep>;
 
 /** The schema of a workflow file. What a schema of fields cannot say is checked by `parseWorkflow`. */
 export const workflowSchema = z.strictObject({
@@ -187,3 +196,8 @@ export const workflowSchema = z.strictObject({
   timeoutMs: milliseconds.optional().describe("The longest time of a run, in milliseconds."),
   steps: steps.describe("They run one after the other."),
 });
+
+/** The schema of a workflow file for editors. */
+export function workflowEditorSchema(): object {
+  return { ...z.toJSONSchema(workflowSchema, { io: "input" }), title: "A workflow of Toolweave" };
+}

@@ -3,6 +3,7 @@ import { InvalidSelection, writeJson } from "../lib/json-select/select-value.ts"
 import { type SelectedPaths, selectedPaths } from "../lib/json-select/selected-paths.ts";
 import type { StepBudget } from "../lib/step-budget.ts";
 import { isRecord } from "../lib/value.ts";
+import type { FieldPath } from "../prompt/front-matter/yaml-document.ts";
 
 /** A `${...}` of a template. */
 export interface TemplateReference {
@@ -11,11 +12,8 @@ export interface TemplateReference {
   readonly node: SelectNode;
   readonly paths: SelectedPaths;
   /** The way from the template to the text that it is in. */
-  readonly path: ValuePath;
+  readonly path: FieldPath;
 }
-
-/** The way to a part of a value: names of fields and positions in lists. */
-export type ValuePath = readonly (string | number)[];
 
 /** A value with references, parsed. */
 export type ParsedTemplate =
@@ -29,9 +27,9 @@ export type ParsedTemplate =
 export class InvalidTemplate extends Error {
   override readonly name = "InvalidTemplate";
   /** The way from the template to the text with the reference. */
-  readonly path: ValuePath;
+  readonly path: FieldPath;
 
-  constructor(message: string, path: ValuePath, options?: ErrorOptions) {
+  constructor(message: string, path: FieldPath, options?: ErrorOptions) {
     super(message, options);
     this.path = path;
   }
@@ -43,7 +41,7 @@ export class InvalidTemplate extends Error {
  *
  * @throws InvalidTemplate
  */
-export async function parseTemplate(value: unknown, path: ValuePath = []): Promise<ParsedTemplate> {
+export async function parseTemplate(value: unknown, path: FieldPath = []): Promise<ParsedTemplate> {
   if (typeof value === "string") return await parseText(value, path);
   if (Array.isArray(value)) {
     const items: ParsedTemplate[] = [];
@@ -80,9 +78,34 @@ export function referencesOf(template: ParsedTemplate): readonly TemplateReferen
 /**
  * The value of a template: the same for the same scope. A reference to what is not there gives null, in a text nothing.
  *
- * @throws InvalidSelection for a function whose arguments do not fit; StepsSpent beyond the budget
+ * @throws InvalidSelection for a function whose arguments do not fit, and a value that is too deep; StepsSpent beyond the budget, and for a value
+ *   that is too large for it
  */
 export function fillTemplate(template: ParsedTemplate, scope: object, steps: StepBudget): unknown {
+  const value = filled(template, scope, steps);
+  if (template.kind !== "literal") takeSize(value, steps, 0);
+  return value;
+}
+
+/** The deepest value that a template may give. */
+const maxDepth = 500;
+
+/**
+ * Counts a value: a step for each part of it, and for each 16 characters. A part that is referred to twice is there once in memory, and twice where the
+ * value is written: a few steps that double what they get make more than any process can write.
+ */
+function takeSize(value: unknown, steps: StepBudget, depth: number): void {
+  if (typeof value === "string") steps.take(1 + (value.length >> 4));
+  else if (typeof value !== "object" || value === null) steps.take(1);
+  else {
+    if (depth >= maxDepth) throw new InvalidSelection(`gives a value nested deeper than ${maxDepth}`);
+    const members: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    steps.take(1 + members.length);
+    for (const member of members) takeSize(member, steps, depth + 1);
+  }
+}
+
+function filled(template: ParsedTemplate, scope: object, steps: StepBudget): unknown {
   switch (template.kind) {
     case "literal":
       return template.value;
@@ -91,9 +114,9 @@ export function fillTemplate(template: ParsedTemplate, scope: object, steps: Ste
     case "text":
       return template.parts.map((part) => textOf(part, scope, steps)).join("");
     case "list":
-      return template.items.map((item) => fillTemplate(item, scope, steps));
+      return template.items.map((item) => filled(item, scope, steps));
     case "object":
-      return Object.fromEntries(template.members.map(([name, member]) => [name, fillTemplate(member, scope, steps)]));
+      return Object.fromEntries(template.members.map(([name, member]) => [name, filled(member, scope, steps)]));
   }
 }
 
@@ -106,7 +129,7 @@ function textOf(part: string | TemplateReference, scope: object, steps: StepBudg
   return value;
 }
 
-async function parseText(text: string, path: ValuePath): Promise<ParsedTemplate> {
+async function parseText(text: string, path: FieldPath): Promise<ParsedTemplate> {
   if (!text.includes("${")) return { kind: "literal", value: text };
   const parts: (string | TemplateReference)[] = [];
   let plain = "";
@@ -142,7 +165,7 @@ async function parseText(text: string, path: ValuePath): Promise<ParsedTemplate>
     : { kind: "text", parts };
 }
 
-async function parseReference(expression: string, path: ValuePath): Promise<TemplateReference> {
+async function parseReference(expression: string, path: FieldPath): Promise<TemplateReference> {
   try {
     const node = await parseSelection(expression);
     return { expression, node, paths: selectedPaths(node), path };

@@ -11,6 +11,8 @@ import type { Source, SourceChange } from "../core/source.ts";
 import type { ToolAnnotations } from "../core/tool-options.ts";
 import { canonicalJson, digest } from "../lib/canonical.ts";
 import { systemClock } from "../lib/clock.ts";
+import { assertTargets } from "./check-targets.ts";
+import { parsedOf } from "./parse-workflow.ts";
 import { runWorkflow } from "./run-workflow.ts";
 import { MemoryJournal } from "./step-record.ts";
 import { contentOf } from "./step-result.ts";
@@ -222,13 +224,15 @@ class WorkflowSource implements Workflows {
 
   #prompt(workflow: Workflow): Prompt {
     const run = (input: unknown, context: CallContext) => this.#run(workflow, input, context);
-    const render: Prompt["render"] = async (input, context) => ({
-      messages: [{ role: "user", content: [await this.#inMemory(workflow, input, context)] }],
-    });
+    const render: Prompt["render"] = async (input, context) => {
+      await assertRunnable(workflow, context);
+      return { messages: [{ role: "user", content: [await this.#inMemory(workflow, input, context)] }] };
+    };
     return withRunner({ kind: "prompt", ...described(workflow), version: digest(workflow), render }, run);
   }
 
   async #run(workflow: Workflow, input: unknown, context: CallContext): Promise<Content> {
+    await assertRunnable(workflow, context);
     const ref = `${workflowNamespace}.${workflow.name}`;
     for (const [toolkit, runs] of this.#runs) {
       if (toolkit.serves(context)) return contentOf("result", await runs.start({ workflow, ref, input, context }));
@@ -280,6 +284,11 @@ class WorkflowSource implements Workflows {
     this.#annotations = annotations;
     if (!isSame) for (const listener of this.#listeners) listener({ kind: "tool" });
   }
+}
+
+/** Compares a workflow with the tools and prompts that its caller sees. @throws ToolkitError `INVALID_WORKFLOW` naming each mistake */
+async function assertRunnable(workflow: Workflow, { toolbox, signal }: CallContext): Promise<void> {
+  await assertTargets(await parsedOf(workflow), toolbox, signal);
 }
 
 function described({ name, title, description, input }: Workflow) {

@@ -12,6 +12,8 @@ export interface UndescribedStep {
   readonly names: readonly string[];
   /** The types that the value there may have; none for any type. */
   readonly types: readonly string[];
+  /** The schema says that the value there has no other names. */
+  readonly isClosed: boolean;
 }
 
 /** The schemas that may describe a value; undefined for a value that may be anything. */
@@ -36,12 +38,22 @@ export class InputShape {
     for (const [index, step] of steps.entries()) {
       if (shape === undefined) return undefined;
       const from = shape;
-      shape = this.#expandAll(
-        from.flatMap((schema) => (step === eachEntry ? entriesOf(schema) : membersOf(schema, step, index === 0))),
-      );
-      if (shape?.length === 0) return { steps: index, names: namesOf(from), types: from.flatMap(typesOf) };
+      shape = this.#expandAll(stepped(from, step, index === 0));
+      if (shape?.length === 0) {
+        const isClosed = from.every(({ additionalProperties }) => additionalProperties === false);
+        return { steps: index, names: namesOf(from), types: from.flatMap(typesOf), isClosed };
+      }
     }
     return undefined;
+  }
+
+  /** The types that the value at the end of a path may have; undefined where it may have any, or the schema does not describe it. */
+  typesAt(steps: ValuePath["steps"]): readonly string[] | undefined {
+    let shape = this.#expand(this.#root);
+    for (const [index, step] of steps.entries()) shape = shape && this.#expandAll(stepped(shape, step, index === 0));
+    const types = shape?.map((schema) => (schema.type === undefined ? undefined : typesOf(schema)));
+    if (types === undefined || types.length === 0 || types.includes(undefined)) return undefined;
+    return [...new Set(types.flatMap((each) => each ?? []))];
   }
 
   /** The properties of the input itself. */
@@ -77,6 +89,11 @@ export class InputShape {
     }
     return found;
   }
+}
+
+/** The schemas of what one step of a path leads to. */
+function stepped(from: readonly JsonSchema[], step: ValuePath["steps"][number], isTop: boolean): readonly unknown[] {
+  return from.flatMap((schema) => (step === eachEntry ? entriesOf(schema) : membersOf(schema, step, isTop)));
 }
 
 const objectKeywords = ["properties", "additionalProperties", "patternProperties"];

@@ -1,0 +1,11 @@
+export type { StepRecord } from "./step-record.ts";
+export type { StepRecords, WorkflowRun, WorkflowRunStatus } from "./stored-run.ts";
+export type { Workflow, WorkflowBranch, WorkflowStep } from "./workflow-definition.ts";
+export { type WorkflowFilesOptions, workflowFiles } from "./workflow-files.ts";
+export {
+  type WorkflowOptions,
+  type WorkflowRunQuery,
+  type WorkflowSupply,
+  type Workflows,
+  workflows,
+} from "./workflows.ts";

@@ -1,0 +1,127 @@
+import { ToolkitError } from "../core/error.ts";
+import { jsonFault } from "../lib/nesting.ts";
+import { visible } from "../lib/visible-text.ts";
+import { type Mistake, mistakesOf } from "../lib/written-mistakes.ts";
+import { fieldsOf, offsetOf, parseYamlDocument, type YamlProblem } from "../prompt/front-matter/yaml-document.ts";
+import { type Place, placeFinder } from "../prompt/prompt-problem.ts";
+import { type CheckedTemplates, checkTemplates } from "./check-workflow.ts";
+import { type Workflow, workflowSchema } from "./workflow-definition.ts";
+
+/** The text of a workflow file. */
+export interface WorkflowText {
+  readonly text: string;
+  /** For messages; undefined for one that came from no file. */
+  readonly file?: string | undefined;
+}
+
+/** Makes the error of mistakes in a workflow, in the words of the one who wrote it. */
+export type WorkflowProblem = (mistakes: readonly Mistake[]) => ToolkitError;
+
+/** A workflow that can be run, as far as that is known without the tools it calls. */
+export interface ParsedWorkflow {
+  readonly workflow: Workflow;
+  readonly templates: CheckedTemplates["uses"];
+  /** The error of mistakes that are found later, such as a tool that is not there. */
+  readonly problem: WorkflowProblem;
+}
+
+/** The largest workflow file, in bytes. */
+export const maxWorkflowBytes = 256 * 1024;
+
+/** The most objects and lists inside each other. */
+const maxDepth = 100;
+/** So many mistakes of one workflow are named, and so many characters of each. */
+const maxMistakes = 10;
+const maxLength = 2_000;
+
+const subject = "The workflow";
+
+/**
+ * Parses a workflow file: YAML, of which JSON is a part.
+ *
+ * @throws ToolkitError `INVALID_WORKFLOW` naming file, line and column of each mistake
+ */
+export async function parseWorkflow({ text, file }: WorkflowText): Promise<ParsedWorkflow> {
+  const find = placeFinder(text);
+  const at = (offset: number) => find(Math.min(offset, Math.max(0, text.length - 1)));
+  if (text.length > maxWorkflowBytes)
+    throw problemAt(file, [
+      { ...at(0), message: `${subject} is larger than ${maxWorkflowBytes} bytes: use workflows of their own.` },
+    ]);
+  const yamlProblem: YamlProblem = (offset, what, hint, cause) =>
+    problemAt(file, [{ ...at(offset), message: `${what} ${hint}` }], cause);
+  const document = parseYamlDocument(text, yamlProblem, subject);
+  const value = fieldsOf(document, text, yamlProblem, subject);
+  return await readWorkflow(value, (mistakes) =>
+    problemAt(
+      file,
+      mistakes.map(({ path, message }) => ({ ...at(offsetOf(document, path)), message })),
+    ),
+  );
+}
+
+/**
+ * Reads a workflow that was parsed already, such as one in code or in a configuration.
+ *
+ * @param problem - makes the error. Default: one that names the fields
+ * @throws ToolkitError `INVALID_WORKFLOW`, or what `problem` makes
+ */
+export async function readWorkflow(
+  value: unknown,
+  problem: WorkflowProblem = problemOfFields,
+): Promise<ParsedWorkflow> {
+  if (jsonFault(value, maxDepth) !== undefined)
+    throw problem([
+      {
+        path: [],
+        message: `${subject} is nested deeper than ${maxDepth} levels, or has a number that JSON cannot hold.`,
+      },
+    ]);
+  const result = workflowSchema.safeParse(value);
+  if (!result.success) throw problem(mistakesOf(workflowSchema, value, result.error.issues));
+  const { $schema: _, ...workflow } = result.data;
+  const { uses, mistakes } = await checkTemplates(workflow);
+  if (mistakes.length > 0) throw problem(mistakes);
+  const read = { workflow, templates: uses, problem };
+  known.set(workflow, read);
+  return read;
+}
+
+const known = new WeakMap<Workflow, ParsedWorkflow>();
+
+/** A workflow as it was read, or as it is read now, once. @throws ToolkitError `INVALID_WORKFLOW` */
+export async function parsedOf(workflow: Workflow): Promise<ParsedWorkflow> {
+  const read = known.get(workflow) ?? (await readWorkflow(workflow));
+  known.set(workflow, read);
+  return read;
+}
+
+/** For a workflow without a file: its fields are named in place of lines. */
+function problemOfFields(mistakes: readonly Mistake[]): ToolkitError<"INVALID_WORKFLOW"> {
+  const lines = mistakes.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`));
+  return new ToolkitError("INVALID_WORKFLOW", described(lines), {});
+}
+
+interface PlacedMistake extends Place {
+  readonly message: string;
+}
+
+/** In the order of the file, each on a line. */
+function problemAt(
+  file: string | undefined,
+  mistakes: readonly PlacedMistake[],
+  cause?: unknown,
+): ToolkitError<"INVALID_WORKFLOW"> {
+  const sorted = [...mistakes].sort((a, b) => a.line - b.line || a.column - b.column);
+  const lines = sorted.map(({ line, column, message }) => `${file ?? "workflow"}:${line}:${column}: ${message}`);
+  const { line, column } = sorted[0] ?? { line: 1, column: 1 };
+  return new ToolkitError("INVALID_WORKFLOW", described(lines), { file, line, column }, { cause });
+}
+
+/** Names of files and fields are those of a stranger: they add no line to the message. */
+function described(lines: readonly string[]): string {
+  const shown = lines.slice(0, maxMistakes).map((line) => visible(line).slice(0, maxLength));
+  return lines.length > maxMistakes
+    ? [...shown, `and ${lines.length - maxMistakes} more`].join("\n")
+    : shown.join("\n");
+}

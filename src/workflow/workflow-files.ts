@@ -1,0 +1,107 @@
+import { resolve } from "node:path";
+import { messageOf, ToolkitError } from "../core/error.ts";
+import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
+import { FollowedFolder } from "../resource/followed-folder.ts";
+import { findCallCycles } from "./call-cycles.ts";
+import type { Workflow } from "./workflow-definition.ts";
+import { type PlacedWorkflow, WorkflowFolder } from "./workflow-folder.ts";
+import type { WorkflowSupply } from "./workflows.ts";
+
+/** Options of `workflowFiles`. */
+export interface WorkflowFilesOptions {
+  /** Follow changes of the files. Default: false, they are read once. */
+  readonly watch?: boolean | undefined;
+  /** The interval of looks beside the events of the file system, in milliseconds, from 100. Default: 5 s. */
+  readonly pollMs?: number | undefined;
+}
+
+const optionNames: OptionNames<WorkflowFilesOptions> = { watch: true, pollMs: true };
+const owner = "of workflow files";
+
+/**
+ * The workflows of files and folders, for `workflows`. Of a folder each `*.yaml`, `*.yml` and `*.json` is one whose name does not begin with `.` or `_`;
+ * folders inside it are not read, and no link may lead out of it.
+ *
+ * A broken file stops no other: it keeps its last good version, and is among the problems, with line and column. With `watch` a file that is new,
+ * changed or removed takes effect within a fraction of a second.
+ *
+ * @param paths - files and folders; a relative one counts from the working directory
+ * @throws ToolkitError `INVALID_CONFIG` for options that are unknown or out of their range
+ *
+ * @example
+ * ```ts
+ * const flows = workflows(workflowFiles("workflows", { watch: true }));
+ * toolkit.addSource("workflow", flows);
+ * ```
+ */
+export function workflowFiles(paths: string | readonly string[], options: WorkflowFilesOptions = {}): WorkflowSupply {
+  assertOptionNames(options, optionNames, owner);
+  const { watch = false, pollMs = 5_000 } = options;
+  const all = [paths].flat();
+  if (all.some((path) => typeof path !== "string" || path === ""))
+    throw invalidOption("paths", "paths of files and folders", paths, owner);
+  if (typeof watch !== "boolean") throw invalidOption("watch", "true or false", watch, owner);
+  if (typeof pollMs !== "number" || !(pollMs >= 100))
+    throw invalidOption("pollMs", "a number of milliseconds from 100", pollMs, owner);
+  const files = new WorkflowFiles(all, pollMs);
+  return {
+    list: () => files.list(),
+    problems: () => files.problems,
+    ...(watch ? { watch: (listener: () => void) => files.watch(listener) } : {}),
+  };
+}
+
+/** The workflows of several files and folders. */
+class WorkflowFiles {
+  readonly #folders: readonly { readonly contents: WorkflowFolder; readonly followed: FollowedFolder }[];
+  #others: readonly Error[] = [];
+
+  constructor(paths: readonly string[], pollMs: number) {
+    this.#folders = paths.map((path) => {
+      const contents = new WorkflowFolder(resolve(path));
+      return { contents, followed: new FollowedFolder(contents.folder, contents, { pollMs }) };
+    });
+  }
+
+  get problems(): readonly Error[] {
+    return [...this.#folders.flatMap(({ followed }) => followed.problems), ...this.#others];
+  }
+
+  /** Reads what changed. What cannot be read keeps what was known. */
+  async list(): Promise<readonly Workflow[]> {
+    const unread: Error[] = [];
+    for (const { followed } of this.#folders) {
+      try {
+        await followed.read({});
+      } catch (error) {
+        unread.push(error instanceof Error ? error : new Error(messageOf(error)));
+      }
+    }
+    const { kept, conflicts } = oneOfEachName(this.#folders.flatMap(({ contents }) => contents.workflows));
+    this.#others = [...unread, ...conflicts, ...findCallCycles(kept)];
+    return kept.map(({ workflow }) => workflow);
+  }
+
+  watch(listener: () => void): () => void {
+    const ends = this.#folders.map(({ followed }) => followed.watch(listener));
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+}
+
+/** Of two workflows with one name the first keeps it. */
+function oneOfEachName(all: readonly PlacedWorkflow[]) {
+  const owners = new Map<string, PlacedWorkflow>();
+  const conflicts: Error[] = [];
+  for (const placed of all) {
+    const { name } = placed.parsed.workflow;
+    const first = owners.get(name);
+    if (first === undefined) owners.set(name, placed);
+    else if (first.file !== placed.file) {
+      const message = `${placed.file}: The name "${name}" is that of ${first.file} too. Give one of them another name.`;
+      conflicts.push(new ToolkitError("CONFLICT", message, { key: name, owners: [first.file, placed.file] }));
+    }
+  }
+  return { kept: [...owners.values()].map(({ parsed }) => parsed), conflicts };
+}
