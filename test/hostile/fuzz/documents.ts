@@ -121,6 +121,7 @@ async function attack(text: string): Promise<void> {
     expand: (_, written) => written,
     readFile: async () => Buffer.from(text),
     listFolder: async () => [],
+    resolveFolder: (_, folder) => folder,
     onClose: () => undefined,
   };
   let problem: unknown;
