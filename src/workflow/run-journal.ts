@@ -1,7 +1,12 @@
+import { setTimeout } from "node:timers/promises";
 import { ToolkitError } from "../core/error.ts";
 import type { Claim } from "../jobs/claim.ts";
 import type { RunJournal, StepRecord } from "./step-record.ts";
 import type { RunEnd, StepRecords, StoredRun } from "./stored-run.ts";
+
+/** A write is followed by a rest of so many times its length, and of no more than so many milliseconds. */
+const restFactor = 1;
+const maxRestMs = 200;
 
 /**
  * The states of the steps of a run that is claimed here, in its record. States that are to be kept at the same time are kept by one write: a
@@ -14,6 +19,8 @@ export class ClaimedJournal implements RunJournal {
   #bytes = 0;
   #next: Promise<void> | undefined;
   #writing: Promise<void> = Promise.resolve();
+  /** For how long the next write waits, in milliseconds. */
+  #restMs = 0;
 
   constructor(claim: Claim<StoredRun, RunEnd>, closing: AbortSignal) {
     this.#claim = claim;
@@ -48,7 +55,8 @@ export class ClaimedJournal implements RunJournal {
 
   #flush(): Promise<void> {
     // What is written now was taken down before: what came since is in the next write.
-    this.#next ??= this.#writing.then(() => {
+    this.#next ??= this.#writing.then(async () => {
+      if (this.#restMs >= 1) await setTimeout(this.#restMs);
       this.#next = undefined;
       const written = this.#put();
       this.#writing = written.catch(() => undefined);
@@ -58,7 +66,10 @@ export class ClaimedJournal implements RunJournal {
   }
 
   async #put(): Promise<void> {
+    const beganAt = performance.now();
     const isHeld = await this.#claim.update({ steps: this.records });
+    // Each write is of the whole record. Where that is long, more steps share one, and other work has most of the time.
+    this.#restMs = Math.min((performance.now() - beganAt) * restFactor, maxRestMs);
     if (isHeld) return;
     const { id } = this.#claim.job;
     throw new ToolkitError("CONFLICT", `Another process goes on with the run "${id}".`, { key: id, owners: [] });

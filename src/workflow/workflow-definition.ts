@@ -91,6 +91,23 @@ export type StepAction =
   /** One after the other, for each element of `forEach`. The result, for an element, is that of the last one. */
   | { readonly kind: "steps"; readonly steps: readonly WorkflowStep[] };
 
+/**
+ * Defines a workflow in code: a plain value, of which a copy is kept with each run. It is checked when it is run; `readWorkflow` and
+ * `workflowFiles` check one of a file before.
+ *
+ * @example
+ * ```ts
+ * const greetAll = defineWorkflow({
+ *   name: "greet_all",
+ *   description: "Greets everyone.",
+ *   steps: [{ id: "greetings", forEach: "${input.names}", tool: "greet", params: { name: "${item}" } }],
+ * });
+ * ```
+ */
+export function defineWorkflow(workflow: Workflow): Workflow {
+  return structuredClone(workflow);
+}
+
 /** The names of the fields that say what a step does. */
 export const actionNames = ["tool", "model", "run", "branch", "parallel", "steps"] as const;
 
