@@ -1,6 +1,6 @@
 export type { StepRecord } from "./step-record.ts";
 export type { StepRecords, WorkflowRun, WorkflowRunStatus } from "./stored-run.ts";
-export type { Workflow, WorkflowBranch, WorkflowStep } from "./workflow-definition.ts";
+export { defineWorkflow, type Workflow, type WorkflowBranch, type WorkflowStep } from "./workflow-definition.ts";
 export { type WorkflowFilesOptions, workflowFiles } from "./workflow-files.ts";
 export {
   type WorkflowOptions,
