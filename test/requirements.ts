@@ -507,6 +507,10 @@ export const requirements: readonly Requirement[] = [
     text: "inspect(toolkit, { port }) and serve --ui show a toolkit on a page of this machine: namespaces with their state, the catalogue, calls, approvals, events, agent runs and changed contracts, live. It opens once with the link that was printed, shows what its principal may see and nothing else, runs no script of a server, and answers health checks.",
   },
   {
+    id: "W1",
+    text: "A manifest of any apiVersion becomes tools, in the namespace that metadata.namespace names, else `manifest`; those of PromptKit load unchanged. Its modes are mock (a result that is written, made by a template, or recorded), live, exec (a fixed command, its arguments by template, no shell), client, mcp and a2a, and those that `executors` add; `kind: OpenAPI` makes many tools of one document. From a folder, which can be followed, files, or a `load` function. What is wrong, a variable that is not set too, is INVALID_MANIFEST with file, line and column, and stops no other manifest; a broken file keeps its last good version.",
+  },
+  {
     id: "W2",
     text: "A pack of tools is a folder of its own: schemas in and out, shared guidance once, and a function that gives a Source. Its descriptions and guidance stay within a budget of tokens. fs stays under its root, whatever `..`, links and races do; http refuses private addresses by default; code reads and analyses, and executes nothing.",
   },

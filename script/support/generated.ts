@@ -4,6 +4,7 @@ import ts from "typescript";
 import { helpOf } from "../../src/cli/program.ts";
 import { editorSchema } from "../../src/config/config-schema.ts";
 import { errorCatalog } from "../../src/core/error-catalog.ts";
+import { manifestEditorSchema } from "../../src/manifest/kinds.ts";
 import { fieldTable } from "../../src/prompt/front-matter/prompt-fields.ts";
 import { lintRules } from "../../src/prompt/lint/lint-findings.ts";
 import { tapeLineSchema } from "../../src/tape/tape-format.ts";
@@ -34,6 +35,7 @@ export async function generatedFiles(project: string): Promise<Readonly<Record<s
     "package.json": withHome(manifest, home),
     "prompts/front-matter.schema.json": `${JSON.stringify(frontMatterSchema(), undefined, 2)}\n`,
     "docs/reference/toolweave.schema.json": `${JSON.stringify(editorSchema(), undefined, 2)}\n`,
+    "docs/reference/manifest.schema.json": `${JSON.stringify(manifestEditorSchema(), undefined, 2)}\n`,
     "docs/reference/tape.schema.json": `${JSON.stringify(tapeLineSchema(), undefined, 2)}\n`,
     "llms.txt": await indexForModels(project, Object.keys(api)),
     ...api,
@@ -57,20 +59,28 @@ export async function fillGenerated(project: string, page: string, text: string)
 
 /** The fields of each code's details, as `ErrorDetails` declares them. */
 export async function errorDetailFields(project: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const file = join(project, "src/core/error-catalog.ts");
-  const source = ts.createSourceFile(file, await readFile(file, "utf8"), ts.ScriptTarget.Latest);
+  const shared = await interfacesIn(join(project, "src/core/file-mistake.ts"));
+  const details = (await interfacesIn(join(project, "src/core/error-catalog.ts"))).get("ErrorDetails");
   const fields = new Map<string, readonly string[]>();
-  for (const statement of source.statements) {
-    if (!ts.isInterfaceDeclaration(statement) || statement.name.text !== "ErrorDetails") continue;
-    for (const member of statement.members) {
-      if (!ts.isPropertySignature(member) || member.type === undefined || !ts.isTypeLiteralNode(member.type)) continue;
-      fields.set(
-        member.name.getText(source),
-        member.type.members.map((field) => `${field.name?.getText(source)}${field.questionToken ? "?" : ""}`),
-      );
-    }
+  for (const member of details?.members ?? []) {
+    if (!ts.isPropertySignature(member) || member.type === undefined) continue;
+    const parts = ts.isIntersectionTypeNode(member.type) ? member.type.types : [member.type];
+    const members = parts.flatMap((part) => {
+      if (ts.isTypeLiteralNode(part)) return [...part.members];
+      const name = ts.isTypeReferenceNode(part) && ts.isIdentifier(part.typeName) ? part.typeName.text : "";
+      return [...(shared.get(name)?.members ?? [])];
+    });
+    const names = members.map((field) => `${field.name?.getText()}${field.questionToken ? "?" : ""}`);
+    if (names.length > 0) fields.set(member.name.getText(), names);
   }
   return fields;
+}
+
+async function interfacesIn(file: string): Promise<ReadonlyMap<string, ts.InterfaceDeclaration>> {
+  const source = ts.createSourceFile(file, await readFile(file, "utf8"), ts.ScriptTarget.Latest, true);
+  return new Map(
+    source.statements.flatMap((each) => (ts.isInterfaceDeclaration(each) ? [[each.name.text, each]] : [])),
+  );
 }
 
 async function errorTable(project: string): Promise<string> {

@@ -91,7 +91,7 @@ export class AgentSession implements ConnectorSession {
     } catch (error) {
       if (signal?.aborted || !isBreak(error)) return;
       if (this.#runs.size > 0) this.#interrupt();
-      else this.#end(asError(agentFailure(error, this.#failing, "the request for its card", true)));
+      else this.#end(asError(agentFailure(error, this.#failing, "the request for its card", "card")));
     }
   }
 
@@ -115,7 +115,7 @@ export class AgentSession implements ConnectorSession {
     const task = await client.task(ids.taskId, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       if (protocolReason(error) === "TASK_NOT_FOUND") throw noArtifact(uri, this.server.name, error);
-      throw agentFailure(error, this.#failing, `the request for ${uri}`, true);
+      throw agentFailure(error, this.#failing, `the request for ${uri}`, "read");
     });
     const artifact = task.artifacts.find(({ artifactId }) => artifactId === ids.artifactId);
     if (artifact === undefined || task.id !== ids.taskId) throw noArtifact(uri, this.server.name);
@@ -136,7 +136,7 @@ export class AgentSession implements ConnectorSession {
     else {
       const { chosen } = this.#profile;
       const read = await readProfile(profiles, signal ?? lifetime.signal, this.#profile).catch((error: unknown) => {
-        throw signal?.aborted ? signal.reason : agentFailure(error, this.#failing, "the request for its card", true);
+        throw signal?.aborted ? signal.reason : agentFailure(error, this.#failing, "the request for its card", "card");
       });
       if (read.chosen.url !== chosen.url || read.chosen.protocolBinding !== chosen.protocolBinding)
         this.#end(new Error("its card names another interface now"));
@@ -196,7 +196,7 @@ export class AgentSession implements ConnectorSession {
     await client.cancel(task.id, AbortSignal.timeout(cancelMs)).catch((error: unknown) => {
       // It may have ended by itself.
       if (protocolReason(error) !== undefined) return;
-      const data = `The task ${task.id} was not canceled: ${asError(agentFailure(error, this.#failing, "its cancellation", true)).message}`;
+      const data = `The task ${task.id} was not canceled: ${asError(agentFailure(error, this.#failing, "its cancellation", "read")).message}`;
       this.#parts.host.log({ level: "warning", logger: this.#failing.label, data });
     });
   }

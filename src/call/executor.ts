@@ -1,5 +1,6 @@
 import type { AgentEvent } from "../core/agent-event.ts";
 import type { MediaEgress } from "../core/egress.ts";
+import { definitionOf } from "../core/entry.ts";
 import { ToolkitError, toError } from "../core/error.ts";
 import type { ToolkitEvent } from "../core/event.ts";
 import type { Entry } from "../core/item.ts";
@@ -198,7 +199,7 @@ export class Executor implements CallHost {
 
   /** Emits that a call begins and ends, where that has a listener. */
   #announced(call: StepCall, next: Next, spentMs: number): MaybePromise<ActionResult> {
-    const finish = this.#announce(call.state);
+    const finish = this.#announce(call);
     let result: MaybePromise<ActionResult>;
     try {
       result = this.#bounded(next(call), call.state, spentMs);
@@ -234,12 +235,13 @@ export class Executor implements CallHost {
   }
 
   /** Emits that a call began; gives what emits that it ended. */
-  #announce({ ref, trace, givenSession }: CallState): (error: unknown) => void {
+  #announce({ entry, state: { ref, trace, givenSession } }: StepCall): (error: unknown) => void {
     const { events, deadlines } = this.#options;
     // A span that is recorded is the better name: it is known elsewhere too.
     const callId = trace?.id ?? String(++this.#sequence);
     const startedAt = deadlines.clock.now();
-    const of = present({ principal: givenSession?.principal });
+    const { labels } = definitionOf(entry).options ?? {};
+    const of = present({ principal: givenSession?.principal, labels });
     events.emit({ type: "callStarted", callId, ref, ...of });
     return (error) => {
       const durationMs = deadlines.clock.now() - startedAt;

@@ -69,5 +69,6 @@ export class SourceFailures {
 }
 
 function fileOf(error: ToolkitError): string | undefined {
-  return ToolkitError.is(error, "INVALID_PROMPT") ? error.details.file : undefined;
+  const isOfFile = ToolkitError.is(error, "INVALID_PROMPT") || ToolkitError.is(error, "INVALID_MANIFEST");
+  return isOfFile ? error.details.file : undefined;
 }

@@ -128,6 +128,12 @@ const inFolder = {
   searchMs: milliseconds.optional().describe("The longest time of one search, in milliseconds. Default 10,000."),
 };
 
+const manifestPlace = z.strictObject({
+  path: z.string().min(1).describe("A folder of manifests, or a manifest, beside this file."),
+  namespace: z.string().optional().describe("The namespace of its tools that name none. Default: manifest."),
+  recursive: z.boolean().optional().describe("Read the folders inside it too."),
+});
+
 const packs = z.strictObject({
   fs: z
     .strictObject({
@@ -208,6 +214,14 @@ export const configSchema = z.strictObject({
     .array(z.union([z.string().min(1), resourceFile]))
     .optional()
     .describe("Files and URLs that tools and models may read."),
+  manifests: z
+    .array(z.union([z.string().min(1), manifestPlace]))
+    .optional()
+    .describe("Folders and files of tool manifests. They are followed while a service runs."),
+  sandboxes: z
+    .record(z.string(), texts.min(1))
+    .optional()
+    .describe("Commands that run the programs of manifests, by the name that exec.sandbox gives."),
   packs: packs.optional().describe("Packs of tools that are part of toolweave; each has its name as namespace."),
   policy: z
     .strictObject({

@@ -4,18 +4,16 @@ import { promptFolder } from "../prompt/prompt-folder.ts";
 import { Toolkit } from "../toolkit/toolkit.ts";
 import type { ConfigPath } from "./config-document.ts";
 import {
-  addConnector,
-  agentMaker,
   type ConfiguredOptions,
-  type PlannedPack,
+  type PlannedTools,
   placed,
-  plannedConnectors,
-  plannedPacks,
+  plannedTools,
   promptFolders,
   readOptions,
   resourceAt,
 } from "./config-parts.ts";
 import type { WrittenConfig } from "./config-schema.ts";
+import { addConnector, agentMaker, plannedConnectors } from "./planned-connectors.ts";
 import { type ReadConfig, readConfig } from "./read-config.ts";
 
 /** The changes that a newer version of a configuration made. */
@@ -60,7 +58,7 @@ export class ConfiguredToolkit {
     const read = await readOptions(config, options.env ?? process.env, options);
     const configured = new ConfiguredToolkit(new Toolkit({ ...given, ...read }), config, options);
     try {
-      configured.#parts = configured.#partsOf(config, await plannedPacks(config), await agentMaker(config));
+      configured.#parts = configured.#partsOf(config, await plannedTools(config, options), await agentMaker(config));
       for (const { add } of configured.#parts.values()) add();
       return configured;
     } catch (error) {
@@ -76,7 +74,7 @@ export class ConfiguredToolkit {
    */
   async apply(next: ReadConfig): Promise<AppliedChanges> {
     const before = this.#parts;
-    const after = this.#partsOf(next, await plannedPacks(next), await agentMaker(next));
+    const after = this.#partsOf(next, await plannedTools(next, this.#options), await agentMaker(next));
     const removed = [...before.keys()].filter((name) => !after.has(name));
     const changed = [...after.keys()].filter(
       (name) => before.has(name) && before.get(name)?.text !== after.get(name)?.text,
@@ -100,7 +98,7 @@ export class ConfiguredToolkit {
   }
 
   /** Connectors and folders by namespace, resources by URI. */
-  #partsOf(config: ReadConfig, packs: readonly PlannedPack[], a2a: Awaited<ReturnType<typeof agentMaker>>): Parts {
+  #partsOf(config: ReadConfig, tools: readonly PlannedTools[], a2a: Awaited<ReturnType<typeof agentMaker>>): Parts {
     const { toolkit } = this;
     const { env = process.env, watch = false } = this.#options;
     const parts = new Map<string, Part>();
@@ -128,10 +126,10 @@ export class ConfiguredToolkit {
       };
       put(namespace, path, { text: textOf([folder, recursive]), add, remove: () => mounted?.[Symbol.dispose]() });
     }
-    for (const { namespace, path, options, source } of packs) {
+    for (const { namespace, path, options, mount } of tools) {
       let mounted: Disposable | undefined;
       const add = () => {
-        mounted = placed(config, path, () => toolkit.addSource(namespace, source()));
+        mounted = placed(config, path, () => mount(toolkit));
       };
       put(namespace, path, { text: textOf(options), add, remove: () => mounted?.[Symbol.dispose]() });
     }

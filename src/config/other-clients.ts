@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse as parseToml } from "smol-toml";
 import { messageOf } from "../core/error.ts";
+import { credentialName } from "../lib/token-shape.ts";
 import { isRecord } from "../lib/value.ts";
-import { credentialName } from "../mcp/target/target-values.ts";
 import { parseConfig } from "./config-document.ts";
 import type { NewConnector } from "./edit-config.ts";
 

@@ -1,10 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import type { z } from "zod";
 import { messageOf, ToolkitError } from "../core/error.ts";
 import { readBounded } from "../lib/bounded-file.ts";
-import { nearest } from "../lib/similar.ts";
 import { isRecord } from "../lib/value.ts";
+import { mistakesOf } from "../lib/written-mistakes.ts";
 import { type ConfigDocument, type ConfigPath, parseConfig } from "./config-document.ts";
 import { configSchema, type WrittenConfig } from "./config-schema.ts";
 
@@ -116,12 +115,13 @@ function withoutForeignFields(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(([name]) => known.includes(name)));
 }
 
-type Issue = z.core.$ZodIssue;
-
 /** All mistakes in one error, in the order of the file. */
-function mistakes(file: string, document: ConfigDocument, issues: readonly Issue[]): ToolkitError<"INVALID_CONFIG"> {
-  const found = issues
-    .flatMap((issue) => flatten(issue, document.value))
+function mistakes(
+  file: string,
+  document: ConfigDocument,
+  issues: Parameters<typeof mistakesOf>[2],
+): ToolkitError<"INVALID_CONFIG"> {
+  const found = mistakesOf(configSchema, document.value, issues)
     .map(({ path, message }) => ({ path, message, ...document.positionOf(path) }))
     .sort((a, b) => a.line - b.line || a.column - b.column);
   return invalid(
@@ -137,107 +137,4 @@ function placeOf(file: string, document: ConfigDocument, path: ConfigPath): stri
 
 function invalid(lines: readonly string[], path: ConfigPath): ToolkitError<"INVALID_CONFIG"> {
   return new ToolkitError("INVALID_CONFIG", lines.join("\n"), { path: path.join(".") });
-}
-
-interface Mistake {
-  readonly path: ConfigPath;
-  readonly message: string;
-}
-
-/** The mistakes of an issue. Of a value that fits no form of several, those of the form that it comes nearest to. */
-function flatten(issue: Issue, root: unknown, before: ConfigPath = []): readonly Mistake[] {
-  const path = [...before, ...(issue.path as ConfigPath)];
-  if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({ path: [...path, key], message: unknownField(key, path) }));
-  }
-  if (issue.code === "invalid_union") {
-    const value = at(root, path);
-    const forms = issue.errors.map((errors) => errors.flatMap((each) => flatten(each, root, path)));
-    const isWrongType = (form: readonly Mistake[]) => form.some((mistake) => mistake.path.length === path.length);
-    const near = isRecord(value) ? forms.filter((form) => form.length > 0 && !isTypeMistake(form, path)) : forms;
-    const [form] = near.sort((a, b) => Number(isWrongType(a)) - Number(isWrongType(b)) || a.length - b.length);
-    if (form !== undefined && isRecord(value)) return form;
-    const wanted = forms.flat().map(({ message }) => / must be (.+?), and is /.exec(message)?.[1] ?? "something else");
-    return [{ path, message: `${nameOf(path)} must be ${wanted.join(" or ")}, and is ${kindOf(value)}.` }];
-  }
-  const value = at(root, path);
-  if (issue.code === "invalid_type") {
-    return [
-      { path, message: `${nameOf(path)} must be ${kinds[issue.expected] ?? issue.expected}, and is ${kindOf(value)}.` },
-    ];
-  }
-  if (issue.code === "invalid_value") {
-    const near = typeof value === "string" ? nearest(value, issue.values.map(String), 1) : [];
-    const hint = near.length === 0 ? "" : ` Did you mean ${near[0]}?`;
-    return [
-      { path, message: `${nameOf(path)} must be ${issue.values.join(", ")}, and is ${JSON.stringify(value)}.${hint}` },
-    ];
-  }
-  return [{ path, message: `${nameOf(path)} is wrong: ${issue.message}.` }];
-}
-
-function isTypeMistake(form: readonly Mistake[], path: ConfigPath): boolean {
-  return form.every((mistake) => mistake.path.length === path.length && / must be a /.test(mistake.message));
-}
-
-const kinds: Readonly<Record<string, string>> = {
-  string: "a text",
-  object: "fields by name",
-  record: "entries by name",
-  array: "a list",
-  boolean: "true or false",
-  number: "a number",
-  int: "a whole number",
-};
-
-function kindOf(value: unknown): string {
-  if (value === undefined || value === null) return "empty";
-  if (Array.isArray(value)) return "a list";
-  return isRecord(value) ? "fields by name" : JSON.stringify(value);
-}
-
-function nameOf(path: ConfigPath): string {
-  return path.length === 0 ? "The file" : path.join(".");
-}
-
-function at(root: unknown, path: ConfigPath): unknown {
-  return path.reduce<unknown>(
-    (value, step) =>
-      typeof value === "object" && value !== null ? (value as Record<string | number, unknown>)[step] : undefined,
-    root,
-  );
-}
-
-function unknownField(key: string, path: ConfigPath): string {
-  const known = knownFields(path);
-  const [near] = nearest(key, known, 1);
-  const where = path.length === 0 ? "" : ` in ${path.join(".")}`;
-  const rest = near === undefined ? `There are ${known.join(", ")}.` : `Did you mean ${near}?`;
-  return `There is no field ${JSON.stringify(key)}${where}. ${rest}`;
-}
-
-/** The names of the fields at a path, from the schema. */
-function knownFields(path: ConfigPath): readonly string[] {
-  const shapes = path.reduce<readonly z.core.$ZodType[]>(
-    (schemas, step) => schemas.flatMap((schema) => inside(schema, step)),
-    [configSchema],
-  );
-  return [...new Set(shapes.flatMap(shapesOf))];
-}
-
-function inside(schema: z.core.$ZodType, step: string | number): readonly z.core.$ZodType[] {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  if (def.type === "optional") return inside(def.innerType, step);
-  if (def.type === "union") return def.options.flatMap((option) => inside(option, step));
-  if (def.type === "record") return [def.valueType];
-  if (def.type === "array") return [def.element];
-  const field = def.type === "object" ? def.shape[String(step)] : undefined;
-  return field === undefined ? [] : [field];
-}
-
-function shapesOf(schema: z.core.$ZodType): readonly string[] {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  if (def.type === "optional") return shapesOf(def.innerType);
-  if (def.type === "union") return def.options.flatMap(shapesOf);
-  return def.type === "object" ? Object.keys(def.shape) : [];
 }

@@ -1,5 +1,5 @@
+import type { FileMistake, PromptChange } from "./file-mistake.ts";
 import type { ContractChange } from "./pin.ts";
-import type { PromptChange } from "./prompt-change.ts";
 
 /** The stage at which a call failed. */
 export type Phase = "resolve" | "policy" | "validate" | "connect" | "execute" | "result";
@@ -26,17 +26,14 @@ export interface ErrorDetails {
   INVALID_SCHEMA: { readonly pointer: string };
   INVALID_INPUT: { readonly issues: readonly Issue[] };
   INVALID_OUTPUT: { readonly issues: readonly Issue[] };
-  INVALID_PROMPT: {
-    readonly file?: string | undefined;
-    /** From 1, as the column. */
-    readonly line?: number | undefined;
-    readonly column?: number | undefined;
-    /** The text to write instead. */
-    readonly hint?: string | undefined;
+  INVALID_PROMPT: FileMistake & {
     /** For a template of another language: what to change, in the order of the file. */
     readonly changes?: readonly PromptChange[] | undefined;
   };
-  INVALID_MANIFEST: { readonly file?: string | undefined; readonly line?: number | undefined };
+  INVALID_MANIFEST: FileMistake & {
+    /** The variable of the environment that is not set, where that is the mistake. */
+    readonly variable?: string | undefined;
+  };
   INVALID_CONFIG: { readonly path: string };
   INVALID_TARGET: { readonly target: string; readonly variable?: string | undefined };
   DENIED: {
@@ -177,8 +174,8 @@ export const errorCatalog: { readonly [C in ErrorCode]: ErrorDescription } = {
   },
   INVALID_MANIFEST: {
     status: 500,
-    summary: "A tool manifest cannot be read.",
-    remedy: "Correct the file at the line it names.",
+    summary: "A tool manifest is not valid, or needs a variable that is not set.",
+    remedy: "Correct the file at the line and column the error names.",
   },
   INVALID_CONFIG: {
     status: 500,

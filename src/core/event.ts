@@ -98,6 +98,8 @@ export interface EventMap {
     readonly ref: string;
     /** The principal of the caller. */
     readonly principal?: string | undefined;
+    /** The labels of the tool. */
+    readonly labels?: Readonly<Record<string, string>> | undefined;
   };
   /** A model has answered in the run of an agent. */
   agentStep: AgentStep & {
@@ -112,6 +114,8 @@ export interface EventMap {
     readonly ref: string;
     /** The principal of the caller. */
     readonly principal?: string | undefined;
+    /** The labels of the tool. */
+    readonly labels?: Readonly<Record<string, string>> | undefined;
     readonly durationMs: number;
     readonly error?: ToolkitError | Error | undefined;
   };

@@ -25,6 +25,8 @@ export interface ToolOptions extends CallSettings {
   readonly guidance?: string | undefined;
   /** For a model that has used it: how to read its result. */
   readonly formatGuidance?: string | undefined;
+  /** Carried to the events, metrics and spans of its calls. Metrics keep each combination apart: use few values. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Called alone, its result is the final answer of a model run; in a batch with others nothing runs. */
   readonly takesControl?: boolean | undefined;
   /** Offered to a model only where it is forced, and then alone. */

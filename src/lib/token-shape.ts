@@ -48,3 +48,21 @@ export function decoded(text: string): string {
     return text;
   }
 }
+
+/** The name of a header or variable that holds a credential. */
+export const credentialName =
+  /key|token|secret|passw|passphrase|pwd|auth|credential|cookie|signature|jwt|private|session/i;
+
+export const headerScheme = /^(?:basic|bearer|token)\s/i;
+
+/** True for a header or variable that is more likely a credential than not, by its name or its value. */
+export function isCredential(name: string, value: string): boolean {
+  // The path of a folder is no key, however odd it is.
+  const isKey = isTokenLike(value) && !/[/\\\s]/.test(value);
+  return credentialName.test(name) || passwordIn(value) !== undefined || headerScheme.test(value) || isKey;
+}
+
+/** The password of a URL. */
+export function passwordIn(value: string): string | undefined {
+  return /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@:]*:([^/?#@]+)@/.exec(value)?.[1];
+}

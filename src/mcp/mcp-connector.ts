@@ -4,6 +4,7 @@ import { type EgressOptions, readEgress } from "../core/egress.ts";
 import type { HeadersOption, HttpAuth } from "../core/http-auth.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import type { ConnectorTarget } from "../core/target.ts";
+import { inheritedEnvironment, likelyMissing } from "../lib/child/child-command.ts";
 import { guardedFetch } from "../lib/fetch/guarded-fetch.ts";
 import { defaultFetch } from "../lib/fetch/node-fetch.ts";
 import { present } from "../lib/value.ts";
@@ -28,7 +29,6 @@ import {
 import { labelOf, packageOf, suggestedNameOf } from "./target/target-label.ts";
 import { canonicalUrl } from "./target/target-values.ts";
 import type { ServerFactory } from "./transport/in-memory-transport.ts";
-import { inheritedEnvironment, likelyMissing } from "./transport/stdio/child-command.ts";
 
 /** The options of a connector for an MCP server. */
 export interface McpConnectorOptions extends ConnectorOptions {

@@ -1,9 +1,16 @@
 import { inspect } from "node:util";
 import { minSecretLength, SecretIndex, searchSteps } from "../lib/secret-index.ts";
-import { decoded, isTokenLike, secretMask, tokensInPath } from "../lib/token-shape.ts";
+import {
+  credentialName,
+  decoded,
+  headerScheme,
+  isCredential,
+  passwordIn,
+  secretMask,
+  tokensInPath,
+} from "../lib/token-shape.ts";
 import { isRecord } from "../lib/value.ts";
 import type { CheckedTarget } from "./target/parse-target.ts";
-import { credentialName } from "./target/target-values.ts";
 
 /** Takes secrets that were sent to a server out of its messages, before a person or a log sees them. */
 export interface Redactor {
@@ -154,8 +161,6 @@ function sentOverHttp({ headers, url, masked }: Extract<CheckedTarget, { kind: "
   ];
 }
 
-const headerScheme = /^(?:basic|bearer|token)\s/i;
-
 /** Of a variable only one that holds a header has parts: another may be a sentence. */
 function sentInEnvironment([name, value]: readonly [name: string, value: string]): Sent {
   const isHeader = credentialName.test(name) || headerScheme.test(value);
@@ -166,17 +171,6 @@ function sentValue(name: string, value: string, parts: readonly string[]): Sent 
   const password = passwordIn(value);
   const all = password === undefined ? parts : [...parts, password, decoded(password)];
   return { all, credentials: isCredential(name, value) ? all : [] };
-}
-
-/** True for a header or variable that is more likely a credential than not, by its name or its value. */
-export function isCredential(name: string, value: string): boolean {
-  // The path of a folder is no key, however odd it is.
-  const isKey = isTokenLike(value) && !/[/\\\s]/.test(value);
-  return credentialName.test(name) || passwordIn(value) !== undefined || headerScheme.test(value) || isKey;
-}
-
-function passwordIn(value: string): string | undefined {
-  return /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#@:]*:([^/?#@]+)@/.exec(value)?.[1];
 }
 
 /** The secrets in the value of a header: it, and its credentials without their scheme. */

@@ -1,13 +1,10 @@
-import { messageOf } from "../core/error.ts";
 import type { Prompt } from "../core/item.ts";
 import { assertOptionNames, invalidOption, type OptionNames } from "../core/options.ts";
 import { type PromptLimits, type ReadPromptLimits, readPromptLimits } from "../core/prompt-limits.ts";
 import type { ReadOptions } from "../core/resource.ts";
-import type { Source, SourceChange } from "../core/source.ts";
-import { systemClock, type Timer } from "../lib/clock.ts";
-import { type FolderState, scanFolder, type WantedFiles } from "../lib/folder-scan.ts";
-import { type FolderWatcher, watchFolder } from "../lib/folder-watcher.ts";
-import { abortable } from "../lib/promise.ts";
+import type { Source } from "../core/source.ts";
+import type { WantedFiles } from "../lib/folder-scan.ts";
+import { type FolderContents, FollowedFolder } from "../resource/followed-folder.ts";
 import { PromptCollection } from "./prompt-collection.ts";
 import {
   assertRecursive,
@@ -71,127 +68,67 @@ export function promptFolder(folder: string | URL, options: PromptFolderOptions 
   if (typeof pollMs !== "number" || !(pollMs >= leastPollMs)) {
     throw invalidOption("pollMs", `a number of milliseconds from ${leastPollMs}`, pollMs, "of a prompt folder");
   }
-  const source = new PromptFolder(path, { pollMs, recursive, limits: readPromptLimits(options.limits, "limits") });
+  const contents = new PromptFolder(path, { recursive, limits: readPromptLimits(options.limits, "limits") });
+  const followed = new FollowedFolder(path, contents, { pollMs });
   return {
-    prompt: (reading) => source.read(reading),
-    problems: () => source.problems,
+    async prompt(reading) {
+      await followed.read(reading);
+      return contents.prompts;
+    },
+    problems: () => [...followed.problems, ...contents.remarks],
     immutable: true,
-    ...(watch ? { watch: (listener) => source.watch(listener) } : {}),
+    ...(watch ? { watch: (listener) => followed.watch(() => listener({ kind: "prompt" })) } : {}),
   };
 }
 
-type Listener = (change: SourceChange) => void;
-
 /** The most folders that a message names. */
 const maxNamed = 5;
-/** A file that has been broken for a shorter time may be half-written, in milliseconds. */
-const settleMs = 150;
 
 /** The options of a folder with their defaults. */
 interface FolderSettings {
-  readonly pollMs: number;
   readonly recursive: boolean | undefined;
   readonly limits: ReadPromptLimits;
 }
 
-class PromptFolder {
+/** The prompts of a folder. */
+class PromptFolder implements FolderContents {
+  readonly files: WantedFiles;
   readonly #path: string;
   readonly #settings: FolderSettings;
-  readonly #files: WantedFiles;
   readonly #collection: PromptCollection;
-  readonly #versions = new Map<string, string>();
-  readonly #listeners = new Set<Listener>();
-  /** Time of the first appearance of each problem, by its message. */
-  #since = new Map<string, number>();
-  #reported: readonly Error[] = [];
-  #watcher: FolderWatcher | undefined;
-  #watchProblem: Error | undefined;
   #unreadFolders: Error | undefined;
-  #settling: Timer | undefined;
   #wasRead = false;
-  #reading: Promise<unknown> = Promise.resolve();
 
   constructor(path: string, settings: FolderSettings) {
     this.#path = path;
     this.#settings = settings;
-    this.#files = settings.recursive === true ? { wanted: isWanted, entered: mayHoldPrompts } : { wanted: isWanted };
+    this.files = settings.recursive === true ? { wanted: isWanted, entered: mayHoldPrompts } : { wanted: isWanted };
     this.#collection = new PromptCollection(path, settings.limits);
   }
 
-  get problems(): readonly Error[] {
-    const others = [this.#watchProblem, this.#unreadFolders].filter((problem) => problem !== undefined);
-    return others.length === 0 ? this.#reported : [...this.#reported, ...others];
-  }
-
-  /** Reads the changed files. Reads are sequential: two toolkits may share the source. */
-  read(options: ReadOptions): Promise<readonly Prompt[]> {
-    const reading = this.#reading.then(() => this.#read(options));
-    this.#reading = reading.catch(() => undefined);
-    return reading;
-  }
-
-  watch(listener: Listener): () => void {
-    // A function of its own, so that a listener that is added twice is removed once.
-    const own: Listener = (change) => listener(change);
-    this.#listeners.add(own);
-    this.#watcher ??= watchFolder(this.#path, {
-      ...this.#files,
-      pollMs: this.#settings.pollMs,
-      onChange: () => this.#emitChange(),
-      onProblem: (cause) => this.#reportWatchProblem(cause),
-    });
-    return () => {
-      this.#listeners.delete(own);
-      if (this.#listeners.size > 0) return;
-      this.#watcher?.close();
-      this.#settling?.cancel();
-      this.#watcher = undefined;
-      this.#watchProblem = undefined;
-    };
-  }
-
-  async #read(options: ReadOptions): Promise<readonly Prompt[]> {
-    const state = await this.#state(options);
-    if (state.identity === undefined) throw await unreadableFolder(this.#path, state.error);
-    const names = [...state.files.keys()];
-    const changed = names.filter((name) => this.#versions.get(name) !== state.files.get(name)?.version);
-    const read = await readTexts(this.#path, changed, { ...options, limits: this.#settings.limits });
-    await this.#collection.update(names, read);
-    if (this.#versions.size > names.length) this.#versions.clear();
-    for (const name of this.#versions.size === 0 ? names : changed) {
-      const version = state.files.get(name)?.version;
-      // A broken file is read again each time: it may have been half-written.
-      const isRead = version !== undefined && !read.errors.has(name) && !this.#collection.isBroken(name);
-      if (isRead) this.#versions.set(name, version);
-      else this.#versions.delete(name);
-    }
-    this.#reportProblems();
-    if (!this.#wasRead && this.#settings.recursive === undefined) await this.#findUnreadFolders();
-    this.#wasRead = true;
+  get prompts(): readonly Prompt[] {
     return this.#collection.prompts;
   }
 
-  async #state({ signal }: ReadOptions): Promise<FolderState> {
-    return await abortable(this.#watcher?.state() ?? scanFolder(this.#path, this.#files), signal);
+  get problems(): readonly Error[] {
+    return this.#collection.problems;
   }
 
-  /** Reports each problem when it is old enough. Until then the earlier ones stay: the new one may be of the same file. */
-  #reportProblems(): void {
-    const now = systemClock.now();
-    // Files that exist at the first read are not being written now.
-    const appeared = this.#wasRead && this.#watcher !== undefined ? now : 0;
-    const { problems } = this.#collection;
-    this.#since = new Map(problems.map(({ message }) => [message, this.#since.get(message) ?? appeared]));
-    const settled = problems.filter(({ message }) => (this.#since.get(message) ?? 0) <= now - settleMs);
-    this.#settling?.cancel();
-    if (settled.length === problems.length) {
-      this.#reported = settled;
-      return;
-    }
-    const messages = new Set(settled.map(({ message }) => message));
-    this.#reported = [...this.#reported.filter(({ message }) => !messages.has(message)), ...settled];
-    const youngest = Math.max(...this.#since.values());
-    this.#settling = systemClock.setTimer(() => this.#emitChange(), youngest + settleMs - now + 1);
+  /** Those that are no problem of a file. */
+  get remarks(): readonly Error[] {
+    return this.#unreadFolders === undefined ? [] : [this.#unreadFolders];
+  }
+
+  async update(names: readonly string[], changed: readonly string[], options: ReadOptions) {
+    const read = await readTexts(this.#path, changed, { ...options, limits: this.#settings.limits });
+    await this.#collection.update(names, read);
+    if (!this.#wasRead && this.#settings.recursive === undefined) await this.#findUnreadFolders();
+    this.#wasRead = true;
+    return (name: string) => read.errors.has(name) || this.#collection.isBroken(name);
+  }
+
+  unreadable(cause: unknown): Promise<Error> {
+    return unreadableFolder(this.#path, cause);
   }
 
   /** Looks once for prompts in folders that are not read: the author of one would search long for it. */
@@ -201,17 +138,6 @@ class PromptFolder {
     const what = `These folders in it hold prompts and are not read: ${names.slice(0, maxNamed).join(", ")}${names.length > maxNamed ? " and others" : ""}.`;
     const hint = "Set recursive: true to read them, as `folder-name`, or recursive: false to leave them out.";
     this.#unreadFolders = new Error(`${this.#path}: ${what} ${hint}`);
-  }
-
-  #reportWatchProblem(cause: unknown): void {
-    const what = `${this.#path}: The file system reports no changes of this folder: ${messageOf(cause)}.`;
-    const remedy = `It is looked at every ${this.#settings.pollMs / 1000} s. On Linux, raise fs.inotify.max_user_watches or max_user_instances.`;
-    this.#watchProblem = new Error(`${what} ${remedy}`, { cause });
-    this.#emitChange();
-  }
-
-  #emitChange(): void {
-    for (const listener of [...this.#listeners]) listener({ kind: "prompt" });
   }
 }
 

@@ -200,3 +200,21 @@ verifies("O2", "what waits for its turn is seen, and answers that were kept, and
     [2, undefined],
   ]);
 });
+
+verifies("W1", "the labels of a tool are attributes of its spans, measurements and events", async () => {
+  const spans = recordSpans();
+  const labelled = { ...tool("labelled"), options: { labels: { team: "shop", "toolweave.ref": "forged" } } };
+  const toolkit = toolkitOf({ items: [labelled], tracer: spans.provider.getTracer("test") });
+  metrics.setGlobalMeterProvider(recorded.provider);
+  const events: unknown[] = [];
+  toolkit.on("callFinished", ({ labels }) => events.push(labels));
+  await toolkit.call("labelled");
+  const attributes = {
+    "toolweave.ref": "builtin.labelled",
+    "toolweave.label.team": "shop",
+    "toolweave.label.toolweave.ref": "forged",
+  };
+  expect(spans.span("execute_tool labelled").attributes).toMatchObject(attributes);
+  expect((await recorded.read()).get("toolweave.calls")?.[0]?.attributes).toMatchObject(attributes);
+  expect(events).toEqual([labelled.options.labels]);
+});

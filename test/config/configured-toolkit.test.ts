@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
@@ -125,4 +125,27 @@ verifies(["X1", "A11"], "a configuration names the API of a server of models", a
   ends.push(() => configured.toolkit.close());
   expect(await (await configured.toolkit.call("greet", {})).text()).toBe("Hello.");
   expect(asked.asked).toMatchObject([{ path: "/v1/messages", headers: { "x-api-key": "k" } }]);
+});
+
+verifies(["X1", "W1"], "a configuration has manifests, in folders and files beside it", async () => {
+  const file = join(folder, "toolweave.yaml");
+  const manifest = (name: string) =>
+    `kind: Tool\nmetadata: { name: ${name} }\nspec: { description: d, mock_result: 1, labels: { team: shop } }\n`;
+  await mkdir(join(folder, "tools"));
+  await writeFile(join(folder, "tools", "one.yaml"), manifest("one"));
+  await writeFile(join(folder, "two.yaml"), manifest("two"));
+  await writeFile(file, "manifests: [tools, two.yaml, { path: two.yaml, namespace: more }]\n");
+  const configured = await ConfiguredToolkit.of(await readConfig(file));
+  const { toolkit } = configured;
+  ends.push(() => toolkit.close());
+  await toolkit.start();
+  const started: unknown[] = [];
+  toolkit.on("callStarted", ({ ref, labels }) => started.push([ref, labels]));
+  for (const ref of ["manifest.one", "manifest.two", "more.two"])
+    expect(await (await toolkit.call(ref, {})).json()).toBe(1);
+  expect(started).toEqual(["manifest.one", "manifest.two", "more.two"].map((ref) => [ref, { team: "shop" }]));
+  await writeFile(file, "manifests: [two.yaml]\n");
+  expect(await configured.apply(await readConfig(file))).toMatchObject({ changed: ["manifest"], removed: ["more"] });
+  await toolkit.start();
+  await expect(toolkit.call("manifest.one", {})).rejects.toMatchObject({ code: "NOT_FOUND" });
 });

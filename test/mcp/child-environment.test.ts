@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { inheritedEnvironment, machineNames, posixNames } from "../../src/lib/child/child-command.ts";
 import { mcpConnector } from "../../src/mcp/mcp-connector.ts";
-import { inheritedEnvironment, machineNames, posixNames } from "../../src/mcp/transport/stdio/child-command.ts";
 import { contextOf, never, RecordingHost } from "./fixture/host.ts";
 
 const environment = {

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { answeredBy, keptBytes } from "../../src/mcp/transport/stdio/child-output.ts";
+import { keptBytes } from "../../src/lib/child/child-output.ts";
+import { answeredBy } from "../../src/mcp/transport/stdio/answered-by.ts";
 import { verifies } from "../support/verifies.ts";
 
 function of(text: string) {

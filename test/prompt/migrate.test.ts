@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect } from "vitest";
 import { ToolkitError } from "../../src/core/error.ts";
-import type { PromptChange } from "../../src/core/prompt-change.ts";
+import type { PromptChange } from "../../src/core/file-mistake.ts";
 import { parsePrompt } from "../../src/prompt/parse-prompt.ts";
 import { verifies } from "../support/verifies.ts";
 import { goForms, jinjaForms } from "./migration-forms.ts";

@@ -41,6 +41,7 @@ export function spanAttributes(operation: Operation, entry: Entry | undefined, k
     ...itemAttributes(operation, entry),
     "toolweave.ref": withoutUserInfo(entry.ref),
     "toolweave.namespace": entry.namespace,
+    ...labelAttributes(entry),
   };
 }
 
@@ -50,7 +51,23 @@ export function metricAttributes(operation: Operation, entry: Entry | undefined)
   const namespace = { "toolweave.operation": operation, "toolweave.namespace": entry.namespace };
   // A template has any number of resources, and tools that are in no catalogue may be made at will.
   const bounded = entry.kind !== "resource" && entry.namespace !== inlineNamespace;
-  return bounded ? { ...namespace, "toolweave.ref": entry.ref } : namespace;
+  return bounded ? { ...namespace, "toolweave.ref": entry.ref, ...labelAttributes(entry) } : namespace;
+}
+
+/** The labels of a tool, by the name of their attribute. Each is `toolweave.label.<name>`, so that none takes the place of another attribute. */
+function labelAttributes(entry: Entry): Attributes {
+  const { labels } = definitionOf(entry).options ?? {};
+  if (labels === undefined) return none;
+  const known = attributesOf.get(labels) ?? namedAttributes(labels);
+  attributesOf.set(labels, known);
+  return known;
+}
+
+const none: Attributes = {};
+const attributesOf = new WeakMap<object, Attributes>();
+
+function namedAttributes(labels: Readonly<Record<string, string>>): Attributes {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [`toolweave.label.${name}`, value]));
 }
 
 /** The item as the conventions name it. */

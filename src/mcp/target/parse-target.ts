@@ -2,7 +2,8 @@ import type { HeadersOption, HttpAuth } from "../../core/http-auth.ts";
 import { assertOptionNames, type OptionNames } from "../../core/options.ts";
 import type { ConnectorTarget, HttpTarget, StdioTarget } from "../../core/target.ts";
 import { isPlainObject } from "../../lib/value.ts";
-import { type Environment, expand, invalidTarget, type MaskedUrl, maskedUrl, parseUrl } from "./target-values.ts";
+import type { Environment } from "../../lib/variables.ts";
+import { expand, invalidTarget, type MaskedUrl, maskedUrl, parseUrl } from "./target-values.ts";
 
 /** A server reached over HTTP, checked and expanded. */
 export interface CheckedHttpTarget {

@@ -1,15 +1,6 @@
 import { ToolkitError } from "../../core/error.ts";
-import { secretMask, withoutTokens } from "../../lib/token-shape.ts";
-
-/** A source of variables. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-const braces = /\$\{([^}]*)\}/g;
-const known = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?$/s;
-
-/** The name of a header or variable that holds a credential. */
-export const credentialName =
-  /key|token|secret|passw|passphrase|pwd|auth|credential|cookie|signature|jwt|private|session/i;
+import { credentialName, secretMask, withoutTokens } from "../../lib/token-shape.ts";
+import { type Environment, expandVariables, VariableError } from "../../lib/variables.ts";
 
 /** The URL of a server as it is shown, and the credentials in it that came from variables. */
 export interface MaskedUrl {
@@ -33,41 +24,22 @@ export function maskedUrl(text: string, env: Environment): MaskedUrl | undefined
 }
 
 /**
- * Puts environment variables in place of `${VAR}` and `${VAR:-default}`; the default is taken where the variable is missing or
- * empty, as in a shell.
+ * Puts environment variables in place of `${VAR}` and `${VAR:-default}`, as `expandVariables` does.
  *
- * @param where - the field, for the error
- * @param use - gives the text to put in place of a variable. Default: its value
- * @throws ToolkitError `INVALID_TARGET` with the name of a missing variable, or with a form that is none of these two: it would be
- *   sent as it stands
+ * @throws ToolkitError `INVALID_TARGET` with the name of a missing variable, or with a form that is none of these two
  */
 export function expand(
   text: string,
   env: Environment,
   where: string,
-  use: (name: string, value: string) => string = (_name, value) => value,
+  use?: (name: string, value: string) => string,
 ): string {
-  return text.replace(braces, (whole, inner: string) => {
-    const [, name, fallback] = known.exec(inner) ?? [];
-    if (name === undefined) throw unknownForm(whole, where);
-    const value = env[name];
-    if (value !== undefined && (value !== "" || fallback === undefined)) return use(name, value);
-    if (fallback !== undefined) return fallback;
-    throw invalidTarget(
-      `${where} needs the environment variable ${name}, which is not set. Set it, or write \${${name}:-default}.`,
-      where,
-      name,
-    );
-  });
-}
-
-function unknownForm(whole: string, where: string): Error {
-  // A default may be a secret.
-  const shown = whole.replace(/:-.*$/s, ":-…}");
-  return invalidTarget(
-    `${where} has ${shown}, which is no form of a variable: write \${NAME} or \${NAME:-default}, without blanks, and no variable in a default.`,
-    where,
-  );
+  try {
+    return expandVariables(text, env, where, use);
+  } catch (error) {
+    if (!(error instanceof VariableError)) throw error;
+    throw invalidTarget(error.message, where, error.variable);
+  }
 }
 
 /** An `INVALID_TARGET`. `target` must hold no secret. */

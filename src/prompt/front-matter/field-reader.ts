@@ -13,8 +13,9 @@ import {
   type ReportProblem,
   throwProblem,
 } from "../prompt-problem.ts";
-import type { FieldPath, FrontMatter } from "./front-matter.ts";
+import type { FrontMatter } from "./front-matter.ts";
 import { findSchemaMistakes } from "./schema-mistakes.ts";
+import type { FieldPath } from "./yaml-document.ts";
 
 const typeWords: Readonly<Record<string, string>> = {
   string: "text",

@@ -1,12 +1,17 @@
-import type { Node, Pair, Scalar, YAMLMap } from "yaml";
+import type { Scalar } from "yaml";
 import { loadYaml } from "../../lib/lazy-libraries.ts";
 import { type Place, placeFinder, promptProblem } from "../prompt-problem.ts";
 import type { TemplateSource } from "../template/template-source.ts";
 import type { SplitFile } from "./split-front-matter.ts";
-import { fieldsOf, parseYamlDocument, type YamlDocument, type YamlProblem } from "./yaml-document.ts";
-
-/** A path into the front matter: names of fields and indices of lists. */
-export type FieldPath = readonly (string | number)[];
+import {
+  type FieldPath,
+  fieldsOf,
+  follow,
+  offsetOf,
+  parseYamlDocument,
+  type YamlDocument,
+  type YamlProblem,
+} from "./yaml-document.ts";
 
 /** The values of front matter, and their places in the file. */
 export interface FrontMatter {
@@ -54,51 +59,6 @@ export function parseFrontMatter({ text, yaml, yamlStart, values }: SplitFile, f
       };
     },
   };
-}
-
-/** The last key and value on a path, as far as it leads. */
-function follow(document: YamlDocument, path: FieldPath): { key: Node | undefined; value: unknown } {
-  const { isAlias, isMap, isSeq } = loadYaml();
-  let key: Node | undefined;
-  let value: unknown = document.contents;
-  for (const step of path) {
-    const holder = isAlias(value) ? value.resolve(document) : value;
-    if (isMap(holder)) {
-      const pair = pairsOf(holder).get(String(step));
-      // A field that comes from a merge is not written here.
-      if (pair === undefined) break;
-      key = pair.key as Node;
-      value = pair.value;
-    } else if (isSeq(holder)) {
-      value = holder.items[Number(step)];
-      key = value as Node;
-    } else break;
-  }
-  return { key, value };
-}
-
-const pairs = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
-
-/** The pairs of a map by their keys, the first of each; found once, since lint asks for the place of each field. */
-function pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
-  let found = pairs.get(map);
-  if (found === undefined) {
-    const { isScalar } = loadYaml();
-    const keyed = map.items.flatMap((pair: Pair) =>
-      isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [],
-    );
-    // Backwards: of two pairs with one key the first counts.
-    found = new Map(keyed.reverse());
-    pairs.set(map, found);
-  }
-  return found;
-}
-
-function offsetOf(document: YamlDocument, path: FieldPath): number {
-  const { key, value } = follow(document, path);
-  const { isScalar } = loadYaml();
-  const [from, to] = (isScalar(value) && value.range) || [0, 0];
-  return to > from ? from : (key?.range?.[0] ?? 0);
 }
 
 /** The place in the file of a place in the text of a scalar; undefined where YAML folds the text. */

@@ -1,6 +1,9 @@
-import type { CST, Document, Node, YAMLParseError } from "yaml";
+import type { CST, Document, Node, Pair, YAMLMap, YAMLParseError } from "yaml";
 import { messageOf } from "../../core/error.ts";
 import { loadYaml } from "../../lib/lazy-libraries.ts";
+
+/** A path into a document: names of fields and indices of lists. */
+export type FieldPath = readonly (string | number)[];
 
 /** Makes the error of a mistake at an offset of the YAML. */
 export type YamlProblem = (offset: number, what: string, hint: string, cause?: unknown) => Error;
@@ -36,10 +39,16 @@ const hints: Readonly<Record<string, string>> = {
   NON_STRING_KEY: "Put a value that contains braces in quotes.",
   MULTIPLE_DOCS: "Remove the line `...`.",
 };
+const frontMatter = "The front matter";
 const generalHint = "Write one `name: value` a line, and put a value with special characters in quotes.";
 
-/** Parses the YAML of front matter. @throws Error of `problem` */
-export function parseYamlDocument(yaml: string, problem: YamlProblem): YamlDocument {
+/**
+ * Parses YAML.
+ *
+ * @param subject - the text, as messages call it
+ * @throws Error of `problem`
+ */
+export function parseYamlDocument(yaml: string, problem: YamlProblem, subject = frontMatter): YamlDocument {
   let document: YamlDocument;
   // The library makes an Error of each mistake, of which there may be one in each character; most of their time goes into the stack.
   const { stackTraceLimit } = Error;
@@ -47,28 +56,28 @@ export function parseYamlDocument(yaml: string, problem: YamlProblem): YamlDocum
   try {
     document = composed(yaml);
   } catch (cause) {
-    throw problem(0, `The front matter cannot be read: ${messageOf(cause)}.`, "Nest its values less deeply.", cause);
+    throw problem(0, `${subject} cannot be read: ${messageOf(cause)}.`, "Nest its values less deeply.", cause);
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
   }
   const [error] = document.errors;
   const duplicate = findDuplicateKey(document);
   if (duplicate !== undefined && duplicate < (error?.pos[0] ?? Number.POSITIVE_INFINITY)) {
-    throw problem(duplicate, "The front matter is no YAML: Map keys must be unique.", "Keep one of the two.");
+    throw problem(duplicate, `${subject} is no YAML: Map keys must be unique.`, "Keep one of the two.");
   }
   if (error !== undefined) {
     const blank = findOddBlank(yaml, error.pos[0]);
     if (blank !== undefined) throw problem(blank, describeBlank(yaml, blank), oddBlankHint, error);
     const { offset, what } = describeError(error, yaml);
-    throw problem(offset, `The front matter is no YAML: ${what}.`, hints[error.code] ?? generalHint, error);
+    throw problem(offset, `${subject} is no YAML: ${what}.`, hints[error.code] ?? generalHint, error);
   }
   const [warning] = document.warnings;
   if (warning !== undefined) {
     const tag = yaml.slice(...warning.pos).split(/\s/, 1)[0];
     const what =
       warning.code === "TAG_RESOLVE_FAILED"
-        ? `The tag ${tag} is not known: front matter is plain YAML and no code runs from a prompt file.`
-        : `The front matter is no YAML: ${warning.message}.`;
+        ? `The tag ${tag} is not known: ${subject.toLowerCase()} is plain YAML, and no code runs from it.`
+        : `${subject} is no YAML: ${warning.message}.`;
     throw problem(warning.pos[0], what, "Remove it, and put a value that starts with ! in quotes.", warning);
   }
   return document;
@@ -125,21 +134,22 @@ export function fieldsOf(
   document: YamlDocument,
   yaml: string,
   problem: YamlProblem,
+  subject = frontMatter,
 ): Readonly<Record<string, unknown>> {
-  if (/[*&]|\.(?:inf|nan)/i.test(yaml) || oddBlank.test(yaml)) checkNodes(document, yaml, problem);
+  if (/[*&]|\.(?:inf|nan)/i.test(yaml) || oddBlank.test(yaml)) checkNodes(document, yaml, problem, subject);
   if (document.contents === null) return {};
   if (!loadYaml().isMap(document.contents)) {
-    throw problem(document.contents.range[0], "The front matter has no fields.", generalHint);
+    throw problem(document.contents.range[0], `${subject} has no fields.`, generalHint);
   }
   try {
     return document.toJS({ maxAliasCount: maxAliases }) as Record<string, unknown>;
   } catch (cause) {
-    const what = `The front matter cannot be read: ${messageOf(cause).replace(/\.$/, "")}.`;
+    const what = `${subject} cannot be read: ${messageOf(cause).replace(/\.$/, "")}.`;
     throw problem(0, what, "Write out what aliases (*) and merges (<<) stand for.", cause);
   }
 }
 
-function checkNodes(document: YamlDocument, yaml: string, problem: YamlProblem): void {
+function checkNodes(document: YamlDocument, yaml: string, problem: YamlProblem, subject: string): void {
   let aliases = 0;
   loadYaml().visit(document, {
     // A field behind an odd blank would become an unknown field, whose name begins with the blank.
@@ -161,7 +171,7 @@ function checkNodes(document: YamlDocument, yaml: string, problem: YamlProblem):
       }
       aliases += 1;
       if (aliases > maxAliases) {
-        throw problem(offset, `The front matter has more than ${maxAliases} aliases.`, "Write the values out.");
+        throw problem(offset, `${subject} has more than ${maxAliases} aliases.`, "Write the values out.");
       }
     },
     Scalar(_key, scalar) {
@@ -190,4 +200,50 @@ function findOddBlank(yaml: string, offset: number): number | undefined {
 function describeBlank(yaml: string, offset: number): string {
   const code = yaml.charCodeAt(offset).toString(16).toUpperCase().padStart(4, "0");
   return `This blank is none to YAML: it is the character U+${code}.`;
+}
+
+/** The last key and value on a path, as far as it leads. */
+export function follow(document: YamlDocument, path: FieldPath): { key: Node | undefined; value: unknown } {
+  const { isAlias, isMap, isSeq } = loadYaml();
+  let key: Node | undefined;
+  let value: unknown = document.contents;
+  for (const step of path) {
+    const holder = isAlias(value) ? value.resolve(document) : value;
+    if (isMap(holder)) {
+      const pair = pairsOf(holder).get(String(step));
+      // A field that comes from a merge is not written here.
+      if (pair === undefined) break;
+      key = pair.key as Node;
+      value = pair.value;
+    } else if (isSeq(holder)) {
+      value = holder.items[Number(step)];
+      key = value as Node;
+    } else break;
+  }
+  return { key, value };
+}
+
+const pairs = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
+
+/** The pairs of a map by their keys, the first of each; found once, since lint asks for the place of each field. */
+function pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
+  let found = pairs.get(map);
+  if (found === undefined) {
+    const { isScalar } = loadYaml();
+    const keyed = map.items.flatMap((pair: Pair) =>
+      isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [],
+    );
+    // Backwards: of two pairs with one key the first counts.
+    found = new Map(keyed.reverse());
+    pairs.set(map, found);
+  }
+  return found;
+}
+
+/** The offset of a value; of its name where the value is a list, an object or empty, or of the nearest part around it where there is none. */
+export function offsetOf(document: YamlDocument, path: FieldPath): number {
+  const { key, value } = follow(document, path);
+  const { isScalar } = loadYaml();
+  const [from, to] = (isScalar(value) && value.range) || [0, 0];
+  return to > from ? from : (key?.range?.[0] ?? 0);
 }

@@ -1,8 +1,9 @@
 import type { Readable, Writable } from "node:stream";
 import { messageOf } from "../../core/error.ts";
+import { LineReader } from "../../lib/child/child-output.ts";
 import { rpcCodes } from "../../mcp/rpc/rpc-error.ts";
 import { parseMessages, type RpcMessage } from "../../mcp/rpc/rpc-message.ts";
-import { answeredBy, LineReader } from "../../mcp/transport/stdio/child-output.ts";
+import { answeredBy } from "../../mcp/transport/stdio/answered-by.ts";
 import type { Transport, TransportEvents } from "../../mcp/transport/transport.ts";
 
 /** The streams of a client that started this process, and the limit of what it writes. */

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { LineReader } from "../../mcp/transport/stdio/child-output.ts";
+import { LineReader } from "../../lib/child/child-output.ts";
 import type { ClientChannel } from "./client-channel.ts";
 import { ClientConversation } from "./client-conversation.ts";
 import type { FaultyState } from "./faulty-state.ts";

@@ -1,10 +1,11 @@
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { ToolkitError } from "../../../src/core/error.ts";
+import { LineReader } from "../../../src/lib/child/child-output.ts";
 import { inMemoryConnector } from "../../../src/mcp/index.ts";
 import { parseMessages } from "../../../src/mcp/rpc/rpc-message.ts";
 import { eventFeed } from "../../../src/mcp/transport/http/http-exchange.ts";
 import type { ServerTransport } from "../../../src/mcp/transport/in-memory-transport.ts";
-import { answeredBy, LineReader } from "../../../src/mcp/transport/stdio/child-output.ts";
+import { answeredBy } from "../../../src/mcp/transport/stdio/answered-by.ts";
 import { Toolkit } from "../../../src/toolkit/toolkit.ts";
 import type { Random } from "../../support/random.ts";
 import type { HostileArea, HostileCase } from "./area.ts";

@@ -1,7 +1,9 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
+import type { Writable } from "node:stream";
 import { ToolkitError } from "../../../core/error.ts";
 import { withServerOutput } from "../../../core/server-output.ts";
+import { LineReader, OutputTail } from "../../../lib/child/child-output.ts";
+import { endGroup } from "../../../lib/child/process-group.ts";
+import { type ChildParameters, type PipedChild, SpawnError, spawnChild } from "../../../lib/child/spawn-child.ts";
 import { isRecord } from "../../../lib/value.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
@@ -9,23 +11,14 @@ import { parseMessages, type RpcMessage } from "../../rpc/rpc-message.ts";
 import { commandName } from "../../target/target-label.ts";
 import { OddTexts } from "../odd-texts.ts";
 import type { Diagnosis, Transport, TransportEvents } from "../transport.ts";
-import { commandLine, isFolder, isNowhere } from "./child-command.ts";
-import { answeredBy, LineReader, OutputTail } from "./child-output.ts";
-import { adopt, endGroup } from "./process-group.ts";
+import { answeredBy } from "./answered-by.ts";
 
 /** The command of a child, and the limits of its output. */
-export interface StdioParameters {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** The whole environment. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string | undefined;
+export interface StdioParameters extends ChildParameters {
   readonly maxMessageBytes: number;
   readonly maxStderrBytes: number;
   readonly redactor: Redactor;
 }
-
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 // After the child has exited, what it wrote is read; a grandchild may keep the pipe open for ever.
 const drainMs = 100;
@@ -45,7 +38,7 @@ export class StdioTransport implements Transport {
   readonly #stderr: OutputTail;
   readonly #lines: LineReader;
   readonly #oddLines: OddTexts;
-  #child: Child | undefined;
+  #child: PipedChild | undefined;
   #events: TransportEvents | undefined;
   #ending: Promise<void> | undefined;
   #exit: string | undefined;
@@ -73,14 +66,15 @@ export class StdioTransport implements Transport {
   async start(events: TransportEvents, { signal }: { readonly signal: AbortSignal }): Promise<void> {
     signal.throwIfAborted();
     this.#events = events;
+    const namespace = commandName(this.#parameters.command);
     try {
-      const child = this.#spawn();
-      this.#child = child;
-      if (child.pid !== undefined) adopt(child.pid);
-      await spawned(child);
-      this.#listen(child);
+      const started = (child: PipedChild) => {
+        this.#child = child;
+      };
+      this.#listen(await spawnChild(this.#parameters, namespace, started));
     } catch (error) {
-      throw await this.#spawnError((error as NodeJS.ErrnoException).code);
+      if (!(error instanceof SpawnError)) throw error;
+      throw new ToolkitError("UNAVAILABLE", error.message, { namespace }, { cause: error.cause });
     }
   }
 
@@ -147,23 +141,7 @@ export class StdioTransport implements Transport {
     return this.#end(undefined);
   }
 
-  #spawn(): Child {
-    const { command, args, env, cwd } = this.#parameters;
-    const { platform } = process;
-    const line = commandLine(command, args, { platform, shell: process.env.comspec });
-    return spawn(line.file, line.args, {
-      cwd,
-      env,
-      stdio: ["pipe", "pipe", "pipe"],
-      shell: false,
-      windowsHide: true,
-      windowsVerbatimArguments: line.verbatim,
-      // A group of its own, so that whatever it starts can be ended with it.
-      detached: platform !== "win32",
-    });
-  }
-
-  #listen(child: Child): void {
+  #listen(child: PipedChild): void {
     child.stdout.on("data", (chunk: Buffer) => this.#lines.push(chunk));
     child.stderr.on("data", (chunk: Buffer) => this.#stderr.push(chunk));
     for (const stream of [child.stdin, child.stdout, child.stderr]) {
@@ -238,40 +216,11 @@ export class StdioTransport implements Transport {
     const text = this.stderr().trim();
     return text === "" ? undefined : `stderr ended with ${JSON.stringify(text.slice(-1_000))}`;
   }
-
-  /** Node's own error carries every argument, and may quote a value of the environment: nothing of it but the code goes on. */
-  async #spawnError(code: string | undefined): Promise<Error> {
-    const { command, cwd } = this.#parameters;
-    const shown = commandName(command);
-    const details = { namespace: shown };
-    const why =
-      code === "ERR_INVALID_ARG_VALUE"
-        ? "its command, arguments, cwd or environment hold a NUL character"
-        : `spawn ${code ?? "failed"}`;
-    const cause = Object.assign(new Error(why), code === undefined ? {} : { code });
-    if (cwd !== undefined && !(await isFolder(cwd))) {
-      const message = `${shown} cannot be started: its cwd ${cwd} is no folder.`;
-      return new ToolkitError("UNAVAILABLE", message, details, { cause });
-    }
-    const hint = /\s/.test(command) ? 'It has blanks: arguments belong in "args". ' : "";
-    const message =
-      code === "ENOENT" || (code === "EACCES" && (await isNowhere(this.#parameters)))
-        ? `The command ${shown} was not found. ${hint}A bare name is looked up in PATH, a path must lead to a file: install it, or correct "command".`
-        : `The command ${shown} cannot be started: ${why}.`;
-    return new ToolkitError("UNAVAILABLE", message, details, { cause });
-  }
 }
 
 function joined(...texts: readonly (string | undefined)[]): string | undefined {
   const given = texts.filter((text) => text !== undefined);
   return given.length === 0 ? undefined : given.join("; ");
-}
-
-function spawned(child: Child): Promise<void> {
-  return new Promise((resolve, reject) => {
-    child.once("spawn", resolve);
-    child.once("error", reject);
-  });
 }
 
 function drained(stdin: Writable): Promise<void> {

@@ -1,8 +1,7 @@
 import { stat } from "node:fs/promises";
 import { delimiter, resolve } from "node:path";
-import { glob, isGlob } from "../../../lib/glob.ts";
-import { withoutTokens } from "../../../lib/token-shape.ts";
-import { isCredential } from "../../redact.ts";
+import { glob, isGlob } from "../glob.ts";
+import { isCredential, withoutTokens } from "../token-shape.ts";
 
 /** A program with its arguments, ready for `spawn` without a shell. */
 export interface CommandLine {

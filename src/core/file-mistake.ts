@@ -1,3 +1,13 @@
+/** A mistake in a file that a person wrote. */
+export interface FileMistake {
+  readonly file?: string | undefined;
+  /** From 1, as the column. */
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+  /** The text to write instead. */
+  readonly hint?: string | undefined;
+}
+
 /** A change to a prompt file that was written for another template language. */
 export interface PromptChange {
   /** From 1. */

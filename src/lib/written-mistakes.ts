@@ -1,0 +1,123 @@
+import type { z } from "zod";
+import { nearest } from "./similar.ts";
+import { isRecord } from "./value.ts";
+
+/** The way to a part of a value: names of fields and positions in lists. */
+type Way = readonly (string | number)[];
+
+type ZodIssue = z.core.$ZodIssue;
+
+/** A mistake of a value that a person wrote into a file. */
+export interface Mistake {
+  readonly path: Way;
+  /** A sentence. */
+  readonly message: string;
+}
+
+/** The mistakes that a schema found in a value, in words for the person who wrote it. */
+export function mistakesOf(schema: z.core.$ZodType, value: unknown, issues: readonly ZodIssue[]): readonly Mistake[] {
+  return issues.flatMap((issue) => flatten(issue, { schema, value }, []));
+}
+
+interface Checked {
+  readonly schema: z.core.$ZodType;
+  readonly value: unknown;
+}
+
+/** The mistakes of an issue. Of a value that fits no form of several, those of the form that it comes nearest to. */
+function flatten(issue: ZodIssue, root: Checked, before: Way): readonly Mistake[] {
+  const path = [...before, ...(issue.path as Way)];
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({ path: [...path, key], message: unknownField(key, path, root.schema) }));
+  }
+  if (issue.code === "invalid_union") {
+    const value = at(root.value, path);
+    const forms = issue.errors.map((errors) => errors.flatMap((each) => flatten(each, root, path)));
+    const isWrongType = (form: readonly Mistake[]) => form.some((mistake) => mistake.path.length === path.length);
+    const near = isRecord(value) ? forms.filter((form) => form.length > 0 && !isTypeMistake(form, path)) : forms;
+    const [form] = near.sort((a, b) => Number(isWrongType(a)) - Number(isWrongType(b)) || a.length - b.length);
+    if (form !== undefined && isRecord(value)) return form;
+    const wanted = forms.flat().map(({ message }) => / must be (.+?), and is /.exec(message)?.[1] ?? "something else");
+    return [{ path, message: `${nameOf(path)} must be ${wanted.join(" or ")}, and is ${kindOf(value)}.` }];
+  }
+  const value = at(root.value, path);
+  if (issue.code === "invalid_type") {
+    return [
+      { path, message: `${nameOf(path)} must be ${kinds[issue.expected] ?? issue.expected}, and is ${kindOf(value)}.` },
+    ];
+  }
+  if (issue.code === "invalid_value") {
+    const near = typeof value === "string" ? nearest(value, issue.values.map(String), 1) : [];
+    const hint = near.length === 0 ? "" : ` Did you mean ${near[0]}?`;
+    return [
+      { path, message: `${nameOf(path)} must be ${issue.values.join(", ")}, and is ${JSON.stringify(value)}.${hint}` },
+    ];
+  }
+  return [{ path, message: `${nameOf(path)} is wrong: ${issue.message}.` }];
+}
+
+function isTypeMistake(form: readonly Mistake[], path: Way): boolean {
+  return form.every((mistake) => mistake.path.length === path.length && / must be a /.test(mistake.message));
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: "a text",
+  object: "fields by name",
+  record: "entries by name",
+  array: "a list",
+  boolean: "true or false",
+  number: "a number",
+  int: "a whole number",
+};
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return "empty";
+  if (Array.isArray(value)) return "a list";
+  return isRecord(value) ? "fields by name" : JSON.stringify(value);
+}
+
+function nameOf(path: Way): string {
+  return path.length === 0 ? "The file" : path.join(".");
+}
+
+function at(root: unknown, path: Way): unknown {
+  return path.reduce<unknown>(
+    (value, step) =>
+      typeof value === "object" && value !== null ? (value as Record<string | number, unknown>)[step] : undefined,
+    root,
+  );
+}
+
+function unknownField(key: string, path: Way, schema: z.core.$ZodType): string {
+  const known = knownFields(path, schema);
+  const [near] = nearest(key, known, 1);
+  const where = path.length === 0 ? "" : ` in ${path.join(".")}`;
+  const rest = near === undefined ? `There are ${known.join(", ")}.` : `Did you mean ${near}?`;
+  return `There is no field ${JSON.stringify(key)}${where}. ${rest}`;
+}
+
+/** The names of the fields at a path, from the schema. */
+function knownFields(path: Way, root: z.core.$ZodType): readonly string[] {
+  const shapes = path.reduce<readonly z.core.$ZodType[]>(
+    (schemas, step) => schemas.flatMap((schema) => inside(schema, step)),
+    [root],
+  );
+  return [...new Set(shapes.flatMap(shapesOf))];
+}
+
+function inside(schema: z.core.$ZodType, step: string | number): readonly z.core.$ZodType[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === "optional") return inside(def.innerType, step);
+  if (def.type === "union") return def.options.flatMap((option) => inside(option, step));
+  if (def.type === "record") return [def.valueType];
+  if (def.type === "array") return [def.element];
+  const field = def.type === "object" ? def.shape[String(step)] : undefined;
+  return field === undefined ? [] : [field];
+}
+
+function shapesOf(schema: z.core.$ZodType): readonly string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === "optional") return shapesOf(def.innerType);
+  if (def.type === "union") return def.options.flatMap(shapesOf);
+  return def.type === "object" ? Object.keys(def.shape) : [];
+}

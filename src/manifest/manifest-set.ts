@@ -1,0 +1,152 @@
+import { messageOf, ToolkitError } from "../core/error.ts";
+import type { Tool } from "../core/item.ts";
+import type { ReadOptions } from "../core/resource.ts";
+import { FollowedFolder } from "../resource/followed-folder.ts";
+import { ManifestFolder, type PlacedManifest } from "./manifest-folder.ts";
+import type { LoadedManifest, ManifestLoader } from "./manifest-loader.ts";
+import { manifestProblem } from "./manifest-problem.ts";
+
+/** A manifest that a `load` function gives: its text, or its value. */
+export type GivenManifest = string | object;
+
+/** Where manifests come from. */
+export interface ManifestOrigins {
+  /** Folders, and files by their extension. */
+  readonly paths: readonly string[];
+  readonly load: ((options: ReadOptions) => readonly GivenManifest[] | Promise<readonly GivenManifest[]>) | undefined;
+  readonly recursive: boolean;
+  readonly pollMs: number;
+  /** The namespace of manifests that name none. */
+  readonly namespace: string;
+}
+
+const maxGiven = 10_000;
+
+/** Manifests of folders, files and a function, as tools by namespace. */
+export class ManifestSet {
+  readonly #origins: ManifestOrigins;
+  readonly #loader: ManifestLoader;
+  readonly #folders: readonly { readonly contents: ManifestFolder; readonly followed: FollowedFolder }[];
+  /** Those of the function. */
+  #given: readonly PlacedManifest[] = [];
+  #givenProblems: readonly Error[] = [];
+  #unread: readonly Error[] = [];
+  #conflicts: readonly Error[] = [];
+  #tools: ReadonlyMap<string, readonly Tool[]> = new Map();
+
+  constructor(origins: ManifestOrigins, loader: ManifestLoader) {
+    this.#origins = origins;
+    this.#loader = loader;
+    const { paths, recursive, pollMs } = origins;
+    this.#folders = paths.map((path) => {
+      const contents = new ManifestFolder(path, loader, { recursive });
+      return { contents, followed: new FollowedFolder(contents.folder, contents, { pollMs }) };
+    });
+  }
+
+  get namespaces(): readonly string[] {
+    return [...this.#tools.keys()];
+  }
+
+  get problems(): readonly Error[] {
+    const ofFolders = this.#folders.flatMap(({ followed }) => followed.problems);
+    return [...this.#unread, ...ofFolders, ...this.#givenProblems, ...this.#conflicts];
+  }
+
+  toolsOf(namespace: string): readonly Tool[] {
+    return this.#tools.get(namespace) ?? [];
+  }
+
+  /** Reads what changed. What cannot be read keeps what was known, and is a problem. @throws the reason of an aborted signal */
+  async read(options: ReadOptions): Promise<void> {
+    const unread: Error[] = [];
+    for (const { followed } of this.#folders) {
+      try {
+        await followed.read(options);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        unread.push(error instanceof Error ? error : new Error(messageOf(error)));
+      }
+    }
+    this.#unread = unread;
+    await this.#readGiven(options);
+    this.#resolveNames();
+  }
+
+  watch(listener: () => void): () => void {
+    const ends = this.#folders.map(({ followed }) => followed.watch(listener));
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /** Ends what the tools keep running. */
+  async close(): Promise<void> {
+    const given = this.#given;
+    this.#given = [];
+    await Promise.all([...this.#folders.map(({ contents }) => contents.close()), ...given.map((each) => each.close())]);
+  }
+
+  async #readGiven(options: ReadOptions): Promise<void> {
+    const { load } = this.#origins;
+    if (load === undefined) return;
+    const problems: Error[] = [];
+    const loaded: PlacedManifest[] = [];
+    const { signal = new AbortController().signal } = options;
+    try {
+      const given = await load({ signal });
+      if (!Array.isArray(given) || given.length > maxGiven)
+        throw new TypeError(`load gives a list of at most ${maxGiven} manifests`);
+      for (const [at, each] of given.entries()) {
+        const file = `manifest-${at + 1}`;
+        try {
+          const text = typeof each === "string" ? each : JSON.stringify(each);
+          loaded.push({ ...(await this.#loader.load({ text, file, folder: undefined }, signal)), file });
+        } catch (error) {
+          problems.push(problemOf(error, file));
+        }
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#givenProblems = [new Error(`The manifests cannot be loaded: ${messageOf(error)}`, { cause: error })];
+      return;
+    }
+    const before: readonly LoadedManifest[] = this.#given;
+    this.#given = loaded;
+    this.#givenProblems = problems;
+    await Promise.all(before.map((each) => each.close()));
+  }
+
+  /** Of two tools of one name the first keeps it. */
+  #resolveNames(): void {
+    const tools = new Map<string, Tool[]>();
+    const owners = new Map<string, string>();
+    const conflicts: Error[] = [];
+    const all = [...this.#folders.flatMap(({ contents }) => contents.manifests), ...this.#given];
+    for (const { namespace = this.#origins.namespace, tools: own, file } of all) {
+      const list = tools.get(namespace) ?? [];
+      tools.set(namespace, list);
+      for (const tool of own) {
+        const key = `${namespace}.${tool.name}`;
+        const owner = owners.get(key);
+        owners.set(key, owner ?? file);
+        if (owner === undefined) list.push(tool);
+        else conflicts.push(conflict(key, owner, file));
+      }
+    }
+    this.#tools = tools;
+    this.#conflicts = conflicts;
+  }
+}
+
+function conflict(key: string, owner: string, file: string): ToolkitError {
+  const message = `${file}: The tool ${key} is one of ${owner} too. Give one of them another name.`;
+  return new ToolkitError("CONFLICT", message, { key, owners: [owner, file] });
+}
+
+function problemOf(error: unknown, file: string): Error {
+  if (ToolkitError.is(error)) return error;
+  return manifestProblem({ file, line: 1, column: 1 }, `It cannot be loaded: ${messageOf(error)}.`, "", {
+    cause: error,
+  });
+}

@@ -1,0 +1,97 @@
+import type { z } from "zod";
+import { ToolkitError } from "../core/error.ts";
+import { mistakesOf } from "../lib/written-mistakes.ts";
+import {
+  type FieldPath,
+  fieldsOf,
+  offsetOf,
+  parseYamlDocument,
+  type YamlProblem,
+} from "../prompt/front-matter/yaml-document.ts";
+import { placeFinder } from "../prompt/prompt-problem.ts";
+import type { ParsedManifest } from "./manifest-port.ts";
+import { manifestProblem } from "./manifest-problem.ts";
+import { manifestSchema } from "./manifest-schema.ts";
+
+/** The text of a manifest. */
+export interface ManifestText {
+  readonly text: string;
+  /** For messages; undefined for one that came from no file. */
+  readonly file: string | undefined;
+}
+
+/** The largest manifest, in bytes. A document of OpenAPI is a file of its own, with a limit of its own. */
+export const maxManifestBytes = 1024 * 1024;
+
+/** So many mistakes of one manifest are named. */
+const maxMistakes = 10;
+
+const subject = "The manifest";
+
+/** A value with the places of its parts. */
+interface PlacedValue {
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly problem: ParsedManifest["problem"];
+}
+
+/**
+ * Parses a manifest: YAML, of which JSON is a part. One without `kind` that has a name and a description is the `spec` of a tool alone, as
+ * PromptKit reads JSON.
+ *
+ * @returns its parts; the `spec` is to be checked by its kind
+ * @throws ToolkitError `INVALID_MANIFEST` with file, line and column
+ */
+export function parseManifest(written: ManifestText): ParsedManifest {
+  const { value, problem } = placedValue(written);
+  const { kind, metadata = {}, spec } = checked(manifestSchema, value, problem, []);
+  const { name, namespace } = metadata;
+  const own = typeof spec.name === "string" && spec.name !== "" ? spec.name : undefined;
+  return {
+    kind,
+    name: own ?? name,
+    namespace: namespace === "" ? undefined : namespace,
+    spec,
+    file: written.file,
+    problem,
+  };
+}
+
+/** The `spec` of a manifest as its kind has it. @throws ToolkitError `INVALID_MANIFEST` that names each mistake */
+export function checkedSpec<S extends z.ZodType>(manifest: ParsedManifest, schema: S): ParsedManifest<z.output<S>> {
+  return { ...manifest, spec: checked(schema, manifest.spec, manifest.problem, ["spec"]) };
+}
+
+function checked<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  problem: ParsedManifest["problem"],
+  at: FieldPath,
+): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const mistakes = mistakesOf(schema, value, result.error.issues);
+  const [first, ...others] = mistakes.map(({ path, message }) => problem([...at, ...path], message, ""));
+  if (first === undefined) throw problem(at, `${subject} cannot be read.`, "Compare it with the schema.");
+  if (others.length === 0) throw first;
+  const more = others.length < maxMistakes ? [] : [`and ${others.length - maxMistakes + 1} more`];
+  const lines = [first, ...others.slice(0, maxMistakes - 1)].map(({ message }) => message);
+  throw new ToolkitError("INVALID_MANIFEST", [...lines, ...more].join("\n"), first.details);
+}
+
+function placedValue({ text, file }: ManifestText): PlacedValue {
+  const find = placeFinder(text);
+  const at = (offset: number) => ({ file, ...find(Math.min(offset, Math.max(0, text.length - 1))) });
+  if (text.length > maxManifestBytes) {
+    const hint = "Move data to files of their own, such as mock_result_file.";
+    throw manifestProblem(at(0), `${subject} is larger than ${maxManifestBytes} bytes.`, hint);
+  }
+  const yamlProblem: YamlProblem = (offset, what, hint, cause) => manifestProblem(at(offset), what, hint, { cause });
+  const document = parseYamlDocument(text, yamlProblem, subject);
+  const fields = fieldsOf(document, text, yamlProblem, subject);
+  const isBare = fields.kind === undefined && fields.spec === undefined && "name" in fields && "description" in fields;
+  return {
+    value: isBare ? { kind: "Tool", spec: fields } : fields,
+    problem: (path, what, hint, options) =>
+      manifestProblem(at(offsetOf(document, isBare ? path.slice(1) : path)), what, hint, options),
+  };
+}

@@ -1,0 +1,84 @@
+import { messageOf } from "../core/error.ts";
+import { assertItemName } from "../core/identifier.ts";
+import type { Tool } from "../core/item.ts";
+import type { JsonSchema } from "../core/schema/types.ts";
+import { nearest } from "../lib/similar.ts";
+import type { ManifestExecutor, ManifestKind, ManifestRun, ManifestTool } from "./manifest-port.ts";
+import { knownToolFields, modeFields, type ToolSpec, toolSpec } from "./manifest-schema.ts";
+
+/** `kind: Tool`: one manifest, one tool of some mode. */
+export function toolKind(executors: Readonly<Record<string, ManifestExecutor>>): ManifestKind<typeof toolSpec> {
+  return {
+    spec: toolSpec,
+    async tools(manifest, context) {
+      const tool = named(manifest);
+      const mode = modeOf(tool.spec);
+      const execute = Object.hasOwn(executors, mode) ? executors[mode] : undefined;
+      if (execute === undefined) throw unknownMode(tool, mode, Object.keys(executors));
+      if (builtinModes.has(mode)) assertKnownFields(tool);
+      return [toolOf(tool, await execute(tool, context))];
+    },
+  };
+}
+
+const builtinModes: ReadonlySet<string> = new Set(["mock", ...Object.keys(modeFields)]);
+
+/** The mode that is written; else that of the one field that says how it works; else `mock`, as PromptKit has it. */
+function modeOf(spec: ToolSpec): string {
+  if (spec.mode !== undefined && spec.mode !== "") return spec.mode;
+  const [mode] = Object.entries(modeFields).filter(([, field]) => spec[field] !== undefined);
+  return mode?.[0] ?? "mock";
+}
+
+function named(manifest: Parameters<ManifestKind<typeof toolSpec>["tools"]>[0]): ManifestTool {
+  const { name, spec } = manifest;
+  const path = spec.name === undefined || spec.name === "" ? ["metadata", "name"] : ["spec", "name"];
+  if (name === undefined) throw manifest.problem(path, "The tool has no name.", "Write metadata.name or spec.name.");
+  try {
+    assertItemName(name, "tool");
+  } catch (cause) {
+    throw manifest.problem(path, messageOf(cause), "", { cause });
+  }
+  return { ...manifest, name };
+}
+
+function unknownMode({ problem, spec, name }: ManifestTool, mode: string, modes: readonly string[]) {
+  const [near] = nearest(mode, modes, 1);
+  const hint =
+    near === undefined ? `Write one of ${modes.join(", ")}, or add it with executors.` : `Did you mean ${near}?`;
+  const path = spec.mode === undefined ? ["spec"] : ["spec", "mode"];
+  return problem(path, `The tool ${name} has the mode ${JSON.stringify(mode)}, which nothing executes.`, hint);
+}
+
+/** A field that nobody reads would have no effect, and may be one that was to restrict something. */
+function assertKnownFields({ problem, spec }: ManifestTool): void {
+  const unknown = Object.keys(spec).find((field) => !knownToolFields.includes(field));
+  if (unknown === undefined) return;
+  const [near] = nearest(unknown, knownToolFields, 1);
+  const hint = near === undefined ? `There are ${knownToolFields.join(", ")}.` : `Did you mean ${near}?`;
+  throw problem(["spec", unknown], `There is no field ${JSON.stringify(unknown)} in spec.`, hint);
+}
+
+function toolOf({ name, spec }: ManifestTool, made: ManifestRun): Tool {
+  const { title, description, annotations, timeout_ms = 0, labels } = spec;
+  return {
+    kind: "tool",
+    name,
+    title,
+    description,
+    input: schemaOf(spec.input_schema) ?? made.input,
+    output: schemaOf(spec.output_schema) ?? made.output,
+    annotations: annotations === undefined ? made.annotations : { ...made.annotations, ...annotations },
+    options: {
+      ...made.options,
+      ...(timeout_ms > 0 ? { timeoutMs: timeout_ms } : {}),
+      ...(labels === undefined ? {} : { labels }),
+    },
+    run: (input: Readonly<Record<string, unknown>>, context) => made.run(input, context),
+  };
+}
+
+/** True says nothing; that false fits nothing is a mistake that the catalogue finds. */
+function schemaOf(schema: ToolSpec["input_schema"]): JsonSchema | undefined {
+  return schema === true ? undefined : (schema as JsonSchema | undefined);
+}
