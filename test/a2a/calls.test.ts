@@ -150,7 +150,7 @@ verifies("W4", "streaming is progress, and the chunks of an artifact are one tex
 verifies("W4", "attachments of a call are sent as files", async () => {
   const { card } = await agent();
   const toolkit = await connected(card);
-  const attachments = [resource.bytes("map.bin", new Uint8Array([1, 2, 3]), { mediaType: "application/x-map" })];
+  const attachments = [await resource.data("map.bin", new Uint8Array([1, 2, 3]), { mediaType: "application/x-map" })];
   const result = await toolkit.call("travel.plan", { message: "data" }, { attachments });
   const file = result.parts?.find(({ mediaType }) => mediaType === "application/x-map");
   expect(file?.name).toBe("map.bin");
