@@ -41,6 +41,8 @@ export class AgentSession implements ConnectorSession {
   readonly transport: string;
   readonly list: ConnectorSession["list"];
   readonly announces: ReadonlySet<Kind> = new Set();
+  /** Longer than that of a connection: each ping is a request for the card, and a call that fails asks for it at once. */
+  readonly silenceMs = 60_000;
   readonly closed: Promise<Error | undefined>;
   readonly #end: (error: Error | undefined) => void;
   readonly #parts: AgentSessionParts;
@@ -179,6 +181,8 @@ export class AgentSession implements ConnectorSession {
     } catch (error) {
       if (signal.aborted || ToolkitError.is(error, "LIMIT_EXCEEDED"))
         this.#canceling.add(this.#cancel(run, client, { identified: identified.promise, reason: error }));
+      // Whether the agent is still there shows now, and not with the next ping.
+      if (ToolkitError.is(error, "UNAVAILABLE") || ToolkitError.is(error, "OUTCOME_UNKNOWN")) void this.ping({});
       throw error;
     }
   }

@@ -153,7 +153,7 @@ verifies("W4", "attachments of a call are sent as files", async () => {
   const attachments = [await resource.data("map.bin", new Uint8Array([1, 2, 3]), { mediaType: "application/x-map" })];
   const result = await toolkit.call("travel.plan", { message: "data" }, { attachments });
   const file = result.parts?.find(({ mediaType }) => mediaType === "application/x-map");
-  expect(file?.name).toBe("map.bin");
+  expect(file?.name).toBe("map");
   expect(await file?.bytes()).toEqual(new Uint8Array([1, 2, 3]));
 });
 

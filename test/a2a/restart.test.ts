@@ -85,6 +85,7 @@ describe.each([
     await begun.promise;
     await first.child.kill();
     expect((await call).code).toBe("OUTCOME_UNKNOWN");
+    await until(() => toolkit.connections[0]?.state === "waiting");
   });
 });
 
