@@ -1,4 +1,3 @@
-import type { RetrySetting } from "../core/call-settings.ts";
 import { ToolkitError } from "../core/error.ts";
 import { retryAfterMs } from "../core/retry-after.ts";
 import { backoffDelay } from "../lib/backoff.ts";
@@ -22,7 +21,7 @@ export interface RetryOptions {
   readonly settings: SettingsRules;
 }
 
-interface RetryPlan extends Required<{ readonly [F in keyof RetrySetting]: number }> {
+interface RetryPlan extends Readonly<Record<"attempts" | "baseMs" | "maxMs", number>> {
   /** To run it twice does no more than to run it once. */
   readonly isSafe: boolean;
   readonly patienceMs: number;
@@ -64,14 +63,16 @@ function planFor({ entry, definition, settings }: Target, options: RetryOptions)
   const isLocal = origin === "local";
   if (retry === false || retry?.attempts === 1 || (isLocal && retry === undefined)) return undefined;
   const isNamed = options.settings.rulesFor(entry).some((rule) => rule.pattern === entry.ref && rule.settings.retry);
-  const saysSo = isLocal && (definition.options?.retry !== undefined || isNamed);
+  const own = definition.options?.retry;
+  const ownSaysSo = own !== undefined && (own === false || own.onlyUnsent !== true);
+  const saysSo = isLocal && (ownSaysSo || isNamed);
   // To read and to render changes nothing.
   const isMarked = kind !== "tool" || annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
   return {
     attempts: retry?.attempts ?? defaults.attempts,
     baseMs: retry?.baseMs ?? defaults.baseMs,
     maxMs: retry?.maxMs ?? defaults.maxMs,
-    isSafe: saysSo || isMarked,
+    isSafe: retry?.onlyUnsent !== true && (saysSo || isMarked),
     patienceMs: settings.timeoutMs ?? options.timeoutMs,
   };
 }

@@ -55,6 +55,11 @@ export interface RetrySetting {
   readonly baseMs?: number | undefined;
   /** The bound no wait goes beyond, unless a server asks for a longer one, in milliseconds. Default 2,000. */
   readonly maxMs?: number | undefined;
+  /**
+   * True: an attempt that may have run is not made again; only one that surely did not run is, such as one that was refused or not sent. For a
+   * builtin whose work is not safe to repeat. Default false.
+   */
+  readonly onlyUnsent?: boolean | undefined;
 }
 
 /** A number of attempts in a period. */
@@ -97,9 +102,14 @@ const checks: { readonly [S in keyof CallSettings]-?: readonly [wanted: string, 
     orFalse(hasFields({ ttlMs: [isAbove0], key: [isUndefined, (value) => typeof value === "function"] })),
   ],
   retry: [
-    "false, or { attempts?, baseMs?, maxMs? } with attempts a whole number from 1 and milliseconds above 0",
+    "false, or { attempts?, baseMs?, maxMs?, onlyUnsent? } with attempts a whole number from 1, milliseconds above 0 and onlyUnsent true or false",
     orFalse(
-      hasFields({ attempts: [isUndefined, isCount], baseMs: [isUndefined, isAbove0], maxMs: [isUndefined, isAbove0] }),
+      hasFields({
+        attempts: [isUndefined, isCount],
+        baseMs: [isUndefined, isAbove0],
+        maxMs: [isUndefined, isAbove0],
+        onlyUnsent: [isUndefined, (value) => typeof value === "boolean"],
+      }),
     ),
   ],
   rateLimit: [

@@ -21,6 +21,8 @@ export interface ToolAnnotations {
 export interface ToolOptions extends CallSettings {
   /** Part of the fingerprint: change it when the tool's behaviour changes and its description does not. */
   readonly version?: string | undefined;
+  /** Keys of its arguments and result whose values are never recorded on spans, by glob, beside those of the toolkit's own `redact`. */
+  readonly redact?: readonly string[] | undefined;
   /** For a model's system prompt: how to use it. */
   readonly guidance?: string | undefined;
   /** For a model that has used it: how to read its result. */

@@ -1,3 +1,4 @@
+export { manifestEditorSchema } from "./kinds.ts";
 export type {
   ClientHandler,
   ManifestContext,

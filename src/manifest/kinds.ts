@@ -8,7 +8,7 @@ export function kindsWith(executors: Parameters<typeof toolKind>[0]): Readonly<R
   return { Tool: toolKind(executors) };
 }
 
-/** The schema of a manifest of any kind, for editors. */
+/** The JSON Schema of a manifest of any kind, for editors. */
 export function manifestEditorSchema(): object {
   const forms = Object.entries(kindsWith({})).map(([kind, { spec }]) =>
     manifestSchema.extend({ kind: z.literal(kind), spec }),

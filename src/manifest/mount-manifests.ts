@@ -32,7 +32,7 @@ export interface ManifestOptions {
   readonly executors?: Readonly<Record<string, ManifestExecutor>> | undefined;
   /** Commands that run others, by the name that `exec.sandbox` of a manifest gives. */
   readonly sandboxes?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** What answers tools of the mode `client` in this process, by tool. */
+  /** Handlers of tools of the mode `client`, by tool: they answer in this process. */
   readonly clients?: Readonly<Record<string, ClientHandler>> | undefined;
 }
 

@@ -21,7 +21,7 @@ export interface ManifestText {
 }
 
 /** The largest manifest, in bytes. A document of OpenAPI is a file of its own, with a limit of its own. */
-export const maxManifestBytes = 1024 * 1024;
+export const maxManifestBytes = 256 * 1024;
 
 /** So many mistakes of one manifest are named. */
 const maxMistakes = 10;

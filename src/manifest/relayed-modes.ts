@@ -71,7 +71,7 @@ export const client: ManifestExecutor = async (manifest, context) => {
   };
 };
 
-/** What follows when the person declines; `reject` is another word for `error`. */
+/** The strategies for a person who declines; `reject` is another word for `error`. */
 const strategies: ReadonlySet<string> = new Set(["error", "reject", "retry", "fallback", "skip"]);
 
 async function askAgain(ask: () => Promise<unknown>, isAgain: boolean): Promise<unknown> {

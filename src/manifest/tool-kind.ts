@@ -5,6 +5,7 @@ import type { JsonSchema } from "../core/schema/types.ts";
 import { nearest } from "../lib/similar.ts";
 import type { ManifestExecutor, ManifestKind, ManifestRun, ManifestTool } from "./manifest-port.ts";
 import { knownToolFields, modeFields, type ToolSpec, toolSpec } from "./manifest-schema.ts";
+import { modes } from "./modes.ts";
 
 /** `kind: Tool`: one manifest, one tool of some mode. */
 export function toolKind(executors: Readonly<Record<string, ManifestExecutor>>): ManifestKind<typeof toolSpec> {
@@ -21,7 +22,8 @@ export function toolKind(executors: Readonly<Record<string, ManifestExecutor>>):
   };
 }
 
-const builtinModes: ReadonlySet<string> = new Set(["mock", ...Object.keys(modeFields)]);
+/** Their fields are all known; other modes may read more. */
+const builtinModes: ReadonlySet<string> = new Set([...Object.keys(modes), ...Object.keys(modeFields)]);
 
 /** The mode that is written; else that of the one field that says how it works; else `mock`, as PromptKit has it. */
 function modeOf(spec: ToolSpec): string {

@@ -5,6 +5,7 @@ import { kinds } from "../core/item.ts";
 import { serverOutputOf, withServerOutput } from "../core/server-output.ts";
 import { clientHeaders, HttpSendError } from "../lib/fetch/client-exchange.ts";
 import { clientOf } from "../lib/fetch/node-fetch.ts";
+import { isDown } from "../lib/fetch/send-failure.ts";
 import { abortable } from "../lib/promise.ts";
 import { openOverHttp } from "./era/open-either.ts";
 import { ParameterHeaders } from "./modern/parameter-headers.ts";
@@ -13,7 +14,7 @@ import { type Attempt, openSession, shakeByInitialize } from "./open-session.ts"
 import type { CheckedHttpTarget } from "./target/parse-target.ts";
 import { canonicalUrl } from "./target/target-values.ts";
 import { sendWithCredentials } from "./transport/http/http-credentials.ts";
-import { HttpStatusError, isDown } from "./transport/http/http-error.ts";
+import { HttpStatusError } from "./transport/http/http-error.ts";
 import type { EndpointSend, McpEndpoint } from "./transport/http/http-exchange.ts";
 import type { Transport } from "./transport/transport.ts";
 

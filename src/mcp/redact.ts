@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
-import { minSecretLength, SecretIndex, searchSteps } from "../lib/secret-index.ts";
+import { formsOf, partsOf } from "../lib/secret-forms.ts";
+import { SecretIndex, searchSteps } from "../lib/secret-index.ts";
 import {
   credentialName,
   decoded,
@@ -134,11 +135,6 @@ class SecretRedactor implements Redactor {
   }
 }
 
-/** The forms in which values may come back. */
-function formsOf(values: readonly string[]): ReadonlySet<string> {
-  return new Set(values.flatMap(forms).filter((form) => form.length >= minSecretLength));
-}
-
 /** A word or a number that an interface may have for another reason, though a poor password may be the same. */
 function isOrdinary(text: string): boolean {
   return /^(?:[A-Za-z]{1,15}|[0-9]{1,9})$/.test(text);
@@ -171,29 +167,6 @@ function sentValue(name: string, value: string, parts: readonly string[]): Sent 
   const password = passwordIn(value);
   const all = password === undefined ? parts : [...parts, password, decoded(password)];
   return { all, credentials: isCredential(name, value) ? all : [] };
-}
-
-/** The secrets in the value of a header: it, and its credentials without their scheme. */
-function partsOf(value: string): string[] {
-  const [, scheme = "", rest = ""] = /^(\S+)\s+(.+)$/.exec(value) ?? [];
-  if (!/^basic$/i.test(scheme)) return [value, rest];
-  const pair = Buffer.from(rest, "base64").toString();
-  const colon = pair.indexOf(":");
-  return [value, rest, pair, pair.slice(0, Math.max(0, colon)), pair.slice(colon + 1)];
-}
-
-/** The forms in which a value may come back: as it is, in JSON, in a URL, or line by line. */
-function forms(value: string): string[] {
-  return [
-    value,
-    JSON.stringify(value).slice(1, -1),
-    encoded(value),
-    ...value.split(/\r?\n/).map((line) => line.trim()),
-  ];
-}
-
-function encoded(value: string): string {
-  return encodeURIComponent(value.toWellFormed());
 }
 
 function redactValue(value: unknown, redact: (text: string) => string, depth: number): unknown {

@@ -559,6 +559,7 @@ const wrong: readonly (readonly [options: object, path: string])[] = [
   [{ settings: { "*": { cache: { ttlMs: 1, keys: 1 } } } }, 'settings["*"].cache'],
   [{ settings: { "*": { retry: { attempts: 0 } } } }, 'settings["*"].retry'],
   [{ settings: { "*": { retry: true } } }, 'settings["*"].retry'],
+  [{ settings: { "*": { retry: { onlyUnsent: 1 } } } }, 'settings["*"].retry'],
   [{ settings: { "*": { rateLimit: { calls: 1 } } } }, 'settings["*"].rateLimit'],
   [{ settings: { "*": { rateLimit: { calls: 0.5, perMs: 1 } } } }, 'settings["*"].rateLimit'],
   [{ settings: { "*": { maxConcurrent: 0 } } }, 'settings["*"].maxConcurrent'],

@@ -193,6 +193,7 @@ describe("a retry that is asked for", () => {
   const timedOut = "hang";
   const marked = { annotations: { idempotentHint: true } };
   const asks = { options: { retry: { attempts: 3 } } };
+  const unsent = { options: { retry: { onlyUnsent: true } } };
   /** The outcome of each attempt; then it succeeds. */
   const tool = (fields: Partial<Tool>, outcomes: unknown[]) => {
     let runs = 0;
@@ -257,6 +258,30 @@ describe("a retry that is asked for", () => {
       [timedOut],
       2,
       undefined,
+    ],
+    [
+      "what surely was not run, of a tool that asks for no more",
+      unsent,
+      {},
+      [lost("UNAVAILABLE"), refused(300)],
+      3,
+      undefined,
+    ],
+    [
+      "not what may have run, of a tool that asks for no more, also where it is marked",
+      { ...marked, ...unsent },
+      {},
+      [lost("OUTCOME_UNKNOWN")],
+      1,
+      "OUTCOME_UNKNOWN",
+    ],
+    [
+      "not what may have run, of a tool that asks for no more, where a glob fits it",
+      unsent,
+      { "builtin.*": { retry: {} } },
+      [lost("OUTCOME_UNKNOWN")],
+      1,
+      "OUTCOME_UNKNOWN",
     ],
     ["so often as it says", asks, {}, [timedOut, timedOut, timedOut], 3, "TIMEOUT"],
     ["not where the toolkit says no", asks, { "*": { retry: false } }, [timedOut], 1, "TIMEOUT"],

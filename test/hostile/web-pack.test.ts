@@ -2,8 +2,9 @@ import dns from "node:dns";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, vi } from "vitest";
 import { failure } from "../support/failure.ts";
+import { serve } from "../support/serve.ts";
 import { verifies } from "../support/verifies.ts";
-import { serve, toolkitWith } from "../tool-packs/web-fixture.ts";
+import { toolkitWith } from "../tool-packs/web-fixture.ts";
 
 afterEach(() => {
   vi.restoreAllMocks();

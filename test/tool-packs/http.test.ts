@@ -2,8 +2,9 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { httpPack } from "../../src/tool-packs/http/index.ts";
 import { failure } from "../support/failure.ts";
+import { serve } from "../support/serve.ts";
 import { verifies } from "../support/verifies.ts";
-import { serve, toolkitWith } from "./web-fixture.ts";
+import { toolkitWith } from "./web-fixture.ts";
 
 const page = `<!doctype html><html><head><title>T</title><style>p{}</style><script>alert(1)</script></head><body>
 <nav hidden>menu</nav><h1>The <em>title</em></h1><p>One &amp; two

@@ -1,19 +1,6 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { Toolkit } from "../../src/index.ts";
 import { type HttpPackConfig, registerWith } from "../../src/tool-packs/http/index.ts";
-
-/** Serves pages until the test is over. @returns the origin */
-export async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /** A toolkit with the web pack, until the test is over. */
 export function toolkitWith(config: HttpPackConfig): Toolkit {

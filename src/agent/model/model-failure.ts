@@ -1,5 +1,6 @@
 import { type LanguageModelV4, LoadAPIKeyError } from "@ai-sdk/provider";
 import { messageOf, ToolkitError } from "../../core/error.ts";
+import { retryAfterMs } from "../../lib/fetch/send-failure.ts";
 import { isRecord } from "../../lib/value.ts";
 import { type ChosenModel, modelRefOf } from "./models.ts";
 import { IncompleteAnswer } from "./part-reader.ts";
@@ -59,11 +60,7 @@ function retryAfterOfHeaders(headers: Readonly<Record<string, unknown>>, now: nu
   const exact = Number(headers["retry-after-ms"] ?? Number.NaN);
   if (exact >= 0) return exact;
   const given = headers["retry-after"];
-  if (typeof given !== "string" || given.trim() === "") return undefined;
-  const seconds = Number(given);
-  if (seconds >= 0) return seconds * 1_000;
-  const date = Date.parse(given);
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+  return typeof given === "string" ? retryAfterMs(given, now) : undefined;
 }
 
 /** `google.rpc.RetryInfo`: Google puts the wait into the body. */

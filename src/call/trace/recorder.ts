@@ -17,10 +17,19 @@ export class Recorder {
     this.#isSecret = secretKeyTest(redact);
   }
 
-  /** As JSON text. It never throws. */
-  record(value: unknown): string {
-    return excerpt(visibleOf(value), { isSecret: this.#isSecret, maxLength });
+  /**
+   * As JSON text. It never throws.
+   *
+   * @param redact - globs on keys of this value alone
+   */
+  record(value: unknown, redact: readonly string[] = []): string {
+    const isSecret = redact.length === 0 ? this.#isSecret : eitherOf(this.#isSecret, secretKeyTest(redact));
+    return excerpt(visibleOf(value), { isSecret, maxLength });
   }
+}
+
+function eitherOf(one: (key: string) => boolean, other: (key: string) => boolean): (key: string) => boolean {
+  return (key) => one(key) || other(key);
 }
 
 /** The visible part of a Content, or of a value that holds some, without waiting: of bytes their type and size. */

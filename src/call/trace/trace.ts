@@ -1,4 +1,5 @@
 import type { Attributes, Context, Span, TextMapGetter, Tracer } from "@opentelemetry/api";
+import { definitionOf } from "../../core/entry.ts";
 import { ToolkitError } from "../../core/error.ts";
 import type { Entry } from "../../core/item.ts";
 import type { Verb } from "../../core/middleware.ts";
@@ -216,12 +217,16 @@ export class Trace {
     instruments?.ended(outcome, ended);
   }
 
+  #redact(): readonly string[] | undefined {
+    return this.#entry === undefined ? undefined : definitionOf(this.#entry).options?.redact;
+  }
+
   #record(what: "arguments" | "result", value: unknown): void {
     const { recorder } = this.parts;
     if (recorder === undefined || this.id === undefined) return;
     // The conventions have a name for those of tools alone.
     const prefix = this.#operation === "execute_tool" ? "gen_ai.tool.call" : "toolweave";
-    this.describe({ [`${prefix}.${what}`]: recorder.record(value) });
+    this.describe({ [`${prefix}.${what}`]: recorder.record(value, this.#redact()) });
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ClientResponse, clientHeaders, type HttpRequest } from "./client-exchange.ts";
+import type { EgressPolicy } from "./egress-policy.ts";
 import { HttpClient, type NodeFetchOptions } from "./http-client.ts";
 import { maxRedirects, redirected } from "./redirect.ts";
 
@@ -57,6 +58,16 @@ export const defaultFetch: Fetch = (input, init) => sharedFetch()(input, init);
 export async function sendByDefault(request: HttpRequest): Promise<ClientResponse> {
   const fetch = sharedFetch();
   return (await followed(clients.get(fetch) as HttpClient, request, "follow")).response;
+}
+
+/**
+ * Sends a request as `sendByDefault` does, to addresses that the policy permits, and follows no redirect.
+ *
+ * @throws HttpSendError where there is no answer, an EgressError among its causes; the signal's reason
+ */
+export function sendGuarded(request: HttpRequest, policy: EgressPolicy): Promise<ClientResponse> {
+  const client = clients.get(sharedFetch()) as HttpClient;
+  return client.guarded(policy).send(request);
 }
 
 /** The client that a `fetch` of ours sends with; undefined for any other. */

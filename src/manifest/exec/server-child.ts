@@ -71,12 +71,16 @@ export class ServerChild {
       if (!isLost) this.#lost(child, why, stderr);
       isLost = true;
     };
-    const lines = new LineReader({
-      maxBytes,
-      onLine: (line) => this.#answered(line),
-      onOverlong: () => lost(`it wrote a line of more than ${maxBytes} bytes`),
+    const tooLong = () => lost(`it wrote a line of more than ${maxBytes} bytes`);
+    const lines = new LineReader({ maxBytes, onLine: (line) => this.#answered(line), onOverlong: tooLong });
+    let lineBytes = 0;
+    child.stdout.on("data", (chunk: Buffer) => {
+      lines.push(chunk);
+      const end = chunk.lastIndexOf("\n");
+      lineBytes = end === -1 ? lineBytes + chunk.length : chunk.length - end - 1;
+      // Its line may never end.
+      if (lineBytes > maxBytes) tooLong();
     });
-    child.stdout.on("data", (chunk: Buffer) => lines.push(chunk));
     child.once("exit", () => setImmediate(() => lost(exitOf(child) ?? `${shown} ended`)));
     child.stdout.once("close", () => lost("it closed its stdout"));
   }
@@ -90,7 +94,7 @@ export class ServerChild {
     else waiting?.reject(childFailure(this.#command, String(error.message ?? "it answered with an error"), ""));
   }
 
-  /** What was sent may have been done. */
+  /** Ends a child. A request that it was sent may have been done. */
   #lost(child: PipedChild, why: string, stderr: OutputTail): void {
     this.#starting = undefined;
     this.#endings.add(endChild(child));

@@ -3,9 +3,9 @@ import { ToolkitError } from "../../core/error.ts";
 import type { ProtectedServer } from "../../core/http-auth.ts";
 import { EgressError } from "../../lib/fetch/egress-policy.ts";
 import { addressKind, parseIp } from "../../lib/fetch/ip-address.ts";
+import { reasonOf } from "../../lib/fetch/send-failure.ts";
 import { isRecord, present } from "../../lib/value.ts";
 import { collectBytes } from "../../resource/collect-bytes.ts";
-import { reasonOf } from "../transport/http/http-error.ts";
 import { AuthorityUnavailableError } from "./token-failure.ts";
 
 /** The authorization server of a server, and the resource that tokens are for. */

@@ -1,4 +1,5 @@
 import type { HostileArea } from "./area.ts";
+import { manifestFuzz } from "./manifests.ts";
 import { messageFuzz } from "./messages.ts";
 import { oauthFuzz } from "./oauth.ts";
 import { promptFuzz } from "./prompts.ts";
@@ -11,6 +12,7 @@ import { textFuzz } from "./text.ts";
 export const areas: readonly HostileArea[] = [
   schemaFuzz,
   promptFuzz,
+  manifestFuzz,
   messageFuzz,
   oauthFuzz,
   secretFuzz,

@@ -4,12 +4,13 @@ import { ToolkitError } from "../../../core/error.ts";
 import { withServerOutput } from "../../../core/server-output.ts";
 import { type HttpRequest, type HttpResponse, HttpSendError } from "../../../lib/fetch/client-exchange.ts";
 import { redirectStatuses, redirectTarget } from "../../../lib/fetch/redirect.ts";
+import { reasonOf, retryAfterMs } from "../../../lib/fetch/send-failure.ts";
 import { type SseListener, sseFeed } from "../../../lib/sse-feed.ts";
 import type { Redactor } from "../../redact.ts";
 import { ConnectionLostError, messageTooLarge } from "../../rpc/rpc-error.ts";
 import { OddTexts } from "../odd-texts.ts";
 import type { RequestOwner } from "../transport.ts";
-import { HttpStatusError, reasonOf, retryAfterMs } from "./http-error.ts";
+import { HttpStatusError } from "./http-error.ts";
 
 /** Sends one request, for the caller of the MCP request that it belongs to, if any. Redirects are not followed. */
 export type EndpointSend = (request: EndpointRequest, owner: RequestOwner | undefined) => Promise<HttpResponse>;

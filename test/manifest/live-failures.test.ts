@@ -1,0 +1,205 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { describe, expect } from "vitest";
+import { operatorError } from "../../src/core/server-output.ts";
+import { failure, rejection } from "../support/failure.ts";
+import { serve } from "../support/serve.ts";
+import { verifies } from "../support/verifies.ts";
+import { callLive, liveToolkit } from "./live-fixture.ts";
+
+/** A server that answers with these statuses in turn, and then with 200. */
+async function statuses(
+  first: readonly number[],
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ readonly origin: string; readonly asked: () => number }> {
+  let asked = 0;
+  const origin = await serve((request, response) => {
+    request.resume();
+    const status = first[asked] ?? 200;
+    asked += 1;
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(`{"n":${asked}}`);
+  });
+  return { origin, asked: () => asked };
+}
+
+describe("a live tool whose service fails", () => {
+  verifies(["W1", "C8"], "is asked again where its method makes that safe", async () => {
+    const cases = ["GET", "HEAD", "PUT", "DELETE"].flatMap((method) =>
+      [429, 502, 503, 504].map((status) => ({ method, status })),
+    );
+    const asks = cases.map(async ({ method, status }) => {
+      const { origin, asked } = await statuses([status], status === 429 ? { "retry-after": "0" } : {});
+      await callLive(await liveToolkit({ url: origin, method }));
+      expect(asked(), `${method} ${status}`).toBe(2);
+    });
+    await Promise.all(asks);
+  });
+
+  verifies(
+    ["W1", "C8"],
+    "is asked again by POST only where the service refused, or idempotentHint says so",
+    async () => {
+      for (const method of ["POST", "PATCH"]) {
+        const { origin, asked } = await statuses([429, 429], { "retry-after": "0" });
+        expect(await callLive(await liveToolkit({ url: origin, method }))).toEqual({ n: 3 });
+        expect(asked()).toBe(3);
+      }
+      for (const status of [502, 503, 504]) {
+        const once = await statuses([status]);
+        expect(await failure(callLive(await liveToolkit({ url: once.origin })))).toMatchObject({
+          code: "OUTCOME_UNKNOWN",
+        });
+        expect(once.asked()).toBe(1);
+        const marked = await statuses([status]);
+        const spec = { annotations: { idempotentHint: true } };
+        expect(await callLive(await liveToolkit({ url: marked.origin }, { spec }))).toEqual({ n: 2 });
+        const unmarked = await statuses([status]);
+        const own = { annotations: { idempotentHint: false } };
+        const toolkit = await liveToolkit({ url: unmarked.origin, method: "PUT" }, { spec: own });
+        expect(await failure(callLive(toolkit))).toMatchObject({ code: "OUTCOME_UNKNOWN" });
+      }
+    },
+  );
+
+  verifies(["W1", "C8"], "waits as long as Retry-After says, and not longer than its limit", async () => {
+    const { origin, asked } = await statuses([429], { "retry-after": "3600" });
+    const error = await failure(callLive(await liveToolkit({ url: origin, method: "GET" })));
+    expect(error).toMatchObject({ code: "RATE_LIMITED", details: { retryAfterMs: 3_600_000 } });
+    expect(asked()).toBe(1);
+  });
+
+  verifies(["W1", "C8"], "is not asked again more than the budget of all calls has", async () => {
+    const { origin, asked } = await statuses(Array.from({ length: 1_000 }, () => 503));
+    const toolkit = await liveToolkit({ url: origin, method: "GET" }, { toolkit: { random: () => 0 } });
+    const errors = await Promise.all(Array.from({ length: 40 }, () => failure(callLive(toolkit))));
+    expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["UNAVAILABLE"]));
+    // Ten in reserve, a tenth of each call, and one for each second that it takes.
+    expect(asked() - 40).toBeLessThan(60);
+  });
+
+  verifies(["W1", "C8"], "has an unknown outcome where a POST was sent and the connection lost", async () => {
+    let asked = 0;
+    const origin = await serve((request) => {
+      asked += 1;
+      request.on("data", () => {});
+      request.on("end", () => request.socket.destroy());
+    });
+    const error = await failure(callLive(await liveToolkit({ url: origin }), { a: 1 }));
+    expect(error).toMatchObject({ code: "OUTCOME_UNKNOWN", message: expect.stringContaining("It may have run") });
+    expect(asked).toBe(1);
+    expect(await failure(callLive(await liveToolkit({ url: origin, method: "GET" })))).toMatchObject({
+      code: "UNAVAILABLE",
+    });
+    expect(asked).toBeGreaterThan(4);
+  });
+
+  verifies(["W1", "C8"], "is tried again by POST where nothing was sent, and is UNAVAILABLE in the end", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as { readonly port: number };
+    await new Promise((resolve) => server.close(resolve));
+    const toolkit = await liveToolkit({ url: `http://127.0.0.1:${port}` });
+    expect(await failure(callLive(toolkit))).toMatchObject({ code: "UNAVAILABLE" });
+  });
+
+  verifies("W1", "says the status to its caller, and the body to the operator, without secrets", async () => {
+    const origin = await serve((_, response) => {
+      const body = { error: "bad key sk-1234567890", pin: "9999", detail: "no city" };
+      response.writeHead(422, { "content-type": "application/json" }).end(JSON.stringify(body));
+    });
+    const toolkit = await liveToolkit(
+      { url: origin, headers: { Authorization: "Bearer ${KEY}" }, redact: ["pin"] },
+      { env: { KEY: "sk-1234567890" } },
+    );
+    const error = await failure(callLive(toolkit));
+    expect(error).toMatchObject({
+      code: "REMOTE_ERROR",
+      message: `POST ${origin} answered 422 Unprocessable Entity.`,
+      details: { data: { status: 422 } },
+    });
+    expect(JSON.stringify(error)).not.toContain("no city");
+    const { message } = operatorError(error);
+    expect(message).toContain("no city");
+    expect(message).not.toMatch(/sk-1234567890|9999/);
+  });
+
+  verifies("W1", "names the credentials that are wrong", async () => {
+    const { origin } = await statuses([401, 403]);
+    const toolkit = await liveToolkit({ url: origin });
+    expect(await failure(callLive(toolkit))).toMatchObject({ code: "UNAUTHORIZED", details: { target: origin } });
+    expect(await failure(callLive(toolkit))).toMatchObject({ code: "UNAUTHORIZED" });
+  });
+
+  verifies("W1", "ends at its limit of time, and with its caller", async () => {
+    const asked = Promise.withResolvers<void>();
+    let open = 0;
+    const origin = await serve((request) => {
+      open += 1;
+      request.socket.on("close", () => {
+        open -= 1;
+      });
+      asked.resolve();
+    });
+    const limited = await liveToolkit({ url: origin, timeout_ms: 50 });
+    expect(await failure(callLive(limited))).toMatchObject({
+      code: "TIMEOUT",
+      details: { limit: "total", limitMs: 50 },
+    });
+    const toolkit = await liveToolkit({ url: origin });
+    const ending = new AbortController();
+    const call = rejection(toolkit.call("manifest.service", {}, { signal: ending.signal }));
+    await asked.promise;
+    ending.abort(new Error("enough"));
+    expect(await call).toMatchObject({ message: "enough" });
+    await expect.poll(() => open).toBe(0);
+  });
+
+  verifies(
+    "W1",
+    "is refused before it is sent where a mapping does not fit, and after where that of the answer does not",
+    async () => {
+      const { origin, asked } = await statuses([]);
+      const request = { body_mapping: "abs(name)" };
+      const toolkit = await liveToolkit({ url: origin, request });
+      expect(await failure(callLive(toolkit, { name: "x" }))).toMatchObject({ code: "INVALID_INPUT" });
+      expect(asked()).toBe(0);
+      const answered = await liveToolkit({ url: origin, response: { body_mapping: "keys(n)" } });
+      expect(await failure(callLive(answered))).toMatchObject({ code: "INVALID_OUTPUT" });
+      expect(asked()).toBe(1);
+    },
+  );
+
+  verifies("W1", "keeps the headers of its manifest where a redirect leaves the origin", async () => {
+    const received: unknown[] = [];
+    const other = await serve(({ headers, method }, response) => {
+      received.push(method, headers);
+      response.end("{}");
+    });
+    let status = 302;
+    const origin = await serve((request, response) => {
+      request.resume();
+      if (request.url === "/") response.writeHead(status, { location: `${other}/x` }).end();
+      else if (request.url === "/within") response.writeHead(307, { location: "/there" }).end();
+      else response.end(JSON.stringify(request.headers));
+    });
+    const http = { url: `${origin}/{{.at}}`, headers: { "X-Own": "own", Authorization: "Bearer abcdef" } };
+    const options = { toolkit: { egress: { allow: [other] } } };
+    const request = { header_params: { "X-Argument": "{{.a}}" } };
+    const get = await liveToolkit({ ...http, method: "GET", request, url: origin }, options);
+    await callLive(get, { a: "1" });
+    expect(received).toEqual(["GET", expect.any(Object)]);
+    expect(Object.keys(received[1] as object).sort()).toEqual([
+      "accept",
+      "accept-encoding",
+      "connection",
+      "host",
+      "user-agent",
+    ]);
+    const within = await liveToolkit({ ...http, method: "GET" }, options);
+    expect(await callLive(within, { at: "within" })).toMatchObject({ "x-own": "own", authorization: "Bearer abcdef" });
+    status = 307;
+    const post = await liveToolkit({ ...http, url: origin }, options);
+    expect(await failure(callLive(post, { a: "1" }))).toMatchObject({ code: "OUTCOME_UNKNOWN" });
+    expect(received).toHaveLength(2);
+  });
+});
